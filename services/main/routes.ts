@@ -28,6 +28,7 @@ import type { AnyRoute, Route } from '../kernel/rpc.js';
 import type { LargeLaunchPlans } from '../launch-plan/ports.js';
 import { launchPlanRoutes } from '../launch-plan/rpc.js';
 import { namedEntityRoutes } from '../named-entity/rpc.js';
+import { notificationRoutes } from '../notification/rpc.js';
 import { projectRoutes } from '../project/rpc.js';
 import { registrationResources } from '../reference/launch-attributes.js';
 import type { LogFollower } from '../reference/live-folds.js';
@@ -39,6 +40,7 @@ import { workflowRoutes } from '../workflow/rpc.js';
 import type { UploadStore } from '../kernel/ports/uploads.js';
 import type { Configuration } from '../config/configuration.js';
 import { entities } from './entities.js';
+import { executionsIn } from './executions-in.js';
 import { type PastReader, pastRoutes, withPast } from './past/past-reads.js';
 import { tailRoutes, type Tails } from './tail/tails.js';
 import { limitsOf, platformOf } from './platform.js';
@@ -175,6 +177,7 @@ export const allRoutes = (services: RouteServices): Routing => {
       ...reads,
       ...pastRoutes(services.pastReads),
       ...tailRoutes(services.tails),
+      ...notificationRoutes({ sessions: services.sessions, isThere: executionsIn(services.store) }),
       ...files,
       ...agentRoutes(agents),
     ],

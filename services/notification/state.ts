@@ -6,9 +6,14 @@ import type { NotificationEvent } from './events.js';
 /** The status of a message. Times are in milliseconds since 1970. */
 export type Standing =
   | { readonly kind: 'sending'; readonly attempt: string; readonly sinceMs: number }
-  | { readonly kind: 'waiting'; readonly reason: string; readonly nextAttemptAtMs: number }
-  | { readonly kind: 'sent'; readonly answer: string; readonly atMs: number }
-  | { readonly kind: 'given-up'; readonly reason: string; readonly atMs: number };
+  | {
+      readonly kind: 'waiting';
+      readonly reason: string;
+      readonly sinceMs: number;
+      readonly nextAttemptAtMs: number;
+    }
+  | { readonly kind: 'sent'; readonly answer: string; readonly sinceMs: number }
+  | { readonly kind: 'given-up'; readonly reason: string; readonly sinceMs: number };
 
 /** A message and what has become of it. */
 export type MessageState = {
@@ -54,13 +59,13 @@ const unsent = (before: MessageState | undefined, message: NotificationMessage, 
 const changed = (before: MessageState, event: NotificationEvent): MessageState => {
   if (event.type === 'NotificationSent') {
     const { answer, sentAt } = event.data;
-    return { ...before, standing: { kind: 'sent', answer, atMs: msOf(sentAt) }, mayHaveArrived: true };
+    return { ...before, standing: { kind: 'sent', answer, sinceMs: msOf(sentAt) }, mayHaveArrived: true };
   }
   if (event.type !== 'NotificationFailed') return before;
-  const { reason, nextAttemptAt, isUnknown } = event.data;
+  const { reason, failedAt, nextAttemptAt, isUnknown } = event.data;
   return {
     ...before,
-    standing: { kind: 'waiting', reason, nextAttemptAtMs: msOf(nextAttemptAt) },
+    standing: { kind: 'waiting', reason, sinceMs: msOf(failedAt), nextAttemptAtMs: msOf(nextAttemptAt) },
     unknowns: before.unknowns + (isUnknown ? 1 : 0),
     mayHaveArrived: before.mayHaveArrived || isUnknown,
   };
@@ -78,11 +83,12 @@ const withMessage = (
       return unsent(before, message, {
         kind: 'given-up',
         reason: event.data.reason,
-        atMs: msOf(event.data.givenUpAt),
+        sinceMs: msOf(event.data.givenUpAt),
       });
     case 'NotificationResendRequested': {
-      const nextAttemptAtMs = msOf(event.data.requestedAt);
-      return { ...unsent(before, message, { kind: 'waiting', reason: '', nextAttemptAtMs }), unknowns: 0 };
+      const sinceMs = msOf(event.data.requestedAt);
+      const standing = { kind: 'waiting', reason: '', sinceMs, nextAttemptAtMs: sinceMs } as const;
+      return { ...unsent(before, message, standing), unknowns: 0 };
     }
     default:
       return before;

@@ -16,6 +16,7 @@ import { http } from '../../proto/gen/google/api/annotations_pb.js';
 import type { HttpRule } from '../../proto/gen/google/api/http_pb.js';
 import { type Status, StatusSchema } from '../../proto/gen/google/rpc/status_pb.js';
 import { HistoryService } from '../../proto/gen/platformidl/eventlog/history_pb.js';
+import { NotificationService } from '../../proto/gen/platformidl/eventlog/notification_service_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import {
   AgentMetadataService,
@@ -56,6 +57,7 @@ const SERVICES = [
   SyncAgentService,
   AgentMetadataService,
   HistoryService,
+  NotificationService,
 ];
 const registry = createRegistry(...new Set(SERVICES.flatMap(({ file }) => withDependencies(file))));
 

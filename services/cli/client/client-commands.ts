@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { names, oneOrMore } from '../../config/arguments.js';
 import type { GetFlags } from './get.js';
 import type { HistoryFlags } from './history.js';
+import type { NotificationsFlags } from './notifications.js';
 import type { TailFlags } from './tail.js';
 
 const withServer = (command: Command): Command =>
@@ -11,6 +12,18 @@ const withServer = (command: Command): Command =>
     .option('-p, --project <id>', 'project of the execution', 'flytesnacks')
     .option('-d, --domain <id>', 'domain of the execution', 'development')
     .option('--json', 'print JSON', false);
+
+const addNotificationCommands = (program: Command): void => {
+  const notifications = program.command('notifications').description('the messages about an execution');
+
+  withServer(notifications.command('list'))
+    .argument('<name>', 'NAME, or PROJECT/DOMAIN/NAME')
+    .description('print each message: id, time, phase, channel, recipient, attempts, what became of it')
+    .action(async (name: string, flags: NotificationsFlags) => {
+      const { listNotifications } = await import('./notifications.js');
+      await listNotifications(name, flags);
+    });
+};
 
 /** Adds the commands that ask a server. */
 export const addClientCommands = (program: Command): void => {
@@ -36,6 +49,8 @@ export const addClientCommands = (program: Command): void => {
       const { getExecution } = await import('./get.js');
       await getExecution(name, flags);
     });
+
+  addNotificationCommands(program);
 
   program
     .command('tail')

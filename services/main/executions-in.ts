@@ -1,0 +1,13 @@
+import { EXECUTION_CATEGORY } from '../execution/events.js';
+import type { EventLog } from '../kernel/ports/event-store.js';
+import { streamName } from '../kernel/stream.js';
+import type { ExecutionId } from '../notification/commands.js';
+
+/** Makes the test whether a log has an execution. */
+export const executionsIn =
+  (log: Pick<EventLog, 'readStream'>) =>
+  async ({ project, domain, name }: ExecutionId): Promise<boolean> => {
+    const stream = streamName(EXECUTION_CATEGORY, [project, domain, name]);
+    for await (const page of log.readStream(stream, { limit: 1 })) if (page.length > 0) return true;
+    return false;
+  };

@@ -1,0 +1,74 @@
+import { create } from '@bufbuild/protobuf';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+
+import type { WorkflowExecutionIdentifier } from '../../proto/gen/platformidl/core/identifier_pb.js';
+import {
+  type Notification,
+  type NotificationList,
+  NotificationListSchema,
+  NotificationSchema,
+  NotificationService,
+  NotificationStatus,
+} from '../../proto/gen/platformidl/eventlog/notification_service_pb.js';
+import type { Sessions } from '../kernel/ports/sessions.js';
+import { type Call, missing, type Route, route, RpcError } from '../kernel/rpc.js';
+import type { ExecutionId } from './commands.js';
+import { notificationAggregate } from './decider.js';
+import { notificationStream } from './events.js';
+import type { MessageState, NotificationState, Standing } from './state.js';
+
+export type NotificationServices = {
+  readonly sessions: Sessions;
+  /** True when the execution exists. */
+  readonly isThere: (id: ExecutionId) => Promise<boolean>;
+};
+
+const STATUSES: Readonly<Record<Standing['kind'], NotificationStatus>> = {
+  sending: NotificationStatus.SENDING,
+  waiting: NotificationStatus.WAITING,
+  sent: NotificationStatus.SENT,
+  'given-up': NotificationStatus.GIVEN_UP,
+};
+
+const shownMessage = ({ message, standing, attempts, mayHaveArrived }: MessageState): Notification => {
+  const { id, revision, phase, channel, recipient } = message;
+  return create(NotificationSchema, {
+    ...{ id, revision, phase, channel, recipient, attempts, mayHaveArrived },
+    status: STATUSES[standing.kind],
+    since: timestampFromMs(standing.sinceMs),
+    answer: standing.kind === 'sent' ? standing.answer : '',
+    reason: 'reason' in standing ? standing.reason : '',
+    ...(standing.kind === 'waiting' && { nextAttemptAt: timestampFromMs(standing.nextAttemptAtMs) }),
+  });
+};
+
+const shown = ({ messages }: NotificationState, position: bigint): NotificationList =>
+  create(NotificationListSchema, { notifications: [...messages.values()].map(shownMessage), position });
+
+const executionOf = (id: WorkflowExecutionIdentifier | undefined): ExecutionId => {
+  if (!id) throw missing('id');
+  for (const part of ['project', 'domain', 'name'] as const) if (id[part] === '') throw missing(`id.${part}`);
+  return id;
+};
+
+const notFound = ({ project, domain, name }: ExecutionId): RpcError =>
+  new RpcError('NOT_FOUND', `execution ${project}/${domain}/${name} does not exist`);
+
+/** Most executions have no messages, so only for those without it is asked whether they exist at all. */
+const list = async (
+  { sessions, isThere }: NotificationServices,
+  id: ExecutionId,
+  call: Call,
+): Promise<NotificationList> => {
+  const found = await sessions.read(notificationAggregate, notificationStream(id), ({ state, position }) =>
+    shown(state, position),
+  );
+  if (found.notifications.length === 0 && !(await isThere(id))) throw notFound(id);
+  call.answeredAt(found.position);
+  return found;
+};
+
+/** The routes of the messages about executions. */
+export const notificationRoutes = (services: NotificationServices): readonly Route[] => [
+  route(NotificationService.method.listNotifications, ({ id }, call) => list(services, executionOf(id), call)),
+];

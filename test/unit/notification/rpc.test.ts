@@ -1,0 +1,155 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { create } from '@bufbuild/protobuf';
+import { timestampMs } from '@bufbuild/protobuf/wkt';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { WorkflowExecution_Phase as Phase } from '../../../proto/gen/platformidl/core/execution_pb.js';
+import { ExecutionCreatedSchema } from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
+import {
+  type NotificationList,
+  NotificationListRequestSchema,
+  NotificationService,
+  NotificationStatus,
+} from '../../../proto/gen/platformidl/eventlog/notification_service_pb.js';
+import { executionAggregate } from '../../../services/execution/aggregate.js';
+import type { EventStore } from '../../../services/kernel/ports/event-store.js';
+import type { Sessions } from '../../../services/kernel/ports/sessions.js';
+import type { Call } from '../../../services/kernel/rpc.js';
+import { executionsIn } from '../../../services/main/executions-in.js';
+import type { AttemptOutcome, NotificationCommand } from '../../../services/notification/commands.js';
+import { notificationAggregate } from '../../../services/notification/decider.js';
+import { notificationStream } from '../../../services/notification/events.js';
+import { notificationRoutes } from '../../../services/notification/rpc.js';
+import { openSessions } from '../../../services/sessions/sessions.js';
+import { sqliteEventStore } from '../../../services/store/log/sqlite-event-store.js';
+import { filePayloadStore } from '../../../services/store/payloads/file-payload-store.js';
+import { creation, id, stream } from '../execution/reports.js';
+
+const NOW = 1_700_000_000_000;
+const RETRY_MS = 5_000;
+const LATER = NOW + RETRY_MS;
+
+let directory: string;
+let store: EventStore;
+let sessions: Sessions;
+let position: bigint | undefined;
+
+const call: Call = {
+  principal: 'ann',
+  requestId: 'request-1',
+  isCancelled: () => false,
+  answeredAt: (at) => {
+    position = at;
+  },
+};
+
+beforeEach(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'flightlog-notifications-'));
+  store = await sqliteEventStore({ directory });
+  const payloads = filePayloadStore({ directory });
+  sessions = openSessions({ store, payloads, now: () => NOW });
+  const command = { ...creation, created: create(ExecutionCreatedSchema, { id, spec: {} }) };
+  await sessions.handle(executionAggregate({ payloads }), stream, command, { actor: 'ann', commandId: 'creation' });
+});
+afterEach(async () => {
+  await store.close();
+  rmSync(directory, { recursive: true });
+});
+
+/** Asks the route of an RPC, as the transports do. */
+const ask = async (rpc: keyof typeof NotificationService.method, request: unknown): Promise<unknown> => {
+  const method = NotificationService.method[rpc];
+  const route = notificationRoutes({ sessions, isThere: executionsIn(store) }).find((each) => each.method === method);
+  return route?.handle(request as never, call);
+};
+const list = async (of: Partial<typeof id> = id): Promise<NotificationList> => {
+  const asked = create(NotificationListRequestSchema, { id: { project: '', domain: '', name: '', ...of } });
+  return (await ask('listNotifications', asked)) as NotificationList;
+};
+
+const record = (command: NotificationCommand): Promise<unknown> =>
+  sessions.handle(notificationAggregate, notificationStream(id), command, { actor: '', commandId: randomUUID() });
+
+const messageTo = (recipient: string) => {
+  const { project, domain, name } = id;
+  const execution = { project, domain, name };
+  return { id: `to-${recipient}`, execution, revision: 4n, phase: Phase.FAILED, channel: 'mail', recipient };
+};
+
+/** Begins an attempt to send the message to a recipient, and ends it where an outcome is given. */
+const attempted = async (recipient: string, outcome?: AttemptOutcome): Promise<void> => {
+  const message = messageTo(recipient);
+  const attempt = randomUUID();
+  await record({ type: 'BeginNotification', message, attempt, nowMs: NOW, lostAfterMs: RETRY_MS });
+  const ended = { messageId: message.id, attempt, nowMs: NOW, nextAttemptAtMs: LATER, giveUpAtMs: LATER };
+  if (outcome) await record({ type: 'EndNotification', ...ended, outcome });
+};
+
+describe('the messages about an execution', () => {
+  it('are listed in the order in which they were due, each with its recipient and its event', async () => {
+    await attempted('bob@example.com');
+    await attempted('ann@example.com');
+    const { notifications } = await list();
+    expect(notifications.map((each) => each.id)).toEqual(['to-bob@example.com', 'to-ann@example.com']);
+    expect(notifications[0]).toMatchObject({
+      revision: 4n,
+      phase: Phase.FAILED,
+      channel: 'mail',
+      recipient: 'bob@example.com',
+      attempts: 1,
+    });
+  });
+
+  it.each<[string, AttemptOutcome | undefined, object]>([
+    ['being sent', undefined, { status: NotificationStatus.SENDING, mayHaveArrived: false }],
+    [
+      'sent, with the answer of the server',
+      { kind: 'sent', answer: '250 ok' },
+      { status: NotificationStatus.SENT, answer: '250 ok', mayHaveArrived: true },
+    ],
+    [
+      'failed, with the time of the next attempt',
+      { kind: 'failed', reason: '451 later' },
+      { status: NotificationStatus.WAITING, reason: '451 later', mayHaveArrived: false },
+    ],
+    [
+      'of unknown outcome',
+      { kind: 'unknown', reason: 'the connection ended' },
+      { status: NotificationStatus.WAITING, reason: 'the connection ended', mayHaveArrived: true },
+    ],
+    [
+      'given up, with the reason',
+      { kind: 'refused', reason: '550 no such user' },
+      { status: NotificationStatus.GIVEN_UP, reason: '550 no such user' },
+    ],
+  ])('say what became of them: %s', async (_what, outcome, shown) => {
+    await attempted('ann@example.com', outcome);
+    const [notification] = (await list()).notifications;
+    expect(notification).toMatchObject({ answer: '', reason: '', ...shown });
+    expect(notification?.since && timestampMs(notification.since)).toBe(NOW);
+    const waits = notification?.status === NotificationStatus.WAITING;
+    expect(notification?.nextAttemptAt && timestampMs(notification.nextAttemptAt)).toBe(waits ? LATER : undefined);
+  });
+
+  it('are listed as of the last event about them', async () => {
+    await attempted('ann@example.com', { kind: 'sent', answer: '250 ok' });
+    expect((await list()).position).toBe(await store.head());
+    expect(position).toBe(await store.head());
+  });
+
+  it('are none where nothing was to be sent', async () => {
+    expect(await list()).toMatchObject({ notifications: [], position: 0n });
+  });
+
+  it('are not found where there is no such execution', async () => {
+    await expect(list({ ...id, name: 'nobody' })).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  });
+
+  it.each(['project', 'domain', 'name'])('are not listed without the %s', async (part) => {
+    const message = `missing id.${part}`;
+    await expect(list({ ...id, [part]: '' })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT', message });
+  });
+});
