@@ -2,6 +2,7 @@ import type { DescMethod, DescService } from '@bufbuild/protobuf';
 
 import { HistoryService } from '../../proto/gen/platformidl/eventlog/history_pb.js';
 import { NotificationService } from '../../proto/gen/platformidl/eventlog/notification_service_pb.js';
+import { ScheduleService } from '../../proto/gen/platformidl/eventlog/schedule_service_pb.js';
 import { EventLogService } from '../../proto/gen/platformidl/eventlog/tail_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import {
@@ -30,6 +31,7 @@ export const services: readonly DescService[] = [
   HistoryService,
   EventLogService,
   NotificationService,
+  ScheduleService,
 ];
 
 /** One RPC of the interface with its handler, if it has one. */

@@ -30,6 +30,7 @@ import { launchPlanRoutes } from '../launch-plan/rpc.js';
 import { namedEntityRoutes } from '../named-entity/rpc.js';
 import { notificationRoutes } from '../notification/rpc.js';
 import { projectRoutes } from '../project/rpc.js';
+import { scheduleRoutes } from '../schedule/rpc.js';
 import { registrationResources } from '../reference/launch-attributes.js';
 import type { LogFollower } from '../reference/live-folds.js';
 import type { LargeTasks } from '../task/ports.js';
@@ -122,6 +123,12 @@ const writeRoutes = (services: RouteServices): readonly Route[] => {
       registered: registeredNames({ log: store, store: services.readStore, freshness: services.freshness }),
     }),
     ...executionRoutes(launching.services),
+    ...scheduleRoutes({
+      sessions,
+      activations: launching.activations,
+      timezone: configuration.schedules.timezone,
+      now: Date.now,
+    }),
   ];
 };
 

@@ -3,6 +3,7 @@ import { decodeEvent, readingEvent } from '../kernel/decode-event.js';
 import { metadataOf, type RecordedEvent } from '../kernel/event.js';
 import { StreamParked } from '../kernel/fault.js';
 import type { EventLog } from '../kernel/ports/event-store.js';
+import { RpcError } from '../kernel/rpc.js';
 import { LAUNCH_PLAN_CATEGORY, launchPlanCodec, type LaunchPlanName, launchPlanStream } from '../launch-plan/events.js';
 import { PROJECT_CATEGORY, projectCodec } from '../project/events.js';
 import { type Segment, type Span, withActivation } from '../schedule/calendar/segments.js';
@@ -21,7 +22,8 @@ export interface Activations {
   /**
    * Waits until everything that was recorded before the call is folded.
    *
-   * @throws {Error} when that takes more than 5 seconds, or the log cannot be read.
+   * @throws {RpcError} UNAVAILABLE when that takes more than 5 seconds.
+   * @throws {StoreUnavailable} when the log cannot be read.
    */
   current(): Promise<void>;
   /** Calls `hear` with each plan whose activation changes, and with all plans of a project that does. */
@@ -106,7 +108,7 @@ export const followActivations = (
     archived: (project) => projects.spans.get(project) ?? [],
     current: async () => {
       if (await following.reached(await log.head(), WAIT_MS)) return;
-      throw new Error('the activations of launch plans are behind the log');
+      throw new RpcError('UNAVAILABLE', 'the activations of launch plans are behind the log; retry later');
     },
     onChange: (hear) => void hearers.push(hear),
     ended: following.ended,

@@ -3,14 +3,15 @@ import { names, oneOrMore } from '../../config/arguments.js';
 import type { GetFlags } from './get.js';
 import type { HistoryFlags } from './history.js';
 import type { NotificationsFlags } from './notifications.js';
+import type { ScheduleFlags } from './schedule.js';
 import type { TailFlags } from './tail.js';
 
-const withServer = (command: Command): Command =>
+const withServer = (command: Command, of = 'the execution'): Command =>
   command
     .option('--server <url>', 'REST address of the control plane', 'http://127.0.0.1:8080')
     .option('--token-file <file>', 'file with an access token')
-    .option('-p, --project <id>', 'project of the execution', 'flytesnacks')
-    .option('-d, --domain <id>', 'domain of the execution', 'development')
+    .option('-p, --project <id>', `project of ${of}`, 'flytesnacks')
+    .option('-d, --domain <id>', `domain of ${of}`, 'development')
     .option('--json', 'print JSON', false);
 
 const addNotificationCommands = (program: Command): void => {
@@ -22,6 +23,23 @@ const addNotificationCommands = (program: Command): void => {
     .action(async (name: string, flags: NotificationsFlags) => {
       const { listNotifications } = await import('./notifications.js');
       await listNotifications(name, flags);
+    });
+};
+
+const addScheduleCommands = (program: Command): void => {
+  const schedule = program.command('schedule').description('the schedules of launch plans');
+  withServer(schedule.command('list'), 'the launch plans')
+    .description('print the schedules: version, state, next fire time, lag, and why ticks were skipped or failed')
+    .action(async (flags: ScheduleFlags) => {
+      const { listSchedules } = await import('./schedule.js');
+      await listSchedules(flags);
+    });
+  withServer(schedule.command('next'), 'the launch plan')
+    .argument('<name>', 'name of the launch plan')
+    .description('print the next ten fire times of a schedule')
+    .action(async (name: string, flags: ScheduleFlags) => {
+      const { nextFireTimes } = await import('./schedule.js');
+      await nextFireTimes(name, flags);
     });
 };
 
@@ -51,6 +69,7 @@ export const addClientCommands = (program: Command): void => {
     });
 
   addNotificationCommands(program);
+  addScheduleCommands(program);
 
   program
     .command('tail')

@@ -2,6 +2,7 @@ import type { DescMethod } from '@bufbuild/protobuf';
 
 import { HistoryService } from '../../../proto/gen/platformidl/eventlog/history_pb.js';
 import { NotificationService } from '../../../proto/gen/platformidl/eventlog/notification_service_pb.js';
+import { ScheduleService } from '../../../proto/gen/platformidl/eventlog/schedule_service_pb.js';
 import { EventLogService } from '../../../proto/gen/platformidl/eventlog/tail_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
 import {
@@ -100,6 +101,7 @@ const rows: Readonly<Record<Requirement['permission'], readonly Row[]>> = {
     [HistoryService.method.diff, ID],
     [EventLogService.method.tail, PROJECT_AND_DOMAIN],
     [NotificationService.method.listNotifications, ID],
+    [ScheduleService.method.listSchedules, PROJECT_AND_DOMAIN],
     [AgentMetadataService.method.getAgent, NOWHERE],
     [AgentMetadataService.method.listAgents, NOWHERE],
   ],

@@ -1,0 +1,70 @@
+import { OperatorError } from '../../config/operator-errors.js';
+import { cell, coloured, colourOf, oneLine } from './lines.js';
+import { get, type ServerFlags } from './server-client.js';
+
+/** The flags of the commands of `schedule`. */
+export type ScheduleFlags = ServerFlags & { readonly json: boolean };
+
+type ShownOutcome = { readonly at: string; readonly version: string; readonly kind: string; readonly reason: string };
+
+type ShownSchedule = {
+  readonly id: { readonly name: string; readonly version: string };
+  readonly paused: boolean;
+  readonly next: readonly string[];
+  readonly past: readonly ShownOutcome[];
+  readonly dueSince: string | null;
+  readonly problem: string;
+};
+
+type Page = { readonly schedules: readonly ShownSchedule[]; readonly token: string };
+
+const pathOf = ({ project, domain }: ServerFlags): string =>
+  `/api/v1/schedules/${[project, domain].map(encodeURIComponent).join('/')}`;
+
+const stateOf = ({ id, paused }: ShownSchedule): string => {
+  if (id.version === '') return 'inactive';
+  return paused ? 'paused' : 'active';
+};
+
+const outcomeLine = ({ at, version, kind, reason }: ShownOutcome): string =>
+  `  ${cell(kind, 7, colourOf(kind))}  ${coloured(at, 'grey')}  ${cell(version, 12)}  ${oneLine(reason)}`;
+
+/** The lines of a schedule: its state, then its last ticks that were skipped or failed. */
+const linesOf = (each: ShownSchedule): readonly string[] => {
+  const due = each.dueSince !== null ? `due since ${each.dueSince}` : '';
+  const line = [
+    cell(each.id.name, 30),
+    cell(each.id.version || '-', 12),
+    cell(stateOf(each), 8),
+    cell(each.next[0] ?? '-', 20),
+    oneLine(`${due} ${each.problem}`),
+  ];
+  return [line.join('  ').trimEnd(), ...each.past.filter(({ kind }) => kind !== 'FIRED').map(outcomeLine)];
+};
+
+/**
+ * Prints the schedules of a project and domain.
+ *
+ * @throws {OperatorError} when the server refuses, with its reason.
+ */
+export const listSchedules = async (flags: ScheduleFlags): Promise<void> => {
+  let token: string | undefined;
+  do {
+    const page = (await (await get(flags, pathOf(flags), { token })).json()) as Page;
+    for (const each of page.schedules)
+      for (const line of flags.json ? [JSON.stringify(each)] : linesOf(each)) process.stdout.write(`${line}\n`);
+    ({ token } = page);
+  } while (token !== '');
+};
+
+/**
+ * Prints the next fire times of the schedule of a launch plan, one a line; none while it does not fire.
+ *
+ * @throws {OperatorError} when the launch plan has no schedule, or the server refuses, with its reason.
+ */
+export const nextFireTimes = async (name: string, flags: ScheduleFlags): Promise<void> => {
+  const { schedules } = (await (await get(flags, pathOf(flags), { name })).json()) as Page;
+  const [found] = schedules;
+  if (!found) throw new OperatorError(`launch plan ${flags.project}/${flags.domain}/${name} has no schedule`);
+  for (const line of flags.json ? [JSON.stringify(found.next)] : found.next) process.stdout.write(`${line}\n`);
+};

@@ -1,0 +1,77 @@
+import { create } from '@bufbuild/protobuf';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { ResourceType } from '../../proto/gen/platformidl/core/identifier_pb.js';
+import {
+  type ScheduleStatus,
+  ScheduleStatusSchema,
+  type TickOutcome,
+  TickOutcome_Kind as Kind,
+  TickOutcomeSchema,
+} from '../../proto/gen/platformidl/eventlog/schedule_service_pb.js';
+import { activeSegment, type Segment } from './calendar/segments.js';
+import { nextTicks, segmentTicks } from './calendar/ticks.js';
+import type { ScheduledPlan } from './ports.js';
+import { isPaused, type PastTick, type ScheduleState } from './state.js';
+
+/** The facts that the status of a schedule depends on, besides its own stream. */
+export type StatusFacts = ScheduledPlan & {
+  readonly isArchived: boolean;
+  /** Milliseconds since 1970. */
+  readonly nowMs: number;
+  /** The time zone of an expression that names none. */
+  readonly timezone: string;
+};
+
+/** The number of fire times that a status has. */
+const NEXT = 10;
+
+const KINDS = { fired: Kind.FIRED, skipped: Kind.SKIPPED, failed: Kind.FAILED } as const;
+
+const outcomeMessage = ({ atMs, version, outcome }: PastTick): TickOutcome =>
+  create(TickOutcomeSchema, {
+    at: timestampFromMs(atMs),
+    version,
+    kind: KINDS[outcome.kind],
+    ...(outcome.kind === 'fired' ? { execution: outcome.execution } : { reason: outcome.reason }),
+  });
+
+type Times = { readonly next: readonly number[]; readonly undecidedMs?: number | undefined; readonly problem?: string };
+
+/** The next fire times of the active version, and its oldest tick that is due and not decided. */
+const timesOf = (active: Segment, { untilMs }: ScheduleState, { nowMs, timezone }: StatusFacts): Times => {
+  try {
+    const ticks = segmentTicks(active, timezone);
+    const first = ticks.after(Math.max(active.fromMs, untilMs));
+    const next = nextTicks(ticks, Math.max(active.fromMs, nowMs, untilMs), NEXT);
+    return { next, undecidedMs: first !== undefined && first <= nowMs ? first : undefined };
+  } catch (error) {
+    // An expression of an older release that registration refuses today must not hide the other schedules.
+    return { next: [], problem: error instanceof Error ? error.message : String(error) };
+  }
+};
+
+const dueSince = ({ open }: ScheduleState, { undecidedMs }: Times, { nowMs }: StatusFacts): number | undefined => {
+  const due = [...open.values()].map(({ atMs }) => atMs).filter((atMs) => atMs <= nowMs);
+  if (undecidedMs !== undefined) due.push(undecidedMs);
+  return due.length === 0 ? undefined : due.reduce((oldest, atMs) => Math.min(oldest, atMs));
+};
+
+/** Makes the status of a schedule for readers. It does not refer to the state. */
+export const statusOf = (state: ScheduleState, facts: StatusFacts): ScheduleStatus => {
+  const active = activeSegment(facts.segments);
+  const paused = isPaused(state);
+  const times: Times = active === undefined || facts.isArchived ? { next: [] } : timesOf(active, state, facts);
+  const since = dueSince(state, times, facts);
+  return create(ScheduleStatusSchema, {
+    id: { resourceType: ResourceType.LAUNCH_PLAN, ...facts.plan, version: active?.version ?? '' },
+    paused,
+    next: paused ? [] : times.next.map((atMs) => timestampFromMs(atMs)),
+    past: state.past.map(outcomeMessage).reverse(),
+    open: state.open.size,
+    ...(since !== undefined && { dueSince: timestampFromMs(since) }),
+    fired: BigInt(state.fired),
+    skipped: BigInt(state.skipped),
+    failed: BigInt(state.failed),
+    problem: times.problem ?? '',
+  });
+};
