@@ -184,7 +184,7 @@ export const allRoutes = (services: RouteServices): Routing => {
       ...reads,
       ...pastRoutes(services.pastReads),
       ...tailRoutes(services.tails),
-      ...notificationRoutes({ sessions: services.sessions, isThere: executionsIn(services.store) }),
+      ...notificationRoutes({ sessions: services.sessions, isThere: executionsIn(services.store), now: Date.now }),
       ...files,
       ...agentRoutes(agents),
     ],

@@ -6,14 +6,17 @@ import {
   type Notification,
   type NotificationList,
   NotificationListSchema,
+  type NotificationResendRequest,
+  NotificationResendResponseSchema,
   NotificationSchema,
   NotificationService,
   NotificationStatus,
 } from '../../proto/gen/platformidl/eventlog/notification_service_pb.js';
+import { contextOf } from '../kernel/command-context.js';
 import type { Sessions } from '../kernel/ports/sessions.js';
 import { type Call, missing, type Route, route, RpcError } from '../kernel/rpc.js';
 import type { ExecutionId } from './commands.js';
-import { notificationAggregate } from './decider.js';
+import { notificationAggregate, type NotificationRefusal } from './decider.js';
 import { notificationStream } from './events.js';
 import type { MessageState, NotificationState, Standing } from './state.js';
 
@@ -21,6 +24,8 @@ export type NotificationServices = {
   readonly sessions: Sessions;
   /** True when the execution exists. */
   readonly isThere: (id: ExecutionId) => Promise<boolean>;
+  /** The time, in milliseconds since 1970. */
+  readonly now: () => number;
 };
 
 const STATUSES: Readonly<Record<Standing['kind'], NotificationStatus>> = {
@@ -68,7 +73,29 @@ const list = async (
   return found;
 };
 
+const resendRefused = ({ kind }: NotificationRefusal, messageId: string): RpcError =>
+  kind === 'no-such-message'
+    ? new RpcError('NOT_FOUND', `message ${messageId} does not exist; the list of the execution has its messages`)
+    : new RpcError('FAILED_PRECONDITION', `message ${messageId} is being sent`);
+
+const resend = async (
+  { sessions, now }: NotificationServices,
+  { id, messageId }: NotificationResendRequest,
+  call: Call,
+): Promise<void> => {
+  const stream = notificationStream(executionOf(id));
+  if (messageId === '') throw missing('message_id');
+  const command = { type: 'ResendNotification', messageId, principal: call.principal, nowMs: now() } as const;
+  const outcome = await sessions.handle(notificationAggregate, stream, command, contextOf(call));
+  call.answeredAt(outcome.position);
+  if (outcome.kind === 'refused') throw resendRefused(outcome.refusal, messageId);
+};
+
 /** The routes of the messages about executions. */
 export const notificationRoutes = (services: NotificationServices): readonly Route[] => [
   route(NotificationService.method.listNotifications, ({ id }, call) => list(services, executionOf(id), call)),
+  route(NotificationService.method.resendNotification, async (request, call) => {
+    await resend(services, request, call);
+    return create(NotificationResendResponseSchema);
+  }),
 ];

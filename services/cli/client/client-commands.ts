@@ -4,15 +4,18 @@ import type { GetFlags } from './get.js';
 import type { HistoryFlags } from './history.js';
 import type { NotificationsFlags } from './notifications.js';
 import type { ScheduleFlags } from './schedule.js';
+import type { ServerFlags } from './server-client.js';
 import type { TailFlags } from './tail.js';
 
-const withServer = (command: Command, of = 'the execution'): Command =>
+const toServer = (command: Command, of = 'the execution'): Command =>
   command
     .option('--server <url>', 'REST address of the control plane', 'http://127.0.0.1:8080')
     .option('--token-file <file>', 'file with an access token')
     .option('-p, --project <id>', `project of ${of}`, 'flytesnacks')
-    .option('-d, --domain <id>', `domain of ${of}`, 'development')
-    .option('--json', 'print JSON', false);
+    .option('-d, --domain <id>', `domain of ${of}`, 'development');
+
+const withServer = (command: Command, of?: string): Command =>
+  toServer(command, of).option('--json', 'print JSON', false);
 
 const addNotificationCommands = (program: Command): void => {
   const notifications = program.command('notifications').description('the messages about an execution');
@@ -23,6 +26,15 @@ const addNotificationCommands = (program: Command): void => {
     .action(async (name: string, flags: NotificationsFlags) => {
       const { listNotifications } = await import('./notifications.js');
       await listNotifications(name, flags);
+    });
+
+  toServer(notifications.command('resend'))
+    .argument('<name>', 'NAME, or PROJECT/DOMAIN/NAME')
+    .argument('<message>', 'id of the message, as the list prints it')
+    .description('send a message again, whatever became of it')
+    .action(async (name: string, message: string, flags: ServerFlags) => {
+      const { resendNotification } = await import('./notifications.js');
+      await resendNotification(name, message, flags);
     });
 };
 

@@ -1,5 +1,5 @@
 import { cell, coloured, type Colour, colourOf, oneLine } from './lines.js';
-import { executionPathOf, get, type ServerFlags } from './server-client.js';
+import { executionPathOf, get, post, type ServerFlags } from './server-client.js';
 
 /** The flags of `notifications`. */
 export type NotificationsFlags = ServerFlags & { readonly json: boolean };
@@ -45,4 +45,14 @@ export const listNotifications = async (name: string, flags: NotificationsFlags)
   const response = await get(flags, `/api/v1/notifications/${executionPathOf(name, flags)}`);
   const { notifications } = (await response.json()) as { readonly notifications: readonly ShownNotification[] };
   for (const each of notifications) process.stdout.write(`${flags.json ? JSON.stringify(each) : lineOf(each)}\n`);
+};
+
+/**
+ * Asks for a message to be sent again.
+ *
+ * @throws {OperatorError} when the server refuses, with its reason.
+ */
+export const resendNotification = async (name: string, message: string, flags: ServerFlags): Promise<void> => {
+  await post(flags, `/api/v1/notifications/${executionPathOf(name, flags)}/${encodeURIComponent(message)}/resend`);
+  process.stdout.write(`${message} will be sent again\n`);
 };

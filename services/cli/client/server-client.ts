@@ -44,22 +44,38 @@ const refusalIn = async (response: Response): Promise<string> => {
   }
 };
 
+const send = async (
+  flags: ServerFlags,
+  path: string,
+  { headers, ...request }: Omit<RequestInit, 'headers'> & { readonly headers: Readonly<Record<string, string>> },
+): Promise<Response> => {
+  const url = `${flags.server.replace(/\/$/u, '')}${path}`;
+  const sent = fetch(url, { ...request, headers: { ...headersOf(flags), ...headers } });
+  const response = await sent.catch((cause: unknown) => {
+    throw new OperatorError(`no server answers at ${flags.server}; --server names another`, { cause });
+  });
+  if (!response.ok) throw new OperatorError(await refusalIn(response));
+  return response;
+};
+
 /**
  * Sends a GET request to the server.
  *
  * @returns the response, whose status is OK.
  * @throws {OperatorError} when the server cannot be reached or refuses the request, with its reason.
  */
-export const get = async (
+export const get = (
   flags: ServerFlags,
   path: string,
   query: Query = {},
   headers: Readonly<Record<string, string>> = {},
-): Promise<Response> => {
-  const url = `${flags.server.replace(/\/$/u, '')}${path}${queryText(query)}`;
-  const response = await fetch(url, { headers: { ...headersOf(flags), ...headers } }).catch((cause: unknown) => {
-    throw new OperatorError(`no server answers at ${flags.server}; --server names another`, { cause });
-  });
-  if (!response.ok) throw new OperatorError(await refusalIn(response));
-  return response;
-};
+): Promise<Response> => send(flags, `${path}${queryText(query)}`, { headers });
+
+/**
+ * Sends a POST request without content of its own to the server.
+ *
+ * @returns the response, whose status is OK.
+ * @throws {OperatorError} when the server cannot be reached or refuses the request, with its reason.
+ */
+export const post = (flags: ServerFlags, path: string): Promise<Response> =>
+  send(flags, path, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' });

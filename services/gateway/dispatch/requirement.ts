@@ -124,6 +124,7 @@ const rows: Readonly<Record<Requirement['permission'], readonly Row[]>> = {
     [admin.updateExecution, ID],
     [admin.terminateExecution, ID],
     [signal.setSignal, EXECUTION_OF_ID],
+    [NotificationService.method.resendNotification, ID],
     [SyncAgentService.method.executeTaskSync, NOWHERE],
     [AsyncAgentService.method.createTask, NOWHERE],
     [AsyncAgentService.method.getTask, NOWHERE],

@@ -11,17 +11,19 @@ import { ExecutionCreatedSchema } from '../../../proto/gen/platformidl/eventlog/
 import {
   type NotificationList,
   NotificationListRequestSchema,
+  NotificationResendRequestSchema,
   NotificationService,
   NotificationStatus,
 } from '../../../proto/gen/platformidl/eventlog/notification_service_pb.js';
 import { executionAggregate } from '../../../services/execution/aggregate.js';
+import { decodeEvent } from '../../../services/kernel/decode-event.js';
 import type { EventStore } from '../../../services/kernel/ports/event-store.js';
 import type { Sessions } from '../../../services/kernel/ports/sessions.js';
 import type { Call } from '../../../services/kernel/rpc.js';
 import { executionsIn } from '../../../services/main/executions-in.js';
 import type { AttemptOutcome, NotificationCommand } from '../../../services/notification/commands.js';
 import { notificationAggregate } from '../../../services/notification/decider.js';
-import { notificationStream } from '../../../services/notification/events.js';
+import { notificationCodec, notificationStream } from '../../../services/notification/events.js';
 import { notificationRoutes } from '../../../services/notification/rpc.js';
 import { openSessions } from '../../../services/sessions/sessions.js';
 import { sqliteEventStore } from '../../../services/store/log/sqlite-event-store.js';
@@ -62,12 +64,19 @@ afterEach(async () => {
 /** Asks the route of an RPC, as the transports do. */
 const ask = async (rpc: keyof typeof NotificationService.method, request: unknown): Promise<unknown> => {
   const method = NotificationService.method[rpc];
-  const route = notificationRoutes({ sessions, isThere: executionsIn(store) }).find((each) => each.method === method);
+  const route = notificationRoutes({ sessions, isThere: executionsIn(store), now: () => LATER }).find(
+    (each) => each.method === method,
+  );
   return route?.handle(request as never, call);
 };
 const list = async (of: Partial<typeof id> = id): Promise<NotificationList> => {
   const asked = create(NotificationListRequestSchema, { id: { project: '', domain: '', name: '', ...of } });
   return (await ask('listNotifications', asked)) as NotificationList;
+};
+
+const resend = (messageId: string, of: Partial<typeof id> = id): Promise<unknown> => {
+  const asked = { id: { project: '', domain: '', name: '', ...of }, messageId };
+  return ask('resendNotification', create(NotificationResendRequestSchema, asked));
 };
 
 const record = (command: NotificationCommand): Promise<unknown> =>
@@ -151,5 +160,45 @@ describe('the messages about an execution', () => {
   it.each(['project', 'domain', 'name'])('are not listed without the %s', async (part) => {
     const message = `missing id.${part}`;
     await expect(list({ ...id, [part]: '' })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT', message });
+  });
+});
+
+describe('a message that is asked for again', () => {
+  it.each<[string, AttemptOutcome]>([
+    ['was sent', { kind: 'sent', answer: '250 ok' }],
+    ['has failed', { kind: 'failed', reason: '451 later' }],
+    ['was given up', { kind: 'refused', reason: '550 no such user' }],
+  ])('waits to be sent at once, where it %s', async (_what, outcome) => {
+    await attempted('ann@example.com', outcome);
+    await resend('to-ann@example.com');
+    expect(position).toBe(await store.head());
+    const [notification] = (await list()).notifications;
+    expect(notification).toMatchObject({ status: NotificationStatus.WAITING, attempts: 1, reason: '' });
+    expect(notification?.nextAttemptAt && timestampMs(notification.nextAttemptAt)).toBe(LATER);
+  });
+
+  it('names the caller in the log', async () => {
+    await attempted('ann@example.com', { kind: 'sent', answer: '250 ok' });
+    await resend('to-ann@example.com');
+    const events = [];
+    for await (const page of store.readStream(notificationStream(id))) events.push(...page);
+    const { type, data } = decodeEvent(notificationCodec, events.at(-1)!);
+    expect({ type, data }).toMatchObject({ type: 'NotificationResendRequested', data: { principal: 'ann' } });
+  });
+
+  it('is refused while it is being sent', async () => {
+    await attempted('ann@example.com');
+    const before = await store.head();
+    await expect(resend('to-ann@example.com')).rejects.toMatchObject({ code: 'FAILED_PRECONDITION' });
+    expect(await store.head()).toBe(before);
+  });
+
+  it('is not found where there is none', async () => {
+    await expect(resend('to-nobody')).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  });
+
+  it('has to be named, and its execution too', async () => {
+    await expect(resend('')).rejects.toMatchObject({ code: 'INVALID_ARGUMENT', message: 'missing message_id' });
+    await expect(resend('m', { ...id, name: '' })).rejects.toMatchObject({ message: 'missing id.name' });
   });
 });

@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file platformidl/eventlog/notification_service.proto.
  */
 export const file_platformidl_eventlog_notification_service: GenFile = /*@__PURE__*/
-  fileDesc("Ci9wbGF0Zm9ybWlkbC9ldmVudGxvZy9ub3RpZmljYXRpb25fc2VydmljZS5wcm90bxIUcGxhdGZvcm1pZGwuZXZlbnRsb2ciVAoXTm90aWZpY2F0aW9uTGlzdFJlcXVlc3QSOQoCaWQYASABKAsyLS5wbGF0Zm9ybWlkbC5jb3JlLldvcmtmbG93RXhlY3V0aW9uSWRlbnRpZmllciJfChBOb3RpZmljYXRpb25MaXN0EjkKDW5vdGlmaWNhdGlvbnMYASADKAsyIi5wbGF0Zm9ybWlkbC5ldmVudGxvZy5Ob3RpZmljYXRpb24SEAoIcG9zaXRpb24YAiABKAQi8AIKDE5vdGlmaWNhdGlvbhIKCgJpZBgBIAEoCRIQCghyZXZpc2lvbhgCIAEoBBI4CgVwaGFzZRgDIAEoDjIpLnBsYXRmb3JtaWRsLmNvcmUuV29ya2Zsb3dFeGVjdXRpb24uUGhhc2USDwoHY2hhbm5lbBgEIAEoCRIRCglyZWNpcGllbnQYBSABKAkSEAoIYXR0ZW1wdHMYBiABKA0SOAoGc3RhdHVzGAcgASgOMigucGxhdGZvcm1pZGwuZXZlbnRsb2cuTm90aWZpY2F0aW9uU3RhdHVzEikKBXNpbmNlGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZhbnN3ZXIYCSABKAkSDgoGcmVhc29uGAogASgJEjMKD25leHRfYXR0ZW1wdF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGAoQbWF5X2hhdmVfYXJyaXZlZBgMIAEoCCprChJOb3RpZmljYXRpb25TdGF0dXMSIwofTk9USUZJQ0FUSU9OX1NUQVRVU19VTlNQRUNJRklFRBAAEgsKB1NFTkRJTkcQARILCgdXQUlUSU5HEAISCAoEU0VOVBADEgwKCEdJVkVOX1VQEAQyxAEKE05vdGlmaWNhdGlvblNlcnZpY2USrAEKEUxpc3ROb3RpZmljYXRpb25zEi0ucGxhdGZvcm1pZGwuZXZlbnRsb2cuTm90aWZpY2F0aW9uTGlzdFJlcXVlc3QaJi5wbGF0Zm9ybWlkbC5ldmVudGxvZy5Ob3RpZmljYXRpb25MaXN0IkCC0+STAjoSOC9hcGkvdjEvbm90aWZpY2F0aW9ucy97aWQucHJvamVjdH0ve2lkLmRvbWFpbn0ve2lkLm5hbWV9YgZwcm90bzM", [file_google_api_annotations, file_google_protobuf_timestamp, file_platformidl_core_execution, file_platformidl_core_identifier]);
+  fileDesc("Ci9wbGF0Zm9ybWlkbC9ldmVudGxvZy9ub3RpZmljYXRpb25fc2VydmljZS5wcm90bxIUcGxhdGZvcm1pZGwuZXZlbnRsb2ciVAoXTm90aWZpY2F0aW9uTGlzdFJlcXVlc3QSOQoCaWQYASABKAsyLS5wbGF0Zm9ybWlkbC5jb3JlLldvcmtmbG93RXhlY3V0aW9uSWRlbnRpZmllciJfChBOb3RpZmljYXRpb25MaXN0EjkKDW5vdGlmaWNhdGlvbnMYASADKAsyIi5wbGF0Zm9ybWlkbC5ldmVudGxvZy5Ob3RpZmljYXRpb24SEAoIcG9zaXRpb24YAiABKAQiagoZTm90aWZpY2F0aW9uUmVzZW5kUmVxdWVzdBI5CgJpZBgBIAEoCzItLnBsYXRmb3JtaWRsLmNvcmUuV29ya2Zsb3dFeGVjdXRpb25JZGVudGlmaWVyEhIKCm1lc3NhZ2VfaWQYAiABKAkiHAoaTm90aWZpY2F0aW9uUmVzZW5kUmVzcG9uc2Ui8AIKDE5vdGlmaWNhdGlvbhIKCgJpZBgBIAEoCRIQCghyZXZpc2lvbhgCIAEoBBI4CgVwaGFzZRgDIAEoDjIpLnBsYXRmb3JtaWRsLmNvcmUuV29ya2Zsb3dFeGVjdXRpb24uUGhhc2USDwoHY2hhbm5lbBgEIAEoCRIRCglyZWNpcGllbnQYBSABKAkSEAoIYXR0ZW1wdHMYBiABKA0SOAoGc3RhdHVzGAcgASgOMigucGxhdGZvcm1pZGwuZXZlbnRsb2cuTm90aWZpY2F0aW9uU3RhdHVzEikKBXNpbmNlGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZhbnN3ZXIYCSABKAkSDgoGcmVhc29uGAogASgJEjMKD25leHRfYXR0ZW1wdF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGAoQbWF5X2hhdmVfYXJyaXZlZBgMIAEoCCprChJOb3RpZmljYXRpb25TdGF0dXMSIwofTk9USUZJQ0FUSU9OX1NUQVRVU19VTlNQRUNJRklFRBAAEgsKB1NFTkRJTkcQARILCgdXQUlUSU5HEAISCAoEU0VOVBADEgwKCEdJVkVOX1VQEAQylwMKE05vdGlmaWNhdGlvblNlcnZpY2USrAEKEUxpc3ROb3RpZmljYXRpb25zEi0ucGxhdGZvcm1pZGwuZXZlbnRsb2cuTm90aWZpY2F0aW9uTGlzdFJlcXVlc3QaJi5wbGF0Zm9ybWlkbC5ldmVudGxvZy5Ob3RpZmljYXRpb25MaXN0IkCC0+STAjoSOC9hcGkvdjEvbm90aWZpY2F0aW9ucy97aWQucHJvamVjdH0ve2lkLmRvbWFpbn0ve2lkLm5hbWV9EtABChJSZXNlbmROb3RpZmljYXRpb24SLy5wbGF0Zm9ybWlkbC5ldmVudGxvZy5Ob3RpZmljYXRpb25SZXNlbmRSZXF1ZXN0GjAucGxhdGZvcm1pZGwuZXZlbnRsb2cuTm90aWZpY2F0aW9uUmVzZW5kUmVzcG9uc2UiV4LT5JMCUToBKiJML2FwaS92MS9ub3RpZmljYXRpb25zL3tpZC5wcm9qZWN0fS97aWQuZG9tYWlufS97aWQubmFtZX0ve21lc3NhZ2VfaWR9L3Jlc2VuZGIGcHJvdG8z", [file_google_api_annotations, file_google_protobuf_timestamp, file_platformidl_core_execution, file_platformidl_core_identifier]);
 
 /**
  * Asks for the messages about an execution.
@@ -63,6 +63,49 @@ export type NotificationList = Message<"platformidl.eventlog.NotificationList"> 
  */
 export const NotificationListSchema: GenMessage<NotificationList> = /*@__PURE__*/
   messageDesc(file_platformidl_eventlog_notification_service, 1);
+
+/**
+ * Asks for a message to be sent again.
+ *
+ * @generated from message platformidl.eventlog.NotificationResendRequest
+ */
+export type NotificationResendRequest = Message<"platformidl.eventlog.NotificationResendRequest"> & {
+  /**
+   * The execution that it is about.
+   *
+   * @generated from field: platformidl.core.WorkflowExecutionIdentifier id = 1;
+   */
+  id?: WorkflowExecutionIdentifier | undefined;
+
+  /**
+   * Its id, as the list says it.
+   *
+   * @generated from field: string message_id = 2;
+   */
+  messageId: string;
+};
+
+/**
+ * Describes the message platformidl.eventlog.NotificationResendRequest.
+ * Use `create(NotificationResendRequestSchema)` to create a new message.
+ */
+export const NotificationResendRequestSchema: GenMessage<NotificationResendRequest> = /*@__PURE__*/
+  messageDesc(file_platformidl_eventlog_notification_service, 2);
+
+/**
+ * The request is recorded; the message is sent by the process that sends messages.
+ *
+ * @generated from message platformidl.eventlog.NotificationResendResponse
+ */
+export type NotificationResendResponse = Message<"platformidl.eventlog.NotificationResendResponse"> & {
+};
+
+/**
+ * Describes the message platformidl.eventlog.NotificationResendResponse.
+ * Use `create(NotificationResendResponseSchema)` to create a new message.
+ */
+export const NotificationResendResponseSchema: GenMessage<NotificationResendResponse> = /*@__PURE__*/
+  messageDesc(file_platformidl_eventlog_notification_service, 3);
 
 /**
  * A message about one event of an execution to one recipient.
@@ -156,7 +199,7 @@ export type Notification = Message<"platformidl.eventlog.Notification"> & {
  * Use `create(NotificationSchema)` to create a new message.
  */
 export const NotificationSchema: GenMessage<Notification> = /*@__PURE__*/
-  messageDesc(file_platformidl_eventlog_notification_service, 2);
+  messageDesc(file_platformidl_eventlog_notification_service, 4);
 
 /**
  * Where a message stands.
@@ -219,6 +262,16 @@ export const NotificationService: GenService<{
     methodKind: "unary";
     input: typeof NotificationListRequestSchema;
     output: typeof NotificationListSchema;
+  },
+  /**
+   * Asks for a message to be sent again, whether it was sent, has failed or was given up.
+   *
+   * @generated from rpc platformidl.eventlog.NotificationService.ResendNotification
+   */
+  resendNotification: {
+    methodKind: "unary";
+    input: typeof NotificationResendRequestSchema;
+    output: typeof NotificationResendResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_platformidl_eventlog_notification_service, 0);
