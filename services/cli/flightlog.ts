@@ -181,7 +181,7 @@ withViews(views.command('rebuild'))
 
 addPayloadCommands(program, { withData, ownSettings, configurationOf });
 addBackupCommands(program, { withData, ownSettings, configurationOf });
-addClientCommands(program);
+addClientCommands(program, configurationOf);
 addLogCommands(program, { withData, ownSettings, configurationOf });
 addRecordsCommands(program, { withData, ownSettings, configurationOf });
 

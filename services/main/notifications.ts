@@ -68,7 +68,7 @@ const mailIn = (settings: Settings): readonly (readonly [string, ConfiguredChann
  *
  * @throws {OperatorError} when a file of the settings cannot be read.
  */
-const openChannels = (settings: Settings, logId: string): ReadonlyMap<string, ConfiguredChannel> => {
+export const openChannels = (settings: Settings, logId: string): ReadonlyMap<string, ConfiguredChannel> => {
   const templates = templatesOf(settings);
   const others = settings.channels.map((each): [string, ConfiguredChannel] => {
     const limits = { maxPerMinute: each.max_per_minute, maxConcurrent: MAX_CONCURRENT };

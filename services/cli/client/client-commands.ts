@@ -1,11 +1,15 @@
 import type { Command } from 'commander';
 import { names, oneOrMore } from '../../config/arguments.js';
+import type { TestFlags } from '../notifications-test.js';
+import type { DataCommands } from '../payload-commands.js';
 import type { GetFlags } from './get.js';
 import type { HistoryFlags } from './history.js';
 import type { NotificationsFlags } from './notifications.js';
 import type { ScheduleFlags } from './schedule.js';
 import type { ServerFlags } from './server-client.js';
 import type { TailFlags } from './tail.js';
+
+type ConfigurationOf = DataCommands['configurationOf'];
 
 const toServer = (command: Command, of = 'the execution'): Command =>
   command
@@ -17,7 +21,7 @@ const toServer = (command: Command, of = 'the execution'): Command =>
 const withServer = (command: Command, of?: string): Command =>
   toServer(command, of).option('--json', 'print JSON', false);
 
-const addNotificationCommands = (program: Command): void => {
+const addNotificationCommands = (program: Command, configurationOf: ConfigurationOf): void => {
   const notifications = program.command('notifications').description('the messages about an execution');
 
   withServer(notifications.command('list'))
@@ -35,6 +39,17 @@ const addNotificationCommands = (program: Command): void => {
     .action(async (name: string, message: string, flags: ServerFlags) => {
       const { resendNotification } = await import('./notifications.js');
       await resendNotification(name, message, flags);
+    });
+
+  notifications
+    .command('test')
+    .argument('<channel>', 'name of a channel of the configuration; mail is one')
+    .option('--config <file>', 'settings in YAML or JSON')
+    .option('--to <address>', 'recipient, for mail')
+    .description('send a test message from here, without a server, and print the answer')
+    .action(async (channel: string, flags: TestFlags) => {
+      const { testChannel } = await import('../notifications-test.js');
+      await testChannel(configurationOf(flags), channel, flags);
     });
 };
 
@@ -55,8 +70,8 @@ const addScheduleCommands = (program: Command): void => {
     });
 };
 
-/** Adds the commands that ask a server. */
-export const addClientCommands = (program: Command): void => {
+/** Adds the commands that ask a server, and those on notifications. */
+export const addClientCommands = (program: Command, configurationOf: ConfigurationOf): void => {
   withServer(program.command('history'))
     .argument('<name>', 'NAME, or PROJECT/DOMAIN/NAME')
     .description('print every transition of an execution, its nodes and its tasks: time, actor, request, cause')
@@ -80,7 +95,7 @@ export const addClientCommands = (program: Command): void => {
       await getExecution(name, flags);
     });
 
-  addNotificationCommands(program);
+  addNotificationCommands(program, configurationOf);
   addScheduleCommands(program);
 
   program
