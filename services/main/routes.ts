@@ -47,6 +47,7 @@ import { tailRoutes, type Tails } from './tail/tails.js';
 import { limitsOf, platformOf } from './platform.js';
 import type { Launching } from './launching.js';
 import { runData } from './run-data.js';
+import { launcherOf } from './schedules.js';
 import { version } from './version.js';
 
 /** The services that the routes need. */
@@ -126,6 +127,7 @@ const writeRoutes = (services: RouteServices): readonly Route[] => {
     ...scheduleRoutes({
       sessions,
       activations: launching.activations,
+      launcher: launcherOf(launching),
       timezone: configuration.schedules.timezone,
       now: Date.now,
     }),

@@ -59,9 +59,9 @@ const record = ({ open }: ScheduleState, { tick, outcome }: RecordOutcome): Verd
   );
 };
 
-/** Leaves the ticks of the schedule as they are: `until` stays where it was. */
-const fireByHand = ({ untilMs, open }: ScheduleState, { tick, principal }: FireByHand): Verdict =>
-  open.has(tickKey(tick))
+/** Leaves the ticks of the schedule as they are: `until` stays where it was. A tick that is known is not fired twice. */
+const fireByHand = ({ untilMs, open, past }: ScheduleState, { tick, principal }: FireByHand): Verdict =>
+  open.has(tickKey(tick)) || past.some((other) => tickKey(other) === tickKey(tick))
     ? NOTHING_TO_DO
     : recorded(decidedEvent({ untilMs, fire: [{ ...tick, principal, isMissed: false }], skipped: [] }));
 

@@ -1,4 +1,5 @@
 import type { Segment, Span } from './calendar/segments.js';
+import type { Outcome } from './commands.js';
 import type { PlanName } from './events.js';
 
 /** A launch plan that was ever active, and when which of its versions were. */
@@ -8,6 +9,8 @@ export type ScheduledPlan = { readonly plan: PlanName; readonly segments: readon
 export interface Activations {
   /** In no order. */
   plans(): readonly ScheduledPlan[];
+  /** Of a launch plan; empty when it was never active. */
+  of(plan: PlanName): readonly Segment[];
   /** When a project was archived; the last span may go on. */
   archived(project: string): readonly Span[];
   /**
@@ -16,4 +19,15 @@ export interface Activations {
    * @throws {RpcError} UNAVAILABLE when that takes too long.
    */
   current(): Promise<void>;
+}
+
+/** Launches the execution of a tick. */
+export interface Launcher {
+  /** Launches a tick. The same tick launched again is `fired` again, with the same execution. */
+  launch(tick: {
+    readonly plan: PlanName;
+    readonly version: string;
+    readonly atMs: number;
+    readonly principal: string;
+  }): Promise<Outcome>;
 }

@@ -1,75 +1,87 @@
 import { create } from '@bufbuild/protobuf';
 import {
-  type ScheduleList,
-  type ScheduleListRequest,
-  ScheduleListSchema,
+  ScheduleFireResponseSchema,
   ScheduleService,
+  type ScheduleStatus,
 } from '../../proto/gen/platformidl/eventlog/schedule_service_pb.js';
-import type { Sessions } from '../kernel/ports/sessions.js';
-import { invalid, missing, type Route, route } from '../kernel/rpc.js';
+import { contextOf, recordedBefore } from '../kernel/command-context.js';
+import { type Call, missing, type Route, route, RpcError } from '../kernel/rpc.js';
+import { activeSegment } from './calendar/segments.js';
+import type { ScheduleCommand, TickId } from './commands.js';
 import { scheduleAggregate } from './decider.js';
-import { scheduleStream } from './events.js';
-import type { Activations, ScheduledPlan } from './ports.js';
-import { statusOf } from './status.js';
+import { type PlanName, scheduleStream } from './events.js';
+import { isScheduled, listSchedules, type ScheduleReads, statusNow } from './list.js';
+import type { Launcher, ScheduledPlan } from './ports.js';
+import { outcomeMessage } from './status.js';
 
-export type ScheduleServices = {
-  readonly sessions: Sessions;
-  readonly activations: Activations;
-  /** The time zone of an expression that names none. */
-  readonly timezone: string;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
+export type ScheduleServices = ScheduleReads & { readonly launcher: Launcher };
+
+const SECOND_MS = 1_000;
+
+const text = ({ project, domain, name }: PlanName): string => `${project}/${domain}/${name}`;
+
+/** Finds a launch plan with a schedule by its name. */
+const scheduledPlan = async ({ activations }: ScheduleServices, request: PlanName): Promise<ScheduledPlan> => {
+  const { project, domain, name } = request;
+  for (const field of ['project', 'domain', 'name'] as const) if (request[field] === '') throw missing(field);
+  await activations.current();
+  const plan = { project, domain, name };
+  const scheduled = { plan, segments: activations.of(plan) };
+  if (isScheduled(scheduled)) return scheduled;
+  throw new RpcError('NOT_FOUND', `launch plan ${text(request)} has no schedule, or was never active`);
 };
 
-const MAX_LIMIT = 100;
-
-const limitOf = ({ limit }: ScheduleListRequest): number => {
-  if (limit > MAX_LIMIT) throw invalid('limit', `${limit} is above ${MAX_LIMIT}`);
-  return limit || MAX_LIMIT;
+const record = async (
+  { sessions }: ScheduleServices,
+  plan: PlanName,
+  command: ScheduleCommand,
+  call: Call,
+): Promise<void> => {
+  const { position } = await sessions.handle(scheduleAggregate, scheduleStream(plan), command, contextOf(call));
+  call.answeredAt(position);
 };
 
-/** A token is the name of the last launch plan of its page. */
-const tokenOf = (name: string): string => Buffer.from(name).toString('base64url');
-const nameIn = (token: string): string => Buffer.from(token, 'base64url').toString();
-
-/** True for a launch plan whose last active version has a schedule. */
-const isScheduled = ({ segments }: ScheduledPlan): boolean => segments.at(-1)?.schedule !== undefined;
-
-const byName = (a: ScheduledPlan, b: ScheduledPlan): number => (a.plan.name < b.plan.name ? -1 : 1);
-
-/** The launch plans after the token with a schedule, in the order of their names. */
-const selected = (plans: readonly ScheduledPlan[], request: ScheduleListRequest): readonly ScheduledPlan[] => {
-  const { project, domain, name, token } = request;
-  const after = nameIn(token);
-  return plans
-    .filter(({ plan }) => plan.project === project && plan.domain === domain)
-    .filter(({ plan }) => (name === '' || plan.name === name) && plan.name > after)
-    .filter(isScheduled)
-    .sort(byName);
+const setPaused = async (
+  services: ScheduleServices,
+  type: 'PauseSchedule' | 'ResumeSchedule',
+  request: PlanName,
+  call: Call,
+): Promise<ScheduleStatus> => {
+  const scheduled = await scheduledPlan(services, request);
+  await record(services, scheduled.plan, { type, atMs: services.now() }, call);
+  return statusNow(services, scheduled);
 };
 
-const statusNow = (services: ScheduleServices, scheduled: ScheduledPlan) => {
-  const { sessions, activations, timezone, now } = services;
-  const archival = activations.archived(scheduled.plan.project).at(-1);
-  const isArchived = archival !== undefined && archival.untilMs === undefined;
-  const facts = { ...scheduled, isArchived, timezone, nowMs: now() };
-  return sessions.read(scheduleAggregate, scheduleStream(scheduled.plan), ({ state }) => statusOf(state, facts));
+/** The tick of the active version at this second: executions are named by the second. */
+const tickNow = ({ now }: ScheduleServices, { plan, segments }: ScheduledPlan): TickId => {
+  const active = activeSegment(segments);
+  if (active === undefined)
+    throw new RpcError('FAILED_PRECONDITION', `no version of launch plan ${text(plan)} is active`);
+  return { atMs: Math.floor(now() / SECOND_MS) * SECOND_MS, version: active.version };
 };
 
-const list = async (services: ScheduleServices, request: ScheduleListRequest): Promise<ScheduleList> => {
-  if (request.project === '') throw missing('project');
-  if (request.domain === '') throw missing('domain');
-  const limit = limitOf(request);
-  await services.activations.current();
-  const found = selected(services.activations.plans(), request);
-  const page = found.slice(0, limit);
-  const schedules = [];
-  // One after another: a page must not read a hundred streams at once.
-  for (const scheduled of page) schedules.push(await statusNow(services, scheduled));
-  const last = found.length > limit ? page.at(-1) : undefined;
-  return create(ScheduleListSchema, { schedules, token: last === undefined ? '' : tokenOf(last.plan.name) });
+/**
+ * The tick is recorded before it is launched. When the launch fails, or the process ends, the reactor that fires
+ * schedules finds the tick open and launches it when it looks at the plan next.
+ */
+const fire = async (services: ScheduleServices, request: PlanName, call: Call) => {
+  const scheduled = await scheduledPlan(services, request);
+  const { plan } = scheduled;
+  const { principal } = call;
+  const before = await recordedBefore(services.sessions, scheduleAggregate, scheduleStream(plan), call);
+  if (before !== undefined)
+    throw new RpcError('ALREADY_EXISTS', 'fired before under this idempotency key; ListSchedules has the outcome');
+  const tick = tickNow(services, scheduled);
+  await record(services, plan, { type: 'FireByHand', tick, principal }, call);
+  const outcome = await services.launcher.launch({ plan, ...tick, principal });
+  // Without the idempotency key, which stands for the tick.
+  await record(services, plan, { type: 'RecordOutcome', tick, outcome }, { ...call, idempotency: undefined });
+  return create(ScheduleFireResponseSchema, { tick: outcomeMessage({ ...tick, outcome }) });
 };
 
 export const scheduleRoutes = (services: ScheduleServices): readonly Route[] => [
-  route(ScheduleService.method.listSchedules, (request) => list(services, request)),
+  route(ScheduleService.method.listSchedules, (request) => listSchedules(services, request)),
+  route(ScheduleService.method.fireSchedule, (request, call) => fire(services, request, call)),
+  route(ScheduleService.method.pauseSchedule, (request, call) => setPaused(services, 'PauseSchedule', request, call)),
+  route(ScheduleService.method.resumeSchedule, (request, call) => setPaused(services, 'ResumeSchedule', request, call)),
 ];

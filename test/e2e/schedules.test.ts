@@ -5,13 +5,20 @@ import { ExecutionMetadata_ExecutionMode as Mode } from '../../proto/gen/platfor
 import { LaunchPlanCreateRequestSchema, LaunchPlanState } from '../../proto/gen/platformidl/admin/launch_plan_pb.js';
 import { CronScheduleSchema } from '../../proto/gen/platformidl/admin/schedule_pb.js';
 import { ResourceType } from '../../proto/gen/platformidl/core/identifier_pb.js';
+import {
+  ScheduleService,
+  type ScheduleStatus,
+  TickOutcome_Kind as Kind,
+} from '../../proto/gen/platformidl/eventlog/schedule_service_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { tickName } from '../../services/schedule/calendar/tick-name.js';
+import { flightlog } from '../support/command.js';
 import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
 import { fixtureFolder, withNeeds } from '../support/fixtures.js';
 import { until } from '../support/until.js';
 
 const method = AdminService.method;
+const schedules = ScheduleService.method;
 const place = { project: 'flytesnacks', domain: 'development' };
 
 /** A launch plan of the samples with a kickoff argument, which fires every ten minutes there. */
@@ -77,5 +84,37 @@ describe('a launch plan that ticks every second', () => {
     // The last tick before the deactivation may still be in flight.
     await until(others, (found) => found.length >= 3);
     expect((await fired()).length).toBeLessThanOrEqual(count + 1);
+  });
+
+  const other = { ...place, name: 'other' };
+  const schedule = async () => (await plane.grpc.call(schedules.listSchedules, other)).schedules[0]!;
+
+  it('is listed with its next fire times and its last outcomes, over every transport', async () => {
+    for (const way of [plane.grpc, plane.rest, plane.octets]) {
+      const [often, found] = (await way.call(schedules.listSchedules, place)).schedules;
+      expect(often).toMatchObject({ id: { name: 'often', version: '' }, next: [] });
+      expect(found).toMatchObject({ id: { name: 'other', version: 'v1' }, paused: false });
+      expect(found!.next).toHaveLength(10);
+      expect(found!.past[0]!.kind).toBe(Kind.FIRED);
+    }
+  });
+
+  it('skips its ticks while it is paused, is launched by hand, and ticks again when it is resumed', async () => {
+    const server = ['--server', plane.server().ready.http];
+    expect((await flightlog(['schedule', 'pause', 'other', ...server]).ended).stdout).toMatch(/^other +v1 +paused /u);
+    await until(schedule, ({ past }) => past[0]!.reason === 'paused');
+    const { stdout } = await flightlog(['schedule', 'fire', 'other', ...server]).ended;
+    const { spec } = await plane.grpc.call(method.getExecution, { id: { ...place, name: stdout.trim() } });
+    expect(spec!.metadata!.mode).toBe(Mode.SCHEDULED);
+    const listed = (await flightlog(['schedule', 'list', ...server]).ended).stdout;
+    expect(listed).toMatch(/^other +v1 +paused +-/mu);
+    expect(listed).toMatch(/^ {2}SKIPPED +\S+Z +v1 +paused$/mu);
+    await plane.rest.call(schedules.resumeSchedule, other);
+    const hasTicked = ({ past: [last, before] }: ScheduleStatus) =>
+      last?.kind === Kind.FIRED && before?.kind === Kind.FIRED;
+    await until(schedule, hasTicked);
+    expect((await flightlog(['schedule', 'next', 'other', ...server]).ended).stdout.trim().split('\n')).toHaveLength(
+      10,
+    );
   });
 });

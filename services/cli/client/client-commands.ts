@@ -68,6 +68,23 @@ const addScheduleCommands = (program: Command): void => {
       const { nextFireTimes } = await import('./schedule.js');
       await nextFireTimes(name, flags);
     });
+  withServer(schedule.command('fire'), 'the launch plan')
+    .argument('<name>', 'name of the launch plan')
+    .description('launch a launch plan with a schedule now, and print the name of the execution')
+    .action(async (name: string, flags: ScheduleFlags) => {
+      const { fireSchedule } = await import('./schedule.js');
+      await fireSchedule(name, flags);
+    });
+  for (const command of ['pause', 'resume'] as const)
+    withServer(schedule.command(command), 'the launch plan')
+      .argument('<name>', 'name of the launch plan')
+      .description(
+        `${command} a schedule: its ticks are ${command === 'pause' ? 'skipped' : 'fired again'} from now on`,
+      )
+      .action(async (name: string, flags: ScheduleFlags) => {
+        const { setPaused } = await import('./schedule.js');
+        await setPaused(command, name, flags);
+      });
 };
 
 /** Adds the commands that ask a server, and those on notifications. */

@@ -1,6 +1,6 @@
 import { OperatorError } from '../../config/operator-errors.js';
 import { cell, coloured, colourOf, oneLine } from './lines.js';
-import { get, type ServerFlags } from './server-client.js';
+import { get, post, type ServerFlags } from './server-client.js';
 
 /** The flags of the commands of `schedule`. */
 export type ScheduleFlags = ServerFlags & { readonly json: boolean };
@@ -67,4 +67,31 @@ export const nextFireTimes = async (name: string, flags: ScheduleFlags): Promise
   const [found] = schedules;
   if (!found) throw new OperatorError(`launch plan ${flags.project}/${flags.domain}/${name} has no schedule`);
   for (const line of flags.json ? [JSON.stringify(found.next)] : found.next) process.stdout.write(`${line}\n`);
+};
+
+const commandPath = (name: string, flags: ServerFlags, command: string): string =>
+  `${pathOf(flags)}/${encodeURIComponent(name)}/${command}`;
+
+/**
+ * Pauses or resumes the schedule of a launch plan, and prints it.
+ *
+ * @throws {OperatorError} when the server refuses, with its reason.
+ */
+export const setPaused = async (command: 'pause' | 'resume', name: string, flags: ScheduleFlags): Promise<void> => {
+  const shown = (await (await post(flags, commandPath(name, flags, command))).json()) as ShownSchedule;
+  const [line = ''] = linesOf(shown);
+  process.stdout.write(`${flags.json ? JSON.stringify(shown) : line}\n`);
+};
+
+type Fired = { readonly tick: ShownOutcome & { readonly execution: { readonly name: string } | null } };
+
+/**
+ * Launches a launch plan as if it had a tick now, and prints the name of the execution.
+ *
+ * @throws {OperatorError} when it could not be launched, with the reason.
+ */
+export const fireSchedule = async (name: string, flags: ScheduleFlags): Promise<void> => {
+  const { tick } = (await (await post(flags, commandPath(name, flags, 'fire'))).json()) as Fired;
+  if (tick.kind !== 'FIRED') throw new OperatorError(`${name} was not launched: ${tick.reason}`);
+  process.stdout.write(`${flags.json ? JSON.stringify(tick) : (tick.execution?.name ?? '')}\n`);
 };

@@ -34,6 +34,7 @@ export type Requirement = {
 /** The target of a request that names no project. */
 const NOWHERE: Target = {};
 const PROJECT_AND_DOMAIN: Target = { project: 'project', domain: 'domain' };
+const NAMED: Target = { ...PROJECT_AND_DOMAIN, name: 'name' };
 
 /** The target of a request that has project, domain and name in one message field. */
 const at = (path: string): Target => ({ project: `${path}.project`, domain: `${path}.domain`, name: `${path}.name` });
@@ -111,20 +112,19 @@ const rows: Readonly<Record<Requirement['permission'], readonly Row[]>> = {
     [admin.createLaunchPlan, ID, [at('spec.workflow_id')]],
     [admin.updateLaunchPlan, ID],
     [admin.updateNamedEntity, ID],
+    [ScheduleService.method.pauseSchedule, NAMED],
+    [ScheduleService.method.resumeSchedule, NAMED],
     [data.createUploadLocation, PROJECT_AND_DOMAIN],
   ],
   execute: [
-    [
-      admin.createExecution,
-      { ...PROJECT_AND_DOMAIN, name: 'name' },
-      [at('spec.launch_plan'), PARENT_OF_SPEC, at('spec.metadata.reference_execution')],
-    ],
+    [admin.createExecution, NAMED, [at('spec.launch_plan'), PARENT_OF_SPEC, at('spec.metadata.reference_execution')]],
     [admin.relaunchExecution, ID],
     [admin.recoverExecution, ID, [at('metadata.parent_node_execution.execution_id')]],
     [admin.updateExecution, ID],
     [admin.terminateExecution, ID],
     [signal.setSignal, EXECUTION_OF_ID],
     [NotificationService.method.resendNotification, ID],
+    [ScheduleService.method.fireSchedule, NAMED],
     [SyncAgentService.method.executeTaskSync, NOWHERE],
     [AsyncAgentService.method.createTask, NOWHERE],
     [AsyncAgentService.method.getTask, NOWHERE],

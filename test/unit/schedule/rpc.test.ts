@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { create, type MessageInitShape } from '@bufbuild/protobuf';
+import { create, type DescMethod, type Message, type MessageInitShape } from '@bufbuild/protobuf';
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
@@ -13,9 +13,14 @@ import {
 import { ScheduleSchema } from '../../../proto/gen/platformidl/admin/schedule_pb.js';
 import { ResourceType } from '../../../proto/gen/platformidl/core/identifier_pb.js';
 import {
+  type ScheduleFireResponse,
+  ScheduleFireRequestSchema,
   type ScheduleList,
   ScheduleListRequestSchema,
+  SchedulePauseRequestSchema,
+  ScheduleResumeRequestSchema,
   ScheduleService,
+  type ScheduleStatus,
   TickOutcome_Kind as Kind,
 } from '../../../proto/gen/platformidl/eventlog/schedule_service_pb.js';
 import type { EventStore } from '../../../services/kernel/ports/event-store.js';
@@ -25,9 +30,11 @@ import { projectAggregate } from '../../../services/project/decider.js';
 import { projectStream } from '../../../services/project/events.js';
 import { type Activations, followActivations } from '../../../services/reference/activations.js';
 import type { DueTick } from '../../../services/schedule/calendar/due.js';
+import { tickName } from '../../../services/schedule/calendar/tick-name.js';
 import type { Outcome, ScheduleCommand } from '../../../services/schedule/commands.js';
 import { scheduleAggregate } from '../../../services/schedule/decider.js';
 import { scheduleStream } from '../../../services/schedule/events.js';
+import type { Launcher } from '../../../services/schedule/ports.js';
 import { scheduleRoutes } from '../../../services/schedule/rpc.js';
 import { openSessions } from '../../../services/sessions/sessions.js';
 import { sqliteEventStore } from '../../../services/store/log/sqlite-event-store.js';
@@ -105,14 +112,35 @@ const openPlane = () => {
       if (outcome) await send(name, { type: 'RecordOutcome', tick: { atMs, version: 'v1' }, outcome });
   };
 
-  const routes = scheduleRoutes({ sessions, activations, timezone: 'UTC', now });
-  const list = (request: MessageInitShape<typeof ScheduleListRequestSchema> = {}): Promise<ScheduleList> => {
-    const { handle } = routes.find(({ method }) => method === ScheduleService.method.listSchedules)!;
-    const call = { principal: 'ada', requestId: '', isCancelled: () => false, answeredAt: () => undefined };
-    const message = create(ScheduleListRequestSchema, { ...PLACE, ...request });
-    return handle(message as never, call) as Promise<ScheduleList>;
+  const launched = new Map<string, string>();
+  /** The outcome of the next launches, when it is not an execution. */
+  const refusing: { outcome?: Outcome | Error } = {};
+  const launcher: Launcher = {
+    launch: ({ plan, version, atMs, principal }) => {
+      if (refusing.outcome instanceof Error) return Promise.reject(refusing.outcome);
+      if (refusing.outcome) return Promise.resolve(refusing.outcome);
+      const execution = { ...PLACE, name: tickName({ ...plan, version }, atMs) };
+      launched.set(execution.name, principal);
+      return Promise.resolve({ kind: 'fired', execution });
+    },
   };
-  return { clock, activate, deactivate, send, setProject, fire, list };
+  const routes = scheduleRoutes({ sessions, activations, launcher, timezone: 'UTC', now });
+  const ask = <Answer>(method: DescMethod, message: Message, key?: string): Promise<Answer> => {
+    const { handle } = routes.find((route) => route.method === method)!;
+    const call = { principal: 'ada', requestId: '', isCancelled: () => false, answeredAt: () => undefined };
+    const idempotency = key === undefined ? undefined : { key, operation: method.name, content: 'the same' };
+    return handle(message as never, { ...call, idempotency }) as Promise<Answer>;
+  };
+  const { method } = ScheduleService;
+  const list = (request: MessageInitShape<typeof ScheduleListRequestSchema> = {}): Promise<ScheduleList> =>
+    ask(method.listSchedules, create(ScheduleListRequestSchema, { ...PLACE, ...request }));
+  const fireNow = (name: string, key?: string): Promise<ScheduleFireResponse> =>
+    ask(method.fireSchedule, create(ScheduleFireRequestSchema, { ...PLACE, name }), key);
+  const pause = (name: string): Promise<ScheduleStatus> =>
+    ask(method.pauseSchedule, create(SchedulePauseRequestSchema, { ...PLACE, name }));
+  const resume = (name: string): Promise<ScheduleStatus> =>
+    ask(method.resumeSchedule, create(ScheduleResumeRequestSchema, { ...PLACE, name }));
+  return { clock, activate, deactivate, setProject, fire, list, fireNow, pause, resume, launched, refusing };
 };
 
 const minutesOf = (times: ScheduleList['schedules'][number]['next']): readonly number[] =>
@@ -185,7 +213,7 @@ describe('the list of schedules', () => {
     await plane.setProject('RegisterProject', ProjectState.ACTIVE);
     for (const name of ['off', 'on', 'paused']) await plane.activate(name, '* * * * *');
     await plane.deactivate('off');
-    await plane.send('paused', { type: 'PauseSchedule', atMs: START });
+    await plane.pause('paused');
     const states = async () =>
       (await plane.list()).schedules.map(({ id, paused, next }) => [id!.name, id!.version, paused, next.length]);
     expect(await states()).toEqual([
@@ -229,5 +257,90 @@ describe('the list of schedules', () => {
     expect(await refusal({ project: '' })).toBe('missing project');
     expect(await refusal({ domain: '' })).toBe('missing domain');
     expect(await refusal({ limit: 101 })).toBe('invalid value for limit: 101 is above 100');
+  });
+});
+
+describe('a schedule that is paused', () => {
+  it('has no fire times until it is resumed', async () => {
+    const plane = openPlane();
+    await plane.activate('minutely', '* * * * *');
+    expect(await plane.pause('minutely')).toMatchObject({ paused: true, next: [] });
+    plane.clock.ms = minute(3);
+    const resumed = await plane.resume('minutely');
+    expect(resumed.paused).toBe(false);
+    expect(minutesOf(resumed.next)[0]).toBe(4);
+  });
+
+  it('stays as it is when it is paused or resumed again', async () => {
+    const plane = openPlane();
+    await plane.activate('minutely', '* * * * *');
+    const head = () => store.head();
+    await plane.pause('minutely');
+    const paused = await head();
+    expect(await plane.pause('minutely')).toMatchObject({ paused: true });
+    expect(await head()).toBe(paused);
+    await plane.resume('minutely');
+    const resumed = await head();
+    expect(await plane.resume('minutely')).toMatchObject({ paused: false });
+    expect(await head()).toBe(resumed);
+  });
+
+  it('is one of a launch plan with a schedule', async () => {
+    const plane = openPlane();
+    await plane.activate('plain', undefined);
+    await expect(plane.pause('plain')).rejects.toThrow('launch plan p/d/plain has no schedule');
+    await expect(plane.resume('other')).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    await expect(plane.pause('')).rejects.toThrow('missing name');
+  });
+});
+
+describe('a schedule that is fired by hand', () => {
+  it('launches its active version at this second for the caller, and keeps its ticks', async () => {
+    const plane = openPlane();
+    await plane.activate('minutely', '* * * * *');
+    plane.clock.ms = START + 5_400;
+    const { tick } = await plane.fireNow('minutely');
+    expect(tick).toMatchObject({ kind: Kind.FIRED, version: 'v1' });
+    expect(timestampDate(tick!.at!).getTime()).toBe(START + 5_000);
+    expect([...plane.launched]).toEqual([[tick!.execution!.name, 'ada']]);
+    const [found] = (await plane.list()).schedules;
+    expect(found).toMatchObject({ fired: 1n, open: 0, past: [{ execution: { name: tick!.execution!.name } }] });
+    expect(minutesOf(found!.next)).toEqual(FIRST_TEN);
+  });
+
+  it('is one execution within a second, and under one idempotency key', async () => {
+    const plane = openPlane();
+    await plane.activate('minutely', '* * * * *');
+    const first = await plane.fireNow('minutely', 'key');
+    expect((await plane.fireNow('minutely')).tick).toEqual(first.tick);
+    plane.clock.ms += 10_000;
+    await expect(plane.fireNow('minutely', 'key')).rejects.toMatchObject({ code: 'ALREADY_EXISTS' });
+    expect(plane.launched.size).toBe(1);
+    expect((await plane.list()).schedules[0]).toMatchObject({ fired: 1n, open: 0 });
+  });
+
+  it('says why it was not launched, and records it', async () => {
+    const plane = openPlane();
+    await plane.activate('minutely', '* * * * *');
+    plane.refusing.outcome = { kind: 'failed', reason: 'missing input' };
+    const { tick } = await plane.fireNow('minutely');
+    expect(tick).toMatchObject({ kind: Kind.FAILED, reason: 'missing input' });
+    expect((await plane.list()).schedules[0]).toMatchObject({ failed: 1n, past: [{ reason: 'missing input' }] });
+  });
+
+  it('leaves the tick to the reactor when the launch breaks off', async () => {
+    const plane = openPlane();
+    await plane.activate('minutely', '* * * * *');
+    plane.refusing.outcome = new Error('the log is away');
+    await expect(plane.fireNow('minutely')).rejects.toThrow('the log is away');
+    expect((await plane.list()).schedules[0]).toMatchObject({ fired: 0n, open: 1 });
+  });
+
+  it('needs an active version', async () => {
+    const plane = openPlane();
+    await plane.activate('off', '* * * * *');
+    await plane.deactivate('off');
+    await expect(plane.fireNow('off')).rejects.toMatchObject({ code: 'FAILED_PRECONDITION' });
+    await expect(plane.fireNow('other')).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });
 });

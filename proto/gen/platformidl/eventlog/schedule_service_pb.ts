@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file platformidl/eventlog/schedule_service.proto.
  */
 export const file_platformidl_eventlog_schedule_service: GenFile = /*@__PURE__*/
-  fileDesc("CitwbGF0Zm9ybWlkbC9ldmVudGxvZy9zY2hlZHVsZV9zZXJ2aWNlLnByb3RvEhRwbGF0Zm9ybWlkbC5ldmVudGxvZyJiChNTY2hlZHVsZUxpc3RSZXF1ZXN0Eg8KB3Byb2plY3QYASABKAkSDgoGZG9tYWluGAIgASgJEgwKBG5hbWUYAyABKAkSDQoFbGltaXQYBCABKA0SDQoFdG9rZW4YBSABKAkiVgoMU2NoZWR1bGVMaXN0EjcKCXNjaGVkdWxlcxgBIAMoCzIkLnBsYXRmb3JtaWRsLmV2ZW50bG9nLlNjaGVkdWxlU3RhdHVzEg0KBXRva2VuGAIgASgJIqMCCg5TY2hlZHVsZVN0YXR1cxIoCgJpZBgBIAEoCzIcLnBsYXRmb3JtaWRsLmNvcmUuSWRlbnRpZmllchIOCgZwYXVzZWQYAiABKAgSKAoEbmV4dBgDIAMoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoEcGFzdBgEIAMoCzIhLnBsYXRmb3JtaWRsLmV2ZW50bG9nLlRpY2tPdXRjb21lEgwKBG9wZW4YBSABKA0SLQoJZHVlX3NpbmNlGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgVmaXJlZBgHIAEoBBIPCgdza2lwcGVkGAggASgEEg4KBmZhaWxlZBgJIAEoBBIPCgdwcm9ibGVtGAogASgJIpACCgtUaWNrT3V0Y29tZRImCgJhdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHdmVyc2lvbhgCIAEoCRI0CgRraW5kGAMgASgOMiYucGxhdGZvcm1pZGwuZXZlbnRsb2cuVGlja091dGNvbWUuS2luZBJACglleGVjdXRpb24YBCABKAsyLS5wbGF0Zm9ybWlkbC5jb3JlLldvcmtmbG93RXhlY3V0aW9uSWRlbnRpZmllchIOCgZyZWFzb24YBSABKAkiQAoES2luZBIUChBLSU5EX1VOU1BFQ0lGSUVEEAASCQoFRklSRUQQARILCgdTS0lQUEVEEAISCgoGRkFJTEVEEAMyoAEKD1NjaGVkdWxlU2VydmljZRKMAQoNTGlzdFNjaGVkdWxlcxIpLnBsYXRmb3JtaWRsLmV2ZW50bG9nLlNjaGVkdWxlTGlzdFJlcXVlc3QaIi5wbGF0Zm9ybWlkbC5ldmVudGxvZy5TY2hlZHVsZUxpc3QiLILT5JMCJhIkL2FwaS92MS9zY2hlZHVsZXMve3Byb2plY3R9L3tkb21haW59YgZwcm90bzM", [file_google_api_annotations, file_google_protobuf_timestamp, file_platformidl_core_identifier]);
+  fileDesc("CitwbGF0Zm9ybWlkbC9ldmVudGxvZy9zY2hlZHVsZV9zZXJ2aWNlLnByb3RvEhRwbGF0Zm9ybWlkbC5ldmVudGxvZyJiChNTY2hlZHVsZUxpc3RSZXF1ZXN0Eg8KB3Byb2plY3QYASABKAkSDgoGZG9tYWluGAIgASgJEgwKBG5hbWUYAyABKAkSDQoFbGltaXQYBCABKA0SDQoFdG9rZW4YBSABKAkiVgoMU2NoZWR1bGVMaXN0EjcKCXNjaGVkdWxlcxgBIAMoCzIkLnBsYXRmb3JtaWRsLmV2ZW50bG9nLlNjaGVkdWxlU3RhdHVzEg0KBXRva2VuGAIgASgJIqMCCg5TY2hlZHVsZVN0YXR1cxIoCgJpZBgBIAEoCzIcLnBsYXRmb3JtaWRsLmNvcmUuSWRlbnRpZmllchIOCgZwYXVzZWQYAiABKAgSKAoEbmV4dBgDIAMoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoEcGFzdBgEIAMoCzIhLnBsYXRmb3JtaWRsLmV2ZW50bG9nLlRpY2tPdXRjb21lEgwKBG9wZW4YBSABKA0SLQoJZHVlX3NpbmNlGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgVmaXJlZBgHIAEoBBIPCgdza2lwcGVkGAggASgEEg4KBmZhaWxlZBgJIAEoBBIPCgdwcm9ibGVtGAogASgJIpACCgtUaWNrT3V0Y29tZRImCgJhdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHdmVyc2lvbhgCIAEoCRI0CgRraW5kGAMgASgOMiYucGxhdGZvcm1pZGwuZXZlbnRsb2cuVGlja091dGNvbWUuS2luZBJACglleGVjdXRpb24YBCABKAsyLS5wbGF0Zm9ybWlkbC5jb3JlLldvcmtmbG93RXhlY3V0aW9uSWRlbnRpZmllchIOCgZyZWFzb24YBSABKAkiQAoES2luZBIUChBLSU5EX1VOU1BFQ0lGSUVEEAASCQoFRklSRUQQARILCgdTS0lQUEVEEAISCgoGRkFJTEVEEAMiRAoTU2NoZWR1bGVGaXJlUmVxdWVzdBIPCgdwcm9qZWN0GAEgASgJEg4KBmRvbWFpbhgCIAEoCRIMCgRuYW1lGAMgASgJIkcKFFNjaGVkdWxlRmlyZVJlc3BvbnNlEi8KBHRpY2sYASABKAsyIS5wbGF0Zm9ybWlkbC5ldmVudGxvZy5UaWNrT3V0Y29tZSJFChRTY2hlZHVsZVBhdXNlUmVxdWVzdBIPCgdwcm9qZWN0GAEgASgJEg4KBmRvbWFpbhgCIAEoCRIMCgRuYW1lGAMgASgJIkYKFVNjaGVkdWxlUmVzdW1lUmVxdWVzdBIPCgdwcm9qZWN0GAEgASgJEg4KBmRvbWFpbhgCIAEoCRIMCgRuYW1lGAMgASgJMowFCg9TY2hlZHVsZVNlcnZpY2USjAEKDUxpc3RTY2hlZHVsZXMSKS5wbGF0Zm9ybWlkbC5ldmVudGxvZy5TY2hlZHVsZUxpc3RSZXF1ZXN0GiIucGxhdGZvcm1pZGwuZXZlbnRsb2cuU2NoZWR1bGVMaXN0IiyC0+STAiYSJC9hcGkvdjEvc2NoZWR1bGVzL3twcm9qZWN0fS97ZG9tYWlufRKiAQoMRmlyZVNjaGVkdWxlEikucGxhdGZvcm1pZGwuZXZlbnRsb2cuU2NoZWR1bGVGaXJlUmVxdWVzdBoqLnBsYXRmb3JtaWRsLmV2ZW50bG9nLlNjaGVkdWxlRmlyZVJlc3BvbnNlIjuC0+STAjU6ASoiMC9hcGkvdjEvc2NoZWR1bGVzL3twcm9qZWN0fS97ZG9tYWlufS97bmFtZX0vZmlyZRKfAQoNUGF1c2VTY2hlZHVsZRIqLnBsYXRmb3JtaWRsLmV2ZW50bG9nLlNjaGVkdWxlUGF1c2VSZXF1ZXN0GiQucGxhdGZvcm1pZGwuZXZlbnRsb2cuU2NoZWR1bGVTdGF0dXMiPILT5JMCNjoBKiIxL2FwaS92MS9zY2hlZHVsZXMve3Byb2plY3R9L3tkb21haW59L3tuYW1lfS9wYXVzZRKiAQoOUmVzdW1lU2NoZWR1bGUSKy5wbGF0Zm9ybWlkbC5ldmVudGxvZy5TY2hlZHVsZVJlc3VtZVJlcXVlc3QaJC5wbGF0Zm9ybWlkbC5ldmVudGxvZy5TY2hlZHVsZVN0YXR1cyI9gtPkkwI3OgEqIjIvYXBpL3YxL3NjaGVkdWxlcy97cHJvamVjdH0ve2RvbWFpbn0ve25hbWV9L3Jlc3VtZWIGcHJvdG8z", [file_google_api_annotations, file_google_protobuf_timestamp, file_platformidl_core_identifier]);
 
 /**
  * Asks for a page of the schedules of a project and domain, by the names of their launch plans.
@@ -246,6 +246,112 @@ export const TickOutcome_KindSchema: GenEnum<TickOutcome_Kind> = /*@__PURE__*/
   enumDesc(file_platformidl_eventlog_schedule_service, 3, 0);
 
 /**
+ * Asks for an execution of a launch plan, by its name.
+ *
+ * @generated from message platformidl.eventlog.ScheduleFireRequest
+ */
+export type ScheduleFireRequest = Message<"platformidl.eventlog.ScheduleFireRequest"> & {
+  /**
+   * @generated from field: string project = 1;
+   */
+  project: string;
+
+  /**
+   * @generated from field: string domain = 2;
+   */
+  domain: string;
+
+  /**
+   * @generated from field: string name = 3;
+   */
+  name: string;
+};
+
+/**
+ * Describes the message platformidl.eventlog.ScheduleFireRequest.
+ * Use `create(ScheduleFireRequestSchema)` to create a new message.
+ */
+export const ScheduleFireRequestSchema: GenMessage<ScheduleFireRequest> = /*@__PURE__*/
+  messageDesc(file_platformidl_eventlog_schedule_service, 4);
+
+/**
+ * What became of a tick that was asked for.
+ *
+ * @generated from message platformidl.eventlog.ScheduleFireResponse
+ */
+export type ScheduleFireResponse = Message<"platformidl.eventlog.ScheduleFireResponse"> & {
+  /**
+   * @generated from field: platformidl.eventlog.TickOutcome tick = 1;
+   */
+  tick?: TickOutcome | undefined;
+};
+
+/**
+ * Describes the message platformidl.eventlog.ScheduleFireResponse.
+ * Use `create(ScheduleFireResponseSchema)` to create a new message.
+ */
+export const ScheduleFireResponseSchema: GenMessage<ScheduleFireResponse> = /*@__PURE__*/
+  messageDesc(file_platformidl_eventlog_schedule_service, 5);
+
+/**
+ * Pauses the schedule of a launch plan, by its name.
+ *
+ * @generated from message platformidl.eventlog.SchedulePauseRequest
+ */
+export type SchedulePauseRequest = Message<"platformidl.eventlog.SchedulePauseRequest"> & {
+  /**
+   * @generated from field: string project = 1;
+   */
+  project: string;
+
+  /**
+   * @generated from field: string domain = 2;
+   */
+  domain: string;
+
+  /**
+   * @generated from field: string name = 3;
+   */
+  name: string;
+};
+
+/**
+ * Describes the message platformidl.eventlog.SchedulePauseRequest.
+ * Use `create(SchedulePauseRequestSchema)` to create a new message.
+ */
+export const SchedulePauseRequestSchema: GenMessage<SchedulePauseRequest> = /*@__PURE__*/
+  messageDesc(file_platformidl_eventlog_schedule_service, 6);
+
+/**
+ * Resumes the schedule of a launch plan, by its name.
+ *
+ * @generated from message platformidl.eventlog.ScheduleResumeRequest
+ */
+export type ScheduleResumeRequest = Message<"platformidl.eventlog.ScheduleResumeRequest"> & {
+  /**
+   * @generated from field: string project = 1;
+   */
+  project: string;
+
+  /**
+   * @generated from field: string domain = 2;
+   */
+  domain: string;
+
+  /**
+   * @generated from field: string name = 3;
+   */
+  name: string;
+};
+
+/**
+ * Describes the message platformidl.eventlog.ScheduleResumeRequest.
+ * Use `create(ScheduleResumeRequestSchema)` to create a new message.
+ */
+export const ScheduleResumeRequestSchema: GenMessage<ScheduleResumeRequest> = /*@__PURE__*/
+  messageDesc(file_platformidl_eventlog_schedule_service, 7);
+
+/**
  * The schedules of launch plans.
  *
  * @generated from service platformidl.eventlog.ScheduleService
@@ -260,6 +366,36 @@ export const ScheduleService: GenService<{
     methodKind: "unary";
     input: typeof ScheduleListRequestSchema;
     output: typeof ScheduleListSchema;
+  },
+  /**
+   * Launches the active version of a launch plan with a schedule now, as if it had a tick at this second.
+   *
+   * @generated from rpc platformidl.eventlog.ScheduleService.FireSchedule
+   */
+  fireSchedule: {
+    methodKind: "unary";
+    input: typeof ScheduleFireRequestSchema;
+    output: typeof ScheduleFireResponseSchema;
+  },
+  /**
+   * Pauses a schedule: ticks from now on are skipped. A schedule that is paused stays so.
+   *
+   * @generated from rpc platformidl.eventlog.ScheduleService.PauseSchedule
+   */
+  pauseSchedule: {
+    methodKind: "unary";
+    input: typeof SchedulePauseRequestSchema;
+    output: typeof ScheduleStatusSchema;
+  },
+  /**
+   * Resumes a schedule: ticks from now on are fired. What was skipped meanwhile is not made up for.
+   *
+   * @generated from rpc platformidl.eventlog.ScheduleService.ResumeSchedule
+   */
+  resumeSchedule: {
+    methodKind: "unary";
+    input: typeof ScheduleResumeRequestSchema;
+    output: typeof ScheduleStatusSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_platformidl_eventlog_schedule_service, 0);
