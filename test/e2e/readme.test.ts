@@ -44,7 +44,8 @@ const withOwnPorts = (text: string): string =>
     .replaceAll(':8081', `:${ports.grpc}`)
     .replaceAll(':2113', `:${ports.eventstore}`);
 
-const withoutFolder = (text: string): string => text.replace(/^( {2}data {2}).*$/mu, '$1…');
+const withoutFolder = (text: string): string =>
+  text.replace(/^( {2}data {2}).*$/mu, '$1…').replace(/\S+\/outbox/u, '…/outbox');
 
 const jsonMisfit = (shown: string, real: string): string | undefined => misfit(JSON.parse(shown), JSON.parse(real));
 

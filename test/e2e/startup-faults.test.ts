@@ -101,7 +101,7 @@ describe('where waiting does not help, the process ends saying what to change', 
     [
       'a broker with a certificate of an authority that is not named',
       () => ['--kafka', `localhost:${portOf(secured.address)}`],
-      `cannot go on: kafka: Kafka at localhost:PORT cannot be used: ${isOurs} kafka.tls_ca`,
+      `stopped by a failure: kafka: Kafka at localhost:PORT cannot be used: ${isOurs} kafka.tls_ca`,
       { FLIGHTLOG_KAFKA_TLS: 'true' },
     ],
   ])('%s', { timeout: LIMIT_MS }, async ([, args, line, env = {}]) => {
