@@ -42,7 +42,9 @@ const remote = (worker: Worker) => {
  * @throws {StoreUnavailable} from every method, when the disk does not answer or after `close`.
  */
 export const sqliteAuthorizationState = (directory: string): AuthorizationState => {
-  const call = remote(new Worker(new URL('./state-thread.js', import.meta.url), { workerData: directory }));
+  const worker = new Worker(new URL('./state-thread.js', import.meta.url), { workerData: directory });
+  const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
+  const call = remote(worker);
   return {
     put: call('put'),
     find: call('find'),
@@ -54,6 +56,9 @@ export const sqliteAuthorizationState = (directory: string): AuthorizationState 
     keys: call('keys'),
     addKey: call('addKey'),
     removeKeys: call('removeKeys'),
-    close: call('close'),
+    close: async () => {
+      await call('close')();
+      await exited; // until then SQLite may keep its files open
+    },
   };
 };
