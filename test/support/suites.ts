@@ -14,6 +14,9 @@ export const LOADS: Apart = {
 
 /** `npm run test:matrices`: the same check for each of very many requests, or each operation of a recording. */
 export const MATRICES: Apart = {
+  'conformance/hostile': 'sends each RPC, over each transport, a request for everything that can be wrong with it',
+  'conformance/openapi-fuzz': 'sends each operation of the API description requests drawn from its schemas',
+  'startup-faults': 'starts a process for each way in which a store or a setting can be wrong',
   'bad-input-bytes': 'changes the bytes of requests in every way that it knows',
   'eventstore-hostile': 'sends changed messages of every RPC of the EventStoreDB protocol to two servers',
   'eventstore-hostile-connections': 'opens connections by the hundred that say nothing, or nonsense',
