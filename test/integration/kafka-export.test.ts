@@ -230,7 +230,7 @@ describe.skipIf(kafkaBrokers === undefined)('an export to Kafka', () => {
     const log = await given();
     await report(log.store, 1, 1);
     await (await publishedBy(log)).close();
-    await expect(exporting(log, { partitions: 2 }).ended).rejects.toThrow('were published in 1 part(s)');
+    await expect(exporting(log, { partitions: 2 }).ended).rejects.toThrow('were published in 1 partition(s)');
   });
 
   it('stops with an error when its positions were deleted, also while it exports', async () => {

@@ -136,12 +136,12 @@ describe.skipIf(kafkaBrokers === undefined)('a server with Kafka', () => {
 });
 
 describe('a server whose Kafka cannot be reached', () => {
-  it('serves all the same, and says that the export does not get on', async () => {
+  it('serves all the same, and says that the export has failed and is retried', async () => {
     const data = await logOf(1);
     const server = await startServerProcess({ data, args: ['--kafka', `127.0.0.1:${await freePort()}`] });
     await until(
       () => Promise.resolve(server.log()),
-      (log) => log.includes('the export to Kafka does not get on'),
+      (log) => log.includes('the export to Kafka has failed and is retried'),
     );
     expect((await fetch(`http://${server.ready.http.replace(/^http:\/\//u, '')}/readyz`)).status).toBe(200);
     expect(await server.stop()).toBe(0);
