@@ -729,6 +729,8 @@ export const comments: Readonly<Record<string, string>> = {
   "platformidl.eventlog.DiffResponse.entities": "The execution, its nodes and the attempts of tasks that differ; those that are the same are left out.",
   "platformidl.eventlog.DiffResponse.position": "The position of the last event of the first moment, and of the second.",
   "platformidl.eventlog.DiffResponse.token": "Asks for the page after this one; empty on the last page.",
+  "platformidl.eventlog.EngineService": "For engines, which run executions and report their events.",
+  "platformidl.eventlog.EngineService.Work": "Gives executions to an engine, to run and to abort, for as long as the stream lasts. The first message is a\nWorkJoin. After a break the engine joins again with its session, and keeps its leases.",
   "platformidl.eventlog.EntityDiff": "What differs of one execution, node or attempt of a task.",
   "platformidl.eventlog.EntityDiff.Kind.ADDED": "It is there at the second moment only.",
   "platformidl.eventlog.EntityDiff.Kind.CHANGED": "It is there at both moments.",

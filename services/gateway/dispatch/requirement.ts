@@ -1,5 +1,6 @@
 import type { DescMethod } from '@bufbuild/protobuf';
 
+import { EngineService } from '../../../proto/gen/platformidl/eventlog/engine_service_pb.js';
 import { HistoryService } from '../../../proto/gen/platformidl/eventlog/history_pb.js';
 import { NotificationService } from '../../../proto/gen/platformidl/eventlog/notification_service_pb.js';
 import { ScheduleService } from '../../../proto/gen/platformidl/eventlog/schedule_service_pb.js';
@@ -137,6 +138,7 @@ const rows: Readonly<Record<Requirement['permission'], readonly Row[]>> = {
     [admin.createNodeEvent, at('event.id.execution_id')],
     [admin.createTaskEvent, at('event.parent_node_execution_id.execution_id')],
     [signal.getOrCreateSignal, EXECUTION_OF_ID],
+    [EngineService.method.work, NOWHERE],
   ],
   admin: [
     [admin.registerProject, { project: 'project.id' }],
