@@ -21,18 +21,25 @@ import type { ListPage } from '../query/list-query.js';
 import type { Condition, ReadStore, StoredDocument } from '../runtime/read-store.js';
 import { listVersionNames, listVersions, type VersionList } from '../query/version-list.js';
 import { launchPlanCollection, launchPlanColumns } from './columns.js';
+import { type NextFire, withNextFire } from './next-fire.js';
 import { launchPlanKey } from './projection.js';
 
 export type LaunchPlanReads = {
   readonly store: ReadStore;
   readonly entities: EntityKind;
   readonly freshness: Freshness;
+  readonly nextFire: NextFire;
 };
 
 const LIST = { elements: 1, token: 2 };
 const ACTIVE: Condition = { field: 'state', is: '=', value: LaunchPlanState.ACTIVE };
 
-const message = ({ elements, token }: ListPage): Uint8Array => listMessage(LIST, elements, token);
+const message = ({ elements, token }: ListPage, nextFire: NextFire): Uint8Array =>
+  listMessage(
+    LIST,
+    elements.map((plan) => withNextFire(plan, nextFire)),
+    token,
+  );
 
 const found = async (reads: LaunchPlanReads, sent: SentIdentifier | undefined, call: Call): Promise<Uint8Array> => {
   const id = versionOf('LAUNCH_PLAN', withResourceType('LAUNCH_PLAN', sent));
@@ -40,7 +47,7 @@ const found = async (reads: LaunchPlanReads, sent: SentIdentifier | undefined, c
   const key = launchPlanKey(stream, id.version);
   const document = await latestDocument(reads, call, launchPlanCollection, { stream, key });
   if (document === undefined) throw absent('LAUNCH_PLAN', id);
-  return document.answer;
+  return withNextFire(document.answer, reads.nextFire);
 };
 
 const PARTS = ['project', 'domain', 'name'] as const;
@@ -79,15 +86,19 @@ const foundActive = async (
     });
     return activeIn(changed, elements[0], stream);
   });
-  if (active !== undefined) return active;
+  if (active !== undefined) return withNextFire(active, reads.nextFire);
   const text = PARTS.map((part) => id[part]).join(':');
   throw new RpcError('NOT_FOUND', `No active launch plan could be found: ${text}`);
 };
 
-const listActive = async (list: VersionList, request: ActiveLaunchPlanListRequest, call: Call): Promise<Uint8Array> => {
+const listActive = async (
+  list: VersionList & Pick<LaunchPlanReads, 'nextFire'>,
+  request: ActiveLaunchPlanListRequest,
+  call: Call,
+): Promise<Uint8Array> => {
   const { project, domain } = request;
   const active = { ...list, rpc: 'ListActiveLaunchPlans', where: [ACTIVE] };
-  return message(await listVersions(active, { project, domain }, { ...request, filters: '' }, call));
+  return message(await listVersions(active, { project, domain }, { ...request, filters: '' }, call), list.nextFire);
 };
 
 /** Routes of the reads of launch plans. */
@@ -103,7 +114,7 @@ export const launchPlansRoutes = (reads: LaunchPlanReads): readonly Route[] => {
     route(AdminService.method.getActiveLaunchPlan, ({ id }, call) => foundActive(reads, id, call)),
     route(AdminService.method.listActiveLaunchPlans, (request, call) => listActive(list, request, call)),
     route(AdminService.method.listLaunchPlans, async (request, call) =>
-      message(await listVersions({ ...list, rpc: 'ListLaunchPlans' }, request.id, request, call)),
+      message(await listVersions({ ...list, rpc: 'ListLaunchPlans' }, request.id, request, call), reads.nextFire),
     ),
     route(AdminService.method.listLaunchPlanIds, async (request, call) => {
       const { project, domain } = request;

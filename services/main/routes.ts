@@ -46,6 +46,7 @@ import { type PastReader, pastRoutes, withPast } from './past/past-reads.js';
 import { tailRoutes, type Tails } from './tail/tails.js';
 import { limitsOf, platformOf } from './platform.js';
 import type { Launching } from './launching.js';
+import { nextFire } from './next-fire.js';
 import { runData } from './run-data.js';
 import { launcherOf } from './schedules.js';
 import { version } from './version.js';
@@ -140,6 +141,7 @@ const readRoutes = ({
   payloads,
   readStore,
   freshness,
+  launching,
   logger,
 }: RouteServices): readonly Route[] => {
   const warn = (message: string, cause: unknown): void => logger.warn({ err: cause }, message);
@@ -155,7 +157,10 @@ const readRoutes = ({
     ...runs,
     ...executionMetricsRoutes(runs),
     ...tasksRoutes(reads),
-    ...launchPlansRoutes(reads),
+    ...launchPlansRoutes({
+      ...reads,
+      nextFire: nextFire(launching.activations, { timezone: configuration.schedules.timezone, now: Date.now }),
+    }),
     ...namedEntitiesRoutes(reads),
     ...descriptionEntitiesRoutes(reads),
     ...signalsRoutes(reads),

@@ -7,7 +7,9 @@ import { RpcError } from '../kernel/rpc.js';
 import { LAUNCH_PLAN_CATEGORY, launchPlanCodec, type LaunchPlanName, launchPlanStream } from '../launch-plan/events.js';
 import { PROJECT_CATEGORY, projectCodec } from '../project/events.js';
 import { type Segment, type Span, withActivation } from '../schedule/calendar/segments.js';
+import { scheduleStream } from '../schedule/events.js';
 import { followLog, type OnParked } from './live-folds.js';
+import { HOLD_TYPES, NO_HOLDS, type ScheduleHolds, scheduleHolds } from './schedule-holds.js';
 
 /** A launch plan, and when which of its versions were active. */
 export type PlanHistory = { readonly plan: LaunchPlanName; readonly segments: readonly Segment[] };
@@ -17,6 +19,8 @@ export interface Activations {
   /** The plans that were ever active, with the spans of their activations in the order of time. */
   plans(): readonly PlanHistory[];
   of(plan: LaunchPlanName): readonly Segment[];
+  /** The pause and the skips of a launch plan's schedule. */
+  holds(plan: LaunchPlanName): ScheduleHolds;
   /** When a project was archived; the last span may go on. */
   archived(project: string): readonly Span[];
   /**
@@ -32,7 +36,7 @@ export interface Activations {
   close(): Promise<void>;
 }
 
-const TYPES = ['LaunchPlanActivated', 'LaunchPlanDeactivated', 'ProjectRegistered', 'ProjectUpdated'];
+const TYPES = ['LaunchPlanActivated', 'LaunchPlanDeactivated', 'ProjectRegistered', 'ProjectUpdated', ...HOLD_TYPES];
 const WAIT_MS = 5_000;
 
 const recordedAtMs = (event: RecordedEvent): number => readingEvent(event, () => metadataOf(event).recordedAtMs);
@@ -100,11 +104,16 @@ export const followActivations = (
   const projects = archivalFold((project) => {
     for (const { plan } of activations.plans.values()) if (plan.project === project) changed(plan);
   });
-  const folds = [activations, projects].map(({ category, take }) => ({ category, take: reporting(take, onParked) }));
+  const schedules = scheduleHolds();
+  const folds = [activations, projects, schedules].map(({ category, take }) => ({
+    category,
+    take: reporting(take, onParked),
+  }));
   const following = followLog(log, folds, { advancesOverAll, types: TYPES });
   return {
     plans: () => [...activations.plans.values()],
     of: (plan) => activations.plans.get(launchPlanStream(plan))?.segments ?? [],
+    holds: (plan) => schedules.holds.get(scheduleStream(plan)) ?? NO_HOLDS,
     archived: (project) => projects.spans.get(project) ?? [],
     current: async () => {
       if (await following.reached(await log.head(), WAIT_MS)) return;

@@ -24,9 +24,14 @@ export type FireByHand = {
   readonly type: 'FireByHand';
   readonly tick: TickId;
   readonly principal: string;
+  /** The request, where it has an idempotency key; a hash of its caller and key. */
+  readonly request?: string | undefined;
 };
+
+/** Skips a tick that is not decided yet. */
+export type SkipTick = { readonly type: 'SkipTick'; readonly atMs: number };
 
 export type PauseSchedule = { readonly type: 'PauseSchedule'; readonly atMs: number };
 export type ResumeSchedule = { readonly type: 'ResumeSchedule'; readonly atMs: number };
 
-export type ScheduleCommand = DecideTicks | RecordOutcome | FireByHand | PauseSchedule | ResumeSchedule;
+export type ScheduleCommand = DecideTicks | RecordOutcome | FireByHand | SkipTick | PauseSchedule | ResumeSchedule;

@@ -8,16 +8,20 @@ import {
   ScheduleTickFiredSchema,
   ScheduleTicksDecidedSchema,
   ScheduleTickSkippedSchema,
+  ScheduleTickSkipRequestedSchema,
 } from '../../proto/gen/platformidl/eventlog/schedule_pb.js';
 import type { Aggregate, Decider, Decision } from '../kernel/aggregate.js';
 import type { DecidedTicks } from './calendar/due.js';
-import type { DecideTicks, FireByHand, RecordOutcome, ScheduleCommand } from './commands.js';
+import type { DecideTicks, FireByHand, RecordOutcome, ScheduleCommand, SkipTick } from './commands.js';
 import { SCHEDULE_CATEGORY, scheduleCodec, type ScheduleEvent } from './events.js';
 import { evolveSchedule, initialSchedule, isPaused, type ScheduleState, tickKey } from './state.js';
 
 export { isPaused, tickKey } from './state.js';
 
-type Verdict = Decision<ScheduleEvent, never>;
+/** The tick to skip is decided: it is fired, skipped or about to be. */
+export type ScheduleRefusal = { readonly kind: 'already-decided' };
+
+type Verdict = Decision<ScheduleEvent, ScheduleRefusal>;
 
 const NOTHING_TO_DO: Verdict = { kind: 'accepted', events: [] };
 const recorded = (event: ScheduleEvent): Verdict => ({ kind: 'accepted', events: [event] });
@@ -26,7 +30,7 @@ const decidedEvent = ({ untilMs, fire, skipped }: DecidedTicks): ScheduleEvent =
   type: 'ScheduleTicksDecided',
   data: create(ScheduleTicksDecidedSchema, {
     until: timestampFromMs(untilMs),
-    fire: fire.map(({ atMs, ...tick }) => ({ ...tick, at: timestampFromMs(atMs) })),
+    fire: fire.map(({ atMs, request = '', ...tick }) => ({ ...tick, request, at: timestampFromMs(atMs) })),
     skipped: skipped.map(({ count, firstMs, lastMs, ...run }) => ({
       ...run,
       count: BigInt(count),
@@ -36,8 +40,8 @@ const decidedEvent = ({ untilMs, fire, skipped }: DecidedTicks): ScheduleEvent =
   }),
 });
 
-const decideTicks = ({ untilMs, paused, open }: ScheduleState, { due }: DecideTicks): Verdict => {
-  const decided = due({ untilMs, paused, open: open.size });
+const decideTicks = ({ untilMs, paused, skips, open }: ScheduleState, { due }: DecideTicks): Verdict => {
+  const decided = due({ untilMs, paused, skips, open: open.size });
   return decided === undefined ? NOTHING_TO_DO : recorded(decidedEvent(decided));
 };
 
@@ -60,10 +64,17 @@ const record = ({ open }: ScheduleState, { tick, outcome }: RecordOutcome): Verd
 };
 
 /** Leaves the ticks of the schedule as they are: `until` stays where it was. A tick that is known is not fired twice. */
-const fireByHand = ({ untilMs, open, past }: ScheduleState, { tick, principal }: FireByHand): Verdict =>
+const fireByHand = ({ untilMs, open, past }: ScheduleState, { tick, principal, request }: FireByHand): Verdict =>
   open.has(tickKey(tick)) || past.some((other) => tickKey(other) === tickKey(tick))
     ? NOTHING_TO_DO
-    : recorded(decidedEvent({ untilMs, fire: [{ ...tick, principal, isMissed: false }], skipped: [] }));
+    : recorded(decidedEvent({ untilMs, fire: [{ ...tick, principal, request, isMissed: false }], skipped: [] }));
+
+const skipTick = ({ untilMs, skips }: ScheduleState, { atMs }: SkipTick): Verdict => {
+  if (atMs <= untilMs) return { kind: 'refused', refusal: { kind: 'already-decided' } };
+  if (skips.includes(atMs)) return NOTHING_TO_DO;
+  const data = create(ScheduleTickSkipRequestedSchema, { at: timestampFromMs(atMs) });
+  return recorded({ type: 'ScheduleTickSkipRequested', data });
+};
 
 const decide = (state: ScheduleState, command: ScheduleCommand): Verdict => {
   switch (command.type) {
@@ -73,6 +84,8 @@ const decide = (state: ScheduleState, command: ScheduleCommand): Verdict => {
       return record(state, command);
     case 'FireByHand':
       return fireByHand(state, command);
+    case 'SkipTick':
+      return skipTick(state, command);
     case 'PauseSchedule':
       if (isPaused(state)) return NOTHING_TO_DO;
       return recorded({
@@ -88,7 +101,7 @@ const decide = (state: ScheduleState, command: ScheduleCommand): Verdict => {
   }
 };
 
-const scheduleDecider: Decider<ScheduleState, ScheduleCommand, ScheduleEvent, never> = {
+const scheduleDecider: Decider<ScheduleState, ScheduleCommand, ScheduleEvent, ScheduleRefusal> = {
   initial: initialSchedule,
   evolve: evolveSchedule,
   decide,
@@ -96,12 +109,14 @@ const scheduleDecider: Decider<ScheduleState, ScheduleCommand, ScheduleEvent, ne
 
 const STATE_BYTES = 300;
 const TICK_BYTES = 200;
+const SKIP_BYTES = 16;
 
-export const scheduleAggregate: Aggregate<ScheduleState, ScheduleCommand, ScheduleEvent, never> = {
+export const scheduleAggregate: Aggregate<ScheduleState, ScheduleCommand, ScheduleEvent, ScheduleRefusal> = {
   category: SCHEDULE_CATEGORY,
   decider: scheduleDecider,
   codec: scheduleCodec,
   payloadScope: () => 'schedules',
   isPermanent: () => true,
-  sizeOf: ({ open, past }) => STATE_BYTES + (open.size + past.length) * TICK_BYTES,
+  sizeOf: ({ open, past, requested, skips }) =>
+    STATE_BYTES + (open.size + past.length + requested.size) * TICK_BYTES + skips.length * SKIP_BYTES,
 };

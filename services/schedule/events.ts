@@ -11,6 +11,8 @@ import {
   ScheduleTicksDecidedSchema,
   type ScheduleTickSkipped,
   ScheduleTickSkippedSchema,
+  type ScheduleTickSkipRequested,
+  ScheduleTickSkipRequestedSchema,
 } from '../../proto/gen/platformidl/eventlog/schedule_pb.js';
 import { eventShape, messageCodec } from '../kernel/encoding/message-codec.js';
 import { type StreamName, streamName } from '../kernel/stream.js';
@@ -23,6 +25,7 @@ export type ScheduleEvent =
   | { readonly type: 'ScheduleTickFired'; readonly data: ScheduleTickFired }
   | { readonly type: 'ScheduleTickSkipped'; readonly data: ScheduleTickSkipped }
   | { readonly type: 'ScheduleTickFailed'; readonly data: ScheduleTickFailed }
+  | { readonly type: 'ScheduleTickSkipRequested'; readonly data: ScheduleTickSkipRequested }
   | { readonly type: 'SchedulePaused'; readonly data: SchedulePaused }
   | { readonly type: 'ScheduleResumed'; readonly data: ScheduleResumed };
 
@@ -37,6 +40,7 @@ export const scheduleCodec = messageCodec<ScheduleEvent>({
   ScheduleTickFired: eventShape(ScheduleTickFiredSchema),
   ScheduleTickSkipped: eventShape(ScheduleTickSkippedSchema),
   ScheduleTickFailed: eventShape(ScheduleTickFailedSchema),
+  ScheduleTickSkipRequested: eventShape(ScheduleTickSkipRequestedSchema),
   SchedulePaused: eventShape(SchedulePausedSchema),
   ScheduleResumed: eventShape(ScheduleResumedSchema),
 });

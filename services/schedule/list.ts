@@ -5,12 +5,13 @@ import {
   ScheduleListSchema,
   type ScheduleStatus,
 } from '../../proto/gen/platformidl/eventlog/schedule_service_pb.js';
+import { StreamParked } from '../kernel/fault.js';
 import type { Sessions } from '../kernel/ports/sessions.js';
 import { invalid, missing } from '../kernel/rpc.js';
 import { scheduleAggregate } from './decider.js';
 import { scheduleStream } from './events.js';
 import type { Activations, ScheduledPlan } from './ports.js';
-import { statusOf } from './status.js';
+import { parkedStatus, statusOf } from './status.js';
 
 /** The parts of a process that reads of schedules need. */
 export type ScheduleReads = {
@@ -58,6 +59,13 @@ export const statusNow = (services: ScheduleReads, scheduled: ScheduledPlan): Pr
   return sessions.read(scheduleAggregate, scheduleStream(scheduled.plan), ({ state }) => statusOf(state, facts));
 };
 
+/** A stream that cannot be read must not hide the other schedules. */
+const listedStatus = (services: ScheduleReads, scheduled: ScheduledPlan): Promise<ScheduleStatus> =>
+  statusNow(services, scheduled).catch((error: unknown) => {
+    if (error instanceof StreamParked) return parkedStatus(scheduled, error);
+    throw error;
+  });
+
 /**
  * Lists the schedules of a project and domain.
  *
@@ -72,7 +80,7 @@ export const listSchedules = async (services: ScheduleReads, request: ScheduleLi
   const page = found.slice(0, limit);
   const schedules = [];
   // One after another: a page must not read a hundred streams at once.
-  for (const scheduled of page) schedules.push(await statusNow(services, scheduled));
+  for (const scheduled of page) schedules.push(await listedStatus(services, scheduled));
   const last = found.length > limit ? page.at(-1) : undefined;
   return create(ScheduleListSchema, { schedules, token: last === undefined ? '' : tokenOf(last.plan.name) });
 };

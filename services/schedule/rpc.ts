@@ -1,12 +1,16 @@
 import { create } from '@bufbuild/protobuf';
+import { timestampMs } from '@bufbuild/protobuf/wkt';
 import {
   ScheduleFireResponseSchema,
   ScheduleService,
+  type ScheduleSkipRequest,
   type ScheduleStatus,
 } from '../../proto/gen/platformidl/eventlog/schedule_service_pb.js';
 import { contextOf, recordedBefore } from '../kernel/command-context.js';
-import { type Call, missing, type Route, route, RpcError } from '../kernel/rpc.js';
-import { activeSegment } from './calendar/segments.js';
+import { sha256Hex } from '../kernel/encoding/hash.js';
+import { type Call, invalid, missing, type Route, route, RpcError } from '../kernel/rpc.js';
+import { activeSegment, type Segment } from './calendar/segments.js';
+import { nextTicks, segmentTicks } from './calendar/ticks.js';
 import type { ScheduleCommand, TickId } from './commands.js';
 import { scheduleAggregate } from './decider.js';
 import { type PlanName, scheduleStream } from './events.js';
@@ -17,6 +21,9 @@ import { outcomeMessage } from './status.js';
 export type ScheduleServices = ScheduleReads & { readonly launcher: Launcher };
 
 const SECOND_MS = 1_000;
+const REQUEST_DIGITS = 32;
+/** The most ticks of a schedule that may wait to be skipped. */
+const MAX_SKIPS = 1_000;
 
 const text = ({ project, domain, name }: PlanName): string => `${project}/${domain}/${name}`;
 
@@ -31,14 +38,17 @@ const scheduledPlan = async ({ activations }: ScheduleServices, request: PlanNam
   throw new RpcError('NOT_FOUND', `launch plan ${text(request)} has no schedule, or was never active`);
 };
 
+const alreadyDecided = (): RpcError => new RpcError('FAILED_PRECONDITION', 'the tick at this time is decided already');
+
 const record = async (
   { sessions }: ScheduleServices,
   plan: PlanName,
   command: ScheduleCommand,
   call: Call,
 ): Promise<void> => {
-  const { position } = await sessions.handle(scheduleAggregate, scheduleStream(plan), command, contextOf(call));
-  call.answeredAt(position);
+  const answer = await sessions.handle(scheduleAggregate, scheduleStream(plan), command, contextOf(call));
+  call.answeredAt(answer.position);
+  if (answer.kind === 'refused') throw alreadyDecided();
 };
 
 const setPaused = async (
@@ -52,36 +62,95 @@ const setPaused = async (
   return statusNow(services, scheduled);
 };
 
-/** The tick of the active version at this second: executions are named by the second. */
-const tickNow = ({ now }: ScheduleServices, { plan, segments }: ScheduledPlan): TickId => {
+const activeOf = ({ plan, segments }: ScheduledPlan): Segment => {
   const active = activeSegment(segments);
-  if (active === undefined)
-    throw new RpcError('FAILED_PRECONDITION', `no version of launch plan ${text(plan)} is active`);
-  return { atMs: Math.floor(now() / SECOND_MS) * SECOND_MS, version: active.version };
+  if (active !== undefined) return active;
+  throw new RpcError('FAILED_PRECONDITION', `no version of launch plan ${text(plan)} is active`);
+};
+
+/** The tick of the active version at this second: executions are named by the second. */
+const tickNow = ({ now }: ScheduleServices, scheduled: ScheduledPlan): TickId => ({
+  atMs: Math.floor(now() / SECOND_MS) * SECOND_MS,
+  version: activeOf(scheduled).version,
+});
+
+/** A hash of a request's idempotency key and caller; absent where it has no key. */
+const requestOf = ({ principal, idempotency }: Call): string | undefined =>
+  idempotency && sha256Hex(JSON.stringify([principal, idempotency.key])).slice(0, REQUEST_DIGITS);
+
+/** The tick that a request was answered with before; `undefined` for a request that is new. */
+const firedBefore = async (services: ScheduleServices, { plan }: ScheduledPlan, call: Call) => {
+  const stream = scheduleStream(plan);
+  if ((await recordedBefore(services.sessions, scheduleAggregate, stream, call)) === undefined) return undefined;
+  const request = requestOf(call) ?? '';
+  return services.sessions.read(scheduleAggregate, stream, ({ state }) => state.requested.get(request));
 };
 
 /**
  * The tick is recorded before it is launched. When the launch fails, or the process ends, the reactor that fires
- * schedules finds the tick open and launches it when it looks at the plan next.
+ * schedules finds the tick open and launches it when it looks at the plan next; so does the same request, sent again.
  */
 const fire = async (services: ScheduleServices, request: PlanName, call: Call) => {
   const scheduled = await scheduledPlan(services, request);
   const { plan } = scheduled;
   const { principal } = call;
-  const before = await recordedBefore(services.sessions, scheduleAggregate, scheduleStream(plan), call);
-  if (before !== undefined)
-    throw new RpcError('ALREADY_EXISTS', 'fired before under this idempotency key; ListSchedules has the outcome');
-  const tick = tickNow(services, scheduled);
-  await record(services, plan, { type: 'FireByHand', tick, principal }, call);
+  const before = await firedBefore(services, scheduled, call);
+  if (before?.outcome !== undefined)
+    return create(ScheduleFireResponseSchema, { tick: outcomeMessage({ ...before, outcome: before.outcome }) });
+  const tick = before ?? tickNow(services, scheduled);
+  if (before === undefined)
+    await record(services, plan, { type: 'FireByHand', tick, principal, request: requestOf(call) }, call);
   const outcome = await services.launcher.launch({ plan, ...tick, principal });
   // Without the idempotency key, which stands for the tick.
   await record(services, plan, { type: 'RecordOutcome', tick, outcome }, { ...call, idempotency: undefined });
   return create(ScheduleFireResponseSchema, { tick: outcomeMessage({ ...tick, outcome }) });
 };
 
+type Undecided = { readonly untilMs: number; readonly skips: readonly number[] };
+
+/** The tick that a request wants to skip: the one at its time, or else the next one that is not skipped already. */
+const tickToSkip = (
+  { now, timezone }: ScheduleServices,
+  { plan, active }: { readonly plan: PlanName; readonly active: Segment },
+  { untilMs, skips }: Undecided,
+  at: ScheduleSkipRequest['at'],
+): number => {
+  const ticks = segmentTicks(active, timezone);
+  const fromMs = Math.max(active.fromMs, untilMs);
+  if (at === undefined) {
+    const [next] = nextTicks(ticks, Math.max(fromMs, now()), 1, skips);
+    if (next !== undefined) return next;
+    throw new RpcError('FAILED_PRECONDITION', `launch plan ${text(plan)} has no next tick`);
+  }
+  const atMs = timestampMs(at);
+  if (atMs <= fromMs) throw alreadyDecided();
+  if (ticks.after(atMs - 1) !== atMs) throw invalid('at', 'the schedule has no tick at this time');
+  return atMs;
+};
+
+/** The tick is decided as any other, when it is due: whichever version is active then, it is skipped. */
+const skip = async (services: ScheduleServices, request: ScheduleSkipRequest, call: Call): Promise<ScheduleStatus> => {
+  const scheduled = await scheduledPlan(services, request);
+  const { plan } = scheduled;
+  const stream = scheduleStream(plan);
+  if ((await recordedBefore(services.sessions, scheduleAggregate, stream, call)) !== undefined)
+    return statusNow(services, scheduled);
+  const active = activeOf(scheduled);
+  const undecided = await services.sessions.read(scheduleAggregate, stream, ({ state: { untilMs, skips } }) => ({
+    untilMs,
+    skips,
+  }));
+  if (undecided.skips.length >= MAX_SKIPS)
+    throw new RpcError('RESOURCE_EXHAUSTED', `${MAX_SKIPS} ticks of the schedule are to be skipped already`);
+  const atMs = tickToSkip(services, { plan, active }, undecided, request.at);
+  await record(services, plan, { type: 'SkipTick', atMs }, call);
+  return statusNow(services, scheduled);
+};
+
 export const scheduleRoutes = (services: ScheduleServices): readonly Route[] => [
   route(ScheduleService.method.listSchedules, (request) => listSchedules(services, request)),
   route(ScheduleService.method.fireSchedule, (request, call) => fire(services, request, call)),
+  route(ScheduleService.method.skipTick, (request, call) => skip(services, request, call)),
   route(ScheduleService.method.pauseSchedule, (request, call) => setPaused(services, 'PauseSchedule', request, call)),
   route(ScheduleService.method.resumeSchedule, (request, call) => setPaused(services, 'ResumeSchedule', request, call)),
 ];

@@ -7,6 +7,9 @@ import type { ScheduleEvent } from './events.js';
 /** The outcome of a tick, for readers. */
 export type PastTick = TickId & { readonly outcome: Outcome };
 
+/** A tick that was fired by hand; without an outcome, it is open. */
+export type Requested = TickId & { readonly outcome?: Outcome };
+
 export type ScheduleState = {
   /** The last tick that is decided, in milliseconds since 1970. */
   untilMs: number;
@@ -14,6 +17,10 @@ export type ScheduleState = {
   readonly open: Map<string, DueTick>;
   /** When the schedule was paused, as far as ticks are not decided; the last one may go on. */
   paused: readonly Span[];
+  /** Ticks that are to be skipped and are not decided yet, ascending, in milliseconds since 1970. */
+  skips: readonly number[];
+  /** The ticks that were fired by hand in the last day, by their requests. */
+  readonly requested: Map<string, Requested>;
   /** The execution of the tick that was fired last. */
   lastFired: { readonly atMs: number; readonly name: string } | undefined;
   /** The last outcomes, the newest last. */
@@ -25,11 +32,15 @@ export type ScheduleState = {
 
 /** The outcomes that a state keeps for readers. */
 const MAX_PAST = 10;
+/** Requests are known for as long as their idempotency keys, in milliseconds. */
+const REQUESTED_MS = 24 * 60 * 60 * 1_000;
 
 export const initialSchedule = (): ScheduleState => ({
   untilMs: 0,
   open: new Map(),
   paused: [],
+  skips: [],
+  requested: new Map(),
   lastFired: undefined,
   past: [],
   fired: 0,
@@ -48,14 +59,28 @@ const withPast = (state: ScheduleState, tick: PastTick): void => {
   state.past = [...state.past, tick].slice(-MAX_PAST);
 };
 
+const withRequest = ({ requested }: ScheduleState, request: string, tick: Requested): void => {
+  requested.set(request, tick);
+  for (const [older, { atMs }] of requested) {
+    if (atMs + REQUESTED_MS >= tick.atMs) return;
+    requested.delete(older);
+  }
+};
+
+const withRequestedOutcome = ({ requested }: ScheduleState, past: PastTick): void => {
+  for (const [request, tick] of requested) if (tickKey(tick) === tickKey(past)) requested.set(request, past);
+};
+
 type Of<Type extends ScheduleEvent['type']> = Extract<ScheduleEvent, { readonly type: Type }>['data'];
 
 const decided = (state: ScheduleState, { until, fire, skipped }: Of<'ScheduleTicksDecided'>): void => {
   state.untilMs = Math.max(state.untilMs, ms(until));
   state.paused = state.paused.filter(({ untilMs = Infinity }) => untilMs > state.untilMs);
-  for (const { at, version, principal, isMissed } of fire) {
+  state.skips = state.skips.filter((atMs) => atMs > state.untilMs);
+  for (const { at, version, principal, isMissed, request } of fire) {
     const tick = { atMs: ms(at), version, principal, isMissed };
     state.open.set(tickKey(tick), tick);
+    if (request !== '') withRequest(state, request, { atMs: tick.atMs, version });
   }
   for (const { version, reason, count, last } of skipped) {
     state.skipped += Number(count);
@@ -67,11 +92,15 @@ const ended = (state: ScheduleState, past: PastTick): void => {
   state.open.delete(tickKey(past));
   state[past.outcome.kind] += 1;
   withPast(state, past);
+  withRequestedOutcome(state, past);
   if (past.outcome.kind === 'fired' && past.atMs >= (state.lastFired?.atMs ?? 0))
     state.lastFired = { atMs: past.atMs, name: past.outcome.execution.name };
 };
 
-const outcomeOf = ({ type, data }: Exclude<ScheduleEvent, { type: 'ScheduleTicksDecided' }>): Outcome | undefined => {
+const outcomeOf = ({
+  type,
+  data,
+}: Exclude<ScheduleEvent, { type: 'ScheduleTicksDecided' | 'ScheduleTickSkipRequested' }>): Outcome | undefined => {
   if (type === 'ScheduleTickFired') {
     const { project = '', domain = '', name = '' } = data.execution ?? {};
     return { kind: 'fired', execution: { project, domain, name } };
@@ -87,6 +116,8 @@ const paused = (state: ScheduleState, isOn: boolean, atMs: number): void => {
 
 export const evolveSchedule = (state: ScheduleState, event: ScheduleEvent): ScheduleState => {
   if (event.type === 'ScheduleTicksDecided') decided(state, event.data);
+  else if (event.type === 'ScheduleTickSkipRequested')
+    state.skips = [...state.skips, ms(event.data.at)].sort((a, b) => a - b);
   else if (event.type === 'SchedulePaused' || event.type === 'ScheduleResumed')
     paused(state, event.type === 'SchedulePaused', ms(event.data.at));
   else {

@@ -8,8 +8,10 @@ import {
   TickOutcome_Kind as Kind,
   TickOutcomeSchema,
 } from '../../proto/gen/platformidl/eventlog/schedule_service_pb.js';
+import type { StreamParked } from '../kernel/fault.js';
 import { activeSegment, type Segment } from './calendar/segments.js';
 import { nextTicks, segmentTicks } from './calendar/ticks.js';
+import type { PlanName } from './events.js';
 import type { ScheduledPlan } from './ports.js';
 import { isPaused, type PastTick, type ScheduleState } from './state.js';
 
@@ -39,11 +41,11 @@ export const outcomeMessage = ({ atMs, version, outcome }: PastTick): TickOutcom
 type Times = { readonly next: readonly number[]; readonly undecidedMs?: number | undefined; readonly problem?: string };
 
 /** The next fire times of the active version, and its oldest tick that is due and not decided. */
-const timesOf = (active: Segment, { untilMs }: ScheduleState, { nowMs, timezone }: StatusFacts): Times => {
+const timesOf = (active: Segment, { untilMs, skips }: ScheduleState, { nowMs, timezone }: StatusFacts): Times => {
   try {
     const ticks = segmentTicks(active, timezone);
     const first = ticks.after(Math.max(active.fromMs, untilMs));
-    const next = nextTicks(ticks, Math.max(active.fromMs, nowMs, untilMs), NEXT);
+    const next = nextTicks(ticks, Math.max(active.fromMs, nowMs, untilMs), NEXT, skips);
     return { next, undecidedMs: first !== undefined && first <= nowMs ? first : undefined };
   } catch (error) {
     // An expression of an older release that registration refuses today must not hide the other schedules.
@@ -57,6 +59,13 @@ const dueSince = ({ open }: ScheduleState, { undecidedMs }: Times, { nowMs }: St
   return due.length === 0 ? undefined : due.reduce((oldest, atMs) => Math.min(oldest, atMs));
 };
 
+const planId = (plan: PlanName, active: Segment | undefined) =>
+  ({ resourceType: ResourceType.LAUNCH_PLAN, ...plan, version: active?.version ?? '' }) as const;
+
+/** The status of a schedule whose stream cannot be read. */
+export const parkedStatus = ({ plan, segments }: ScheduledPlan, { message }: StreamParked): ScheduleStatus =>
+  create(ScheduleStatusSchema, { id: planId(plan, activeSegment(segments)), parked: true, problem: message });
+
 /** Makes the status of a schedule for readers. It does not refer to the state. */
 export const statusOf = (state: ScheduleState, facts: StatusFacts): ScheduleStatus => {
   const active = activeSegment(facts.segments);
@@ -64,7 +73,7 @@ export const statusOf = (state: ScheduleState, facts: StatusFacts): ScheduleStat
   const times: Times = active === undefined || facts.isArchived ? { next: [] } : timesOf(active, state, facts);
   const since = dueSince(state, times, facts);
   return create(ScheduleStatusSchema, {
-    id: { resourceType: ResourceType.LAUNCH_PLAN, ...facts.plan, version: active?.version ?? '' },
+    id: planId(facts.plan, active),
     paused,
     next: paused ? [] : times.next.map((atMs) => timestampFromMs(atMs)),
     past: state.past.map(outcomeMessage).reverse(),
@@ -74,5 +83,6 @@ export const statusOf = (state: ScheduleState, facts: StatusFacts): ScheduleStat
     skipped: BigInt(state.skipped),
     failed: BigInt(state.failed),
     problem: times.problem ?? '',
+    skipping: state.skips.map(timestampFromMs),
   });
 };

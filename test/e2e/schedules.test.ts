@@ -99,6 +99,23 @@ describe('a launch plan that ticks every second', () => {
     }
   });
 
+  it('says when it fires next, and skips the tick that is asked for', async () => {
+    const nextFireAt = async (way: typeof plane.rest) =>
+      (await way.call(method.getLaunchPlan, { id: { ...id, name: 'other' } })).closure!.nextFireAt;
+    for (const way of [plane.grpc, plane.rest])
+      expect(
+        await until(
+          () => nextFireAt(way),
+          (at) => at !== undefined,
+        ),
+      ).toBeDefined();
+    const at = new Date(Math.ceil(Date.now() / 1_000 + 5) * 1_000).toISOString();
+    const skip = ['schedule', 'skip', 'other', '--at', at, '--server', plane.server().ready.http];
+    expect((await flightlog(skip).ended).stdout).toMatch(/^other +v1 +active .*\n {2}skips +\S+Z +v1\n$/u);
+    const found = await until(schedule, ({ past }) => past.some(({ reason }) => reason === 'by-hand'));
+    expect(found.past.find(({ reason }) => reason === 'by-hand')).toMatchObject({ kind: Kind.SKIPPED, version: 'v1' });
+  });
+
   it('skips its ticks while it is paused, is launched by hand, and ticks again when it is resumed', async () => {
     const server = ['--server', plane.server().ready.http];
     expect((await flightlog(['schedule', 'pause', 'other', ...server]).ended).stdout).toMatch(/^other +v1 +paused /u);

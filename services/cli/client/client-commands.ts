@@ -75,6 +75,14 @@ const addScheduleCommands = (program: Command): void => {
       const { fireSchedule } = await import('./schedule.js');
       await fireSchedule(name, flags);
     });
+  withServer(schedule.command('skip'), 'the launch plan')
+    .argument('<name>', 'name of the launch plan')
+    .option('--at <time>', 'the tick at this time, such as 2026-03-02T09:58:00Z; by default the next one')
+    .description('skip one tick of a schedule, and print the schedule')
+    .action(async (name: string, flags: ScheduleFlags & { readonly at?: string }) => {
+      const { skipTick } = await import('./schedule.js');
+      await skipTick(name, flags);
+    });
   for (const command of ['pause', 'resume'] as const)
     withServer(schedule.command(command), 'the launch plan')
       .argument('<name>', 'name of the launch plan')

@@ -10,10 +10,12 @@ type ShownOutcome = { readonly at: string; readonly version: string; readonly ki
 type ShownSchedule = {
   readonly id: { readonly name: string; readonly version: string };
   readonly paused: boolean;
+  readonly parked: boolean;
   readonly next: readonly string[];
   readonly past: readonly ShownOutcome[];
   readonly dueSince: string | null;
   readonly problem: string;
+  readonly skipping: readonly string[];
 };
 
 type Page = { readonly schedules: readonly ShownSchedule[]; readonly token: string };
@@ -21,7 +23,8 @@ type Page = { readonly schedules: readonly ShownSchedule[]; readonly token: stri
 const pathOf = ({ project, domain }: ServerFlags): string =>
   `/api/v1/schedules/${[project, domain].map(encodeURIComponent).join('/')}`;
 
-const stateOf = ({ id, paused }: ShownSchedule): string => {
+const stateOf = ({ id, paused, parked }: ShownSchedule): string => {
+  if (parked) return 'parked';
   if (id.version === '') return 'inactive';
   return paused ? 'paused' : 'active';
 };
@@ -29,7 +32,12 @@ const stateOf = ({ id, paused }: ShownSchedule): string => {
 const outcomeLine = ({ at, version, kind, reason }: ShownOutcome): string =>
   `  ${cell(kind, 7, colourOf(kind))}  ${coloured(at, 'grey')}  ${cell(version, 12)}  ${oneLine(reason)}`;
 
-/** The lines of a schedule: its state, then its last ticks that were skipped or failed. */
+const skippingLine =
+  (version: string) =>
+  (at: string): string =>
+    `  ${cell('skips', 7)}  ${coloured(at, 'grey')}  ${cell(version, 12)}`.trimEnd();
+
+/** The lines of a schedule: its state, the ticks that are to be skipped, then the last ones that were skipped or failed. */
 const linesOf = (each: ShownSchedule): readonly string[] => {
   const due = each.dueSince !== null ? `due since ${each.dueSince}` : '';
   const line = [
@@ -39,7 +47,11 @@ const linesOf = (each: ShownSchedule): readonly string[] => {
     cell(each.next[0] ?? '-', 20),
     oneLine(`${due} ${each.problem}`),
   ];
-  return [line.join('  ').trimEnd(), ...each.past.filter(({ kind }) => kind !== 'FIRED').map(outcomeLine)];
+  return [
+    line.join('  ').trimEnd(),
+    ...each.skipping.map(skippingLine(each.id.version)),
+    ...each.past.filter(({ kind }) => kind !== 'FIRED').map(outcomeLine),
+  ];
 };
 
 /**
@@ -81,6 +93,21 @@ export const setPaused = async (command: 'pause' | 'resume', name: string, flags
   const shown = (await (await post(flags, commandPath(name, flags, command))).json()) as ShownSchedule;
   const [line = ''] = linesOf(shown);
   process.stdout.write(`${flags.json ? JSON.stringify(shown) : line}\n`);
+};
+
+/**
+ * Skips a tick of a schedule, and prints the schedule with the ticks that are to be skipped.
+ *
+ * @throws {OperatorError} when the server refuses, with its reason.
+ */
+export const skipTick = async (
+  name: string,
+  { at, ...flags }: ScheduleFlags & { readonly at?: string },
+): Promise<void> => {
+  const answer = await post(flags, commandPath(name, flags, 'skip'), at === undefined ? {} : { at });
+  const shown = (await answer.json()) as ShownSchedule;
+  const lines = flags.json ? [JSON.stringify(shown)] : linesOf({ ...shown, past: [] });
+  for (const line of lines) process.stdout.write(`${line}\n`);
 };
 
 type Fired = { readonly tick: ShownOutcome & { readonly execution: { readonly name: string } | null } };

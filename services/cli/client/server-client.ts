@@ -72,10 +72,18 @@ export const get = (
 ): Promise<Response> => send(flags, `${path}${queryText(query)}`, { headers });
 
 /**
- * Sends a POST request without content of its own to the server.
+ * Sends a POST request to the server; `content` becomes its JSON.
  *
  * @returns the response, whose status is OK.
  * @throws {OperatorError} when the server cannot be reached or refuses the request, with its reason.
  */
-export const post = (flags: ServerFlags, path: string): Promise<Response> =>
-  send(flags, path, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' });
+export const post = (
+  flags: ServerFlags,
+  path: string,
+  content: Readonly<Record<string, unknown>> = {},
+): Promise<Response> =>
+  send(flags, path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(content),
+  });

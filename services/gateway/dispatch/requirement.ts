@@ -113,6 +113,7 @@ const rows: Readonly<Record<Requirement['permission'], readonly Row[]>> = {
     [admin.createLaunchPlan, ID, [at('spec.workflow_id')]],
     [admin.updateLaunchPlan, ID],
     [admin.updateNamedEntity, ID],
+    [ScheduleService.method.skipTick, NAMED],
     [ScheduleService.method.pauseSchedule, NAMED],
     [ScheduleService.method.resumeSchedule, NAMED],
     [data.createUploadLocation, PROJECT_AND_DOMAIN],

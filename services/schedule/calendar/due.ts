@@ -18,6 +18,8 @@ export type DueTick = {
   readonly version: string;
   readonly principal: string;
   readonly isMissed: boolean;
+  /** The request that asked for it by hand. */
+  readonly request?: string | undefined;
 };
 
 export type SkippedTicks = {
@@ -53,6 +55,8 @@ export type Decided = {
   readonly untilMs: number;
   /** When the schedule was paused. */
   readonly paused: readonly Span[];
+  /** Ticks that are to be skipped, in milliseconds since 1970. */
+  readonly skips: readonly number[];
   /** The number of ticks that are decided to be fired, and have no outcome yet. */
   readonly open: number;
 };
@@ -85,10 +89,11 @@ const ticksUntilNow = ({ segments, ticksOf, nowMs }: DueFacts, afterMs: number):
 const isMissed = ({ atMs }: Pick<Tick, 'atMs'>, { nowMs }: DueFacts): boolean => nowMs - atMs > ON_TIME_MS;
 
 /** Why a tick is not fired, whatever its policy; `undefined` for one that may be. */
-const barred = ({ atMs, segment }: Tick, facts: DueFacts, { paused }: Decided): SkipReason | undefined => {
+const barred = ({ atMs, segment }: Tick, facts: DueFacts, { paused, skips }: Decided): SkipReason | undefined => {
   const { nowMs, archived, catchUp } = facts;
   if (archived.some((span) => isWithin(span, atMs))) return 'archived';
   if (paused.some((span) => isWithin(span, atMs))) return 'paused';
+  if (skips.includes(atMs)) return 'by-hand';
   if (!isMissed({ atMs }, facts)) return undefined;
   if (segment.isDeactivated === true) return 'deactivated';
   if (nowMs - atMs > catchUp.maxAgeMs) return 'too-old';

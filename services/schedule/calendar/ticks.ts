@@ -93,10 +93,15 @@ export const segmentTicks = (
   defaultZone: string,
 ): Ticks => (schedule === undefined ? NEVER : ticksOf(schedule, fromMs, defaultZone));
 
-/** The next ticks after an instant, ascending, in milliseconds since 1970. */
-export const nextTicks = (ticks: Ticks, instantMs: number, count: number): readonly number[] => {
+/** The next ticks after an instant but those to be skipped, ascending, in milliseconds since 1970. */
+export const nextTicks = (
+  ticks: Ticks,
+  instantMs: number,
+  count: number,
+  skips: readonly number[] = [],
+): readonly number[] => {
   const found: number[] = [];
   for (let tick = ticks.after(instantMs); tick !== undefined && found.length < count; tick = ticks.after(tick))
-    found.push(tick);
+    if (!skips.includes(tick)) found.push(tick);
   return found;
 };

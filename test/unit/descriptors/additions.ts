@@ -18,6 +18,7 @@ export const addedFields: readonly string[] = [
   'platformidl.admin.NodeExecutionListRequest.as_of = 1000',
   'platformidl.admin.NodeExecutionForTaskListRequest.as_of = 1000',
   'platformidl.admin.NodeExecutionGetDataRequest.as_of = 1000',
+  'platformidl.admin.LaunchPlanClosure.next_fire_at = 1000',
   'platformidl.admin.TaskExecutionGetRequest.as_of = 1000',
   'platformidl.admin.TaskExecutionListRequest.as_of = 1000',
   'platformidl.admin.TaskExecutionGetDataRequest.as_of = 1000',

@@ -92,6 +92,8 @@ describe('a launch plan', () => {
   });
 });
 
+const NEXT_MS = Date.parse('2026-01-01T00:01:00Z');
+
 describe('reads of launch plans', () => {
   let reads: Awaited<ReturnType<typeof openReads>>;
   beforeAll(async () => {
@@ -102,7 +104,8 @@ describe('reads of launch plans', () => {
       activated('daily', 'v9'),
       activated('daily', 'v10', 'v9'),
     );
-    reads = await openReads(events, launchPlansRoutes);
+    const nextFire = ({ version }: { readonly version: string }) => (version === 'v10' ? NEXT_MS : undefined);
+    reads = await openReads(events, (each) => launchPlansRoutes({ ...each, nextFire }));
   });
   afterAll(() => reads.close());
 
@@ -118,6 +121,19 @@ describe('reads of launch plans', () => {
       code: 'NOT_FOUND',
       message: 'No active launch plan could be found: flytesnacks:development:hourly',
     });
+  });
+
+  it('say when an active version fires next, and keep the rest of its closure', async () => {
+    const daily = { ...scope, name: 'daily' };
+    const got = await reads.ask(method.getLaunchPlan, { id: { ...daily, version: 'v10' } });
+    const active = await reads.ask(method.getActiveLaunchPlan, { id: daily });
+    const { launchPlans: listed } = await reads.ask(method.listLaunchPlans, { id: daily, limit: 10 });
+    const [listedActive] = (await reads.ask(method.listActiveLaunchPlans, scope)).launchPlans;
+    for (const plan of [got, active, listedActive!, listed.find(({ id }) => id!.version === 'v10')!]) {
+      expect(plan.closure).toMatchObject({ state: 1, expectedInputs: { parameters: { day: {} } } });
+      expect(timestampMs(plan.closure!.nextFireAt!)).toBe(NEXT_MS);
+    }
+    expect(listed.find(({ id }) => id!.version === 'v9')!.closure!.nextFireAt).toBeUndefined();
   });
 
   it('list the active versions', async () => {

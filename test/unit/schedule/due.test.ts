@@ -25,7 +25,7 @@ const facts = (nowMs: number, changes: Partial<DueFacts> = {}): DueFacts => ({
   archived: [],
   ...changes,
 });
-const undecided = { untilMs: 0, paused: [], open: 0 };
+const undecided = { untilMs: 0, paused: [], skips: [], open: 0 };
 const minute = (count: number): number => START + count * MINUTE - 30_000;
 
 describe('the ticks that are due', () => {
@@ -79,6 +79,13 @@ describe('the ticks that are due', () => {
     const due = decide({ fromMs: START, untilMs: minute(4) });
     expect(due?.skipped).toEqual([{ version: 'v1', reason, count: 4, firstMs: minute(1), lastMs: minute(4) }]);
     expect(due?.fire.map(({ atMs }) => atMs)).toEqual([minute(5)]);
+  });
+
+  it('are skipped by request, as one that was missed is', () => {
+    for (const now of [2, 30])
+      expect(dueTicks(facts(minute(now)), { ...undecided, skips: [minute(2)] })?.skipped).toEqual([
+        { version: 'v1', reason: 'by-hand', count: 1, firstMs: minute(2), lastMs: minute(2) },
+      ]);
   });
 
   it.each([

@@ -1,9 +1,10 @@
+import { randomFillSync } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { create, type DescMethod, type Message, type MessageInitShape } from '@bufbuild/protobuf';
-import { timestampDate } from '@bufbuild/protobuf/wkt';
+import { timestampDate, timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import {
@@ -20,12 +21,14 @@ import {
   SchedulePauseRequestSchema,
   ScheduleResumeRequestSchema,
   ScheduleService,
+  ScheduleSkipRequestSchema,
   type ScheduleStatus,
   TickOutcome_Kind as Kind,
 } from '../../../proto/gen/platformidl/eventlog/schedule_service_pb.js';
 import type { EventStore } from '../../../services/kernel/ports/event-store.js';
 import { launchPlanAggregate } from '../../../services/launch-plan/decider.js';
 import { launchPlanStream } from '../../../services/launch-plan/events.js';
+import { nextFire } from '../../../services/main/next-fire.js';
 import { projectAggregate } from '../../../services/project/decider.js';
 import { projectStream } from '../../../services/project/events.js';
 import { type Activations, followActivations } from '../../../services/reference/activations.js';
@@ -136,11 +139,42 @@ const openPlane = () => {
     ask(method.listSchedules, create(ScheduleListRequestSchema, { ...PLACE, ...request }));
   const fireNow = (name: string, key?: string): Promise<ScheduleFireResponse> =>
     ask(method.fireSchedule, create(ScheduleFireRequestSchema, { ...PLACE, name }), key);
+  const skip = (name: string, atMs?: number, key?: string): Promise<ScheduleStatus> =>
+    ask(
+      method.skipTick,
+      create(ScheduleSkipRequestSchema, { ...PLACE, name, ...(atMs !== undefined && { at: timestampFromMs(atMs) }) }),
+      key,
+    );
   const pause = (name: string): Promise<ScheduleStatus> =>
     ask(method.pauseSchedule, create(SchedulePauseRequestSchema, { ...PLACE, name }));
   const resume = (name: string): Promise<ScheduleStatus> =>
     ask(method.resumeSchedule, create(ScheduleResumeRequestSchema, { ...PLACE, name }));
-  return { clock, activate, deactivate, setProject, fire, list, fireNow, pause, resume, launched, refusing };
+  /** Appends an event that this release does not know to the stream of a schedule. */
+  const park = async (name: string): Promise<void> => {
+    const id = randomFillSync(new Uint8Array(16));
+    const event = { id, type: 'ScheduleMoved', data: NONE, metadata: '{}' } as never;
+    await store.append(scheduleStream({ ...PLACE, name }), 'any', [event]);
+  };
+  const next = async (name: string, version = 'v1'): Promise<number | undefined> => {
+    await activations.current();
+    return nextFire(activations, { timezone: 'UTC', now })({ ...PLACE, name, version });
+  };
+  return {
+    next,
+    clock,
+    activate,
+    deactivate,
+    setProject,
+    fire,
+    list,
+    park,
+    fireNow,
+    skip,
+    pause,
+    resume,
+    launched,
+    refusing,
+  };
 };
 
 const minutesOf = (times: ScheduleList['schedules'][number]['next']): readonly number[] =>
@@ -237,6 +271,19 @@ describe('the list of schedules', () => {
     expect(schedules[0]!.problem).not.toBe('');
   });
 
+  it('shows a schedule whose stream cannot be read among the others, and why', async () => {
+    const plane = openPlane();
+    await plane.activate('good', '* * * * *');
+    await plane.activate('parked', '* * * * *');
+    await plane.park('parked');
+    const { schedules } = await plane.list();
+    expect(schedules.map(({ id, parked, next }) => [id!.name, id!.version, parked, next.length])).toEqual([
+      ['good', 'v1', false, 10],
+      ['parked', 'v1', true, 0],
+    ]);
+    expect(schedules[1]!.problem).toContain('schedule-p:d:parked is parked');
+  });
+
   it('is read in pages by name, or for one launch plan', async () => {
     const plane = openPlane();
     for (const name of ['c', 'a', 'b']) await plane.activate(name, '* * * * *');
@@ -257,6 +304,76 @@ describe('the list of schedules', () => {
     expect(await refusal({ project: '' })).toBe('missing project');
     expect(await refusal({ domain: '' })).toBe('missing domain');
     expect(await refusal({ limit: 101 })).toBe('invalid value for limit: 101 is above 100');
+  });
+});
+
+describe('the next fire time of a launch plan', () => {
+  it('is that of the active version, after those that are to be skipped', async () => {
+    const plane = openPlane();
+    await plane.activate('minutely', '* * * * *');
+    await plane.activate('plain', undefined);
+    expect(await plane.next('minutely')).toBe(minute(1));
+    await plane.skip('minutely');
+    expect(await plane.next('minutely')).toBe(minute(2));
+    expect(await plane.next('minutely', 'v2')).toBeUndefined();
+    expect(await plane.next('plain')).toBeUndefined();
+    await plane.activate('minutely', '*/10 * * * *', 'v2');
+    expect(await plane.next('minutely', 'v2')).toBe(minute(10));
+    expect(await plane.next('minutely')).toBeUndefined();
+  });
+
+  it('is absent while the schedule is paused and while the project is archived', async () => {
+    const plane = openPlane();
+    await plane.setProject('RegisterProject', ProjectState.ACTIVE);
+    await plane.activate('minutely', '* * * * *');
+    await plane.pause('minutely');
+    expect(await plane.next('minutely')).toBeUndefined();
+    await plane.resume('minutely');
+    expect(await plane.next('minutely')).toBe(minute(1));
+    await plane.setProject('UpdateProject', ProjectState.ARCHIVED);
+    expect(await plane.next('minutely')).toBeUndefined();
+  });
+});
+
+describe('a tick that is skipped by request', () => {
+  it('is the next one that is not skipped already', async () => {
+    const plane = openPlane();
+    await plane.activate('minutely', '* * * * *');
+    expect(minutesOf((await plane.skip('minutely')).skipping)).toEqual([1]);
+    const status = await plane.skip('minutely');
+    expect(minutesOf(status.skipping)).toEqual([1, 2]);
+    expect(minutesOf(status.next)[0]).toBe(3);
+  });
+
+  it('is the one at a time, and once under one idempotency key', async () => {
+    const plane = openPlane();
+    await plane.activate('minutely', '* * * * *');
+    await plane.skip('minutely', minute(5));
+    expect(minutesOf((await plane.skip('minutely', minute(5))).skipping)).toEqual([5]);
+    await plane.skip('minutely', undefined, 'key');
+    const status = await plane.skip('minutely', undefined, 'key');
+    expect(minutesOf(status.skipping)).toEqual([1, 5]);
+    expect(minutesOf(status.next)).toEqual([2, 3, 4, 6, 7, 8, 9, 10, 11, 12]);
+  });
+
+  it('is one that the schedule has, and that is not decided', async () => {
+    const plane = openPlane();
+    await plane.activate('minutely', '* * * * *');
+    await plane.activate('off', '* * * * *');
+    await plane.deactivate('off');
+    await plane.fire('minutely', [[minute(1)]]);
+    await expect(plane.skip('minutely', minute(1))).rejects.toMatchObject({ code: 'FAILED_PRECONDITION' });
+    await expect(plane.skip('minutely', minute(2) + 1)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+    await expect(plane.skip('off')).rejects.toMatchObject({ code: 'FAILED_PRECONDITION' });
+  });
+
+  it('is no longer among those to be skipped when it is decided', async () => {
+    const plane = openPlane();
+    await plane.activate('minutely', '* * * * *');
+    await plane.skip('minutely');
+    await plane.skip('minutely', minute(3));
+    await plane.fire('minutely', [[minute(2)]]);
+    expect(minutesOf((await plane.list()).schedules[0]!.skipping)).toEqual([3]);
   });
 });
 
@@ -314,7 +431,7 @@ describe('a schedule that is fired by hand', () => {
     const first = await plane.fireNow('minutely', 'key');
     expect((await plane.fireNow('minutely')).tick).toEqual(first.tick);
     plane.clock.ms += 10_000;
-    await expect(plane.fireNow('minutely', 'key')).rejects.toMatchObject({ code: 'ALREADY_EXISTS' });
+    expect((await plane.fireNow('minutely', 'key')).tick).toEqual(first.tick);
     expect(plane.launched.size).toBe(1);
     expect((await plane.list()).schedules[0]).toMatchObject({ fired: 1n, open: 0 });
   });
@@ -334,6 +451,18 @@ describe('a schedule that is fired by hand', () => {
     plane.refusing.outcome = new Error('the log is away');
     await expect(plane.fireNow('minutely')).rejects.toThrow('the log is away');
     expect((await plane.list()).schedules[0]).toMatchObject({ fired: 0n, open: 1 });
+  });
+
+  it('is launched by the same request, sent again, when the launch broke off', async () => {
+    const plane = openPlane();
+    await plane.activate('minutely', '* * * * *');
+    plane.refusing.outcome = new Error('the log is away');
+    await expect(plane.fireNow('minutely', 'key')).rejects.toThrow('the log is away');
+    delete plane.refusing.outcome;
+    plane.clock.ms += 10_000;
+    const { tick } = await plane.fireNow('minutely', 'key');
+    expect(timestampDate(tick!.at!).getTime()).toBe(START);
+    expect((await plane.list()).schedules[0]).toMatchObject({ fired: 1n, open: 0 });
   });
 
   it('needs an active version', async () => {

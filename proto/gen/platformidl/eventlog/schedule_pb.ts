@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file platformidl/eventlog/schedule.proto.
  */
 export const file_platformidl_eventlog_schedule: GenFile = /*@__PURE__*/
-  fileDesc("CiNwbGF0Zm9ybWlkbC9ldmVudGxvZy9zY2hlZHVsZS5wcm90bxIUcGxhdGZvcm1pZGwuZXZlbnRsb2ciaAoHRHVlVGljaxImCgJhdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHdmVyc2lvbhgCIAEoCRIRCglwcmluY2lwYWwYAyABKAkSEQoJaXNfbWlzc2VkGAQgASgIIpMBCgxTa2lwcGVkVGlja3MSDwoHdmVyc2lvbhgBIAEoCRIOCgZyZWFzb24YAiABKAkSDQoFY291bnQYAyABKAQSKQoFZmlyc3QYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEigKBGxhc3QYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIqMBChRTY2hlZHVsZVRpY2tzRGVjaWRlZBIpCgV1bnRpbBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKwoEZmlyZRgCIAMoCzIdLnBsYXRmb3JtaWRsLmV2ZW50bG9nLkR1ZVRpY2sSMwoHc2tpcHBlZBgDIAMoCzIiLnBsYXRmb3JtaWRsLmV2ZW50bG9nLlNraXBwZWRUaWNrcyKOAQoRU2NoZWR1bGVUaWNrRmlyZWQSJgoCYXQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB3ZlcnNpb24YAiABKAkSQAoJZXhlY3V0aW9uGAMgASgLMi0ucGxhdGZvcm1pZGwuY29yZS5Xb3JrZmxvd0V4ZWN1dGlvbklkZW50aWZpZXIiXgoTU2NoZWR1bGVUaWNrU2tpcHBlZBImCgJhdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHdmVyc2lvbhgCIAEoCRIOCgZyZWFzb24YAyABKAkiXQoSU2NoZWR1bGVUaWNrRmFpbGVkEiYKAmF0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgd2ZXJzaW9uGAIgASgJEg4KBnJlYXNvbhgDIAEoCSI4Cg5TY2hlZHVsZVBhdXNlZBImCgJhdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiOQoPU2NoZWR1bGVSZXN1bWVkEiYKAmF0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcGIGcHJvdG8z", [file_google_protobuf_timestamp, file_platformidl_core_identifier]);
+  fileDesc("CiNwbGF0Zm9ybWlkbC9ldmVudGxvZy9zY2hlZHVsZS5wcm90bxIUcGxhdGZvcm1pZGwuZXZlbnRsb2cieQoHRHVlVGljaxImCgJhdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHdmVyc2lvbhgCIAEoCRIRCglwcmluY2lwYWwYAyABKAkSEQoJaXNfbWlzc2VkGAQgASgIEg8KB3JlcXVlc3QYBSABKAkikwEKDFNraXBwZWRUaWNrcxIPCgd2ZXJzaW9uGAEgASgJEg4KBnJlYXNvbhgCIAEoCRINCgVjb3VudBgDIAEoBBIpCgVmaXJzdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKAoEbGFzdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiowEKFFNjaGVkdWxlVGlja3NEZWNpZGVkEikKBXVudGlsGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIrCgRmaXJlGAIgAygLMh0ucGxhdGZvcm1pZGwuZXZlbnRsb2cuRHVlVGljaxIzCgdza2lwcGVkGAMgAygLMiIucGxhdGZvcm1pZGwuZXZlbnRsb2cuU2tpcHBlZFRpY2tzIo4BChFTY2hlZHVsZVRpY2tGaXJlZBImCgJhdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHdmVyc2lvbhgCIAEoCRJACglleGVjdXRpb24YAyABKAsyLS5wbGF0Zm9ybWlkbC5jb3JlLldvcmtmbG93RXhlY3V0aW9uSWRlbnRpZmllciJeChNTY2hlZHVsZVRpY2tTa2lwcGVkEiYKAmF0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgd2ZXJzaW9uGAIgASgJEg4KBnJlYXNvbhgDIAEoCSJdChJTY2hlZHVsZVRpY2tGYWlsZWQSJgoCYXQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB3ZlcnNpb24YAiABKAkSDgoGcmVhc29uGAMgASgJIjgKDlNjaGVkdWxlUGF1c2VkEiYKAmF0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCI5Cg9TY2hlZHVsZVJlc3VtZWQSJgoCYXQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIkMKGVNjaGVkdWxlVGlja1NraXBSZXF1ZXN0ZWQSJgoCYXQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wYgZwcm90bzM", [file_google_protobuf_timestamp, file_platformidl_core_identifier]);
 
 /**
  * A tick that is to be fired.
@@ -45,6 +45,13 @@ export type DueTick = Message<"platformidl.eventlog.DueTick"> & {
    * @generated from field: bool is_missed = 4;
    */
   isMissed: boolean;
+
+  /**
+   * The request that asked for it by hand under an idempotency key; empty for every other tick.
+   *
+   * @generated from field: string request = 5;
+   */
+  request: string;
 };
 
 /**
@@ -252,4 +259,23 @@ export type ScheduleResumed = Message<"platformidl.eventlog.ScheduleResumed"> & 
  */
 export const ScheduleResumedSchema: GenMessage<ScheduleResumed> = /*@__PURE__*/
   messageDesc(file_platformidl_eventlog_schedule, 7);
+
+/**
+ * A tick is not to be fired. It is skipped, with the reason `by-hand`, by the decision that comes to it.
+ *
+ * @generated from message platformidl.eventlog.ScheduleTickSkipRequested
+ */
+export type ScheduleTickSkipRequested = Message<"platformidl.eventlog.ScheduleTickSkipRequested"> & {
+  /**
+   * @generated from field: google.protobuf.Timestamp at = 1;
+   */
+  at?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message platformidl.eventlog.ScheduleTickSkipRequested.
+ * Use `create(ScheduleTickSkipRequestedSchema)` to create a new message.
+ */
+export const ScheduleTickSkipRequestedSchema: GenMessage<ScheduleTickSkipRequested> = /*@__PURE__*/
+  messageDesc(file_platformidl_eventlog_schedule, 8);
 

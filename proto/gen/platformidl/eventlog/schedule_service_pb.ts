@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file platformidl/eventlog/schedule_service.proto.
  */
 export const file_platformidl_eventlog_schedule_service: GenFile = /*@__PURE__*/
-  fileDesc("CitwbGF0Zm9ybWlkbC9ldmVudGxvZy9zY2hlZHVsZV9zZXJ2aWNlLnByb3RvEhRwbGF0Zm9ybWlkbC5ldmVudGxvZyJiChNTY2hlZHVsZUxpc3RSZXF1ZXN0Eg8KB3Byb2plY3QYASABKAkSDgoGZG9tYWluGAIgASgJEgwKBG5hbWUYAyABKAkSDQoFbGltaXQYBCABKA0SDQoFdG9rZW4YBSABKAkiVgoMU2NoZWR1bGVMaXN0EjcKCXNjaGVkdWxlcxgBIAMoCzIkLnBsYXRmb3JtaWRsLmV2ZW50bG9nLlNjaGVkdWxlU3RhdHVzEg0KBXRva2VuGAIgASgJIqMCCg5TY2hlZHVsZVN0YXR1cxIoCgJpZBgBIAEoCzIcLnBsYXRmb3JtaWRsLmNvcmUuSWRlbnRpZmllchIOCgZwYXVzZWQYAiABKAgSKAoEbmV4dBgDIAMoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoEcGFzdBgEIAMoCzIhLnBsYXRmb3JtaWRsLmV2ZW50bG9nLlRpY2tPdXRjb21lEgwKBG9wZW4YBSABKA0SLQoJZHVlX3NpbmNlGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgVmaXJlZBgHIAEoBBIPCgdza2lwcGVkGAggASgEEg4KBmZhaWxlZBgJIAEoBBIPCgdwcm9ibGVtGAogASgJIpACCgtUaWNrT3V0Y29tZRImCgJhdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHdmVyc2lvbhgCIAEoCRI0CgRraW5kGAMgASgOMiYucGxhdGZvcm1pZGwuZXZlbnRsb2cuVGlja091dGNvbWUuS2luZBJACglleGVjdXRpb24YBCABKAsyLS5wbGF0Zm9ybWlkbC5jb3JlLldvcmtmbG93RXhlY3V0aW9uSWRlbnRpZmllchIOCgZyZWFzb24YBSABKAkiQAoES2luZBIUChBLSU5EX1VOU1BFQ0lGSUVEEAASCQoFRklSRUQQARILCgdTS0lQUEVEEAISCgoGRkFJTEVEEAMiRAoTU2NoZWR1bGVGaXJlUmVxdWVzdBIPCgdwcm9qZWN0GAEgASgJEg4KBmRvbWFpbhgCIAEoCRIMCgRuYW1lGAMgASgJIkcKFFNjaGVkdWxlRmlyZVJlc3BvbnNlEi8KBHRpY2sYASABKAsyIS5wbGF0Zm9ybWlkbC5ldmVudGxvZy5UaWNrT3V0Y29tZSJFChRTY2hlZHVsZVBhdXNlUmVxdWVzdBIPCgdwcm9qZWN0GAEgASgJEg4KBmRvbWFpbhgCIAEoCRIMCgRuYW1lGAMgASgJIkYKFVNjaGVkdWxlUmVzdW1lUmVxdWVzdBIPCgdwcm9qZWN0GAEgASgJEg4KBmRvbWFpbhgCIAEoCRIMCgRuYW1lGAMgASgJMowFCg9TY2hlZHVsZVNlcnZpY2USjAEKDUxpc3RTY2hlZHVsZXMSKS5wbGF0Zm9ybWlkbC5ldmVudGxvZy5TY2hlZHVsZUxpc3RSZXF1ZXN0GiIucGxhdGZvcm1pZGwuZXZlbnRsb2cuU2NoZWR1bGVMaXN0IiyC0+STAiYSJC9hcGkvdjEvc2NoZWR1bGVzL3twcm9qZWN0fS97ZG9tYWlufRKiAQoMRmlyZVNjaGVkdWxlEikucGxhdGZvcm1pZGwuZXZlbnRsb2cuU2NoZWR1bGVGaXJlUmVxdWVzdBoqLnBsYXRmb3JtaWRsLmV2ZW50bG9nLlNjaGVkdWxlRmlyZVJlc3BvbnNlIjuC0+STAjU6ASoiMC9hcGkvdjEvc2NoZWR1bGVzL3twcm9qZWN0fS97ZG9tYWlufS97bmFtZX0vZmlyZRKfAQoNUGF1c2VTY2hlZHVsZRIqLnBsYXRmb3JtaWRsLmV2ZW50bG9nLlNjaGVkdWxlUGF1c2VSZXF1ZXN0GiQucGxhdGZvcm1pZGwuZXZlbnRsb2cuU2NoZWR1bGVTdGF0dXMiPILT5JMCNjoBKiIxL2FwaS92MS9zY2hlZHVsZXMve3Byb2plY3R9L3tkb21haW59L3tuYW1lfS9wYXVzZRKiAQoOUmVzdW1lU2NoZWR1bGUSKy5wbGF0Zm9ybWlkbC5ldmVudGxvZy5TY2hlZHVsZVJlc3VtZVJlcXVlc3QaJC5wbGF0Zm9ybWlkbC5ldmVudGxvZy5TY2hlZHVsZVN0YXR1cyI9gtPkkwI3OgEqIjIvYXBpL3YxL3NjaGVkdWxlcy97cHJvamVjdH0ve2RvbWFpbn0ve25hbWV9L3Jlc3VtZWIGcHJvdG8z", [file_google_api_annotations, file_google_protobuf_timestamp, file_platformidl_core_identifier]);
+  fileDesc("CitwbGF0Zm9ybWlkbC9ldmVudGxvZy9zY2hlZHVsZV9zZXJ2aWNlLnByb3RvEhRwbGF0Zm9ybWlkbC5ldmVudGxvZyJiChNTY2hlZHVsZUxpc3RSZXF1ZXN0Eg8KB3Byb2plY3QYASABKAkSDgoGZG9tYWluGAIgASgJEgwKBG5hbWUYAyABKAkSDQoFbGltaXQYBCABKA0SDQoFdG9rZW4YBSABKAkiVgoMU2NoZWR1bGVMaXN0EjcKCXNjaGVkdWxlcxgBIAMoCzIkLnBsYXRmb3JtaWRsLmV2ZW50bG9nLlNjaGVkdWxlU3RhdHVzEg0KBXRva2VuGAIgASgJIuECCg5TY2hlZHVsZVN0YXR1cxIoCgJpZBgBIAEoCzIcLnBsYXRmb3JtaWRsLmNvcmUuSWRlbnRpZmllchIOCgZwYXVzZWQYAiABKAgSKAoEbmV4dBgDIAMoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoEcGFzdBgEIAMoCzIhLnBsYXRmb3JtaWRsLmV2ZW50bG9nLlRpY2tPdXRjb21lEgwKBG9wZW4YBSABKA0SLQoJZHVlX3NpbmNlGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgVmaXJlZBgHIAEoBBIPCgdza2lwcGVkGAggASgEEg4KBmZhaWxlZBgJIAEoBBIPCgdwcm9ibGVtGAogASgJEg4KBnBhcmtlZBgLIAEoCBIsCghza2lwcGluZxgMIAMoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAikAIKC1RpY2tPdXRjb21lEiYKAmF0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgd2ZXJzaW9uGAIgASgJEjQKBGtpbmQYAyABKA4yJi5wbGF0Zm9ybWlkbC5ldmVudGxvZy5UaWNrT3V0Y29tZS5LaW5kEkAKCWV4ZWN1dGlvbhgEIAEoCzItLnBsYXRmb3JtaWRsLmNvcmUuV29ya2Zsb3dFeGVjdXRpb25JZGVudGlmaWVyEg4KBnJlYXNvbhgFIAEoCSJACgRLaW5kEhQKEEtJTkRfVU5TUEVDSUZJRUQQABIJCgVGSVJFRBABEgsKB1NLSVBQRUQQAhIKCgZGQUlMRUQQAyJEChNTY2hlZHVsZUZpcmVSZXF1ZXN0Eg8KB3Byb2plY3QYASABKAkSDgoGZG9tYWluGAIgASgJEgwKBG5hbWUYAyABKAkiRwoUU2NoZWR1bGVGaXJlUmVzcG9uc2USLwoEdGljaxgBIAEoCzIhLnBsYXRmb3JtaWRsLmV2ZW50bG9nLlRpY2tPdXRjb21lImwKE1NjaGVkdWxlU2tpcFJlcXVlc3QSDwoHcHJvamVjdBgBIAEoCRIOCgZkb21haW4YAiABKAkSDAoEbmFtZRgDIAEoCRImCgJhdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiRQoUU2NoZWR1bGVQYXVzZVJlcXVlc3QSDwoHcHJvamVjdBgBIAEoCRIOCgZkb21haW4YAiABKAkSDAoEbmFtZRgDIAEoCSJGChVTY2hlZHVsZVJlc3VtZVJlcXVlc3QSDwoHcHJvamVjdBgBIAEoCRIOCgZkb21haW4YAiABKAkSDAoEbmFtZRgDIAEoCTKnBgoPU2NoZWR1bGVTZXJ2aWNlEowBCg1MaXN0U2NoZWR1bGVzEikucGxhdGZvcm1pZGwuZXZlbnRsb2cuU2NoZWR1bGVMaXN0UmVxdWVzdBoiLnBsYXRmb3JtaWRsLmV2ZW50bG9nLlNjaGVkdWxlTGlzdCIsgtPkkwImEiQvYXBpL3YxL3NjaGVkdWxlcy97cHJvamVjdH0ve2RvbWFpbn0SogEKDEZpcmVTY2hlZHVsZRIpLnBsYXRmb3JtaWRsLmV2ZW50bG9nLlNjaGVkdWxlRmlyZVJlcXVlc3QaKi5wbGF0Zm9ybWlkbC5ldmVudGxvZy5TY2hlZHVsZUZpcmVSZXNwb25zZSI7gtPkkwI1OgEqIjAvYXBpL3YxL3NjaGVkdWxlcy97cHJvamVjdH0ve2RvbWFpbn0ve25hbWV9L2ZpcmUSmAEKCFNraXBUaWNrEikucGxhdGZvcm1pZGwuZXZlbnRsb2cuU2NoZWR1bGVTa2lwUmVxdWVzdBokLnBsYXRmb3JtaWRsLmV2ZW50bG9nLlNjaGVkdWxlU3RhdHVzIjuC0+STAjU6ASoiMC9hcGkvdjEvc2NoZWR1bGVzL3twcm9qZWN0fS97ZG9tYWlufS97bmFtZX0vc2tpcBKfAQoNUGF1c2VTY2hlZHVsZRIqLnBsYXRmb3JtaWRsLmV2ZW50bG9nLlNjaGVkdWxlUGF1c2VSZXF1ZXN0GiQucGxhdGZvcm1pZGwuZXZlbnRsb2cuU2NoZWR1bGVTdGF0dXMiPILT5JMCNjoBKiIxL2FwaS92MS9zY2hlZHVsZXMve3Byb2plY3R9L3tkb21haW59L3tuYW1lfS9wYXVzZRKiAQoOUmVzdW1lU2NoZWR1bGUSKy5wbGF0Zm9ybWlkbC5ldmVudGxvZy5TY2hlZHVsZVJlc3VtZVJlcXVlc3QaJC5wbGF0Zm9ybWlkbC5ldmVudGxvZy5TY2hlZHVsZVN0YXR1cyI9gtPkkwI3OgEqIjIvYXBpL3YxL3NjaGVkdWxlcy97cHJvamVjdH0ve2RvbWFpbn0ve25hbWV9L3Jlc3VtZWIGcHJvdG8z", [file_google_api_annotations, file_google_protobuf_timestamp, file_platformidl_core_identifier]);
 
 /**
  * Asks for a page of the schedules of a project and domain, by the names of their launch plans.
@@ -109,8 +109,8 @@ export type ScheduleStatus = Message<"platformidl.eventlog.ScheduleStatus"> & {
   paused: boolean;
 
   /**
-   * The next ten fire times, ascending. Empty when no version is active, the schedule is paused or the project is
-   * archived.
+   * The next ten fire times, ascending, without those that are to be skipped. Empty when no version is active, the
+   * schedule is paused or parked, or the project is archived.
    *
    * @generated from field: repeated google.protobuf.Timestamp next = 3;
    */
@@ -160,6 +160,20 @@ export type ScheduleStatus = Message<"platformidl.eventlog.ScheduleStatus"> & {
    * @generated from field: string problem = 10;
    */
   problem: string;
+
+  /**
+   * An event of the schedule's stream cannot be read: nothing is fired until it can, and only `id` and `problem` are set.
+   *
+   * @generated from field: bool parked = 11;
+   */
+  parked: boolean;
+
+  /**
+   * Ticks that are not decided yet and will be skipped, as SkipTick has asked, ascending.
+   *
+   * @generated from field: repeated google.protobuf.Timestamp skipping = 12;
+   */
+  skipping: Timestamp[];
 };
 
 /**
@@ -294,6 +308,42 @@ export const ScheduleFireResponseSchema: GenMessage<ScheduleFireResponse> = /*@_
   messageDesc(file_platformidl_eventlog_schedule_service, 5);
 
 /**
+ * Skips a tick of a launch plan, by its name.
+ *
+ * @generated from message platformidl.eventlog.ScheduleSkipRequest
+ */
+export type ScheduleSkipRequest = Message<"platformidl.eventlog.ScheduleSkipRequest"> & {
+  /**
+   * @generated from field: string project = 1;
+   */
+  project: string;
+
+  /**
+   * @generated from field: string domain = 2;
+   */
+  domain: string;
+
+  /**
+   * @generated from field: string name = 3;
+   */
+  name: string;
+
+  /**
+   * The tick; when it is left out, the next one that is not to be skipped already.
+   *
+   * @generated from field: google.protobuf.Timestamp at = 4;
+   */
+  at?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message platformidl.eventlog.ScheduleSkipRequest.
+ * Use `create(ScheduleSkipRequestSchema)` to create a new message.
+ */
+export const ScheduleSkipRequestSchema: GenMessage<ScheduleSkipRequest> = /*@__PURE__*/
+  messageDesc(file_platformidl_eventlog_schedule_service, 6);
+
+/**
  * Pauses the schedule of a launch plan, by its name.
  *
  * @generated from message platformidl.eventlog.SchedulePauseRequest
@@ -320,7 +370,7 @@ export type SchedulePauseRequest = Message<"platformidl.eventlog.SchedulePauseRe
  * Use `create(SchedulePauseRequestSchema)` to create a new message.
  */
 export const SchedulePauseRequestSchema: GenMessage<SchedulePauseRequest> = /*@__PURE__*/
-  messageDesc(file_platformidl_eventlog_schedule_service, 6);
+  messageDesc(file_platformidl_eventlog_schedule_service, 7);
 
 /**
  * Resumes the schedule of a launch plan, by its name.
@@ -349,7 +399,7 @@ export type ScheduleResumeRequest = Message<"platformidl.eventlog.ScheduleResume
  * Use `create(ScheduleResumeRequestSchema)` to create a new message.
  */
 export const ScheduleResumeRequestSchema: GenMessage<ScheduleResumeRequest> = /*@__PURE__*/
-  messageDesc(file_platformidl_eventlog_schedule_service, 7);
+  messageDesc(file_platformidl_eventlog_schedule_service, 8);
 
 /**
  * The schedules of launch plans.
@@ -376,6 +426,16 @@ export const ScheduleService: GenService<{
     methodKind: "unary";
     input: typeof ScheduleFireRequestSchema;
     output: typeof ScheduleFireResponseSchema;
+  },
+  /**
+   * Skips one tick that is not decided yet: the next one, or the one at a time.
+   *
+   * @generated from rpc platformidl.eventlog.ScheduleService.SkipTick
+   */
+  skipTick: {
+    methodKind: "unary";
+    input: typeof ScheduleSkipRequestSchema;
+    output: typeof ScheduleStatusSchema;
   },
   /**
    * Pauses a schedule: ticks from now on are skipped. A schedule that is paused stays so.

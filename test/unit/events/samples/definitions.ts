@@ -223,6 +223,7 @@ export const definitionSamples: readonly Sample[] = [
     stream: scheduleStream(HELLO),
     data: { at: '2026-01-03T00:00:00Z', version: 'v1', reason: 'the launch plan is not there' },
   },
+  { type: 'ScheduleTickSkipRequested', stream: scheduleStream(HELLO), data: { at: '2026-01-06T00:00:00Z' } },
   { type: 'SchedulePaused', stream: scheduleStream(HELLO), data: { at: '2026-01-04T00:00:00Z' } },
   { type: 'ScheduleResumed', stream: scheduleStream(HELLO), data: { at: '2026-01-05T00:00:00Z' } },
   { type: 'ProjectRegistered', stream: projectStream('flytesnacks'), data: project('Examples') },
