@@ -1,6 +1,7 @@
 import type { DescMethod, DescService } from '@bufbuild/protobuf';
 
 import { EngineService } from '../../proto/gen/platformidl/eventlog/engine_service_pb.js';
+import { AccessService } from '../../proto/gen/platformidl/eventlog/access_service_pb.js';
 import { HistoryService } from '../../proto/gen/platformidl/eventlog/history_pb.js';
 import { NotificationService } from '../../proto/gen/platformidl/eventlog/notification_service_pb.js';
 import { ScheduleService } from '../../proto/gen/platformidl/eventlog/schedule_service_pb.js';
@@ -34,6 +35,7 @@ export const services: readonly DescService[] = [
   NotificationService,
   ScheduleService,
   EngineService,
+  AccessService,
 ];
 
 /** One RPC of the interface with its handler, if it has one. */

@@ -2,13 +2,15 @@ import { externalMetadata } from '../auth/metadata/external.js';
 import { NO_SIGN_IN, type SignInMetadata } from '../auth/metadata/rpc.js';
 import { bearerAuthentication } from '../auth/authentication.js';
 import { accessBy, type ClaimGrant, grantsByClaims } from '../auth/permissions/grants.js';
-import { ANY, ROLES } from '../auth/permissions/roles.js';
+import { grantsByBindings } from '../auth/permissions/bindings.js';
+import { ANY, type Grant, ROLES } from '../auth/permissions/roles.js';
 import { serverMetadata } from '../auth/server/endpoints.js';
 import { fetchJson } from '../auth/tokens/issuer-metadata.js';
 import type { RemoteIssuer } from '../auth/tokens/issuer.js';
 import { tokenVerifier } from '../auth/tokens/verifier.js';
 import type { Configuration } from '../config/configuration.js';
-import type { Authentication, LocalIssuer } from '../kernel/ports/authentication.js';
+import type { Authentication, Identity, LocalIssuer } from '../kernel/ports/authentication.js';
+import type { RoleBindings } from '../reference/role-bindings.js';
 
 type Auth = Configuration['auth'];
 
@@ -34,13 +36,34 @@ const issuersOf = ({ issuers }: Auth): readonly RemoteIssuer[] =>
 const grantsOfRoles = ({ issuer }: LocalIssuer): readonly ClaimGrant[] =>
   ROLES.map((role) => ({ issuer, claim: 'roles', value: role, role, projects: [ANY], domains: [ANY] }));
 
+type ReadsBindings = Pick<RoleBindings, 'readerOf'>;
+
+/** Joins the grants of a token with those of role bindings, which are looked up at each check and may change. */
+const grantsOf = (
+  identity: Identity,
+  byClaims: readonly Grant[],
+  bindings: ReadsBindings | undefined,
+): (() => readonly Grant[]) => {
+  const read = bindings?.readerOf(identity.principal);
+  if (!read) return () => byClaims;
+  let joined = { of: read(), grants: [...byClaims, ...grantsByBindings(identity, read())] };
+  return () => {
+    const current = read();
+    if (current !== joined.of) joined = { of: current, grants: [...byClaims, ...grantsByBindings(identity, current)] };
+    return joined.grants;
+  };
+};
+
 /**
  * Opens the authentication of a process, for tokens of the configured issuers and of the one in this process; `undefined`
  * with `insecure`, which switches it off.
+ *
+ * @param bindings absent in a process that does not serve the interface: there only claims give roles.
  */
 export const openAuthentication = (
   { insecure, auth }: Pick<Configuration, 'insecure' | 'auth'>,
   local: LocalIssuer | undefined,
+  bindings?: ReadsBindings,
 ): Authentication | undefined => {
   if (insecure) return undefined;
   return bearerAuthentication({
@@ -48,8 +71,8 @@ export const openAuthentication = (
     metadataKey: auth.metadata_key,
     cachedTokens: auth.cached_tokens,
     accessOf: (identity) => {
-      const grants = grantsByClaims(identity, [...auth.grants, ...(local ? grantsOfRoles(local) : [])]);
-      return accessBy(identity.scopes, () => grants);
+      const byClaims = grantsByClaims(identity, [...auth.grants, ...(local ? grantsOfRoles(local) : [])]);
+      return accessBy(identity.scopes, grantsOf(identity, byClaims, bindings));
     },
     now: Date.now,
   });

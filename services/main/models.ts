@@ -18,6 +18,7 @@ import { namedEntityCodec } from '../named-entity/events.js';
 import { slotsCodec } from '../launch-plan-slots/events.js';
 import { notificationCodec } from '../notification/events.js';
 import { projectCodec } from '../project/events.js';
+import { ROLE_BINDING_CATEGORY, roleBindingCodec } from '../role-binding/events.js';
 import { SCHEDULE_CATEGORY, scheduleCodec } from '../schedule/events.js';
 import { taskCodec } from '../task/events.js';
 import { workflowCodec } from '../workflow/events.js';
@@ -45,6 +46,7 @@ export const codecs: ReadonlyMap<string, EventCodec<unknown>> = new Map<string, 
   ['launchPlanSlots', slotsCodec],
   ['notification', notificationCodec],
   [SCHEDULE_CATEGORY, scheduleCodec],
+  [ROLE_BINDING_CATEGORY, roleBindingCodec],
   ['project', projectCodec],
   ['attributes', attributesCodec],
   ['namedEntity', namedEntityCodec],

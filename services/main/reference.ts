@@ -5,6 +5,7 @@ import { attributesAggregate } from '../attributes/decider.js';
 import { projectAggregate } from '../project/decider.js';
 import { followLog, type LogFollower } from '../reference/live-folds.js';
 import { projectDirectory, type ProjectDirectory, projectFold } from '../reference/project-directory.js';
+import { roleBindingFold, type RoleBindings, roleBindings } from '../reference/role-bindings.js';
 import { attributesFold, recordedAttributes, type RecordedAttributes } from '../reference/recorded-attributes.js';
 import type { Configuration } from '../config/configuration.js';
 
@@ -13,6 +14,7 @@ export type Reference = {
   readonly following: LogFollower;
   readonly projects: ProjectDirectory;
   readonly attributes: RecordedAttributes;
+  readonly bindings: RoleBindings;
 };
 
 export type ReferenceServices = {
@@ -33,12 +35,17 @@ export const openReference = ({
   isShared = false,
 }: ReferenceServices): Reference => {
   const { acknowledged } = sessions;
-  const folds = { projects: projectFold(parked.note), attributes: attributesFold(parked.note) };
+  const folds = {
+    projects: projectFold(parked.note),
+    attributes: attributesFold(parked.note),
+    bindings: roleBindingFold(parked.note),
+  };
   // A subscription to an event store brings every position; one to the embedded log is not woken for events that its
   // filter leaves out.
-  const following = followLog(store, [folds.projects, folds.attributes], { advancesOverAll: isShared });
+  const following = followLog(store, Object.values(folds), { advancesOverAll: isShared });
   return {
     following,
+    bindings: roleBindings({ fold: folds.bindings, following, acknowledged }),
     projects: projectDirectory({
       fold: folds.projects,
       domains: configuration.domains,

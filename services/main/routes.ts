@@ -30,6 +30,8 @@ import { launchPlanRoutes } from '../launch-plan/rpc.js';
 import { namedEntityRoutes } from '../named-entity/rpc.js';
 import { notificationRoutes } from '../notification/rpc.js';
 import { projectRoutes } from '../project/rpc.js';
+import { ROLES } from '../auth/permissions/roles.js';
+import { roleBindingRoutes } from '../role-binding/rpc.js';
 import { scheduleRoutes } from '../schedule/rpc.js';
 import { registrationResources } from '../reference/launch-attributes.js';
 import type { LogFollower } from '../reference/live-folds.js';
@@ -192,6 +194,11 @@ export const allRoutes = (services: RouteServices): Routing => {
       ...pastRoutes(services.pastReads),
       ...tailRoutes(services.tails),
       ...notificationRoutes({ sessions: services.sessions, isThere: executionsIn(services.store), now: Date.now }),
+      ...roleBindingRoutes({
+        sessions: services.sessions,
+        recorded: services.launching.reference.bindings,
+        roles: ROLES,
+      }),
       ...files,
       ...agentRoutes(agents),
     ],

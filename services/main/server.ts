@@ -135,12 +135,7 @@ export const startServer = async (configuration: Configuration, logger: Logger):
   const warm = await warmSessions(log, sessions);
   const parts = { configuration, store, payloads, sessions, executions, readStore, freshness, parked, logger };
   const slots = slotsOf(sessions, executions);
-  const launching = openLaunching({
-    ...parts,
-    slots,
-    largeLaunches: threads.largeLaunches,
-    isShared: warm !== undefined,
-  });
+  const launching = openLaunching({ ...parts, ...threads, slots, isShared: warm !== undefined });
   const { routes, following } = allRoutes({ ...parts, ...threads, launching, uploads: uploads.store });
 
   const keeping = watchLag(log, { warm, reference: following });
@@ -152,7 +147,9 @@ export const startServer = async (configuration: Configuration, logger: Logger):
     presentChecks([keeping.check(), formatCheck(format.format()), watch.check(), ...behind.checks(), egress?.check()]);
   const measured = { parked, parkedInViews: behind.parked, sessions, reactors: reactors?.figures };
   registerSources(metrics, configuration, { log: store, checks, ...measured });
-  const hosting = { logId: store.logId, logger, uploads, checks, known: [following, ...(warm ? [warm] : [])], metrics };
+  const { bindings } = launching.reference;
+  const known = [following, ...(warm ? [warm] : [])];
+  const hosting = { logId: store.logId, logger, uploads, checks, known, metrics, bindings };
   const transports = await startTransports(configuration, routes, hosting);
   const eventstore = await startEventstore(configuration, eventstoreAt, { ...source, ...transports, store, logger });
 

@@ -17,6 +17,7 @@ import type { Check } from '../gateway/readiness.js';
 import { routeTable, rpcName } from '../gateway/routes.js';
 import type { Authentication } from '../kernel/ports/authentication.js';
 import type { AnyRoute } from '../kernel/rpc.js';
+import type { RoleBindings } from '../reference/role-bindings.js';
 import type { ProcessMetrics } from '../metrics/process-metrics.js';
 import { openTracing, type Tracing } from '../tracing/otlp.js';
 import type { Configuration } from '../config/configuration.js';
@@ -61,6 +62,8 @@ export type Hosted = {
   /** The subscriptions whose state commands are decided on; absent where the process takes no commands. */
   readonly known?: readonly Follower[];
   readonly metrics: ProcessMetrics;
+  /** Absent in a process that does not serve the interface. */
+  readonly bindings?: RoleBindings;
   /** Health of the components. */
   readonly checks: () => readonly Check[];
 };
@@ -90,7 +93,7 @@ const hostingOf = (configuration: Configuration, serving: Serving) => {
   const hashLarge = (method: DescMethod, request: Uint8Array): Promise<string> =>
     contents.ask(request, { rpc: rpcName(method) });
   const { known } = asked;
-  const authentication = openAuthentication(configuration, authorization);
+  const authentication = openAuthentication(configuration, authorization, asked.bindings);
   const observers = [metrics(asked.metrics.requests), ...(tracing ? [spans(tracing.tracer)] : []), requestLog(logger)];
   const state = { isOpen: true };
   return {
@@ -141,6 +144,8 @@ export const startTransports = async (
   const authorization = await openAuthorizationServer(configuration, hosted.logger);
   const all = [...routes, ...signInRoutes(signInMetadata(configuration, authorization))];
   const { hosting, leave, close } = hostingOf(configuration, { ...hosted, routes: all, authorization, tracing });
+  // Until the role bindings are known, callers with roles of bindings are refused.
+  if (hosting.authentication) await hosted.bindings?.ready();
   const grpc = await serveGrpc({ ...hosting, port: configuration.grpc_port });
   const http = await serveHttp({ ...hosting, port: configuration.http_port });
   const address = urlOf(hosting, http.port);

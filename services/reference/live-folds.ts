@@ -12,6 +12,8 @@ export type FoldedStreams<State> = {
   readonly category: string;
   /** The state of each stream. A parked stream keeps the state before the event that cannot be read. */
   readonly entries: ReadonlyMap<StreamName, Folded<State>>;
+  /** True for a stream with an event that cannot be read. */
+  isParked(stream: StreamName): boolean;
   /** @throws {StreamParked} when the stream is parked. */
   assertReadable(stream: StreamName): void;
   take(event: RecordedEvent): void;
@@ -41,6 +43,7 @@ export const foldedStreams = <State, Event>(
   return {
     category: fold.category,
     entries,
+    isParked: (stream) => parked.has(stream),
     assertReadable: (stream) => {
       const error = parked.get(stream);
       if (error !== undefined) throw error;

@@ -1,3 +1,7 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
 import { create, type DescMethod, hasOption, toBinary } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
@@ -7,11 +11,13 @@ import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import type { Requirement } from '../../services/gateway/dispatch/requirement.js';
 import { routeTable } from '../../services/gateway/routes.js';
 import { type AuthenticatedServer, startAuthenticatedServer } from '../support/authenticated-server.js';
+import { flightlog } from '../support/command.js';
 import { fixtureBytes } from '../support/fixtures.js';
 import { type GrpcClient, grpcClient } from '../support/grpc-client.js';
 import { requestNaming } from '../support/requests-naming.js';
 import { type RestClient, restClient } from '../support/rest-client.js';
 import { wrongTokens } from '../support/token-issuer.js';
+import { until } from '../support/until.js';
 
 type Headers = Readonly<Record<string, string>>;
 
@@ -198,6 +204,74 @@ describe('a caller', () => {
     expect((await grpc.raw(path, request, await server.as('elsewhere'))).code).toBe('PERMISSION_DENIED');
     expect((await grpc.raw(path, request, team)).code).toBe('OK');
     expect(await server.actorsAfter(before)).toEqual(['ada']);
+  });
+});
+
+describe('a role binding', () => {
+  const change = async (verb: '' | '/revoke', binding: object, headers: Headers): Promise<number> =>
+    (
+      await fetch(`${server.ready.http}/api/v1/access/bindings${verb}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        body: JSON.stringify({ binding }),
+      })
+    ).status;
+  const listed = async (query: string, headers: Headers) => {
+    const { bindings } = (await get(`/api/v1/access/bindings${query}`, headers)).json as {
+      bindings: readonly { readonly principal: string }[];
+    };
+    return bindings.map(({ principal }) => principal);
+  };
+  const readsThird = async (headers: Headers): Promise<number> => (await get('/api/v1/projects/third', headers)).http;
+
+  it('gives a role to a caller with a token of before, and takes it', async () => {
+    const root = await server.as('root');
+    const guest = await server.as('guest');
+    const binding = { principal: 'guest', role: 'viewer', project: 'third' };
+    expect(await readsThird(guest)).toBe(403);
+    expect(await change('', binding, root)).toBe(200);
+    await until(
+      () => readsThird(guest),
+      (status) => status === 200,
+    );
+    expect((await get('/api/v1/projects/other', guest)).http).toBe(403);
+    expect(await listed('', root)).toEqual(['guest']);
+    expect(await change('/revoke', binding, root)).toBe(200);
+    await until(
+      () => readsThird(guest),
+      (status) => status === 403,
+    );
+    expect(await change('/revoke', binding, root)).toBe(404);
+  });
+
+  it('is given by administrators of its project alone', async () => {
+    const elsewhere = await server.as('elsewhere');
+    const binding = { principal: 'mallory', role: 'administrator' };
+    for (const place of [{ project: 'third' }, {}, { project: '*' }, { project: '' }])
+      expect(await change('', { ...binding, ...place }, elsewhere)).toBe(403);
+    expect(await change('', { ...binding, project: 'other' }, await server.as('staging'))).toBe(403);
+    expect(await change('', { ...binding, project: 'other' }, elsewhere)).toBe(200);
+    expect(await listed('?project=other', elsewhere)).toEqual(['mallory']);
+    expect((await get('/api/v1/access/bindings', elsewhere)).http).toBe(403);
+    expect((await get('/api/v1/access/bindings?project=third', elsewhere)).http).toBe(403);
+  });
+
+  it('is given, listed and taken by the command line', async () => {
+    const { authorization = '' } = await server.as('root');
+    const file = join(mkdtempSync(join(tmpdir(), 'flightlog-token-')), 'token');
+    writeFileSync(file, authorization.slice('Bearer '.length));
+    const flags = ['--server', server.ready.http, '--token-file', file];
+    const binding = ['bob@example.com', 'operator', '--project', 'third', '--domain', 'staging'];
+    expect(await flightlog(['access', 'grant', ...binding, ...flags]).ended).toMatchObject({ code: 0 });
+    const list = ['access', 'list', '--principal', 'bob@example.com', ...flags];
+    expect((await flightlog(list).ended).stdout.trim().split(/ +/u)).toEqual([
+      'bob@example.com',
+      'operator',
+      'third',
+      'staging',
+    ]);
+    expect(await flightlog(['access', 'revoke', ...binding, ...flags]).ended).toMatchObject({ code: 0 });
+    expect(await listed('?project=third', await server.as('root'))).not.toContain('bob@example.com');
   });
 });
 

@@ -16,6 +16,7 @@ import { http } from '../../proto/gen/google/api/annotations_pb.js';
 import type { HttpRule } from '../../proto/gen/google/api/http_pb.js';
 import { type Status, StatusSchema } from '../../proto/gen/google/rpc/status_pb.js';
 import { HistoryService } from '../../proto/gen/platformidl/eventlog/history_pb.js';
+import { AccessService } from '../../proto/gen/platformidl/eventlog/access_service_pb.js';
 import { NotificationService } from '../../proto/gen/platformidl/eventlog/notification_service_pb.js';
 import { ScheduleService } from '../../proto/gen/platformidl/eventlog/schedule_service_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
@@ -59,6 +60,7 @@ const SERVICES = [
   AgentMetadataService,
   HistoryService,
   NotificationService,
+  AccessService,
   ScheduleService,
 ];
 const registry = createRegistry(...new Set(SERVICES.flatMap(({ file }) => withDependencies(file))));

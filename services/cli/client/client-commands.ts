@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { names, oneOrMore } from '../../config/arguments.js';
 import type { TestFlags } from '../notifications-test.js';
 import type { DataCommands } from '../payload-commands.js';
+import type { AccessFlags } from './access.js';
 import type { GetFlags } from './get.js';
 import type { HistoryFlags } from './history.js';
 import type { NotificationsFlags } from './notifications.js';
@@ -95,6 +96,36 @@ const addScheduleCommands = (program: Command): void => {
       });
 };
 
+const addAccessCommands = (program: Command): void => {
+  const access = program.command('access').description('the roles of people and programs');
+  const ofServer = (command: Command): Command =>
+    command
+      .option('--server <url>', 'REST address of the control plane', 'http://127.0.0.1:8080')
+      .option('--token-file <file>', 'file with an access token');
+  for (const command of ['grant', 'revoke'] as const)
+    ofServer(access.command(command))
+      .argument('<principal>', 'subject of the tokens of a person or program, such as a user name or client id')
+      .argument('<role>', 'viewer, contributor, operator, engine or administrator')
+      .requiredOption('-p, --project <id>', "in this project; '*' is every project")
+      .option('-d, --domain <id>', 'in this domain', '*')
+      .option('--issuer <url>', 'for tokens of this issuer alone')
+      .description(`${command === 'grant' ? 'give a role to' : 'take a role from'} a person or program, at once`)
+      .action(async (principal: string, role: string, flags: AccessFlags) => {
+        const { changeBinding } = await import('./access.js');
+        await changeBinding(command, { principal, role }, flags);
+      });
+  ofServer(access.command('list'))
+    .option('-p, --project <id>', 'that count in this project')
+    .option('-d, --domain <id>', 'that count in this domain')
+    .option('--principal <principal>', 'of this person or program')
+    .option('--json', 'print JSON', false)
+    .description('print the roles that were granted: principal, role, project, domain, issuer')
+    .action(async (flags: AccessFlags) => {
+      const { listBindings } = await import('./access.js');
+      await listBindings(flags);
+    });
+};
+
 /** Adds the commands that ask a server, and those on notifications. */
 export const addClientCommands = (program: Command, configurationOf: ConfigurationOf): void => {
   withServer(program.command('history'))
@@ -122,6 +153,7 @@ export const addClientCommands = (program: Command, configurationOf: Configurati
 
   addNotificationCommands(program, configurationOf);
   addScheduleCommands(program);
+  addAccessCommands(program);
 
   program
     .command('tail')

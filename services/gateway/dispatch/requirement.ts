@@ -1,6 +1,7 @@
 import type { DescMethod } from '@bufbuild/protobuf';
 
 import { EngineService } from '../../../proto/gen/platformidl/eventlog/engine_service_pb.js';
+import { AccessService } from '../../../proto/gen/platformidl/eventlog/access_service_pb.js';
 import { HistoryService } from '../../../proto/gen/platformidl/eventlog/history_pb.js';
 import { NotificationService } from '../../../proto/gen/platformidl/eventlog/notification_service_pb.js';
 import { ScheduleService } from '../../../proto/gen/platformidl/eventlog/schedule_service_pb.js';
@@ -41,6 +42,7 @@ const NAMED: Target = { ...PROJECT_AND_DOMAIN, name: 'name' };
 const at = (path: string): Target => ({ project: `${path}.project`, domain: `${path}.domain`, name: `${path}.name` });
 
 const ID = at('id');
+const BINDING: Target = { project: 'binding.project', domain: 'binding.domain' };
 const EXECUTION_OF_ID = at('id.execution_id');
 const PARENT_OF_SPEC = at('spec.metadata.parent_node_execution.execution_id');
 const EXECUTION_OF_TASK = at('id.node_execution_id.execution_id');
@@ -153,6 +155,9 @@ const rows: Readonly<Record<Requirement['permission'], readonly Row[]>> = {
       { project: 'attributes.project', domain: 'attributes.domain', name: 'attributes.workflow' },
     ],
     [admin.deleteWorkflowAttributes, { ...PROJECT_AND_DOMAIN, name: 'workflow' }],
+    [AccessService.method.grant, BINDING],
+    [AccessService.method.revoke, BINDING],
+    [AccessService.method.list, PROJECT_AND_DOMAIN],
   ],
 };
 

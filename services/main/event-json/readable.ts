@@ -22,6 +22,7 @@ import { file_platformidl_eventlog_log_format } from '../../../proto/gen/platfor
 import { file_platformidl_eventlog_named_entity } from '../../../proto/gen/platformidl/eventlog/named_entity_pb.js';
 import { file_platformidl_eventlog_notification } from '../../../proto/gen/platformidl/eventlog/notification_pb.js';
 import { file_platformidl_eventlog_project } from '../../../proto/gen/platformidl/eventlog/project_pb.js';
+import { file_platformidl_eventlog_role_binding } from '../../../proto/gen/platformidl/eventlog/role_binding_pb.js';
 import { file_platformidl_eventlog_task } from '../../../proto/gen/platformidl/eventlog/task_pb.js';
 import { file_platformidl_eventlog_workflow } from '../../../proto/gen/platformidl/eventlog/workflow_pb.js';
 import {
@@ -47,6 +48,7 @@ export const eventRegistry = createRegistry(
   file_platformidl_eventlog_named_entity,
   file_platformidl_eventlog_notification,
   file_platformidl_eventlog_project,
+  file_platformidl_eventlog_role_binding,
   file_platformidl_eventlog_task,
   file_platformidl_eventlog_workflow,
 );

@@ -8,6 +8,7 @@ import { WorkflowExecution_Phase } from '../../../proto/gen/platformidl/core/exe
 import { LiteralTypeSchema, SimpleType } from '../../../proto/gen/platformidl/core/types_pb.js';
 import { LaunchPlanRegisteredSchema } from '../../../proto/gen/platformidl/eventlog/launch_plan_pb.js';
 import { ScheduleTicksDecidedSchema } from '../../../proto/gen/platformidl/eventlog/schedule_pb.js';
+import { RoleGrantedSchema } from '../../../proto/gen/platformidl/eventlog/role_binding_pb.js';
 import { SlotTakenSchema } from '../../../proto/gen/platformidl/eventlog/launch_plan_slots_pb.js';
 import { NamedEntityUpdatedSchema } from '../../../proto/gen/platformidl/eventlog/named_entity_pb.js';
 import { NamedEntityState } from '../../../proto/gen/platformidl/admin/common_pb.js';
@@ -25,6 +26,7 @@ import { sha256Hex } from '../../../services/kernel/encoding/hash.js';
 import { type KnownKeys, noteKey, sizeOfKeys } from '../../../services/kernel/idempotency.js';
 import type { PayloadStore } from '../../../services/kernel/ports/payload-store.js';
 import { streamName } from '../../../services/kernel/stream.js';
+import { roleBindingAggregate } from '../../../services/role-binding/decider.js';
 import { scheduleAggregate } from '../../../services/schedule/decider.js';
 import { slotsAggregate } from '../../../services/launch-plan-slots/decider.js';
 import { launchPlanAggregate } from '../../../services/launch-plan/decider.js';
@@ -194,6 +196,16 @@ const cases: Readonly<Record<string, (size: Size) => number>> = {
         }),
       },
     ]),
+  'a principal and its roles': (size) =>
+    ratio(
+      roleBindingAggregate,
+      range(size).map((each) => ({
+        type: 'RoleGranted',
+        data: create(RoleGrantedSchema, {
+          binding: { principal: 'ada@example.com', role: 'contributor', project: `project-${each}`, domain: 'staging' },
+        }),
+      })),
+    ),
   'a project and its labels': (size) =>
     ratio(projectAggregate, [
       {

@@ -13,6 +13,7 @@ import { NEWEST_FORMAT } from '../../../../services/kernel/log-format.js';
 import { namedEntityStream } from '../../../../services/named-entity/events.js';
 import { notificationStream } from '../../../../services/notification/events.js';
 import { projectStream } from '../../../../services/project/events.js';
+import { roleBindingStream } from '../../../../services/role-binding/events.js';
 import { taskStream } from '../../../../services/task/events.js';
 import { workflowStream } from '../../../../services/workflow/events.js';
 import { content, digest, PLACE, type Sample } from './sample.js';
@@ -249,6 +250,16 @@ export const definitionSamples: readonly Sample[] = [
       id: HELLO,
       metadata: { description: 'The first workflow to try.', state: 'NAMED_ENTITY_ACTIVE' },
     },
+  },
+  {
+    type: 'RoleGranted',
+    stream: roleBindingStream('ada'),
+    data: { binding: { principal: 'ada', role: 'contributor', project: 'flytesnacks', domain: 'development' } },
+  },
+  {
+    type: 'RoleRevoked',
+    stream: roleBindingStream('ada'),
+    data: { binding: { principal: 'ada', role: 'contributor', project: 'flytesnacks', domain: 'development' } },
   },
   { type: 'LogFormatSet', stream: LOG_FORMAT_STREAM, data: { format: NEWEST_FORMAT } },
 ];

@@ -1,0 +1,80 @@
+import type { StreamName } from '../kernel/stream.js';
+import type { Acknowledged, Folded } from '../kernel/ports/sessions.js';
+import { type Call, RpcError } from '../kernel/rpc.js';
+import { ROLE_BINDING_CATEGORY, roleBindingCodec, roleBindingStream } from '../role-binding/events.js';
+import { type Binding, evolveRoleBindings, initialRoleBindings, type RoleBindingState } from '../role-binding/state.js';
+import { type FoldedStreams, foldedStreams, type LogFollower, type OnParked } from './live-folds.js';
+
+/** The role bindings of all principals, folded live from the log. */
+export interface RoleBindings {
+  /**
+   * Makes the reader of the bindings of a principal: the same object until they change. None until everything that was
+   * recorded at the start is folded, because a revocation may be among it, and none while the stream is parked.
+   */
+  readerOf(principal: string): () => readonly Binding[];
+  /** Waits until everything that was recorded at the start is folded, and 10 s at most. */
+  ready(): Promise<unknown>;
+  /**
+   * Reads all bindings, including the position that the caller asks for. Waits briefly for all acknowledged events.
+   *
+   * @throws {RpcError} UNAVAILABLE when the caller's position has not been reached in time.
+   */
+  all(call: Call): Promise<readonly Binding[]>;
+}
+
+const READY_WAIT_MS = 10_000;
+const ACKNOWLEDGED_WAIT_MS = 500;
+const MIN_POSITION_WAIT_MS = 2_000;
+
+export const roleBindingFold = (onParked?: OnParked): FoldedStreams<RoleBindingState> =>
+  foldedStreams(
+    {
+      category: ROLE_BINDING_CATEGORY,
+      codec: roleBindingCodec,
+      initial: initialRoleBindings,
+      evolve: evolveRoleBindings,
+    },
+    onParked,
+  );
+
+export type RoleBindingsOptions = {
+  readonly fold: FoldedStreams<RoleBindingState>;
+  readonly following: LogFollower;
+  readonly acknowledged: Acknowledged;
+};
+
+const NONE: readonly Binding[] = [];
+
+const bindingsIn = ({ state }: Folded<RoleBindingState>): readonly Binding[] => [...state.bindings.values()];
+
+/** Makes the reader of the role bindings. Callers look at each check, so that a new binding counts at once. */
+export const roleBindings = ({ fold, following, acknowledged }: RoleBindingsOptions): RoleBindings => {
+  const known = new WeakMap<Folded<RoleBindingState>, readonly Binding[]>();
+
+  const readable = (stream: StreamName): Folded<RoleBindingState> | undefined =>
+    fold.isParked(stream) || !following.hasReached(0n) ? undefined : fold.entries.get(stream);
+
+  const of = (stream: StreamName): readonly Binding[] => {
+    const entry = readable(stream);
+    if (entry === undefined) return NONE;
+    const bindings = known.get(entry) ?? bindingsIn(entry);
+    known.set(entry, bindings);
+    return bindings;
+  };
+
+  return {
+    readerOf: (principal) => {
+      const stream = roleBindingStream(principal);
+      return () => of(stream);
+    },
+    ready: () => following.reached(0n, READY_WAIT_MS),
+    all: async (call) => {
+      const { minPosition } = call;
+      if (minPosition !== undefined && !(await following.reached(minPosition, MIN_POSITION_WAIT_MS)))
+        throw new RpcError('UNAVAILABLE', `the role bindings have not reached position ${minPosition.toString()} yet`);
+      await following.reached(acknowledged.ofPrefix(`${ROLE_BINDING_CATEGORY}-`) ?? 0n, ACKNOWLEDGED_WAIT_MS);
+      call.answeredAt(following.position());
+      return [...fold.entries.keys()].flatMap(of);
+    },
+  };
+};

@@ -1,0 +1,12 @@
+import type { Call } from '../kernel/rpc.js';
+import type { Binding } from './state.js';
+
+/** The recorded role bindings of all principals. */
+export interface RecordedBindings {
+  /**
+   * Reads them as fresh as the call asks, in any order.
+   *
+   * @throws {RpcError} UNAVAILABLE when the caller's position has not been reached in time.
+   */
+  all(call: Call): Promise<readonly Binding[]>;
+}

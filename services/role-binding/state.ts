@@ -1,0 +1,32 @@
+import type { RoleBinding } from '../../proto/gen/platformidl/eventlog/role_binding_pb.js';
+import type { RoleBindingEvent } from './events.js';
+
+/** A role of a principal. An empty project or domain stands for all, an empty issuer for every configured one. */
+export type Binding = Pick<RoleBinding, 'principal' | 'role' | 'project' | 'domain' | 'issuer'>;
+
+/** The role bindings of one principal, in the order in which they were given. */
+export type RoleBindingState = { readonly bindings: ReadonlyMap<string, Binding> };
+
+export const initialRoleBindings = (): RoleBindingState => ({ bindings: new Map() });
+
+const keyOf = ({ role, project, domain, issuer }: Binding): string => JSON.stringify([role, project, domain, issuer]);
+
+export const hasBinding = ({ bindings }: RoleBindingState, binding: Binding): boolean => bindings.has(keyOf(binding));
+
+const bindingOf = ({ principal, role, project, domain, issuer }: Binding): Binding => ({
+  principal,
+  role,
+  project,
+  domain,
+  issuer,
+});
+
+/** Makes a new map, because readers keep what they derived from a state for as long as it is the same object. */
+export const evolveRoleBindings = (state: RoleBindingState, { type, data }: RoleBindingEvent): RoleBindingState => {
+  if (data.binding === undefined) return state;
+  const binding = bindingOf(data.binding);
+  const bindings = new Map(state.bindings);
+  if (type === 'RoleGranted') bindings.set(keyOf(binding), binding);
+  else bindings.delete(keyOf(binding));
+  return { bindings };
+};

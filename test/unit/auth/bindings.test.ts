@@ -1,0 +1,29 @@
+import { describe, expect, it } from 'vitest';
+
+import { grantsByBindings } from '../../../services/auth/permissions/bindings.js';
+
+const binding = { role: 'viewer', project: 'atlas', domain: 'staging', issuer: '' };
+const identity = { issuer: 'https://issuer.test' };
+
+describe('the grants of role bindings', () => {
+  it('are those of the role in the project and domain', () => {
+    expect(grantsByBindings(identity, [binding])).toEqual([
+      { role: 'viewer', projects: ['atlas'], domains: ['staging'] },
+    ]);
+  });
+
+  it('are everywhere where the binding names no project and domain', () => {
+    expect(grantsByBindings(identity, [{ ...binding, project: '', domain: '' }])).toEqual([
+      { role: 'viewer', projects: ['*'], domains: ['*'] },
+    ]);
+  });
+
+  it('are for tokens of the issuer alone that the binding names', () => {
+    expect(grantsByBindings(identity, [{ ...binding, issuer: 'https://issuer.test' }])).toHaveLength(1);
+    expect(grantsByBindings(identity, [{ ...binding, issuer: 'https://other.test' }])).toEqual([]);
+  });
+
+  it.each(['king', 'toString', ''])('are none for the unknown role %j', (role) => {
+    expect(grantsByBindings(identity, [{ ...binding, role }])).toEqual([]);
+  });
+});

@@ -1,0 +1,58 @@
+import { create } from '@bufbuild/protobuf';
+import { describe, it } from 'vitest';
+
+import { RoleGrantedSchema, RoleRevokedSchema } from '../../../proto/gen/platformidl/eventlog/role_binding_pb.js';
+import { MAX_BINDINGS, roleBindingDecider } from '../../../services/role-binding/decider.js';
+import type { RoleBindingEvent } from '../../../services/role-binding/events.js';
+import type { Binding } from '../../../services/role-binding/state.js';
+import { given } from '../../support/given.js';
+
+const viewer: Binding = { principal: 'ada', role: 'viewer', project: 'atlas', domain: '', issuer: '' };
+
+const granted = (binding: Binding): RoleBindingEvent => ({
+  type: 'RoleGranted',
+  data: create(RoleGrantedSchema, { binding }),
+});
+const revoked = (binding: Binding): RoleBindingEvent => ({
+  type: 'RoleRevoked',
+  data: create(RoleRevokedSchema, { binding }),
+});
+const grant = (binding: Binding) => ({ type: 'GrantRole', binding }) as const;
+const revoke = (binding: Binding) => ({ type: 'RevokeRole', binding }) as const;
+
+describe('a role', () => {
+  it('is given to a principal', () => given(roleBindingDecider).when(grant(viewer)).then(granted(viewer)));
+
+  it('that the principal has there already is not recorded again', () =>
+    given(roleBindingDecider, granted(viewer)).when(grant(viewer)).thenNothing());
+
+  it.each([{ role: 'engine' }, { project: 'other' }, { domain: 'staging' }, { issuer: 'https://issuer.test' }])(
+    'with another %j is another binding',
+    (difference) => {
+      const other = { ...viewer, ...difference };
+      given(roleBindingDecider, granted(viewer)).when(grant(other)).then(granted(other));
+      given(roleBindingDecider, granted(viewer)).when(revoke(other)).thenRefused({ kind: 'binding-unknown' });
+    },
+  );
+
+  it('is taken from a principal', () =>
+    given(roleBindingDecider, granted(viewer)).when(revoke(viewer)).then(revoked(viewer)));
+
+  it('that was taken can be given again', () =>
+    given(roleBindingDecider, granted(viewer), revoked(viewer)).when(grant(viewer)).then(granted(viewer)));
+
+  it('that was taken cannot be taken again', () =>
+    given(roleBindingDecider, granted(viewer), revoked(viewer))
+      .when(revoke(viewer))
+      .thenRefused({ kind: 'binding-unknown' }));
+
+  it('is refused to a principal with too many of them, until one is taken', () => {
+    const full = Array.from({ length: MAX_BINDINGS }, (_, each) => granted({ ...viewer, project: `p${each}` }));
+    given(roleBindingDecider, ...full)
+      .when(grant(viewer))
+      .thenRefused({ kind: 'bindings-full' });
+    given(roleBindingDecider, ...full, revoked({ ...viewer, project: 'p0' }))
+      .when(grant(viewer))
+      .then(granted(viewer));
+  });
+});
