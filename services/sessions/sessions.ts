@@ -6,8 +6,8 @@ import type { Acknowledged, Sessions } from '../kernel/ports/sessions.js';
 import type { StreamName } from '../kernel/stream.js';
 import { admission, ADMISSION_LIMITS, type AdmissionLimits } from './admission.js';
 import { prefixOf, rememberAcknowledged } from './acknowledged.js';
-import type { SessionServices } from './live.js';
-import { openSession, type Session } from './session.js';
+import type { Session, SessionServices } from './session.js';
+import { StreamSession } from './stream-session.js';
 import { sessionCache } from './session-cache.js';
 
 const MAX_CACHED_BYTES = 64 * 1024 * 1024;
@@ -48,7 +48,7 @@ export const openSessions = (
   const open = <S, C, E, R>(aggregate: Aggregate<S, C, E, R>, stream: StreamName): Session<S, C, R> => {
     const prefix = prefixOf(stream);
     const onDurable = ({ position }: { position: bigint }): void => acknowledged.note(stream, prefix, position);
-    return openSession({ aggregate, stream, services, onDurable });
+    return new StreamSession({ aggregate, stream, services, onDurable });
   };
 
   const sessionOf = <S, C, E, R>(aggregate: Aggregate<S, C, E, R>, stream: StreamName): Session<S, C, R> =>

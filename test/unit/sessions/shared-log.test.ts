@@ -161,7 +161,7 @@ describe('a live stream of a log that others write too', () => {
     await ask(there, 'add');
     await expect(committed()).resolves.toMatchObject({ state: { coins: 3 } });
     expect([first.state, second.state]).toEqual([{ coins: 1 }, { coins: 2 }]);
-    expect(reads).toEqual([undefined, { from: 1n }, { from: 2n }, { from: 2n }]);
+    expect(reads).toEqual([{ from: 0n }, { from: 1n }, { from: 2n }, { from: 2n }]);
   });
 
   it('does a command once under its key, in any process', async () => {

@@ -1,0 +1,248 @@
+import type { Aggregate } from '../kernel/aggregate.js';
+import { keyTaken } from '../kernel/command-context.js';
+import type { RecordedEvent } from '../kernel/event.js';
+import type { Appended } from '../kernel/ports/event-store.js';
+import { type Content, MAX_INLINE_BYTES } from '../kernel/ports/payload-store.js';
+import type { CommandContext, Folded, Outcome } from '../kernel/ports/sessions.js';
+import { RpcError } from '../kernel/rpc.js';
+import type { StreamName } from '../kernel/stream.js';
+import { InFlightAppends } from './in-flight.js';
+import type { Session, SessionServices, SessionStart } from './session.js';
+import { type FoldedState, StreamState } from './stream-state.js';
+import { answerCommand, type CommandTurn, type Decided, type ReadTurn, type Turn } from './turn.js';
+import { PipelinedWriter } from './writers/pipelined-writer.js';
+import { SharedWriter } from './writers/shared-writer.js';
+import type { Writer, WriterParts } from './writers/writer.js';
+
+const SESSION_BYTES = 1_000;
+
+/** The ticket of a read that accepts the state as it is folded. */
+const BEFORE_ALL = 0;
+
+const isLarge = ({ content }: Content): boolean => content.case === 'inline' && content.value.length > MAX_INLINE_BYTES;
+
+/**
+ * The session of one stream. Commands are decided one after another on
+ * a state that includes all commands before them, so that they share a commit; a command is answered when everything
+ * that its decision depends on is durable. When an append fails, the state is folded again and the decisions that
+ * depended on it are made again. On a shared log, refusals that are not permanent are given only at the head of the
+ * stream.
+ */
+export class StreamSession<State, Command, Event, Refusal> implements Session<State, Command, Refusal> {
+  readonly #aggregate: Aggregate<State, Command, Event, Refusal>;
+  readonly #stream: StreamName;
+  readonly #services: SessionServices;
+  readonly #state: StreamState<State, Command, Event, Refusal>;
+  readonly #inFlight: InFlightAppends<Command, Refusal>;
+  readonly #writer: Writer<State, Command, Event, Refusal>;
+  #queue: Turn<State, Command, Refusal>[] = [];
+  /** True while the loop that takes turns runs. */
+  #isBusy = false;
+
+  constructor({ aggregate, stream, services, onDurable }: SessionStart<State, Command, Event, Refusal>) {
+    const { store, now, format, onParked } = services;
+    this.#aggregate = aggregate;
+    this.#stream = stream;
+    this.#services = services;
+    this.#state = new StreamState({ aggregate, stream, store, now, format, onParked });
+    const noteDurable = (appended: Appended): void => {
+      this.#state.noteDurable(appended);
+      onDurable(appended);
+    };
+    this.#inFlight = new InFlightAppends(noteDurable);
+    const parts: WriterParts<State, Command, Event, Refusal> = {
+      stream,
+      store,
+      state: this.#state,
+      inFlight: this.#inFlight,
+      onDurable: noteDurable,
+      decideAgain: (turn) => void this.#queue.unshift(turn),
+      startAgain: (turns) => this.#startAgain(turns),
+    };
+    this.#writer = services.isShared === true ? new SharedWriter(parts) : new PipelinedWriter(parts);
+  }
+
+  handle(command: Command, context: CommandContext): Promise<Outcome<Refusal>> {
+    const ticket = this.#state.nextTicket();
+    return new Promise((resolve, reject) =>
+      this.#enqueue({ kind: 'command', command, context, ticket, attempts: 0, resolve, reject }),
+    );
+  }
+
+  read<Answer>(look: (folded: Folded<State>) => Answer): Promise<Answer> {
+    return this.#read(this.#state.nextTicket(), look);
+  }
+
+  readKnown<Answer>(look: (folded: Folded<State>) => Answer): Promise<Answer> {
+    return this.#read(BEFORE_ALL, look);
+  }
+
+  #read<Answer>(ticket: number, look: (folded: Folded<State>) => Answer): Promise<Answer> {
+    return new Promise((resolve, reject) =>
+      this.#enqueue({ kind: 'read', ticket, look: (folded) => resolve(look(folded)), reject }),
+    );
+  }
+
+  observe(event: RecordedEvent): void {
+    this.#state.observe(event, this.#isBusy);
+    if (!this.#isBusy) this.#foldObserved();
+  }
+
+  size(): number {
+    return SESSION_BYTES + this.#state.size();
+  }
+
+  isIdle(): boolean {
+    return this.#queue.length === 0 && this.#inFlight.isEmpty && !this.#isBusy;
+  }
+
+  isOver(): boolean {
+    const { folded } = this.#state;
+    return folded !== undefined && this.#aggregate.isOver?.(folded.state) === true;
+  }
+
+  #enqueue(turn: Turn<State, Command, Refusal>): void {
+    this.#queue.push(turn);
+    if (!this.#isBusy) void this.#takeTurns();
+  }
+
+  /** Takes turns until none waits or an append has failed. It yields only where a turn has to wait. */
+  async #takeTurns(): Promise<void> {
+    this.#isBusy = true;
+    try {
+      while (this.#queue.length > 0 && !this.#inFlight.hasFailed) {
+        this.#foldObserved();
+        this.#state.dropAssumption();
+        const folded = this.#state.folded ?? (await this.#firstState());
+        const turn = this.#queue.shift();
+        const waiting = turn === undefined ? undefined : this.#take(turn, folded);
+        if (waiting !== undefined) await waiting;
+      }
+    } catch (error) {
+      for (const turn of this.#queue.splice(0)) turn.reject(error);
+    } finally {
+      this.#isBusy = false;
+      if (this.#queue.length === 0) this.#queue = []; // an emptied array keeps capacity for sixteen elements
+    }
+  }
+
+  /** Appends in flight have provisional revisions that other processes may have taken: their results tell. */
+  #foldObserved(): void {
+    if (this.#inFlight.isEmpty) this.#state.foldObserved();
+  }
+
+  /** The state of a cold stream: read from the log, or assumed when the next command creates the stream. */
+  async #firstState(): Promise<FoldedState<State>> {
+    const [turn] = this.#queue;
+    const isCreated =
+      turn?.kind === 'command' && turn.attempts === 0 && this.#aggregate.createsStream?.(turn.command) === true;
+    return isCreated ? this.#state.presumeAbsent() : this.#state.fold();
+  }
+
+  /** @returns a promise only when the stream has to wait for something. */
+  #take(turn: Turn<State, Command, Refusal>, folded: FoldedState<State>): Promise<void> | undefined {
+    try {
+      const waiting = turn.kind === 'read' ? this.#show(turn, folded) : this.#decide(turn, folded);
+      return waiting?.catch(turn.reject);
+    } catch (error) {
+      turn.reject(error);
+      return undefined;
+    }
+  }
+
+  /** Lets a read see the durable state. Later commands wait meanwhile, so that none of their events are in it. */
+  #show(turn: ReadTurn<State>, folded: FoldedState<State>): Promise<void> | undefined {
+    if (!this.#inFlight.isEmpty || this.#writer.mayLackEvents(turn.ticket)) return this.#takeAtHead(turn);
+    turn.look({ ...folded, position: this.#state.position });
+    return undefined;
+  }
+
+  /** Brings the durable state up to date for a turn, and puts the turn first again. */
+  async #takeAtHead(turn: Turn<State, Command, Refusal>): Promise<void> {
+    await this.#inFlight.settled();
+    // The appends in flight may have brought the state to the head.
+    if (this.#writer.mayLackEvents(turn.ticket)) await this.#state.catchUp();
+    this.#queue.unshift(turn);
+  }
+
+  #decide(turn: CommandTurn<Command, Refusal>, folded: FoldedState<State>): Promise<void> | undefined {
+    if (turn.context.isCancelled?.() === true) throw new RpcError('CANCELLED', 'the caller has gone');
+    const prior = this.#state.priorUseBy(turn);
+    if (prior === 'another') throw keyTaken();
+    if (prior === 'same') {
+      this.#answerWhenDurable(turn, undefined);
+      return undefined;
+    }
+    const decision = this.#aggregate.decider.decide(folded.state, turn.command);
+    if (decision.kind === 'unsure') return this.#decideWithPast(turn, decision.at);
+    const refusal = decision.kind === 'refused' ? decision.refusal : undefined;
+    const decided = { events: decision.events ?? [], refusal };
+    return decided.events.length === 0 ? this.#answer(turn, refusal) : this.#record(turn, decided, folded);
+  }
+
+  /** Answers a command that has no events. Only an answer that no later event can change is given without a look. */
+  #answer(turn: CommandTurn<Command, Refusal>, refusal: Refusal | undefined): Promise<void> | undefined {
+    const isPermanent = refusal !== undefined && this.#aggregate.isPermanent(refusal);
+    if (!isPermanent && this.#writer.mayLackEvents(turn.ticket)) return this.#takeAtHead(turn);
+    this.#answerWhenDurable(turn, refusal);
+    return undefined;
+  }
+
+  #answerWhenDurable(turn: CommandTurn<Command, Refusal>, refusal: Refusal | undefined): void {
+    if (this.#inFlight.follow(turn, refusal)) return;
+    const { folded, position } = this.#state;
+    answerCommand(turn, refusal, { revision: folded?.revision ?? -1n, position });
+  }
+
+  #record(
+    turn: CommandTurn<Command, Refusal>,
+    decided: Decided<Event, Refusal>,
+    folded: FoldedState<State>,
+  ): Promise<void> | undefined {
+    const large = decided.events.flatMap((event) => this.#aggregate.codec.contents(event).filter(isLarge));
+    if (large.length === 0) return this.#writer.append(turn, decided, folded, this.#queue.length > 0);
+    if (!this.#state.isPresumedAbsent) return this.#moveThenAppend(turn, decided, large);
+    // No payload is stored for a stream that may exist and belong to another command: it is read first.
+    this.#state.forget();
+    this.#queue.unshift({ ...turn, attempts: turn.attempts + 1 });
+    return undefined;
+  }
+
+  async #moveThenAppend(
+    turn: CommandTurn<Command, Refusal>,
+    decided: Decided<Event, Refusal>,
+    large: readonly Content[],
+  ): Promise<void> {
+    const scope = this.#aggregate.payloadScope(turn.command);
+    for (const part of large) {
+      const bytes = part.content.case === 'inline' ? part.content.value : new Uint8Array();
+      part.content = { case: 'ref', value: await this.#services.payloads.put(scope, bytes) };
+    }
+    const { folded } = this.#state;
+    // An append before this one may have failed meanwhile; then the decision is no longer valid.
+    if (folded === undefined || this.#inFlight.hasFailed) this.#queue.unshift(turn);
+    else await this.#writer.append(turn, decided, folded, this.#queue.length > 0);
+  }
+
+  /** Reads the events that a decision needs, when they are durable, and has the command decided again with them. */
+  async #decideWithPast(turn: CommandTurn<Command, Refusal>, at: readonly bigint[]): Promise<void> {
+    if (this.#aggregate.compareWithRecorded === undefined)
+      throw new Error(`${this.#aggregate.category} has an unsure decision and no compareWithRecorded`);
+    if (this.#inFlight.includes(at)) {
+      await this.#inFlight.settled();
+      this.#queue.unshift(turn);
+      return;
+    }
+    const past: RecordedEvent[] = [];
+    for (const from of at)
+      for await (const page of this.#services.store.readStream(this.#stream, { from, limit: 1 })) past.push(...page);
+    const command = await this.#aggregate.compareWithRecorded(turn.command, past);
+    this.#queue.unshift({ ...turn, command });
+  }
+
+  #startAgain(turns: readonly CommandTurn<Command, Refusal>[]): void {
+    this.#state.forget();
+    this.#queue = [...turns, ...this.#queue];
+    if (!this.#isBusy && this.#queue.length > 0) void this.#takeTurns();
+  }
+}

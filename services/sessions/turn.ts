@@ -1,0 +1,49 @@
+import type { NewEvent } from '../kernel/event.js';
+import type { Appended, ExpectedRevision } from '../kernel/ports/event-store.js';
+import type { CommandContext, Folded, Outcome } from '../kernel/ports/sessions.js';
+
+/** A command that waits for its turn on the stream. */
+export type CommandTurn<Command, Refusal> = {
+  readonly kind: 'command';
+  readonly command: Command;
+  readonly context: CommandContext;
+  /** The number of its turn in the stream, from 1. */
+  readonly ticket: number;
+  /** The number of earlier attempts, which failed because the state was not the stream's. */
+  readonly attempts: number;
+  readonly resolve: (outcome: Outcome<Refusal>) => void;
+  readonly reject: (error: unknown) => void;
+};
+
+/** A read of the stream. It waits for its turn, and then until everything before it is durable. */
+export type ReadTurn<State> = {
+  readonly kind: 'read';
+  readonly ticket: number;
+  /** Computes the answer while no command changes the state. */
+  readonly look: (folded: Folded<State>) => void;
+  readonly reject: (error: unknown) => void;
+};
+
+/** A command or a read that waits for its turn. */
+export type Turn<State, Command, Refusal> = CommandTurn<Command, Refusal> | ReadTurn<State>;
+
+/** The decision on a command. */
+export type Decided<Event, Refusal> = { readonly events: readonly Event[]; readonly refusal: Refusal | undefined };
+
+/** The events of a command in flight, and the commands whose answers depend on them. */
+export type InFlight<Command, Refusal> = {
+  readonly by: CommandTurn<Command, Refusal>;
+  readonly expected: ExpectedRevision;
+  /** The revision of its last event. */
+  readonly revision: bigint;
+  readonly encoded: readonly NewEvent[];
+  readonly refusal: Refusal | undefined;
+  readonly followers: { readonly turn: CommandTurn<Command, Refusal>; readonly refusal: Refusal | undefined }[];
+  result: { readonly appended: Appended } | { readonly error: unknown } | undefined;
+};
+
+/** Answers a command with its decision. */
+export const answerCommand = <C, R>(turn: CommandTurn<C, R>, refusal: R | undefined, at: Appended): void =>
+  turn.resolve(
+    refusal === undefined ? { kind: 'accepted', ...at } : { kind: 'refused', refusal, position: at.position },
+  );

@@ -1,0 +1,66 @@
+import type { Appended, EventStore } from '../../kernel/ports/event-store.js';
+import type { StreamName } from '../../kernel/stream.js';
+import type { InFlightAppends } from '../in-flight.js';
+import type { FoldedState, StreamState } from '../stream-state.js';
+import type { CommandTurn, Decided, InFlight } from '../turn.js';
+
+/** Appends the events of decided commands to one stream. There is one way for a log of our own, another for a shared one. */
+export interface Writer<State, Command, Event, Refusal> {
+  /**
+   * True when other processes may have recorded events that the state lacks, as of the time when that turn was requested.
+   */
+  mayLackEvents(ticket: number): boolean;
+  /**
+   * Appends the events of a command, which was decided on the current state. Answers the command, or has it decided again.
+   *
+   * @param othersWait true when other turns of the stream wait behind it.
+   * @returns a promise only when the stream has to wait for the append.
+   */
+  append(
+    turn: CommandTurn<Command, Refusal>,
+    decided: Decided<Event, Refusal>,
+    folded: FoldedState<State>,
+    othersWait: boolean,
+  ): Promise<void> | undefined;
+}
+
+/** The parts of a session that its writer works on. */
+export type WriterParts<State, Command, Event, Refusal> = {
+  readonly stream: StreamName;
+  readonly store: Pick<EventStore, 'append'>;
+  readonly state: StreamState<State, Command, Event, Refusal>;
+  readonly inFlight: InFlightAppends<Command, Refusal>;
+  /** Called once for each command whose events have become durable, before it is answered. */
+  readonly onDurable: (appended: Appended) => void;
+  /** Has a command decided again as the next turn. */
+  readonly decideAgain: (turn: CommandTurn<Command, Refusal>) => void;
+  /** Drops the state after a failed append, and has these commands decided again before all others, in order. */
+  readonly startAgain: (turns: readonly CommandTurn<Command, Refusal>[]) => void;
+};
+
+/**
+ * Folds the events of a command before they are durable, and adds them to the appends in flight: the next command is
+ * decided as if they were recorded.
+ */
+export const foldInFlight = <S, C, E, R>(
+  { state, inFlight }: WriterParts<S, C, E, R>,
+  by: CommandTurn<C, R>,
+  decided: Decided<E, R>,
+  folded: FoldedState<S>,
+): InFlight<C, R> => {
+  const expected = folded.revision < 0n ? 'no-stream' : folded.revision;
+  const revision = folded.revision + BigInt(decided.events.length);
+  const { encoded, about } = state.encode(by, decided);
+  state.apply(folded, decided.events, about, revision);
+  const entry: InFlight<C, R> = {
+    by,
+    refusal: decided.refusal,
+    followers: [],
+    result: undefined,
+    expected,
+    revision,
+    encoded,
+  };
+  inFlight.add(entry);
+  return entry;
+};
