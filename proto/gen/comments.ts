@@ -735,6 +735,8 @@ export const comments: Readonly<Record<string, string>> = {
   "platformidl.eventlog.DiffResponse.position": "The position of the last event of the first moment, and of the second.",
   "platformidl.eventlog.DiffResponse.token": "Asks for the page after this one; empty on the last page.",
   "platformidl.eventlog.EngineService": "For engines, which run executions and report their events.",
+  "platformidl.eventlog.EngineService.Report": "Takes the events of any executions, and answers each: those of one execution are decided and answered in the order\nin which they were sent. When the stream breaks, the engine sends again from the first event without an answer;\nnothing is recorded twice.",
+  "platformidl.eventlog.EngineService.ReportBatch": "Takes many events in one request, and answers each as `Report` does.",
   "platformidl.eventlog.EngineService.Work": "Gives executions to an engine, to run and to abort, for as long as the stream lasts. The first message is a\nWorkJoin. After a break the engine joins again with its session, and keeps its leases.",
   "platformidl.eventlog.EntityDiff": "What differs of one execution, node or attempt of a task.",
   "platformidl.eventlog.EntityDiff.Kind.ADDED": "It is there at the second moment only.",

@@ -7,7 +7,7 @@ import type { Answer, Route } from '../kernel/rpc.js';
 import type { Authentication } from '../kernel/ports/authentication.js';
 import type { LinkedFiles } from '../kernel/ports/uploads.js';
 import { assertDecodable, decode } from './decode.js';
-import type { DispatchedCall } from './dispatch/call.js';
+import type { AnswerItem, DispatchedCall } from './dispatch/call.js';
 import type { ReceivedRequest } from './dispatch/target.js';
 import type { Dispatch } from './dispatch/dispatch.js';
 import type { MemoryBudget } from './memory-budget.js';
@@ -89,6 +89,8 @@ export type Hosting = {
   readonly ownPaths?: OwnPaths | undefined;
   /** Runs every call through the interceptors. */
   readonly dispatch: Dispatch;
+  /** Answers the items of calls that carry many requests. */
+  readonly answerItem: AnswerItem;
   /**
    * Parses large JSON bodies on another thread; without it, the serving thread parses all of them.
    *

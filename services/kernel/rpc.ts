@@ -9,6 +9,7 @@ import {
 import type { Fault } from './fault.js';
 import { timeOutOfRange } from './time-range.js';
 import type { Idempotency } from './idempotency.js';
+import type { Item, ItemInProgress } from './item.js';
 import type { Caller } from './ports/authentication.js';
 
 /** The status codes in use. UNKNOWN is not among them, and INTERNAL is only for our own bugs. */
@@ -85,6 +86,12 @@ export interface Call {
    * name as `flightlog-unread`.
    */
   readonly unread?: (field: string, fault: Fault) => void;
+  /** Answers one of the requests that this call carries. */
+  readonly answerItem?: ((item: Item) => ItemInProgress) | undefined;
+  /** Called when the command has its place in the queue of its stream; for the item of another call. */
+  readonly onQueued?: (() => void) | undefined;
+  /** Aborted when the process shuts down: a stream without end answers what it has taken, and ends. */
+  readonly leaving?: AbortSignal | undefined;
 }
 
 /** An answer as a message, or as encoded bytes that are sent unchanged. */
@@ -121,6 +128,8 @@ export type StreamRoute = {
   readonly takes: 'stream';
   /** The handler must end its answers when the signal reports that the client has disconnected. */
   readonly open: (requests: AsyncIterable<Uint8Array>, call: Call, signal: AbortSignal) => AsyncIterable<Uint8Array>;
+  /** The transport does not check that the requests decode: the handler does. */
+  readonly checksRequests?: true;
   /** Makes a Server-Sent Event of an answer. Set for an RPC without end, which over REST is a stream of such events. */
   readonly asEvent?: (answer: Uint8Array) => ServerSentEvent;
 };

@@ -32,6 +32,7 @@ import { notificationRoutes } from '../notification/rpc.js';
 import { projectRoutes } from '../project/rpc.js';
 import { ROLES } from '../auth/permissions/roles.js';
 import { roleBindingRoutes } from '../role-binding/rpc.js';
+import { reportRoutes } from '../streams/report/rpc.js';
 import { scheduleRoutes } from '../schedule/rpc.js';
 import { registrationResources } from '../reference/launch-attributes.js';
 import type { LogFollower } from '../reference/live-folds.js';
@@ -201,6 +202,7 @@ export const allRoutes = (services: RouteServices): Routing => {
       }),
       ...files,
       ...agentRoutes(agents),
+      ...reportRoutes,
     ],
   };
 };

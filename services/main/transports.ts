@@ -4,6 +4,7 @@ import { signInRoutes } from '../auth/metadata/rpc.js';
 import type { AuthorizationServer } from '../auth/server/authorization-server.js';
 import { answerBudget, requestBudget, type MemoryBudgetLimits } from '../gateway/memory-budget.js';
 import { dispatcher } from '../gateway/dispatch/dispatch.js';
+import { itemAnswers } from '../gateway/items.js';
 import { interceptorsOf } from '../gateway/dispatch/interceptors.js';
 import { metrics } from '../gateway/dispatch/metrics.js';
 import { requestLog } from '../gateway/dispatch/request-log.js';
@@ -96,9 +97,11 @@ const hostingOf = (configuration: Configuration, serving: Serving) => {
   const authentication = openAuthentication(configuration, authorization, asked.bindings);
   const observers = [metrics(asked.metrics.requests), ...(tracing ? [spans(tracing.tracer)] : []), requestLog(logger)];
   const state = { isOpen: true };
+  const table = routeTable(routes);
+  const dispatch = dispatcher(interceptorsOf({ logger, positions, authentication, hashLarge, known, observers }));
   return {
     hosting: {
-      routes: routeTable(routes),
+      routes: table,
       host: configuration.host,
       maxMessageBytes: configuration.max_message_bytes,
       maxConnections: configuration.max_connections,
@@ -107,7 +110,8 @@ const hostingOf = (configuration: Configuration, serving: Serving) => {
       requests,
       positions,
       authentication,
-      dispatch: dispatcher(interceptorsOf({ logger, positions, authentication, hashLarge, known, observers })),
+      dispatch,
+      answerItem: itemAnswers({ dispatch, positions, routes: table }),
       logger,
       checks: () => (state.isOpen ? asked.checks() : [GOING, ...asked.checks()]),
       version,

@@ -39,7 +39,9 @@ const eventRoute = <Input extends DescMessage, Output extends DescMessage>(
     const { execution: id, nodeId, child } = envelope;
     const isChildKnown = child === undefined || (await isThere(log, child));
     const command = { type: 'ReportPhase', id, envelope, isChildKnown } as const;
-    const outcome = await sessions.handle(aggregate, executionStream(id), command, contextOf(call));
+    const answer = sessions.handle(aggregate, executionStream(id), command, contextOf(call));
+    call.onQueued?.();
+    const outcome = await answer;
     call.answeredAt(outcome.position);
     if (outcome.kind === 'refused') throw refusalError(outcome.refusal, { id, nodeId });
     return EMPTY;

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 
 import type { FaultCode } from '../../kernel/fault.js';
 import type { Idempotency } from '../../kernel/idempotency.js';
+import type { Item, ItemInProgress } from '../../kernel/item.js';
 import type { Caller } from '../../kernel/ports/authentication.js';
 import type { Call } from '../../kernel/rpc.js';
 import type { PositionTokens } from '../position-token.js';
@@ -22,6 +23,8 @@ export type Deadline = { readonly ms: number; readonly message: string };
 export type Arrival = {
   readonly endpoint: Endpoint;
   readonly transport: Transport;
+  /** The package name by which the caller addresses the service. */
+  readonly callersPackage: string;
   /** In milliseconds, by `performance.now()`. */
   readonly startedAt: number;
   readonly deadline: Deadline | undefined;
@@ -35,10 +38,19 @@ export type Arrival = {
   readonly reserveMemory: (bytes: number) => Promise<void>;
   /** Replaces that reservation by the size of the answer that is sent, in bytes. */
   readonly reserveAnswer: (bytes: number) => void;
+  /** Answers the items of a call that carries many requests. */
+  readonly answerItem?: AnswerItem | undefined;
+  /** Called when the command has its place in the queue of its stream; for an item. */
+  readonly onQueued?: (() => void) | undefined;
+  /** Aborted when the process shuts down; for a stream. */
+  readonly leaving?: AbortSignal | undefined;
 };
 
+/** Answers an item of a call, through the same interceptors as a call of its own. */
+export type AnswerItem = (call: DispatchedCall, item: Item) => ItemInProgress;
+
 /** A call while it goes through the interceptors. A mutable field is written only by the interceptor that it names. */
-export type DispatchedCall = Arrival &
+export type DispatchedCall = Omit<Arrival, 'answerItem'> &
   Call & {
     /** The caller, set by `authenticate`; empty without authentication. */
     principal: string;
@@ -78,9 +90,11 @@ const requestIdOf = (given: string | undefined): string =>
 
 /** Begins a call. Copies the fields one by one because this is the hot path, and a spread costs several times more. */
 export const openCall = (arrival: Arrival): DispatchedCall => {
+  const { answerItem } = arrival;
   const call: DispatchedCall = {
     endpoint: arrival.endpoint,
     transport: arrival.transport,
+    callersPackage: arrival.callersPackage,
     startedAt: arrival.startedAt,
     deadline: arrival.deadline,
     header: arrival.header,
@@ -89,6 +103,9 @@ export const openCall = (arrival: Arrival): DispatchedCall => {
     receive: arrival.receive,
     reserveMemory: arrival.reserveMemory,
     reserveAnswer: arrival.reserveAnswer,
+    onQueued: arrival.onQueued,
+    leaving: arrival.leaving,
+    answerItem: answerItem && ((item) => answerItem(call, item)),
     principal: '',
     caller: undefined,
     requestId: requestIdOf(arrival.header('x-request-id')),

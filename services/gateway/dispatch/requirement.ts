@@ -25,7 +25,8 @@ export type Target = { readonly project?: string; readonly domain?: string; read
 export type Requirement = {
   /**
    * With `none`, every client that reaches the server may call the RPC. With `authenticated`, every caller with a valid
-   * token may: the answer is about the caller alone, or has only what that caller may read.
+   * token may: the answer is about the caller alone, has only what that caller may read, or every item of the request
+   * is authorized as the RPC that takes it alone.
    */
   readonly permission: Permission | 'none' | 'authenticated';
   readonly target: Target;
@@ -66,6 +67,8 @@ const rows: Readonly<Record<Requirement['permission'], readonly Row[]>> = {
     [admin.listMatchableAttributes, NOWHERE],
     [data.createDownloadLocation, NOWHERE],
     [data.getData, NOWHERE],
+    [EngineService.method.report, NOWHERE],
+    [EngineService.method.reportBatch, NOWHERE],
   ],
   read: [
     [admin.getProject, { project: 'id' }],

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { IncomingHttpHeaders } from 'node:http2';
 
 import type { DescMethod } from '@bufbuild/protobuf';
@@ -24,9 +25,11 @@ type Served = { readonly handle: GrpcHandler; readonly callersPackage: string };
 const pathOf = (method: DescMethod, callersPackage: string): string =>
   `/${method.parent.typeName.replace(/^platformidl(?=\.)/, callersPackage)}/${method.name}`;
 
-const servedBy = (hosting: Hosting, own: readonly Endpoint[]): ReadonlyMap<string, Served> => {
+const servedBy = (hosting: Hosting, own: readonly Endpoint[], leaving: AbortSignal): ReadonlyMap<string, Served> => {
   const handlerOf = (endpoint: Endpoint): GrpcHandler =>
-    endpoint.method.methodKind === 'unary' ? unaryHandler(endpoint, hosting) : streamHandler(endpoint, hosting);
+    endpoint.method.methodKind === 'unary'
+      ? unaryHandler(endpoint, hosting)
+      : streamHandler(endpoint, hosting, leaving);
   const served = new Map<string, Served>();
   for (const endpoint of [...hosting.routes, ...own]) {
     const handle = handlerOf(endpoint);
@@ -95,7 +98,9 @@ const shutDown = async (sessions: Sessions, connections: Connections, drainMs: n
  */
 export const serveGrpc = async (hosting: Hosting): Promise<Listening> => {
   const health = healthService(() => isReady(hosting.checks?.() ?? []));
-  const sessions = http2Sessions(open(servedBy(hosting, health.endpoints)));
+  const leaving = new AbortController();
+  setMaxListeners(0, leaving.signal);
+  const sessions = http2Sessions(open(servedBy(hosting, health.endpoints, leaving.signal)));
   const { maxConnections, handshakeMs = HANDSHAKE_MS, tls } = hosting;
   const connections = await acceptConnections(
     hosting,
@@ -106,6 +111,7 @@ export const serveGrpc = async (hosting: Hosting): Promise<Listening> => {
     port: connections.port,
     close: ({ drainMs }) => {
       health.leave();
+      leaving.abort();
       return shutDown(sessions, connections, drainMs);
     },
   };

@@ -32,7 +32,7 @@ const requestsOf = async function* (
     return;
   }
   for await (const request of messagesOf(incoming(call, hosting, false))) {
-    assertDecodable(endpoint.method.input, request);
+    if (!endpoint.stream?.checksRequests) assertDecodable(endpoint.method.input, request);
     yield request;
   }
 };
@@ -45,7 +45,12 @@ const write = async (call: GrpcCall, answer: Uint8Array, signal: AbortSignal): P
 };
 
 /** A streaming gRPC call, and the signal that the client is gone or the call has failed. */
-type Streaming = { readonly grpcCall: GrpcCall; readonly gone: AbortSignal; readonly hosting: Hosting };
+type Streaming = {
+  readonly grpcCall: GrpcCall;
+  readonly gone: AbortSignal;
+  readonly leaving: AbortSignal;
+  readonly hosting: Hosting;
+};
 
 /** Runs the handler and sends each message that it yields. */
 const answerAll = async (call: DispatchedCall, { grpcCall, gone, hosting }: Streaming): Promise<Sent> => {
@@ -64,10 +69,11 @@ const answerAll = async (call: DispatchedCall, { grpcCall, gone, hosting }: Stre
   return { length };
 };
 
-const open = (endpoint: Endpoint, { grpcCall, gone, hosting }: Streaming): DispatchedCall =>
+const open = (endpoint: Endpoint, { grpcCall, gone, leaving, hosting }: Streaming): DispatchedCall =>
   openCall({
     endpoint,
     transport: 'grpc',
+    callersPackage: grpcCall.callersPackage,
     startedAt: performance.now(),
     deadline: grpcCall.deadline,
     header: grpcCall.header,
@@ -75,12 +81,14 @@ const open = (endpoint: Endpoint, { grpcCall, gone, hosting }: Streaming): Dispa
     receive: () => receive(endpoint, grpcCall, hosting),
     reserveMemory: () => Promise.resolve(),
     reserveAnswer: () => undefined, // no budget: each message waits until the client reads
+    answerItem: hosting.answerItem,
+    leaving,
   });
 
-/** Makes the handler of a streaming RPC. */
-export const streamHandler = (endpoint: Endpoint, hosting: Hosting): GrpcHandler => {
+/** Makes the handler of a streaming RPC. `leaving` is aborted when the server begins to shut down. */
+export const streamHandler = (endpoint: Endpoint, hosting: Hosting, leaving: AbortSignal): GrpcHandler => {
   const answer = async (grpcCall: GrpcCall, gone: AbortController): Promise<void> => {
-    const streaming = { grpcCall, gone: gone.signal, hosting };
+    const streaming = { grpcCall, gone: gone.signal, leaving, hosting };
     try {
       await hosting.dispatch(open(endpoint, streaming), (call) => answerAll(call, streaming));
       endAnswer(grpcCall, { 'grpc-status': '0' });

@@ -34,6 +34,7 @@ const open = (endpoint: Endpoint, grpcCall: GrpcCall, hosting: Hosting): Dispatc
   return openCall({
     endpoint,
     transport: 'grpc',
+    callersPackage: grpcCall.callersPackage,
     startedAt: performance.now(),
     deadline: grpcCall.deadline,
     header: grpcCall.header,
@@ -45,6 +46,7 @@ const open = (endpoint: Endpoint, grpcCall: GrpcCall, hosting: Hosting): Dispatc
     receive: () => receive(endpoint, grpcCall, hosting),
     reserveMemory: (bytes) => reservation().reserve(bytes * COMPOSING.bytes),
     reserveAnswer: (bytes) => reservation().resizeToAnswer(bytes),
+    answerItem: hosting.answerItem,
   });
 };
 

@@ -18,6 +18,7 @@ import { largeRequest } from './large.js';
 import { ignoredIn, ignoredText } from './parameters.js';
 import { address, type Addressed, bodyOf, readRequest, requestBytes } from './request.js';
 import { unimplemented } from '../routes.js';
+import { OWN_PACKAGE } from '../rpc-status.js';
 import { sendEvents } from './server-sent-events.js';
 import { answerStream, eventsOf, messagesOf, withLastEventId } from './stream.js';
 import { failureOf, statuses } from '../status.js';
@@ -166,6 +167,7 @@ const open = (exchange: Exchange, hosting: Hosting): DispatchedCall => {
   return openCall({
     endpoint: addressed.match.binding.endpoint,
     transport: 'rest',
+    callersPackage: OWN_PACKAGE,
     startedAt,
     deadline,
     header: (name) => headerOf(request, name),
@@ -177,6 +179,7 @@ const open = (exchange: Exchange, hosting: Hosting): DispatchedCall => {
     receive: () => receive(exchange, hosting),
     reserveMemory: (bytes) => reservation().reserve(bytes * factor),
     reserveAnswer: (bytes) => reservation().resizeToAnswer(bytes),
+    answerItem: hosting.answerItem,
   });
 };
 

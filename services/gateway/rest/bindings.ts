@@ -34,7 +34,7 @@ export interface Bindings {
 
 const segment = (method: DescMethod, text: string): Segment => {
   const name = /^\{([\w.]+)(?:=\*)?\}$/.exec(text)?.[1];
-  if (name === undefined && !/[{}*:]/.test(text)) return text;
+  if (name === undefined && !/[{}*]/.test(text)) return text;
   const field = name === undefined ? undefined : fieldPath(method.input, name);
   if (!field) throw new Error(`the HTTP binding of ${method.parent.name}.${method.name} has no field for ${text}`);
   return field;

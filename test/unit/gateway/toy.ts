@@ -5,10 +5,11 @@ import { dispatcher, type Interceptor } from '../../../services/gateway/dispatch
 import { interceptorsOf } from '../../../services/gateway/dispatch/interceptors.js';
 import type { Hosting } from '../../../services/gateway/exchange.js';
 import { serveGrpc } from '../../../services/gateway/grpc/server.js';
+import { itemAnswers } from '../../../services/gateway/items.js';
 import { positionTokens } from '../../../services/gateway/position-token.js';
 import { serveHttp } from '../../../services/gateway/rest/server.js';
 import { routeTable } from '../../../services/gateway/routes.js';
-import type { Route } from '../../../services/kernel/rpc.js';
+import type { AnyRoute } from '../../../services/kernel/rpc.js';
 
 export const LOG_ID = 'log-1';
 
@@ -20,14 +21,16 @@ const ROOM = { perConnectionBytes: 2 ** 27, totalBytes: 2 ** 28, waitMs: 10_000,
 /** Other hosting options than the toy's defaults, and interceptors that observe its calls. */
 type More = Partial<Hosting> & { readonly observers?: readonly Interceptor[] };
 
-const hosting = (routes: readonly Route[], logged: Logged[] = [], { observers, ...more }: More = {}): Hosting => {
+const hosting = (routes: readonly AnyRoute[], logged: Logged[] = [], { observers, ...more }: More = {}): Hosting => {
   const positions = positionTokens(LOG_ID);
   const logger = {
     error: (fields: object) => void logged.push({ level: 'error', fields }),
     warn: (fields: object) => void logged.push({ level: 'warn', fields }),
   };
+  const table = routeTable(routes);
+  const dispatch = dispatcher(interceptorsOf({ logger, positions, ...(observers && { observers }) }));
   return {
-    routes: routeTable(routes),
+    routes: table,
     host: '127.0.0.1',
     port: 0,
     maxMessageBytes: 64 * 1024 * 1024,
@@ -35,7 +38,8 @@ const hosting = (routes: readonly Route[], logged: Logged[] = [], { observers, .
     answers: answerBudget(ROOM),
     requests: requestBudget(ROOM),
     positions,
-    dispatch: dispatcher(interceptorsOf({ logger, positions, ...(observers && { observers }) })),
+    dispatch,
+    answerItem: itemAnswers({ dispatch, positions, routes: table }),
     logger,
     ...more,
   };
@@ -52,7 +56,7 @@ const metadataOf = (headers: Record<string, string>): Metadata => {
 };
 
 /** A gRPC server of a toy table and a real client of it. */
-export const overGrpc = async (routes: readonly Route[], logged: Logged[] = [], more: More = {}) => {
+export const overGrpc = async (routes: readonly AnyRoute[], logged: Logged[] = [], more: More = {}) => {
   const server = await serveGrpc(hosting(routes, logged, more));
   const client = new Client(`127.0.0.1:${server.port}`, credentials.createInsecure(), {
     'grpc.max_send_message_length': -1,
@@ -87,7 +91,7 @@ export const overGrpc = async (routes: readonly Route[], logged: Logged[] = [], 
 };
 
 /** A REST server of a toy table, and `fetch` on it. */
-export const overHttp = async (routes: readonly Route[], logged: Logged[] = [], more: More = {}) => {
+export const overHttp = async (routes: readonly AnyRoute[], logged: Logged[] = [], more: More = {}) => {
   const server = await serveHttp(hosting(routes, logged, more));
   const url = `http://127.0.0.1:${server.port}`;
   return {

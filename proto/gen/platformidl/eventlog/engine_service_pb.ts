@@ -4,6 +4,9 @@
 
 import type { GenFile, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { file_google_api_annotations } from "../../google/api/annotations_pb.js";
+import type { ReportBatchRequestSchema, ReportBatchResponseSchema, ReportRequestSchema, ReportResponseSchema } from "./engine_report_pb.js";
+import { file_platformidl_eventlog_engine_report } from "./engine_report_pb.js";
 import type { WorkRequestSchema, WorkResponseSchema } from "./engine_work_pb.js";
 import { file_platformidl_eventlog_engine_work } from "./engine_work_pb.js";
 
@@ -11,7 +14,7 @@ import { file_platformidl_eventlog_engine_work } from "./engine_work_pb.js";
  * Describes the file platformidl/eventlog/engine_service.proto.
  */
 export const file_platformidl_eventlog_engine_service: GenFile = /*@__PURE__*/
-  fileDesc("CilwbGF0Zm9ybWlkbC9ldmVudGxvZy9lbmdpbmVfc2VydmljZS5wcm90bxIUcGxhdGZvcm1pZGwuZXZlbnRsb2cyZAoNRW5naW5lU2VydmljZRJTCgRXb3JrEiEucGxhdGZvcm1pZGwuZXZlbnRsb2cuV29ya1JlcXVlc3QaIi5wbGF0Zm9ybWlkbC5ldmVudGxvZy5Xb3JrUmVzcG9uc2UiACgBMAFiBnByb3RvMw", [file_platformidl_eventlog_engine_work]);
+  fileDesc("CilwbGF0Zm9ybWlkbC9ldmVudGxvZy9lbmdpbmVfc2VydmljZS5wcm90bxIUcGxhdGZvcm1pZGwuZXZlbnRsb2cyxQIKDUVuZ2luZVNlcnZpY2USUwoEV29yaxIhLnBsYXRmb3JtaWRsLmV2ZW50bG9nLldvcmtSZXF1ZXN0GiIucGxhdGZvcm1pZGwuZXZlbnRsb2cuV29ya1Jlc3BvbnNlIgAoATABElkKBlJlcG9ydBIjLnBsYXRmb3JtaWRsLmV2ZW50bG9nLlJlcG9ydFJlcXVlc3QaJC5wbGF0Zm9ybWlkbC5ldmVudGxvZy5SZXBvcnRSZXNwb25zZSIAKAEwARKDAQoLUmVwb3J0QmF0Y2gSKC5wbGF0Zm9ybWlkbC5ldmVudGxvZy5SZXBvcnRCYXRjaFJlcXVlc3QaKS5wbGF0Zm9ybWlkbC5ldmVudGxvZy5SZXBvcnRCYXRjaFJlc3BvbnNlIh+C0+STAhk6ASoiFC9hcGkvdjEvZXZlbnRzOmJhdGNoYgZwcm90bzM", [file_google_api_annotations, file_platformidl_eventlog_engine_report, file_platformidl_eventlog_engine_work]);
 
 /**
  * For engines, which run executions and report their events.
@@ -29,6 +32,28 @@ export const EngineService: GenService<{
     methodKind: "bidi_streaming";
     input: typeof WorkRequestSchema;
     output: typeof WorkResponseSchema;
+  },
+  /**
+   * Takes the events of any executions, and answers each: those of one execution are decided and answered in the order
+   * in which they were sent. When the stream breaks, the engine sends again from the first event without an answer;
+   * nothing is recorded twice.
+   *
+   * @generated from rpc platformidl.eventlog.EngineService.Report
+   */
+  report: {
+    methodKind: "bidi_streaming";
+    input: typeof ReportRequestSchema;
+    output: typeof ReportResponseSchema;
+  },
+  /**
+   * Takes many events in one request, and answers each as `Report` does.
+   *
+   * @generated from rpc platformidl.eventlog.EngineService.ReportBatch
+   */
+  reportBatch: {
+    methodKind: "unary";
+    input: typeof ReportBatchRequestSchema;
+    output: typeof ReportBatchResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_platformidl_eventlog_engine_service, 0);

@@ -17,6 +17,7 @@ export const callOf = (method: DescMethod, { request, headers = {}, route, ...mo
   openCall({
     endpoint: endpointOf(method, route, requirementOf(method)),
     transport: 'grpc',
+    callersPackage: 'platformidl',
     startedAt: performance.now(),
     deadline: undefined,
     header: (name) => headers[name],

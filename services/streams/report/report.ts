@@ -1,0 +1,58 @@
+import { type Call, RpcError } from '../../kernel/rpc.js';
+import { type InFlight, MAX_EVENTS, openInFlight } from './in-flight.js';
+import { encodeResponse, reportedEvent } from './messages.js';
+import { openOutbox, type Outbox } from './outbox.js';
+
+/** Takes events until the client has sent its last or `isOver`, and reads no further while the window is full. */
+const takeAll = async (
+  requests: AsyncIterable<Uint8Array>,
+  { inFlight, outbox, isOver }: { inFlight: InFlight; outbox: Outbox; isOver: () => boolean },
+): Promise<void> => {
+  for await (const request of requests) {
+    const event = reportedEvent(request);
+    await outbox.room();
+    if (isOver()) return;
+    await inFlight.take(event, (answer) => outbox.put(encodeResponse(event.sequence, answer)));
+  }
+};
+
+/** Rejects when the process begins to shut down. */
+const shutDown = (leaving: AbortSignal | undefined, over: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => {
+    const refuse = (): void =>
+      reject(new RpcError('UNAVAILABLE', 'the server shuts down: send the events without an answer to another one'));
+    if (leaving?.aborted === true) refuse();
+    leaving?.addEventListener('abort', refuse, { once: true, signal: over });
+  });
+
+/**
+ * Answers a stream of events, each a `ReportRequest`, with a `ReportResponse` for each. When the process shuts down, or
+ * a request cannot be read, the events that were taken are answered first.
+ *
+ * @throws {RpcError} INVALID_ARGUMENT when a request is no message; UNAVAILABLE when the process shuts down.
+ */
+export const report = async function* (
+  requests: AsyncIterable<Uint8Array>,
+  call: Call,
+  gone: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  const outbox = openOutbox(MAX_EVENTS);
+  const inFlight = openInFlight(call);
+  const over = new AbortController();
+  const isOver = (): boolean => over.signal.aborted;
+  gone.addEventListener('abort', () => outbox.end(), { once: true });
+  Promise.race([takeAll(requests, { inFlight, outbox, isOver }), shutDown(call.leaving, over.signal)])
+    .finally(() => {
+      over.abort();
+      return inFlight.settled();
+    })
+    .then(
+      () => outbox.end(),
+      (failure: unknown) => outbox.end(failure instanceof Error ? failure : new Error(String(failure))),
+    );
+  try {
+    yield* outbox.answers();
+  } finally {
+    over.abort();
+  }
+};

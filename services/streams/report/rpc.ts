@@ -1,0 +1,11 @@
+import { EngineService } from '../../../proto/gen/platformidl/eventlog/engine_service_pb.js';
+import { type AnyRoute, bytesRoute } from '../../kernel/rpc.js';
+import { reportBatch } from './batch.js';
+import { report } from './report.js';
+
+/** The routes by which engines report many events in one call. */
+export const reportRoutes: readonly AnyRoute[] = [
+  { method: EngineService.method.report, takes: 'stream', checksRequests: true, open: report },
+  // Every event is checked as its turn comes: a whole batch would hold up all other calls.
+  { ...bytesRoute(EngineService.method.reportBatch, reportBatch), large: { aboveBytes: 0, handle: reportBatch } },
+];

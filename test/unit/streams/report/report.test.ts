@@ -1,0 +1,183 @@
+import { create, fromBinary, type MessageInitShape } from '@bufbuild/protobuf';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import {
+  EventErrorAlreadyInTerminalStateSchema,
+  EventFailureReasonSchema,
+  NodeExecutionEventRequestSchema,
+} from '../../../../proto/gen/platformidl/admin/event_pb.js';
+import type { ReportRequestSchema } from '../../../../proto/gen/platformidl/eventlog/engine_report_pb.js';
+import { AdminService } from '../../../../proto/gen/platformidl/service/admin_pb.js';
+import { bytesRoute, type Call, RpcError } from '../../../../services/kernel/rpc.js';
+import { reportRoutes } from '../../../../services/streams/report/rpc.js';
+import { openReport, type ReportStream } from '../../../support/report-stream.js';
+import { overGrpc } from '../../gateway/toy.js';
+
+type Request = MessageInitShape<typeof ReportRequestSchema>;
+
+/** The calls of the RPC, by the ids of their nodes, in the order in which they came; each is answered by the test. */
+type Asked = { readonly node: string; readonly call: Call; readonly answer: (error?: RpcError) => void };
+let asked: Asked[];
+let onAsked: () => void = () => undefined;
+
+const createNodeEvent = bytesRoute(AdminService.method.createNodeEvent, (bytes, call) => {
+  const { event } = fromBinary(NodeExecutionEventRequestSchema, bytes);
+  return new Promise<Uint8Array>((resolve, reject) => {
+    const answer = (error?: RpcError): void => {
+      call.answeredAt(7n);
+      if (error) reject(error);
+      else resolve(new Uint8Array());
+    };
+    asked.push({ node: event?.id?.nodeId ?? '', call, answer });
+    call.onQueued?.();
+    onAsked();
+  });
+});
+
+/** Waits for the RPC to be called that many times. */
+const times = (count: number): Promise<Asked[]> =>
+  new Promise((resolve) => {
+    onAsked = () => {
+      if (asked.length >= count) resolve(asked);
+    };
+    onAsked();
+  });
+
+const node = (sequence: number, execution: string, nodeId = `n${sequence}`): Request => ({
+  sequence: BigInt(sequence),
+  event: {
+    case: 'nodeEvent',
+    value: { event: { id: { nodeId, executionId: { project: 'p', domain: 'd', name: execution } } } },
+  },
+});
+
+let toy: Awaited<ReturnType<typeof overGrpc>>;
+let stream: ReportStream;
+beforeEach(async () => {
+  asked = [];
+  onAsked = () => undefined;
+  toy = await overGrpc([createNodeEvent, ...reportRoutes]);
+  stream = openReport(toy.client, { 'x-request-id': 'one', 'idempotency-key': 'key', 'flightlog-test': 'seen' });
+});
+afterEach(() => toy.close());
+
+const sequences = (answers: readonly { readonly sequence: bigint }[]): number[] =>
+  answers.map(({ sequence }) => Number(sequence));
+
+describe('a stream of events', () => {
+  it('answers each with its sequence and position, and ends with its requests', async () => {
+    stream.send(node(1, 'a'), node(2, 'b'));
+    stream.call.end();
+    for (const { answer } of await times(2)) answer();
+    expect(await stream.ended).toEqual({ code: 'OK', message: '' });
+    expect(sequences(stream.answers)).toEqual([1, 2]);
+    for (const { status, position } of stream.answers) {
+      expect(status).toBeUndefined();
+      expect(position).not.toBe('');
+    }
+  });
+
+  it('calls the RPC of the event as a call of its own, within the request of the stream', async () => {
+    stream.send(node(1, 'a'));
+    const [first] = await times(1);
+    expect(first?.call).toMatchObject({ requestId: 'one', idempotencyKey: undefined });
+    first?.answer();
+    await stream.answered(1);
+  });
+
+  it('answers the events of one execution in their order, and those of another as soon as it can', async () => {
+    stream.send(node(1, 'a'), node(2, 'a'), node(3, 'b'));
+    const [first, second, third] = await times(3);
+    second?.answer();
+    third?.answer();
+    expect(sequences(await stream.answered(1))).toEqual([3]);
+    first?.answer();
+    expect(sequences(await stream.answered(3))).toEqual([3, 1, 2]);
+  });
+
+  it('answers a failed event with its status, its details and its retry delay, and goes on', async () => {
+    const reason = create(EventFailureReasonSchema, {
+      reason: { case: 'alreadyInTerminalState', value: create(EventErrorAlreadyInTerminalStateSchema) },
+    });
+    stream.send(node(1, 'a'), node(2, 'b'));
+    const [first, second] = await times(2);
+    const details = [{ schema: EventFailureReasonSchema, message: reason }];
+    first?.answer(new RpcError('FAILED_PRECONDITION', 'it has ended', details, 1_500));
+    second?.answer();
+    const [failed, recorded] = await stream.answered(2);
+    expect(failed).toMatchObject({
+      sequence: 1n,
+      retryAfterMs: 1_500,
+      status: {
+        code: 9,
+        message: 'it has ended',
+        details: [{ typeUrl: 'type.googleapis.com/platformidl.admin.EventFailureReason' }],
+      },
+    });
+    expect(recorded?.sequence).toBe(2n);
+    expect(recorded?.status).toBeUndefined();
+  });
+
+  it('answers an event that is absent, or is no message, with its own error', async () => {
+    stream.send({ sequence: 1n });
+    stream.sendBytes(Uint8Array.of(0x08, 2, 0x1a, 2, 0x12, 9)); // a node event that ends too early
+    const [absent, broken] = await stream.answered(2);
+    expect(absent).toMatchObject({ sequence: 1n, status: { code: 12 } }); // the toy has no CreateWorkflowEvent
+    expect(broken).toMatchObject({ sequence: 2n, status: { code: 3 } });
+    expect(broken?.status?.message).toContain('cannot decode NodeExecutionEventRequest');
+  });
+
+  it('answers what it has taken when a request is no message, and ends with the reason', async () => {
+    stream.send(node(1, 'a'));
+    stream.sendBytes(Uint8Array.of(0x08));
+    const [first] = await times(1);
+    first?.answer();
+    expect(await stream.ended).toEqual({
+      code: 'INVALID_ARGUMENT',
+      message: 'malformed ReportRequest: truncated number at byte 1',
+    });
+    expect(sequences(stream.answers)).toEqual([1]);
+  });
+
+  it('merges what a request has twice as protobuf does', async () => {
+    const doubled = Uint8Array.of(0x08, 1, 0x12, 0, 0x1a, 0, 0x08, 9, 0x1a, 0);
+    stream.sendBytes(doubled);
+    const [first] = await times(1);
+    expect(first?.node).toBe('');
+    first?.answer();
+    expect(sequences(await stream.answered(1))).toEqual([9]);
+  });
+
+  it('takes no more events than its window has places for', async () => {
+    const events = Array.from({ length: 600 }, (_, index) => node(index, `e${index}`));
+    stream.send(...events);
+    await times(512);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(asked).toHaveLength(512);
+    for (const { answer } of asked.slice(0, 88)) answer();
+    for (const { answer } of await times(600)) answer();
+    expect(await stream.answered(600)).toHaveLength(600);
+  });
+
+  it('drops what is not decided when its client has gone', async () => {
+    stream.send(node(1, 'a'));
+    const [first] = await times(1);
+    expect(first?.call.isCancelled()).toBe(false);
+    stream.call.cancel();
+    expect((await stream.ended).code).toBe('CANCELLED');
+    const { call } = first!;
+    while (!call.isCancelled()) await new Promise((resolve) => setImmediate(resolve));
+    first?.answer();
+  });
+
+  it('answers what it has taken when the server shuts down, and ends with UNAVAILABLE', async () => {
+    stream.send(node(1, 'a'));
+    const [first] = await times(1);
+    const closed = toy.server.close({ drainMs: 30_000 });
+    first?.answer();
+    expect((await stream.ended).code).toBe('UNAVAILABLE');
+    expect(sequences(stream.answers)).toEqual([1]);
+    toy.client.close();
+    await closed;
+  });
+});
