@@ -23,7 +23,7 @@ const TARGET = 1.3;
  */
 const MIN_COMPARED = 100_000;
 
-const said = async (worker: Worker, word: string): Promise<void> => {
+const received = async (worker: Worker, word: string): Promise<void> => {
   for (;;) {
     const [message] = (await once(worker, 'message')) as [string];
     if (message === word) return;
@@ -51,10 +51,10 @@ const project = async (directory: string, views: ReadStoreLocation, workers: num
     const workerData: ProjectorWorkerData = { directory, views, partitions };
     return new Worker(new URL('./projector-worker.js', import.meta.url), { workerData });
   });
-  await Promise.all(threads.map((thread) => said(thread, 'ready')));
+  await Promise.all(threads.map((thread) => received(thread, 'ready')));
   const started = performance.now();
   const used = process.cpuUsage();
-  const done = threads.map((thread) => said(thread, 'done'));
+  const done = threads.map((thread) => received(thread, 'done'));
   for (const thread of threads) thread.postMessage('start');
   await Promise.all(done);
   const seconds = (performance.now() - started) / 1_000;

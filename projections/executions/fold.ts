@@ -110,9 +110,9 @@ const reported: Fold<'WorkflowPhaseReported'> = (document, report, event) => {
   const message = messageIn(WorkflowExecutionEventSchema, report.message);
   keepResult(document, message, report.samePhase, event.revision);
   if (message.phase === Phase.RUNNING) closure.startedAt = earliest(closure.startedAt, at);
-  const said: number = message.phase;
+  const messagePhase: number = message.phase;
   // The recorded phase counts: an execution that an engine aborts because it has exceeded its time limit is TIMED_OUT.
-  if (!report.samePhase) end(closure, said === report.phase ? message.phase : Phase.TIMED_OUT, at);
+  if (!report.samePhase) end(closure, messagePhase === report.phase ? message.phase : Phase.TIMED_OUT, at);
   closure.updatedAt = latest(closure.updatedAt, at);
   if (isClaim(message) && execution.spec) systemMetadataOf(execution.spec).executionCluster = message.producerId;
 };

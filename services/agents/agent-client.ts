@@ -41,8 +41,8 @@ const TRANSLATED: Readonly<Partial<Record<keyof typeof status, StatusCode>>> = {
 
 const refusal = (agent: Agent, { code, details }: ServiceError): RpcError => {
   const name = (status[code] as keyof typeof status | undefined) ?? 'UNKNOWN';
-  const told = TRANSLATED[name] ?? (name as StatusCode);
-  return new RpcError(told, `agent ${agent.name} (${agent.endpoint}) answers ${name}: ${details}`);
+  const translated = TRANSLATED[name] ?? (name as StatusCode);
+  return new RpcError(translated, `agent ${agent.name} (${agent.endpoint}) answers ${name}: ${details}`);
 };
 
 const pathOf = ({ package: own }: Agent, method: DescMethod): string =>

@@ -61,8 +61,8 @@ const toldOf = (error: unknown, { brokers }: Configuration['kafka']): OperatorEr
   const failure = failureOf(error, brokers);
   const text = failure instanceof Error ? failure.message : String(failure);
   const isWhole = failure instanceof ExportRefused || failure instanceof Fault;
-  const told = isWhole ? text : `Kafka at ${brokers.join(',')}: ${text}`;
-  return new OperatorError(told, { cause: error });
+  const message = isWhole ? text : `Kafka at ${brokers.join(',')}: ${text}`;
+  return new OperatorError(message, { cause: error });
 };
 
 const withKafka = async (configuration: Configuration, work: (parts: Opened) => Promise<void>): Promise<void> => {

@@ -18,7 +18,7 @@ const WHAT: Readonly<Record<RebuildProgress['phase'], string>> = { build: 'event
 const secondsSince = (start: number): number => Number(((performance.now() - start) / 1_000).toFixed(3));
 
 /** Makes an error of one line from a failed verification; any other error is a bug, and keeps its stack. */
-const told = (error: unknown): unknown => {
+const operatorErrorOf = (error: unknown): unknown => {
   if (!(error instanceof Error) || error instanceof Fault || error instanceof OperatorError || error.name !== 'Error')
     return error;
   const cause = error.cause instanceof Error ? `: ${error.cause.message}` : '';
@@ -81,7 +81,7 @@ export const rebuildViews = async ({
     const took = { buildSeconds, seconds: secondsSince(started), maxRssMb };
     process.stdout.write(`${JSON.stringify({ position: Number(position), ...rebuilt, ...took })}\n`);
   } catch (error) {
-    throw told(error);
+    throw operatorErrorOf(error);
   } finally {
     bar.stop();
     await log.close();

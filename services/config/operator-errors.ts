@@ -21,8 +21,8 @@ export const forSetting = async <Result>(key: string, work: () => Promise<Result
 
 /** The text for the operator about the error that ended the process; with a stack only for an unexpected error. */
 export const operatorText = (error: unknown): string => {
-  const isTold = error instanceof OperatorError || error instanceof InvalidConfiguration || error instanceof Fault;
-  const text = isTold ? error.message : error instanceof Error ? (error.stack ?? error.message) : String(error);
+  const isExpected = error instanceof OperatorError || error instanceof InvalidConfiguration || error instanceof Fault;
+  const text = isExpected ? error.message : error instanceof Error ? (error.stack ?? error.message) : String(error);
   return text.replaceAll(/^/gmu, 'flightlog: ');
 };
 

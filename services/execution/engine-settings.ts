@@ -60,9 +60,9 @@ const turnOf = (quality: QualityOfService | undefined, budgets: QueueingBudgets)
  */
 const turn = ({ spec, plan, workflowQuality, attributes, platform, domain }: EngineSources): Turn => {
   const levels = [spec.qualityOfService, plan?.qualityOfService, workflowQuality, attributes.qualityOfService];
-  const said = levels.map((level) => turnOf(level, platform.budgets)).find((level) => level !== undefined);
+  const configured = levels.map((level) => turnOf(level, platform.budgets)).find((level) => level !== undefined);
   const tier = platform.tiers.get(domain) ?? Tier.MEDIUM;
-  return said ?? { tier, queueingBudget: durationOf(platform.budgets[tier]) };
+  return configured ?? { tier, queueingBudget: durationOf(platform.budgets[tier]) };
 };
 
 /** The first cluster label of: the parent execution, the request, the attributes, the platform. */

@@ -17,5 +17,5 @@ export const isReady = (checks: readonly Check[]): boolean => checks.every(({ st
 /** Builds the answer of `/readyz`: `ready`, and each check under its name. */
 export const readiness = (checks: readonly Check[]): Readonly<Record<string, unknown>> => ({
   ready: isReady(checks),
-  checks: Object.fromEntries(checks.map(({ name, ...said }) => [name, said])),
+  checks: Object.fromEntries(checks.map(({ name, ...state }) => [name, state])),
 });

@@ -103,9 +103,9 @@ const symbolsOf = (file: DescFile): string[] =>
 
 type Extension = { readonly of: string; readonly number: number; readonly file: ReflectedFile };
 
-const extensionsIn = (file: DescFile, told: ReflectedFile): Extension[] =>
+const extensionsIn = (file: DescFile, reflectedFile: ReflectedFile): Extension[] =>
   [...nestedTypes(file)].flatMap((type) =>
-    type.kind === 'extension' ? [{ of: type.extendee.typeName, number: type.number, file: told }] : [],
+    type.kind === 'extension' ? [{ of: type.extendee.typeName, number: type.number, file: reflectedFile }] : [],
   );
 
 /** Collects the files of services with all their imports, and a renamed copy of each for each alias of its package. */
@@ -116,10 +116,10 @@ export const reflectedFiles = (services: readonly DescService[], aliases: readon
   const names: string[] = [];
 
   const add = (file: DescFile, proto: FileProto, rename: Rename): void => {
-    const told = reflected(proto);
-    files.set(told.name, told);
-    for (const symbol of symbolsOf(file)) symbols.set(rename(symbol), told);
-    extensions.push(...extensionsIn(file, told));
+    const reflectedFile = reflected(proto);
+    files.set(reflectedFile.name, reflectedFile);
+    for (const symbol of symbolsOf(file)) symbols.set(rename(symbol), reflectedFile);
+    extensions.push(...extensionsIn(file, reflectedFile));
     for (const service of services) if (service.file === file) names.push(rename(service.typeName));
   };
   for (const file of closureOf(services.map((service) => service.file))) {

@@ -23,13 +23,13 @@ export type DirectoryWatch = {
  */
 export const watchDirectory = (directory: string, logger: Logger): DirectoryWatch => {
   const identities = [directory, ...USED.map((name) => join(directory, name))].map(pathIdentity);
-  let said: string | undefined;
+  let logged: string | undefined;
   const changed = (): string | undefined => {
     const what = firstChanged(identities);
-    if (what !== undefined && what !== said) {
+    if (what !== undefined && what !== logged) {
       logger.error(`data: ${what} while this process uses it: writes are refused; put it back, or stop and restore it`);
     }
-    said = what;
+    logged = what;
     return what;
   };
   const timer = setInterval(changed, LOOK_EVERY_MS);

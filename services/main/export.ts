@@ -49,7 +49,7 @@ const hearing = (logger: Logger, brokers: readonly string[]): ((message: ExportT
   const report = lagReport(logger);
   return (message) => {
     if ('lagMs' in message) report(message.lagMs);
-    else if ('said' in message) logger.debug({ kafka: message.said.level }, message.said.message);
+    else if ('trace' in message) logger.debug({ kafka: message.trace.level }, message.trace.message);
     else if ('takenOver' in message)
       logger.warn({ part: message.takenOver }, 'another process exports to Kafka now; this one stands by');
     else if ('failure' in message && isNotable(message.times))

@@ -61,7 +61,7 @@ export const startViews = async (data: ProjectingThreadData, logger: Logger): Pr
   let lowest = 0n;
   let parked = 0;
   let trouble: string | undefined;
-  const hear = (message: ViewsThreadMessage): void => {
+  const onMessage = (message: ViewsThreadMessage): void => {
     if (!('position' in message)) {
       if ('unavailable' in message) trouble = message.unavailable;
       say(message, logger);
@@ -79,7 +79,7 @@ export const startViews = async (data: ProjectingThreadData, logger: Logger): Pr
       reject(new OperatorError(`the views have failed: ${error.message}`, { cause: error })),
     );
   });
-  worker.on('message', hear);
+  worker.on('message', onMessage);
   await Promise.race([once(worker, 'message'), failed]);
   return {
     ...views,

@@ -30,8 +30,8 @@ export interface Activations {
    * @throws {StoreUnavailable} when the log cannot be read.
    */
   current(): Promise<void>;
-  /** Calls `hear` with each plan whose activation changes, and with all plans of a project that does. */
-  onChange(hear: (plan: LaunchPlanName) => void): void;
+  /** Calls `listener` with each plan whose activation changes, and with all plans of a project that does. */
+  onChange(listener: (plan: LaunchPlanName) => void): void;
   readonly ended: Promise<void>;
   close(): Promise<void>;
 }
@@ -98,8 +98,8 @@ export const followActivations = (
   log: EventLog,
   { onParked, advancesOverAll }: { readonly onParked: OnParked; readonly advancesOverAll: boolean },
 ): Activations => {
-  const hearers: ((plan: LaunchPlanName) => void)[] = [];
-  const changed = (plan: LaunchPlanName): void => hearers.forEach((hear) => hear(plan));
+  const listeners: ((plan: LaunchPlanName) => void)[] = [];
+  const changed = (plan: LaunchPlanName): void => listeners.forEach((listener) => listener(plan));
   const activations = activationFold(changed);
   const projects = archivalFold((project) => {
     for (const { plan } of activations.plans.values()) if (plan.project === project) changed(plan);
@@ -119,7 +119,7 @@ export const followActivations = (
       if (await following.reached(await log.head(), WAIT_MS)) return;
       throw new RpcError('UNAVAILABLE', 'the activations of launch plans are behind the log; retry later');
     },
-    onChange: (hear) => void hearers.push(hear),
+    onChange: (listener) => void listeners.push(listener),
     ended: following.ended,
     close: () => following.close(),
   };

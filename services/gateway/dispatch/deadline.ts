@@ -11,9 +11,9 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
  * @returns milliseconds, at most the longest timer of Node; `undefined` when the header is absent.
  * @throws {RpcError} INVALID_ARGUMENT when the value is not a timeout.
  */
-export const timeoutOf = (said: string | undefined): number | undefined => {
-  if (said === undefined) return undefined;
-  const [, digits, unit] = TIMEOUT.exec(said) ?? [];
+export const timeoutOf = (header: string | undefined): number | undefined => {
+  if (header === undefined) return undefined;
+  const [, digits, unit] = TIMEOUT.exec(header) ?? [];
   if (unit === undefined) throw new RpcError('INVALID_ARGUMENT', 'invalid value for grpc-timeout');
   return Math.min(Number(digits) * UNITS_MS[unit as keyof typeof UNITS_MS], MAX_TIMER_MS);
 };

@@ -54,7 +54,7 @@ export const encodingOf = (headers: IncomingHttpHeaders): MessageEncoding => {
  * @throws {RpcError} INVALID_ARGUMENT when the value is not a timeout.
  */
 export const deadlineOf = (headers: IncomingHttpHeaders): Deadline | undefined => {
-  const said = headers['grpc-timeout'];
-  const ms = timeoutOf(said === undefined ? undefined : String(said));
+  const timeout = headers['grpc-timeout'];
+  const ms = timeoutOf(timeout === undefined ? undefined : String(timeout));
   return ms === undefined ? undefined : { ms, message: 'the deadline of the call has passed' };
 };

@@ -40,19 +40,19 @@ export const healthService = (isReady: () => boolean): HealthService => {
     requests: AsyncIterable<Uint8Array>,
     signal: AbortSignal,
   ): AsyncIterable<Uint8Array> {
-    let told: Serving | undefined;
+    let sent: Serving | undefined;
     for await (const request of requests) {
       const { service } = decode(HealthCheckRequestSchema, request);
-      told = NAMES.has(service) ? now() : Serving.SERVICE_UNKNOWN;
-      yield encoded(told);
+      sent = NAMES.has(service) ? now() : Serving.SERVICE_UNKNOWN;
+      yield encoded(sent);
     }
     while (!isLeaving) {
       await once(looks, 'look', { signal });
-      if (told === Serving.SERVICE_UNKNOWN || told === now()) continue;
-      told = now();
-      yield encoded(told);
+      if (sent === Serving.SERVICE_UNKNOWN || sent === now()) continue;
+      sent = now();
+      yield encoded(sent);
     }
-    if (told !== Serving.NOT_SERVING) yield encoded(Serving.NOT_SERVING);
+    if (sent !== Serving.NOT_SERVING) yield encoded(Serving.NOT_SERVING);
   };
 
   const checked = route(check, ({ service }) => {

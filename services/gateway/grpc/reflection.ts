@@ -40,7 +40,7 @@ const withDependencies = (files: ReflectedFiles, file: ReflectedFile, sent: Set<
 };
 
 const answerOf = (files: ReflectedFiles, { messageRequest: asked }: Request, sent: Set<string>): Answer => {
-  const told = (file: ReflectedFile | undefined, what: string): Answer =>
+  const answerWith = (file: ReflectedFile | undefined, what: string): Answer =>
     file
       ? {
           case: 'fileDescriptorResponse',
@@ -49,12 +49,12 @@ const answerOf = (files: ReflectedFiles, { messageRequest: asked }: Request, sen
       : refusal('NOT_FOUND', `${what} is not known`);
   switch (asked.case) {
     case 'fileByFilename':
-      return told(files.byName(asked.value), `file ${asked.value}`);
+      return answerWith(files.byName(asked.value), `file ${asked.value}`);
     case 'fileContainingSymbol':
-      return told(files.bySymbol(asked.value), `symbol ${asked.value}`);
+      return answerWith(files.bySymbol(asked.value), `symbol ${asked.value}`);
     case 'fileContainingExtension': {
       const { containingType, extensionNumber } = asked.value;
-      return told(files.byExtension(containingType, extensionNumber), `extension ${extensionNumber}`);
+      return answerWith(files.byExtension(containingType, extensionNumber), `extension ${extensionNumber}`);
     }
     case 'allExtensionNumbersOfType': {
       const extensionNumber = files.extensionsOf(asked.value);

@@ -24,8 +24,8 @@ const takesGzip = (accepted: string | undefined): boolean =>
 
 /** Adds the request headers that the answer depends on to `vary`. */
 const addVary = (reply: FastifyReply): void => {
-  const said = reply.getHeader('vary');
-  void reply.header('vary', [...(said === undefined ? [] : [said]), 'accept', 'accept-encoding'].join(', '));
+  const vary = reply.getHeader('vary');
+  void reply.header('vary', [...(vary === undefined ? [] : [vary]), 'accept', 'accept-encoding'].join(', '));
 };
 
 /** Sends a body, with gzip when the client accepts it and the body is large enough. */

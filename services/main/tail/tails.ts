@@ -41,18 +41,18 @@ export const openTails = (data: ViewsThreadData): Tails => {
   let worker: Worker | undefined;
   let count = 0;
 
-  const hear = (message: TailMessage): void => {
+  const onMessage = (message: TailMessage): void => {
     const tail = open.get(message.id);
     tail?.messages.push(message);
     tail?.wake();
   };
   const failAll = (why: string): void => {
     worker = undefined;
-    for (const id of open.keys()) hear({ id, failure: { code: undefined, message: why } });
+    for (const id of open.keys()) onMessage({ id, failure: { code: undefined, message: why } });
   };
   const start = (): Worker => {
     const started = new Worker(new URL('../threads/tail-thread.js', import.meta.url), { workerData: data });
-    started.on('message', hear);
+    started.on('message', onMessage);
     started.on('error', (error) => failAll(error.message));
     started.unref();
     return started;

@@ -29,7 +29,7 @@ export type ExportThreadMessage =
   | { readonly lagMs: number }
   | { readonly failure: string; readonly times: number }
   | { readonly takenOver: number }
-  | { readonly said: { readonly level: string; readonly message: string } }
+  | { readonly trace: { readonly level: string; readonly message: string } }
   | { readonly refused: string };
 
 const STANDBY_MS = 10_000;
@@ -51,7 +51,7 @@ const egress = exportToKafka({
   standbyMs: STANDBY_MS,
   onFailure: (error, times) => say({ failure: textOf(error), times }),
   onTakenOver: (takenOver) => say({ takenOver }),
-  trace: (said) => say({ said }),
+  trace: (trace) => say({ trace }),
 });
 const reports = setInterval(() => say({ lagMs: egress.lagMs() }), REPORT_MS);
 

@@ -7,13 +7,13 @@ import type { MessageThreadCommand, MessageThreadData, MessageThreadMessage } fr
 const takeFrom = (worker: Worker, onMessages: OnMessages): Promise<never> =>
   new Promise((_, reject) => {
     let taking = Promise.resolve();
-    worker.on('message', (said: MessageThreadMessage) => {
-      if ('failure' in said) {
-        reject(said.failure);
+    worker.on('message', (message: MessageThreadMessage) => {
+      if ('failure' in message) {
+        reject(message.failure);
         return;
       }
       taking = taking
-        .then(() => onMessages(unpacked(said.page), said.position))
+        .then(() => onMessages(unpacked(message.page), message.position))
         .then(() => worker.postMessage('taken' satisfies MessageThreadCommand));
       taking.catch(reject);
     });

@@ -19,7 +19,7 @@ export type Connection = {
  * Called with the log lines of the Kafka client. The client logs attempts that it will retry as errors, so these lines
  * are for debugging.
  */
-export type ClientTrace = (said: { readonly level: string; readonly message: string }) => void;
+export type ClientTrace = (line: { readonly level: string; readonly message: string }) => void;
 
 /** Makes a client of one cluster. */
 export const kafkaClient = ({ brokers, tls, credentials }: Connection, trace: ClientTrace = () => undefined): Kafka =>

@@ -31,7 +31,7 @@ export interface Activated {
   archived(project: string): readonly Span[];
   /** Waits until everything that was recorded before the call is known. */
   current(): Promise<void>;
-  onChange(hear: (plan: PlanName) => void): void;
+  onChange(listener: (plan: PlanName) => void): void;
 }
 
 /** Finds the settings of a version of a plan. */

@@ -71,7 +71,7 @@ export const liveFeed = (connection: Connection, { onTrouble, onDrop }: FeedEven
 
   const take = async (from: bigint): Promise<void> => {
     let signs = 0;
-    const hear = (): void => void (signs += 1);
+    const onSign = (): void => void (signs += 1);
     const fresh = (buffer = subscriptionBuffer(
       (await nodeOf(connection)).subscribeToAll({ fromPosition: startOf(from) }),
       'fail',
@@ -79,7 +79,7 @@ export const liveFeed = (connection: Connection, { onTrouble, onDrop }: FeedEven
     const received = () => ({ signs, position: position ?? from });
     const look = silenceCheck(received, () => headOf(connection));
     const watch = watchSilence(look, () => fresh.fail(silent()));
-    await deliver(fresh, hear).finally(watch.stop);
+    await deliver(fresh, onSign).finally(watch.stop);
   };
 
   const run = async (): Promise<void> => {

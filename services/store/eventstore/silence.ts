@@ -18,10 +18,10 @@ const CHECK_INTERVAL_MS = 5_000;
  *
  * @param head reads the head of the log; called only when nothing was received since the last check.
  */
-export const silenceCheck = (heard: () => Received, head: () => Promise<bigint>): (() => Promise<boolean>) => {
+export const silenceCheck = (received: () => Received, head: () => Promise<bigint>): (() => Promise<boolean>) => {
   let before = { signs: -1, head: 0n };
   return async () => {
-    const { signs, position } = heard();
+    const { signs, position } = received();
     const isQuiet = signs === before.signs;
     if (isQuiet && before.head > position) return true;
     before = { signs, head: isQuiet ? await head() : 0n };

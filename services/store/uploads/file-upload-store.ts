@@ -138,13 +138,17 @@ export const fileUploadStore = ({ directory, maxBytes, publicUrl, now }: FileUpl
   const links = fileLinks({ key: linkKey(directory), publicUrl, now });
   const fileOf = (key: UploadKey): string => join(root, uploadPath(key));
 
-  const put = async (link: URL, body: AsyncIterable<Uint8Array>, said: PutClaims): Promise<LinkRefusal | undefined> => {
+  const put = async (
+    link: URL,
+    body: AsyncIterable<Uint8Array>,
+    stated: PutClaims,
+  ): Promise<LinkRefusal | undefined> => {
     const claims = await links.read(link, 'put');
     if (!claims) return 'link-invalid';
-    if ((said.sizeBytes ?? 0) > maxBytes) return 'content-too-large';
+    if ((stated.sizeBytes ?? 0) > maxBytes) return 'content-too-large';
     const file = fileOf(claims.key);
     try {
-      await store(file, body, [claims.md5, said.md5]);
+      await store(file, body, [claims.md5, stated.md5]);
     } catch (error) {
       if (error instanceof Unfit) return error.why;
       if (IN_THE_WAY.has(codeOf(error))) return 'upload-exists';

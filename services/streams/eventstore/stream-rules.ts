@@ -44,11 +44,11 @@ const wholeIn = (value: unknown): number | undefined =>
 
 const rulesIn = (data: Uint8Array): Partial<StreamRules> => {
   try {
-    const said = JSON.parse(Buffer.from(data).toString()) as Partial<Record<string, unknown>>;
-    const maxAgeS = wholeIn(said['$maxAge']);
+    const metadata = JSON.parse(Buffer.from(data).toString()) as Partial<Record<string, unknown>>;
+    const maxAgeS = wholeIn(metadata['$maxAge']);
     return {
-      truncateBefore: BigInt(wholeIn(said['$tb']) ?? 0),
-      maxCount: wholeIn(said['$maxCount']),
+      truncateBefore: BigInt(wholeIn(metadata['$tb']) ?? 0),
+      maxCount: wholeIn(metadata['$maxCount']),
       maxAgeMs: maxAgeS === undefined ? undefined : maxAgeS * 1_000,
     };
   } catch {

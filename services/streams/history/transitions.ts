@@ -51,8 +51,8 @@ const askedBy = ({ type, data }: ExecutionEvent): { readonly principal?: string;
 const subjectOf = (event: ExecutionEvent): Facts => {
   if (isReport(event)) {
     const { entity, nodeId, taskId, retryAttempt, phaseVersion, samePhase, producerId, occurredAt } = event.data;
-    const told = { phaseVersion, samePhase, producerId, occurredAt: timestampOf(occurredAt) };
-    return { entity: ENTITIES[entity], nodeId, ...(taskId && { taskId }), attempt: retryAttempt, ...told };
+    const report = { phaseVersion, samePhase, producerId, occurredAt: timestampOf(occurredAt) };
+    return { entity: ENTITIES[entity], nodeId, ...(taskId && { taskId }), attempt: retryAttempt, ...report };
   }
   if (event.type === 'SignalCreated' || event.type === 'SignalSet')
     return { entity: HistoryEntity.SIGNAL, signalId: event.data.signalId };
@@ -141,8 +141,8 @@ export const withReason = async (
   }: { readonly event: ExecutionEvent; readonly own: Transition; readonly recorded: RecordedEvent },
   payloads: PayloadStore,
 ): Promise<Transition> => {
-  const told = isReport(event) ? event.data : undefined;
-  const message = told && (await bytesOf(told.message, payloads));
-  const reason = told && message ? readingEvent(recorded, () => reasonIn(told, message)) : own.reason;
+  const report = isReport(event) ? event.data : undefined;
+  const message = report && (await bytesOf(report.message, payloads));
+  const reason = report && message ? readingEvent(recorded, () => reasonIn(report, message)) : own.reason;
   return { ...own, reason: reason.slice(0, MAX_REASON) };
 };
