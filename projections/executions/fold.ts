@@ -157,7 +157,9 @@ export type FollowedEvent = Exclude<
       | 'SignalCreated'
       | 'SignalSet'
       | 'ExecutionVoided'
-      | 'TerminationAnnounced';
+      | 'TerminationAnnounced'
+      | 'WorkLeased'
+      | 'WorkReturned';
   }
 >;
 

@@ -85,6 +85,36 @@ export type SetSignal = {
   readonly principal: string;
 };
 
+/** The engine that gets a lease. */
+export type Leaseholder = {
+  readonly group: string;
+  readonly engine: string;
+  /** Its session, a UUID. */
+  readonly session: string;
+  readonly producerId: string;
+};
+
+/** Gives the execution to an engine of the feed. */
+export type LeaseWork = {
+  readonly type: 'LeaseWork';
+  readonly id: ExecutionId;
+  readonly to: Leaseholder;
+  /** When the lease ends unless it is renewed, in milliseconds since 1970. */
+  readonly untilMs: number;
+  /** The number of the lease that is over, because its session has ended; `undefined` when there is none. */
+  readonly over: number | undefined;
+};
+
+/** The engine gives its lease back. */
+export type ReturnWork = {
+  readonly type: 'ReturnWork';
+  readonly id: ExecutionId;
+  /** The number of the lease. */
+  readonly number: number;
+  readonly session: string;
+  readonly reason: string;
+};
+
 export type ExecutionCommand =
   | CreateExecution
   | VoidExecution
@@ -94,4 +124,6 @@ export type ExecutionCommand =
   | TimeOutExecution
   | UpdateExecution
   | CreateSignal
-  | SetSignal;
+  | SetSignal
+  | LeaseWork
+  | ReturnWork;

@@ -20,6 +20,7 @@ import type {
   UpdateExecution,
   VoidExecution,
 } from './commands.js';
+import { decideLease, decideReturn, fenced } from './decide/lease.js';
 import { decideNode } from './decide/node.js';
 import { accepted, openEntities, refused, type Verdict } from './decide/report.js';
 import { decideCreateSignal, decideSetSignal } from './decide/signal.js';
@@ -46,8 +47,11 @@ const decideVoid = (state: ExecutionState, { attempt }: VoidExecution): Verdict 
 
 const byEntity = { workflow: decideWorkflow, node: decideNode, task: decideTask };
 
-const decideReport = (state: ExecutionState, command: ReportPhase): Verdict =>
-  state.exists ? byEntity[command.envelope.entity](state, command) : NOT_FOUND;
+const decideReport = (state: ExecutionState, command: ReportPhase): Verdict => {
+  if (!state.exists) return NOT_FOUND;
+  const refusal = fenced(state, command);
+  return refusal === undefined ? byEntity[command.envelope.entity](state, command) : refused(refusal);
+};
 
 /** A second termination may give another cause; the same cause and principal again record nothing. */
 const decideTerminate = (state: ExecutionState, { id, cause, principal }: TerminateExecution): Verdict => {
@@ -102,27 +106,28 @@ const decideUpdate = (state: ExecutionState, command: UpdateExecution): Verdict 
   return accepted(...events);
 };
 
+type CommandOf<Type> = Extract<ExecutionCommand, { readonly type: Type }>;
+
+const rows: {
+  readonly [Type in ExecutionCommand['type']]: (state: ExecutionState, command: CommandOf<Type>) => Verdict;
+} = {
+  CreateExecution: decideCreate,
+  VoidExecution: decideVoid,
+  ReportPhase: decideReport,
+  TerminateExecution: decideTerminate,
+  ExpireTermination: decideExpire,
+  TimeOutExecution: decideTimeOut,
+  UpdateExecution: decideUpdate,
+  CreateSignal: decideCreateSignal,
+  SetSignal: decideSetSignal,
+  LeaseWork: decideLease,
+  ReturnWork: decideReturn,
+};
+
 const decide = (state: ExecutionState, command: ExecutionCommand): Verdict => {
-  switch (command.type) {
-    case 'CreateExecution':
-      return decideCreate(state, command);
-    case 'VoidExecution':
-      return decideVoid(state, command);
-    case 'ReportPhase':
-      return decideReport(state, command);
-    case 'TerminateExecution':
-      return decideTerminate(state, command);
-    case 'ExpireTermination':
-      return decideExpire(state, command);
-    case 'TimeOutExecution':
-      return decideTimeOut(state, command);
-    case 'UpdateExecution':
-      return decideUpdate(state, command);
-    case 'CreateSignal':
-      return decideCreateSignal(state, command);
-    case 'SetSignal':
-      return decideSetSignal(state, command);
-  }
+  // The row of a type takes exactly the commands of that type, which TypeScript cannot infer.
+  const row = rows[command.type] as (state: ExecutionState, command: ExecutionCommand) => Verdict;
+  return row(state, command);
 };
 
 export const executionDecider: Decider<ExecutionState, ExecutionCommand, ExecutionEvent, ExecutionRefusal> = {

@@ -17,6 +17,10 @@ import {
   type TerminationAnnounced,
   TerminationAnnouncedSchema,
   TerminationRequestedSchema,
+  type WorkLeased,
+  WorkLeasedSchema,
+  type WorkReturned,
+  WorkReturnedSchema,
 } from '../../proto/gen/platformidl/eventlog/execution_pb.js';
 import { type EventShape, eventShape, messageCodec, type Shapes } from '../kernel/encoding/message-codec.js';
 import type { RecordedEvent } from '../kernel/event.js';
@@ -56,7 +60,9 @@ export type ExecutionEvent =
   | { readonly type: 'ExecutionStateChanged'; readonly data: ExecutionStateChanged }
   | { readonly type: 'ExecutionTagged'; readonly data: ExecutionTagged }
   | { readonly type: 'SignalCreated'; readonly data: SignalCreated }
-  | { readonly type: 'SignalSet'; readonly data: SignalSet };
+  | { readonly type: 'SignalSet'; readonly data: SignalSet }
+  | { readonly type: 'WorkLeased'; readonly data: WorkLeased }
+  | { readonly type: 'WorkReturned'; readonly data: WorkReturned };
 
 /** The first log format with a type for the reports of each entity. */
 const REPORTS_BY_ENTITY = 2;
@@ -97,6 +103,8 @@ const shapes: Shapes<ExecutionEvent> = {
   ExecutionTagged: eventShape(ExecutionTaggedSchema),
   SignalCreated: eventShape(SignalCreatedSchema),
   SignalSet: eventShape(SignalSetSchema, ({ value }) => [value]),
+  WorkLeased: eventShape(WorkLeasedSchema),
+  WorkReturned: eventShape(WorkReturnedSchema),
 };
 
 export const executionCodec = messageCodec<ExecutionEvent>(shapes, { [ENGINE_REPORTED]: liftEngineReported });

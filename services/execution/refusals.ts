@@ -21,7 +21,10 @@ export type ExecutionRefusal =
   | { readonly kind: 'signal-type-differs'; readonly signalId: string; readonly type: LiteralType }
   | { readonly kind: 'signal-not-castable'; readonly signalId: string; readonly type: LiteralType }
   | { readonly kind: 'too-many-signals'; readonly limit: number }
-  | { readonly kind: 'execution-ended'; readonly current: number };
+  | { readonly kind: 'execution-ended'; readonly current: number }
+  | { readonly kind: 'lease-held'; readonly engine: string }
+  | { readonly kind: 'lease-lost'; readonly producer: string; readonly engine: string }
+  | { readonly kind: 'runs-without-lease' };
 
 /** The refusal of an event that names a parent task attempt that does not exist. */
 export const taskNotFound = (nodeId: string, taskId: TaskId, retryAttempt: number): ExecutionRefusal => ({
@@ -53,6 +56,9 @@ const IS_PERMANENT: Readonly<Record<ExecutionRefusal['kind'], boolean>> = {
   'signal-not-castable': true,
   'too-many-signals': true,
   'execution-ended': true,
+  'lease-held': false,
+  'lease-lost': false,
+  'runs-without-lease': true,
 };
 
 export const isPermanent = ({ kind }: ExecutionRefusal): boolean => IS_PERMANENT[kind];

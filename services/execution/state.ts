@@ -2,6 +2,7 @@ import { ExecutionState as Archival } from '../../proto/gen/platformidl/admin/ex
 import type { EngineReport, TaskId } from './wire/engine-report.js';
 import type { ExecutionEvent } from './events.js';
 import { isTerminal, NODE, TASK, WORKFLOW } from './phases.js';
+import { evolveLeased, evolveReturned, LEASE_BYTES, type Leasing } from './state/lease.js';
 import { NONE, noteReport, type Reports } from './state/reports.js';
 import { evolveSignalCreated, evolveSignalSet, SIGNAL_BYTES, type Signals } from './state/signals.js';
 
@@ -32,7 +33,8 @@ export type NodeState = Reported & { tasks: readonly TaskState[] };
 /** The state of an execution that decisions need; `evolve` changes it in place. */
 export type ExecutionState = Reported &
   Reports &
-  Signals & {
+  Signals &
+  Leasing & {
     exists: boolean;
     /** The attempts that may no longer create the execution. */
     voided: readonly string[];
@@ -83,6 +85,7 @@ export const initialState = (): ExecutionState => ({
   reports: [],
   signals: undefined,
   signalTypeBytes: 0,
+  lease: undefined,
 });
 
 const isSameTask = (a: TaskId, b: TaskId): boolean =>
@@ -216,6 +219,11 @@ const rows: { readonly [Type in ExecutionEvent['type']]: (state: ExecutionState,
   },
   SignalCreated: evolveSignalCreated,
   SignalSet: evolveSignalSet,
+  WorkLeased: (state, leased) => {
+    evolveLeased(state, leased);
+    state.cluster = isDefaultProducer(leased.producerId) ? '' : leased.producerId;
+  },
+  WorkReturned: evolveReturned,
 };
 
 export const evolve = (state: ExecutionState, event: ExecutionEvent): ExecutionState => {
@@ -240,4 +248,5 @@ export const sizeOfState = (state: ExecutionState): number =>
   state.tasks * TASK_BYTES +
   state.reports.length * NUMBER_BYTES +
   (state.signals?.size ?? 0) * SIGNAL_BYTES +
+  (state.lease === undefined ? 0 : LEASE_BYTES) +
   state.signalTypeBytes;

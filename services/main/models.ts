@@ -10,6 +10,7 @@ import { taskExecutions } from '../../projections/task-executions/projection.js'
 import { tasks } from '../../projections/tasks/projection.js';
 import { workflows } from '../../projections/workflows/projection.js';
 import { attributesCodec } from '../attributes/events.js';
+import { ENGINE_SESSION_CATEGORY, engineSessionCodec } from '../engine-session/events.js';
 import { executionCodec } from '../execution/events.js';
 import type { EventCodec } from '../kernel/aggregate.js';
 import { LOG_CATEGORY, logFormatCodec } from '../log-format/events.js';
@@ -47,6 +48,7 @@ export const codecs: ReadonlyMap<string, EventCodec<unknown>> = new Map<string, 
   ['notification', notificationCodec],
   [SCHEDULE_CATEGORY, scheduleCodec],
   [ROLE_BINDING_CATEGORY, roleBindingCodec],
+  [ENGINE_SESSION_CATEGORY, engineSessionCodec],
   ['project', projectCodec],
   ['attributes', attributesCodec],
   ['namedEntity', namedEntityCodec],

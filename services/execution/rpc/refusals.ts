@@ -106,6 +106,21 @@ const statuses: { readonly [K in Kind]: (refusal: Of<K>, subject: Subject) => St
     text: `execution [${executionText(id)}] has ended: it is ${phaseName('workflow', current)}, and no gate waits`,
     details: terminalDetail(phaseName('workflow', current)),
   }),
+  'lease-held': ({ engine }, { id }) => ({
+    code: 'FAILED_PRECONDITION',
+    text: `execution [${executionText(id)}] is leased to engine [${engine}]`,
+  }),
+  'lease-lost': ({ producer, engine }, subject) => ({
+    code: 'FAILED_PRECONDITION',
+    text:
+      `the event comes from [${producer}], which has no lease of ${subjectText(subject)}` +
+      (engine === '' ? '' : `: engine [${engine}] has it`),
+    details: clusterDetail(producer),
+  }),
+  'runs-without-lease': (_, { id }) => ({
+    code: 'FAILED_PRECONDITION',
+    text: `execution [${executionText(id)}] was started by an engine that is not in the feed`,
+  }),
 };
 
 /** Turns a refusal into the error of its kind. */

@@ -126,6 +126,18 @@ const withTasks = (size: Size) =>
     ]),
   ]);
 
+/** Only the last lease is kept. */
+const withLeases = (size: Size) =>
+  decided([
+    creation,
+    ...range(size).map((each) => {
+      const session = `0f1d1a52-7c39-4b0e-8d5b-${String(each).padStart(12, '0')}`;
+      const to = { group: 'default', engine: 'engine-0', session, producerId: 'engine-0' };
+      const over = each === 0 ? undefined : each;
+      return { type: 'LeaseWork', id: creation.id, to, untilMs: 1_700_000_000_000, over } as const;
+    }),
+  ]);
+
 const withSignals = (size: Size): readonly ExecutionEvent[] => [
   ...decided([creation]),
   ...range(size).flatMap((each): readonly ExecutionEvent[] => {
@@ -143,6 +155,7 @@ const cases: Readonly<Record<string, (size: Size) => number>> = {
   'an execution and its nodes': (size) => ratio(executions, withNodes(size)),
   'an execution and its tasks': (size) => ratio(executions, withTasks(size)),
   'an execution and its signals': (size) => ratio(executions, withSignals(size)),
+  'an execution that is leased': (size) => ratio(executions, withLeases(size)),
   'a launch plan and its versions': (size) =>
     ratio(
       launchPlanAggregate,

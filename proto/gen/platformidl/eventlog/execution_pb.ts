@@ -28,7 +28,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file platformidl/eventlog/execution.proto.
  */
 export const file_platformidl_eventlog_execution: GenFile = /*@__PURE__*/
-  fileDesc("CiRwbGF0Zm9ybWlkbC9ldmVudGxvZy9leGVjdXRpb24ucHJvdG8SFHBsYXRmb3JtaWRsLmV2ZW50bG9nIuwEChBFeGVjdXRpb25DcmVhdGVkEjkKAmlkGAEgASgLMi0ucGxhdGZvcm1pZGwuY29yZS5Xb3JrZmxvd0V4ZWN1dGlvbklkZW50aWZpZXISLgoEc3BlYxgCIAEoCzIgLnBsYXRmb3JtaWRsLmFkbWluLkV4ZWN1dGlvblNwZWMSMQoLd29ya2Zsb3dfaWQYAyABKAsyHC5wbGF0Zm9ybWlkbC5jb3JlLklkZW50aWZpZXISNAoObGF1bmNoX3BsYW5faWQYBCABKAsyHC5wbGF0Zm9ybWlkbC5jb3JlLklkZW50aWZpZXISLQoHdGFza19pZBgFIAEoCzIcLnBsYXRmb3JtaWRsLmNvcmUuSWRlbnRpZmllchItCgZpbnB1dHMYBiABKAsyHS5wbGF0Zm9ybWlkbC5ldmVudGxvZy5Db250ZW50EjIKC3VzZXJfaW5wdXRzGAcgASgLMh0ucGxhdGZvcm1pZGwuZXZlbnRsb2cuQ29udGVudBI2Cg1ub3RpZmljYXRpb25zGAggAygLMh8ucGxhdGZvcm1pZGwuYWRtaW4uTm90aWZpY2F0aW9uEjoKBmNvbmZpZxgJIAEoCzIqLnBsYXRmb3JtaWRsLmFkbWluLldvcmtmbG93RXhlY3V0aW9uQ29uZmlnEjIKBHJlYWQYCiADKAsyJC5wbGF0Zm9ybWlkbC5ldmVudGxvZy5TdHJlYW1SZXZpc2lvbhI0CgZlbmdpbmUYCyABKAsyJC5wbGF0Zm9ybWlkbC5ldmVudGxvZy5FbmdpbmVTZXR0aW5ncxIUCgxzbG90X2F0dGVtcHQYDCABKAkiuwMKDkVuZ2luZVNldHRpbmdzEjUKBHRpZXIYASABKA4yJy5wbGF0Zm9ybWlkbC5jb3JlLlF1YWxpdHlPZlNlcnZpY2UuVGllchIyCg9xdWV1ZWluZ19idWRnZXQYAiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SQQoOdGFza19yZXNvdXJjZXMYAyABKAsyKS5wbGF0Zm9ybWlkbC5hZG1pbi5UYXNrUmVzb3VyY2VBdHRyaWJ1dGVzEj8KDWNsdXN0ZXJfbGFiZWwYBCABKAsyKC5wbGF0Zm9ybWlkbC5hZG1pbi5FeGVjdXRpb25DbHVzdGVyTGFiZWwSQAoSY2x1c3Rlcl9hc3NpZ25tZW50GAUgASgLMiQucGxhdGZvcm1pZGwuYWRtaW4uQ2x1c3RlckFzc2lnbm1lbnQSOgoFcXVldWUYBiABKAsyKy5wbGF0Zm9ybWlkbC5hZG1pbi5FeGVjdXRpb25RdWV1ZUF0dHJpYnV0ZXMSPAoQcGx1Z2luX292ZXJyaWRlcxgHIAEoCzIiLnBsYXRmb3JtaWRsLmFkbWluLlBsdWdpbk92ZXJyaWRlcyKsAgoVV29ya2Zsb3dQaGFzZVJlcG9ydGVkEjgKBXBoYXNlGAUgASgOMikucGxhdGZvcm1pZGwuY29yZS5Xb3JrZmxvd0V4ZWN1dGlvbi5QaGFzZRIvCgtvY2N1cnJlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLcHJvZHVjZXJfaWQYCCABKAkSLgoHbWVzc2FnZRgJIAEoCzIdLnBsYXRmb3JtaWRsLmV2ZW50bG9nLkNvbnRlbnQSFAoMbWVzc2FnZV9oYXNoGAogASgGEi0KBmNsb3NlZBgLIAEoCzIdLnBsYXRmb3JtaWRsLmV2ZW50bG9nLkNvbnRlbnQSEgoKc2FtZV9waGFzZRgMIAEoCEoECAEQBUoECAYQByKVAgoRTm9kZVBoYXNlUmVwb3J0ZWQSDAoEbm9kZRgCIAEoCRI0CgVwaGFzZRgFIAEoDjIlLnBsYXRmb3JtaWRsLmNvcmUuTm9kZUV4ZWN1dGlvbi5QaGFzZRIvCgtvY2N1cnJlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLcHJvZHVjZXJfaWQYCCABKAkSLgoHbWVzc2FnZRgJIAEoCzIdLnBsYXRmb3JtaWRsLmV2ZW50bG9nLkNvbnRlbnQSFAoMbWVzc2FnZV9oYXNoGAogASgGEhIKCnNhbWVfcGhhc2UYDCABKAhKBAgBEAJKBAgDEARKBAgEEAVKBAgGEAdKBAgLEAwi2gIKEVRhc2tQaGFzZVJlcG9ydGVkEgwKBG5vZGUYAiABKAkSLQoHdGFza19pZBgDIAEoCzIcLnBsYXRmb3JtaWRsLmNvcmUuSWRlbnRpZmllchIPCgdhdHRlbXB0GAQgASgNEjQKBXBoYXNlGAUgASgOMiUucGxhdGZvcm1pZGwuY29yZS5UYXNrRXhlY3V0aW9uLlBoYXNlEhUKDXBoYXNlX3ZlcnNpb24YBiABKA0SLwoLb2NjdXJyZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKC3Byb2R1Y2VyX2lkGAggASgJEi4KB21lc3NhZ2UYCSABKAsyHS5wbGF0Zm9ybWlkbC5ldmVudGxvZy5Db250ZW50EhQKDG1lc3NhZ2VfaGFzaBgKIAEoBhISCgpzYW1lX3BoYXNlGAwgASgISgQIARACSgQICxAMIt0DCg5FbmdpbmVSZXBvcnRlZBI7CgZlbnRpdHkYASABKA4yKy5wbGF0Zm9ybWlkbC5ldmVudGxvZy5FbmdpbmVSZXBvcnRlZC5FbnRpdHkSDwoHbm9kZV9pZBgCIAEoCRItCgd0YXNrX2lkGAMgASgLMhwucGxhdGZvcm1pZGwuY29yZS5JZGVudGlmaWVyEhUKDXJldHJ5X2F0dGVtcHQYBCABKA0SDQoFcGhhc2UYBSABKA0SFQoNcGhhc2VfdmVyc2lvbhgGIAEoDRIvCgtvY2N1cnJlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLcHJvZHVjZXJfaWQYCCABKAkSLgoHbWVzc2FnZRgJIAEoCzIdLnBsYXRmb3JtaWRsLmV2ZW50bG9nLkNvbnRlbnQSFAoMbWVzc2FnZV9oYXNoGAogASgGEi0KBmNsb3NlZBgLIAEoCzIdLnBsYXRmb3JtaWRsLmV2ZW50bG9nLkNvbnRlbnQSEgoKc2FtZV9waGFzZRgMIAEoCCJCCgZFbnRpdHkSFgoSRU5USVRZX1VOU1BFQ0lGSUVEEAASDAoIV09SS0ZMT1cQARIICgROT0RFEAISCAoEVEFTSxADIqsBCgxPcGVuRW50aXRpZXMSDQoFbm9kZXMYASADKAkSNgoFdGFza3MYAiADKAsyJy5wbGF0Zm9ybWlkbC5ldmVudGxvZy5PcGVuRW50aXRpZXMuVGFzaxpUCgRUYXNrEgwKBG5vZGUYASABKAkSLQoHdGFza19pZBgCIAEoCzIcLnBsYXRmb3JtaWRsLmNvcmUuSWRlbnRpZmllchIPCgdhdHRlbXB0GAMgASgNIoYBChRUZXJtaW5hdGlvblJlcXVlc3RlZBINCgVjYXVzZRgBIAEoCRIRCglwcmluY2lwYWwYAiABKAkSOQoCaWQYAyABKAsyLS5wbGF0Zm9ybWlkbC5jb3JlLldvcmtmbG93RXhlY3V0aW9uSWRlbnRpZmllchIRCgl0aW1lZF9vdXQYBCABKAgiUQoUVGVybWluYXRpb25Bbm5vdW5jZWQSOQoCaWQYASABKAsyLS5wbGF0Zm9ybWlkbC5jb3JlLldvcmtmbG93RXhlY3V0aW9uSWRlbnRpZmllciKdAQoQRXhlY3V0aW9uRXhwaXJlZBI4CgVwaGFzZRgBIAEoDjIpLnBsYXRmb3JtaWRsLmNvcmUuV29ya2Zsb3dFeGVjdXRpb24uUGhhc2USDQoFY2F1c2UYAiABKAkSEQoJcHJpbmNpcGFsGAMgASgJEi0KBmNsb3NlZBgEIAEoCzIdLnBsYXRmb3JtaWRsLmV2ZW50bG9nLkNvbnRlbnQiMwoPRXhlY3V0aW9uVm9pZGVkEiAKB2F0dGVtcHQYASABKAlSD2NyZWF0aW9uQXR0ZW1wdCJcChVFeGVjdXRpb25TdGF0ZUNoYW5nZWQSMAoFc3RhdGUYASABKA4yIS5wbGF0Zm9ybWlkbC5hZG1pbi5FeGVjdXRpb25TdGF0ZRIRCglwcmluY2lwYWwYAiABKAkiMgoPRXhlY3V0aW9uVGFnZ2VkEgwKBHRhZ3MYASADKAkSEQoJcHJpbmNpcGFsGAIgASgJIooBCg1TaWduYWxDcmVhdGVkEjkKAmlkGAEgASgLMi0ucGxhdGZvcm1pZGwuY29yZS5Xb3JrZmxvd0V4ZWN1dGlvbklkZW50aWZpZXISEQoJc2lnbmFsX2lkGAIgASgJEisKBHR5cGUYAyABKAsyHS5wbGF0Zm9ybWlkbC5jb3JlLkxpdGVyYWxUeXBlIm8KCVNpZ25hbFNldBIRCglzaWduYWxfaWQYASABKAkSLAoFdmFsdWUYAiABKAsyHS5wbGF0Zm9ybWlkbC5ldmVudGxvZy5Db250ZW50Eg4KBmRpZ2VzdBgDIAEoDBIRCglwcmluY2lwYWwYBCABKAliBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_platformidl_admin_cluster_assignment, file_platformidl_admin_common, file_platformidl_admin_execution, file_platformidl_admin_matchable_resource, file_platformidl_core_execution, file_platformidl_core_identifier, file_platformidl_core_types, file_platformidl_eventlog_content]);
+  fileDesc("CiRwbGF0Zm9ybWlkbC9ldmVudGxvZy9leGVjdXRpb24ucHJvdG8SFHBsYXRmb3JtaWRsLmV2ZW50bG9nIuwEChBFeGVjdXRpb25DcmVhdGVkEjkKAmlkGAEgASgLMi0ucGxhdGZvcm1pZGwuY29yZS5Xb3JrZmxvd0V4ZWN1dGlvbklkZW50aWZpZXISLgoEc3BlYxgCIAEoCzIgLnBsYXRmb3JtaWRsLmFkbWluLkV4ZWN1dGlvblNwZWMSMQoLd29ya2Zsb3dfaWQYAyABKAsyHC5wbGF0Zm9ybWlkbC5jb3JlLklkZW50aWZpZXISNAoObGF1bmNoX3BsYW5faWQYBCABKAsyHC5wbGF0Zm9ybWlkbC5jb3JlLklkZW50aWZpZXISLQoHdGFza19pZBgFIAEoCzIcLnBsYXRmb3JtaWRsLmNvcmUuSWRlbnRpZmllchItCgZpbnB1dHMYBiABKAsyHS5wbGF0Zm9ybWlkbC5ldmVudGxvZy5Db250ZW50EjIKC3VzZXJfaW5wdXRzGAcgASgLMh0ucGxhdGZvcm1pZGwuZXZlbnRsb2cuQ29udGVudBI2Cg1ub3RpZmljYXRpb25zGAggAygLMh8ucGxhdGZvcm1pZGwuYWRtaW4uTm90aWZpY2F0aW9uEjoKBmNvbmZpZxgJIAEoCzIqLnBsYXRmb3JtaWRsLmFkbWluLldvcmtmbG93RXhlY3V0aW9uQ29uZmlnEjIKBHJlYWQYCiADKAsyJC5wbGF0Zm9ybWlkbC5ldmVudGxvZy5TdHJlYW1SZXZpc2lvbhI0CgZlbmdpbmUYCyABKAsyJC5wbGF0Zm9ybWlkbC5ldmVudGxvZy5FbmdpbmVTZXR0aW5ncxIUCgxzbG90X2F0dGVtcHQYDCABKAkiuwMKDkVuZ2luZVNldHRpbmdzEjUKBHRpZXIYASABKA4yJy5wbGF0Zm9ybWlkbC5jb3JlLlF1YWxpdHlPZlNlcnZpY2UuVGllchIyCg9xdWV1ZWluZ19idWRnZXQYAiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SQQoOdGFza19yZXNvdXJjZXMYAyABKAsyKS5wbGF0Zm9ybWlkbC5hZG1pbi5UYXNrUmVzb3VyY2VBdHRyaWJ1dGVzEj8KDWNsdXN0ZXJfbGFiZWwYBCABKAsyKC5wbGF0Zm9ybWlkbC5hZG1pbi5FeGVjdXRpb25DbHVzdGVyTGFiZWwSQAoSY2x1c3Rlcl9hc3NpZ25tZW50GAUgASgLMiQucGxhdGZvcm1pZGwuYWRtaW4uQ2x1c3RlckFzc2lnbm1lbnQSOgoFcXVldWUYBiABKAsyKy5wbGF0Zm9ybWlkbC5hZG1pbi5FeGVjdXRpb25RdWV1ZUF0dHJpYnV0ZXMSPAoQcGx1Z2luX292ZXJyaWRlcxgHIAEoCzIiLnBsYXRmb3JtaWRsLmFkbWluLlBsdWdpbk92ZXJyaWRlcyKsAgoVV29ya2Zsb3dQaGFzZVJlcG9ydGVkEjgKBXBoYXNlGAUgASgOMikucGxhdGZvcm1pZGwuY29yZS5Xb3JrZmxvd0V4ZWN1dGlvbi5QaGFzZRIvCgtvY2N1cnJlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLcHJvZHVjZXJfaWQYCCABKAkSLgoHbWVzc2FnZRgJIAEoCzIdLnBsYXRmb3JtaWRsLmV2ZW50bG9nLkNvbnRlbnQSFAoMbWVzc2FnZV9oYXNoGAogASgGEi0KBmNsb3NlZBgLIAEoCzIdLnBsYXRmb3JtaWRsLmV2ZW50bG9nLkNvbnRlbnQSEgoKc2FtZV9waGFzZRgMIAEoCEoECAEQBUoECAYQByKVAgoRTm9kZVBoYXNlUmVwb3J0ZWQSDAoEbm9kZRgCIAEoCRI0CgVwaGFzZRgFIAEoDjIlLnBsYXRmb3JtaWRsLmNvcmUuTm9kZUV4ZWN1dGlvbi5QaGFzZRIvCgtvY2N1cnJlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLcHJvZHVjZXJfaWQYCCABKAkSLgoHbWVzc2FnZRgJIAEoCzIdLnBsYXRmb3JtaWRsLmV2ZW50bG9nLkNvbnRlbnQSFAoMbWVzc2FnZV9oYXNoGAogASgGEhIKCnNhbWVfcGhhc2UYDCABKAhKBAgBEAJKBAgDEARKBAgEEAVKBAgGEAdKBAgLEAwi2gIKEVRhc2tQaGFzZVJlcG9ydGVkEgwKBG5vZGUYAiABKAkSLQoHdGFza19pZBgDIAEoCzIcLnBsYXRmb3JtaWRsLmNvcmUuSWRlbnRpZmllchIPCgdhdHRlbXB0GAQgASgNEjQKBXBoYXNlGAUgASgOMiUucGxhdGZvcm1pZGwuY29yZS5UYXNrRXhlY3V0aW9uLlBoYXNlEhUKDXBoYXNlX3ZlcnNpb24YBiABKA0SLwoLb2NjdXJyZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKC3Byb2R1Y2VyX2lkGAggASgJEi4KB21lc3NhZ2UYCSABKAsyHS5wbGF0Zm9ybWlkbC5ldmVudGxvZy5Db250ZW50EhQKDG1lc3NhZ2VfaGFzaBgKIAEoBhISCgpzYW1lX3BoYXNlGAwgASgISgQIARACSgQICxAMIt0DCg5FbmdpbmVSZXBvcnRlZBI7CgZlbnRpdHkYASABKA4yKy5wbGF0Zm9ybWlkbC5ldmVudGxvZy5FbmdpbmVSZXBvcnRlZC5FbnRpdHkSDwoHbm9kZV9pZBgCIAEoCRItCgd0YXNrX2lkGAMgASgLMhwucGxhdGZvcm1pZGwuY29yZS5JZGVudGlmaWVyEhUKDXJldHJ5X2F0dGVtcHQYBCABKA0SDQoFcGhhc2UYBSABKA0SFQoNcGhhc2VfdmVyc2lvbhgGIAEoDRIvCgtvY2N1cnJlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLcHJvZHVjZXJfaWQYCCABKAkSLgoHbWVzc2FnZRgJIAEoCzIdLnBsYXRmb3JtaWRsLmV2ZW50bG9nLkNvbnRlbnQSFAoMbWVzc2FnZV9oYXNoGAogASgGEi0KBmNsb3NlZBgLIAEoCzIdLnBsYXRmb3JtaWRsLmV2ZW50bG9nLkNvbnRlbnQSEgoKc2FtZV9waGFzZRgMIAEoCCJCCgZFbnRpdHkSFgoSRU5USVRZX1VOU1BFQ0lGSUVEEAASDAoIV09SS0ZMT1cQARIICgROT0RFEAISCAoEVEFTSxADIqsBCgxPcGVuRW50aXRpZXMSDQoFbm9kZXMYASADKAkSNgoFdGFza3MYAiADKAsyJy5wbGF0Zm9ybWlkbC5ldmVudGxvZy5PcGVuRW50aXRpZXMuVGFzaxpUCgRUYXNrEgwKBG5vZGUYASABKAkSLQoHdGFza19pZBgCIAEoCzIcLnBsYXRmb3JtaWRsLmNvcmUuSWRlbnRpZmllchIPCgdhdHRlbXB0GAMgASgNIoYBChRUZXJtaW5hdGlvblJlcXVlc3RlZBINCgVjYXVzZRgBIAEoCRIRCglwcmluY2lwYWwYAiABKAkSOQoCaWQYAyABKAsyLS5wbGF0Zm9ybWlkbC5jb3JlLldvcmtmbG93RXhlY3V0aW9uSWRlbnRpZmllchIRCgl0aW1lZF9vdXQYBCABKAgiUQoUVGVybWluYXRpb25Bbm5vdW5jZWQSOQoCaWQYASABKAsyLS5wbGF0Zm9ybWlkbC5jb3JlLldvcmtmbG93RXhlY3V0aW9uSWRlbnRpZmllciLHAQoKV29ya0xlYXNlZBI5CgJpZBgBIAEoCzItLnBsYXRmb3JtaWRsLmNvcmUuV29ya2Zsb3dFeGVjdXRpb25JZGVudGlmaWVyEg4KBm51bWJlchgCIAEoBBINCgVncm91cBgDIAEoCRIOCgZlbmdpbmUYBCABKAkSDwoHc2Vzc2lvbhgFIAEoCRITCgtwcm9kdWNlcl9pZBgGIAEoCRIpCgV1bnRpbBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiaQoMV29ya1JldHVybmVkEjkKAmlkGAEgASgLMi0ucGxhdGZvcm1pZGwuY29yZS5Xb3JrZmxvd0V4ZWN1dGlvbklkZW50aWZpZXISDgoGbnVtYmVyGAIgASgEEg4KBnJlYXNvbhgDIAEoCSKdAQoQRXhlY3V0aW9uRXhwaXJlZBI4CgVwaGFzZRgBIAEoDjIpLnBsYXRmb3JtaWRsLmNvcmUuV29ya2Zsb3dFeGVjdXRpb24uUGhhc2USDQoFY2F1c2UYAiABKAkSEQoJcHJpbmNpcGFsGAMgASgJEi0KBmNsb3NlZBgEIAEoCzIdLnBsYXRmb3JtaWRsLmV2ZW50bG9nLkNvbnRlbnQiMwoPRXhlY3V0aW9uVm9pZGVkEiAKB2F0dGVtcHQYASABKAlSD2NyZWF0aW9uQXR0ZW1wdCJcChVFeGVjdXRpb25TdGF0ZUNoYW5nZWQSMAoFc3RhdGUYASABKA4yIS5wbGF0Zm9ybWlkbC5hZG1pbi5FeGVjdXRpb25TdGF0ZRIRCglwcmluY2lwYWwYAiABKAkiMgoPRXhlY3V0aW9uVGFnZ2VkEgwKBHRhZ3MYASADKAkSEQoJcHJpbmNpcGFsGAIgASgJIooBCg1TaWduYWxDcmVhdGVkEjkKAmlkGAEgASgLMi0ucGxhdGZvcm1pZGwuY29yZS5Xb3JrZmxvd0V4ZWN1dGlvbklkZW50aWZpZXISEQoJc2lnbmFsX2lkGAIgASgJEisKBHR5cGUYAyABKAsyHS5wbGF0Zm9ybWlkbC5jb3JlLkxpdGVyYWxUeXBlIm8KCVNpZ25hbFNldBIRCglzaWduYWxfaWQYASABKAkSLAoFdmFsdWUYAiABKAsyHS5wbGF0Zm9ybWlkbC5ldmVudGxvZy5Db250ZW50Eg4KBmRpZ2VzdBgDIAEoDBIRCglwcmluY2lwYWwYBCABKAliBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_platformidl_admin_cluster_assignment, file_platformidl_admin_common, file_platformidl_admin_execution, file_platformidl_admin_matchable_resource, file_platformidl_core_execution, file_platformidl_core_identifier, file_platformidl_core_types, file_platformidl_eventlog_content]);
 
 /**
  * The first event of the stream. The execution is QUEUED: accepted, and waiting for an engine.
@@ -626,6 +626,97 @@ export const TerminationAnnouncedSchema: GenMessage<TerminationAnnounced> = /*@_
   messageDesc(file_platformidl_eventlog_execution, 8);
 
 /**
+ * An engine of the feed has the execution: from now on it alone may report. The lease lasts as long as the session of
+ * the engine, until the engine returns it or another lease follows.
+ *
+ * @generated from message platformidl.eventlog.WorkLeased
+ */
+export type WorkLeased = Message<"platformidl.eventlog.WorkLeased"> & {
+  /**
+   * @generated from field: platformidl.core.WorkflowExecutionIdentifier id = 1;
+   */
+  id?: WorkflowExecutionIdentifier | undefined;
+
+  /**
+   * Counts the leases of the execution, from 1.
+   *
+   * @generated from field: uint64 number = 2;
+   */
+  number: bigint;
+
+  /**
+   * @generated from field: string group = 3;
+   */
+  group: string;
+
+  /**
+   * @generated from field: string engine = 4;
+   */
+  engine: string;
+
+  /**
+   * The session of the engine, a UUID.
+   *
+   * @generated from field: string session = 5;
+   */
+  session: string;
+
+  /**
+   * What reports of the engine carry.
+   *
+   * @generated from field: string producer_id = 6;
+   */
+  producerId: string;
+
+  /**
+   * Until when the session lasts if the engine is not heard of any more.
+   *
+   * @generated from field: google.protobuf.Timestamp until = 7;
+   */
+  until?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message platformidl.eventlog.WorkLeased.
+ * Use `create(WorkLeasedSchema)` to create a new message.
+ */
+export const WorkLeasedSchema: GenMessage<WorkLeased> = /*@__PURE__*/
+  messageDesc(file_platformidl_eventlog_execution, 9);
+
+/**
+ * The engine does not run the execution, or not any more: another one may.
+ *
+ * @generated from message platformidl.eventlog.WorkReturned
+ */
+export type WorkReturned = Message<"platformidl.eventlog.WorkReturned"> & {
+  /**
+   * @generated from field: platformidl.core.WorkflowExecutionIdentifier id = 1;
+   */
+  id?: WorkflowExecutionIdentifier | undefined;
+
+  /**
+   * The lease that has ended.
+   *
+   * @generated from field: uint64 number = 2;
+   */
+  number: bigint;
+
+  /**
+   * For people.
+   *
+   * @generated from field: string reason = 3;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message platformidl.eventlog.WorkReturned.
+ * Use `create(WorkReturnedSchema)` to create a new message.
+ */
+export const WorkReturnedSchema: GenMessage<WorkReturned> = /*@__PURE__*/
+  messageDesc(file_platformidl_eventlog_execution, 10);
+
+/**
  * The engine has not answered a termination in time, so the execution is ended without it.
  *
  * @generated from message platformidl.eventlog.ExecutionExpired
@@ -661,7 +752,7 @@ export type ExecutionExpired = Message<"platformidl.eventlog.ExecutionExpired"> 
  * Use `create(ExecutionExpiredSchema)` to create a new message.
  */
 export const ExecutionExpiredSchema: GenMessage<ExecutionExpired> = /*@__PURE__*/
-  messageDesc(file_platformidl_eventlog_execution, 9);
+  messageDesc(file_platformidl_eventlog_execution, 11);
 
 /**
  * An attempt to create the execution took too long, and its slot was taken away: that attempt can no more create it.
@@ -683,7 +774,7 @@ export type ExecutionVoided = Message<"platformidl.eventlog.ExecutionVoided"> & 
  * Use `create(ExecutionVoidedSchema)` to create a new message.
  */
 export const ExecutionVoidedSchema: GenMessage<ExecutionVoided> = /*@__PURE__*/
-  messageDesc(file_platformidl_eventlog_execution, 10);
+  messageDesc(file_platformidl_eventlog_execution, 12);
 
 /**
  * An execution is archived, or taken back.
@@ -707,7 +798,7 @@ export type ExecutionStateChanged = Message<"platformidl.eventlog.ExecutionState
  * Use `create(ExecutionStateChangedSchema)` to create a new message.
  */
 export const ExecutionStateChangedSchema: GenMessage<ExecutionStateChanged> = /*@__PURE__*/
-  messageDesc(file_platformidl_eventlog_execution, 11);
+  messageDesc(file_platformidl_eventlog_execution, 13);
 
 /**
  * The tags are replaced as a whole.
@@ -731,7 +822,7 @@ export type ExecutionTagged = Message<"platformidl.eventlog.ExecutionTagged"> & 
  * Use `create(ExecutionTaggedSchema)` to create a new message.
  */
 export const ExecutionTaggedSchema: GenMessage<ExecutionTagged> = /*@__PURE__*/
-  messageDesc(file_platformidl_eventlog_execution, 12);
+  messageDesc(file_platformidl_eventlog_execution, 14);
 
 /**
  * A gate waits for a value. The type of a signal never changes.
@@ -762,7 +853,7 @@ export type SignalCreated = Message<"platformidl.eventlog.SignalCreated"> & {
  * Use `create(SignalCreatedSchema)` to create a new message.
  */
 export const SignalCreatedSchema: GenMessage<SignalCreated> = /*@__PURE__*/
-  messageDesc(file_platformidl_eventlog_execution, 13);
+  messageDesc(file_platformidl_eventlog_execution, 15);
 
 /**
  * Somebody has given the value, perhaps in place of another one.
@@ -800,5 +891,5 @@ export type SignalSet = Message<"platformidl.eventlog.SignalSet"> & {
  * Use `create(SignalSetSchema)` to create a new message.
  */
 export const SignalSetSchema: GenMessage<SignalSet> = /*@__PURE__*/
-  messageDesc(file_platformidl_eventlog_execution, 14);
+  messageDesc(file_platformidl_eventlog_execution, 16);
 

@@ -5,6 +5,7 @@ import {
   CompiledWorkflowClosureSchema,
 } from '../../../../proto/gen/platformidl/core/compiler_pb.js';
 import { attributesStream } from '../../../../services/attributes/events.js';
+import { engineSessionStream } from '../../../../services/engine-session/events.js';
 import { scheduleStream } from '../../../../services/schedule/events.js';
 import { slotsStream } from '../../../../services/launch-plan-slots/events.js';
 import { launchPlanStream } from '../../../../services/launch-plan/events.js';
@@ -118,6 +119,8 @@ const project = (description: string): JsonObject => ({
 });
 const scope = { ...PLACE, workflow: 'hello.hello' };
 
+const ENGINE = { group: 'default', engine: 'engine-0', session: '0f1d1a52-7c39-4b0e-8d5b-6f1d6a3b2c4d' };
+
 /** Samples of all streams except those of executions. */
 export const definitionSamples: readonly Sample[] = [
   {
@@ -227,6 +230,13 @@ export const definitionSamples: readonly Sample[] = [
   { type: 'ScheduleTickSkipRequested', stream: scheduleStream(HELLO), data: { at: '2026-01-06T00:00:00Z' } },
   { type: 'SchedulePaused', stream: scheduleStream(HELLO), data: { at: '2026-01-04T00:00:00Z' } },
   { type: 'ScheduleResumed', stream: scheduleStream(HELLO), data: { at: '2026-01-05T00:00:00Z' } },
+  { type: 'EngineSessionOpened', stream: engineSessionStream(ENGINE), data: { ...ENGINE } },
+  { type: 'EngineSessionRenewed', stream: engineSessionStream(ENGINE), data: { session: ENGINE.session } },
+  {
+    type: 'EngineSessionEnded',
+    stream: engineSessionStream(ENGINE),
+    data: { session: ENGINE.session, cause: 'not heard of for 30 s' },
+  },
   { type: 'ProjectRegistered', stream: projectStream('flytesnacks'), data: project('Examples') },
   { type: 'ProjectUpdated', stream: projectStream('flytesnacks'), data: project('Examples, and what was tried') },
   {

@@ -15,6 +15,7 @@ const id = { ...PLACE, name: 'a1b2' };
 const stream = streamName(EXECUTION_CATEGORY, [id.project, id.domain, id.name]);
 const producerId = 'propeller';
 const principal = 'ada';
+const SESSION = '0f1d1a52-7c39-4b0e-8d5b-6f1d6a3b2c4d';
 const cause = 'no longer needed';
 const literals = { literals: { name: text('world') } };
 const outputs = { literals: { o0: text('hello world') } };
@@ -124,6 +125,16 @@ const data: Readonly<Record<string, JsonObject>> = {
     digest: digest(LiteralSchema, text('yes')),
     principal,
   },
+  WorkLeased: {
+    id,
+    number: '1',
+    group: 'default',
+    engine: 'engine-0',
+    session: SESSION,
+    producerId: 'engine-0',
+    until: '2026-01-01T00:00:30Z',
+  },
+  WorkReturned: { id, number: '1', reason: 'no GPU is free' },
 };
 
 /** Samples of the streams of executions. */

@@ -1,0 +1,18 @@
+import type { EngineSessionId } from './events.js';
+
+/** An engine joins without an earlier session. */
+export type OpenSession = { readonly type: 'OpenSession'; readonly id: EngineSessionId };
+
+/** The engine has sent a heartbeat. */
+export type RenewSession = { readonly type: 'RenewSession'; readonly id: EngineSessionId };
+
+/** The engine has left, or has sent no heartbeat for too long. */
+export type EndSession = {
+  readonly type: 'EndSession';
+  readonly id: EngineSessionId;
+  /** The number of renewals that the sender knows of: with more, the engine lives. `undefined` ends it in any case. */
+  readonly renewals: number | undefined;
+  readonly cause: string;
+};
+
+export type EngineSessionCommand = OpenSession | RenewSession | EndSession;

@@ -1,0 +1,46 @@
+import { create } from '@bufbuild/protobuf';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+
+import { WorkLeasedSchema, WorkReturnedSchema } from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
+import type { LeaseWork, ReportPhase, ReturnWork } from '../commands.js';
+import { isTerminal } from '../phases.js';
+import type { ExecutionRefusal } from '../refusals.js';
+import type { ExecutionState } from '../state.js';
+import { accepted, refused, type Verdict } from './report.js';
+
+/** The reason why an execution cannot be leased; `undefined` when it can. */
+const obstacle = ({ exists, phase, lease, seen }: ExecutionState, over: number | undefined) => {
+  if (!exists) return { kind: 'execution-not-found' } as const;
+  if (isTerminal('workflow', phase)) return { kind: 'execution-ended', current: phase } as const;
+  if (lease === undefined) return seen === 0 ? undefined : ({ kind: 'runs-without-lease' } as const);
+  return lease.isHeld && lease.number !== over ? ({ kind: 'lease-held', engine: lease.engine } as const) : undefined;
+};
+
+/**
+ * An execution is leased when it has no lease, or its lease is over. One that an engine outside the feed has begun is
+ * left to that engine.
+ */
+export const decideLease = (state: ExecutionState, { id, to, untilMs, over }: LeaseWork): Verdict => {
+  const refusal = obstacle(state, over);
+  if (refusal !== undefined) return refused(refusal);
+  const number = BigInt((state.lease?.number ?? 0) + 1);
+  const data = create(WorkLeasedSchema, { id, number, ...to, until: timestampFromMs(untilMs) });
+  return accepted({ type: 'WorkLeased', data });
+};
+
+/** Only the session that has a lease returns it, and once. */
+export const decideReturn = (state: ExecutionState, { id, number, session, reason }: ReturnWork): Verdict => {
+  const { lease } = state;
+  if (!state.exists) return refused({ kind: 'execution-not-found' });
+  if (lease?.number !== number || lease.session !== session)
+    return refused({ kind: 'lease-lost', producer: session, engine: lease?.engine ?? '' });
+  if (!lease.isHeld || isTerminal('workflow', state.phase)) return accepted();
+  return accepted({ type: 'WorkReturned', data: create(WorkReturnedSchema, { id, number: BigInt(number), reason }) });
+};
+
+/** The refusal of a report by another producer than the one that has the lease. An execution without leases has none. */
+export const fenced = ({ lease }: ExecutionState, { envelope }: ReportPhase): ExecutionRefusal | undefined => {
+  const { producerId: producer } = envelope;
+  if (lease === undefined || (lease.isHeld && lease.producerId === producer)) return undefined;
+  return { kind: 'lease-lost', producer, engine: lease.isHeld ? lease.engine : '' };
+};

@@ -1,0 +1,44 @@
+import { describe, expect, it } from 'vitest';
+
+import type { EngineSessionCommand } from '../../../services/engine-session/commands.js';
+import { engineSessionAggregate, engineSessionDecider } from '../../../services/engine-session/decider.js';
+import type { EngineSessionEvent } from '../../../services/engine-session/events.js';
+
+const id = { group: 'default', engine: 'a', session: '0f1d1a52-7c39-4b0e-8d5b-6f1d6a3b2c4d' };
+const open: EngineSessionCommand = { type: 'OpenSession', id };
+const renew: EngineSessionCommand = { type: 'RenewSession', id };
+const end = (renewals?: number): EngineSessionCommand => ({ type: 'EndSession', id, renewals, cause: 'gone' });
+
+/** Runs commands on a stream in memory; the answer is that of the last. */
+const after = (...commands: readonly EngineSessionCommand[]) => {
+  const { codec } = engineSessionAggregate;
+  const events: EngineSessionEvent[] = [];
+  let state = engineSessionDecider.initial();
+  let answer = '';
+  for (const command of commands) {
+    const decision = engineSessionDecider.decide(state, command);
+    answer = decision.kind === 'refused' ? decision.refusal.kind : 'OK';
+    for (const event of decision.kind === 'accepted' ? decision.events : []) {
+      const { type, data } = codec.encode(event);
+      events.push(event);
+      state = engineSessionDecider.evolve(state, codec.decode(type, data, 1));
+    }
+  }
+  return { answer, types: events.map(({ type }) => type.replace('EngineSession', '')), state };
+};
+
+describe('the session of an engine', () => {
+  it.each<[string, readonly EngineSessionCommand[], string, readonly string[]]>([
+    ['is opened once', [open, open], 'OK', ['Opened']],
+    ['is renewed while it is open', [open, renew, renew], 'OK', ['Opened', 'Renewed', 'Renewed']],
+    ['is not renewed before it is open', [renew], 'session-over', []],
+    ['ends once', [open, end(), end()], 'OK', ['Opened', 'Ended']],
+    ['is not renewed after its end', [open, end(), renew], 'session-over', ['Opened', 'Ended']],
+    ['is not opened again', [open, end(), open], 'session-over', ['Opened', 'Ended']],
+    ['lives on when it was renewed since', [open, renew, end(0)], 'session-renewed', ['Opened', 'Renewed']],
+    ['ends when it was not renewed since', [open, renew, end(1)], 'OK', ['Opened', 'Renewed', 'Ended']],
+    ['has nothing to end before it is open', [end()], 'OK', []],
+  ])('%s', (_, commands, answer, types) => {
+    expect(after(...commands)).toMatchObject({ answer, types });
+  });
+});

@@ -1,0 +1,138 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import type { ExecutionCommand, LeaseWork, ReturnWork } from '../../../services/execution/commands.js';
+import { WORKFLOW } from '../../../services/execution/phases.js';
+import { expiry, creation, id, node, openStream, termination, workflow } from './reports.js';
+
+const UNTIL_MS = 1_700_000_030_000;
+
+const leaseTo = (engine: string, over?: number): LeaseWork => ({
+  type: 'LeaseWork',
+  id,
+  to: { group: 'default', engine, session: `session of ${engine}`, producerId: engine },
+  untilMs: UNTIL_MS,
+  over,
+});
+
+const returnBy = (engine: string, number: number): ReturnWork => ({
+  type: 'ReturnWork',
+  id,
+  number,
+  session: `session of ${engine}`,
+  reason: 'going home',
+});
+
+describe('a lease of an execution', () => {
+  it('is given to an engine, with the number 1', () => {
+    const stream = openStream(creation, leaseTo('a'));
+    expect(stream.events().slice(1)).toMatchObject([
+      { type: 'WorkLeased', data: { number: 1n, engine: 'a', session: 'session of a', producerId: 'a' } },
+    ]);
+  });
+
+  it.each<[string, readonly ExecutionCommand[], LeaseWork, string]>([
+    ['an execution that is not there', [], leaseTo('a'), 'execution-not-found'],
+    ['one that has ended', [creation, workflow('FAILED')], leaseTo('a'), 'execution-ended'],
+    ['one that another engine has', [creation, leaseTo('a')], leaseTo('b'), 'lease-held'],
+    ['one whose next lease is not over', [creation, leaseTo('a'), leaseTo('b', 1)], leaseTo('c', 1), 'lease-held'],
+    [
+      'one that an engine outside the feed has begun',
+      [creation, workflow('RUNNING')],
+      leaseTo('a'),
+      'runs-without-lease',
+    ],
+  ])('is refused for %s', async (_, past, command, kind) => {
+    const stream = openStream(...past);
+    expect(await stream.answer(command)).toBe(kind);
+  });
+
+  it.each<[string, readonly ExecutionCommand[], LeaseWork]>([
+    ['has been returned', [creation, leaseTo('a'), returnBy('a', 1)], leaseTo('b')],
+    ['is over', [creation, leaseTo('a')], leaseTo('b', 1)],
+    ['is over and was reported for', [creation, leaseTo('a'), workflow('RUNNING', { producer: 'a' })], leaseTo('b', 1)],
+    ['is over of an execution that is ABORTING', [creation, leaseTo('a'), termination], leaseTo('b', 1)],
+  ])('follows another that %s', async (_, past, command) => {
+    const stream = openStream(...past);
+    expect(await stream.answer(command)).toBe('OK');
+    expect(stream.state().lease).toMatchObject({ number: 2, engine: 'b', isHeld: true });
+  });
+
+  it('is returned once, by the session that has it', async () => {
+    const stream = openStream(creation, leaseTo('a'));
+    expect(await stream.answer(returnBy('b', 1))).toBe('lease-lost');
+    expect(await stream.answer(returnBy('a', 2))).toBe('lease-lost');
+    expect([await stream.answer(returnBy('a', 1)), await stream.answer(returnBy('a', 1))]).toEqual(['OK', 'OK']);
+    expect(stream.events().filter(({ type }) => type === 'WorkReturned')).toHaveLength(1);
+    expect(await openStream().answer(returnBy('a', 1))).toBe('execution-not-found');
+  });
+
+  it('is not returned after the end of its execution', () => {
+    const stream = openStream(creation, leaseTo('a'), workflow('SUCCEEDED', { producer: 'a' }), returnBy('a', 1));
+    expect(stream.events().at(-1)?.type).toBe('WorkflowPhaseReported');
+  });
+});
+
+describe('a report of an execution that was leased', () => {
+  it.each([
+    ['its engine', 'b', 'OK'],
+    ['the engine before', 'a', 'lease-lost'],
+    ['an engine that never had it', 'c', 'lease-lost'],
+    ['an engine without a name', '', 'lease-lost'],
+  ])('by %s is answered as it should be', async (_, producer, answer) => {
+    const past = [creation, leaseTo('a'), workflow('RUNNING', { producer: 'a' }), leaseTo('b', 1)];
+    expect(await openStream(...past).answer(node('RUNNING', { producer }))).toBe(answer);
+  });
+
+  it('by an engine that has returned it is refused', async () => {
+    const stream = openStream(creation, leaseTo('a'), returnBy('a', 1));
+    expect(await stream.refusal(workflow('RUNNING', { producer: 'a' }))).toEqual({
+      kind: 'lease-lost',
+      producer: 'a',
+      engine: '',
+    });
+  });
+
+  it('goes on with the phases where the engine before has left them', async () => {
+    const stream = openStream(creation, leaseTo('a'), workflow('RUNNING', { producer: 'a' }), leaseTo('b', 1));
+    expect(await stream.answer(workflow('SUCCEEDING', { producer: 'b', second: 1 }))).toBe('OK');
+    expect(await stream.answer(workflow('SUCCEEDED', { producer: 'b', second: 2 }))).toBe('OK');
+  });
+
+  it('is not needed for an execution to expire', async () => {
+    expect(await openStream(creation, leaseTo('a'), termination).answer(expiry)).toBe('OK');
+  });
+});
+
+const ENGINES = ['a', 'b', 'c'] as const;
+const engine = fc.constantFrom(...ENGINES);
+const number = fc.integer({ min: 1, max: 4 });
+
+const command: fc.Arbitrary<ExecutionCommand> = fc.oneof(
+  fc.tuple(engine, fc.option(number, { nil: undefined })).map(([to, over]) => leaseTo(to, over)),
+  fc.tuple(engine, number).map(([by, of]) => returnBy(by, of)),
+  fc
+    .tuple(engine, fc.constantFrom('QUEUED', 'RUNNING', 'SUCCEEDING'), fc.nat(9))
+    .map(([producer, phase, second]) => workflow(phase as 'RUNNING', { producer, second })),
+);
+
+describe('any row of leases, returns and reports', () => {
+  it('has one holder at a time, and records the reports of no other', () => {
+    fc.assert(
+      fc.property(fc.array(command, { maxLength: 30 }), (commands) => {
+        const stream = openStream(creation, leaseTo('a'));
+        for (const each of commands) void stream.refusal(each);
+        let holder: string | undefined;
+        let last = 0n;
+        for (const { type, data } of stream.events()) {
+          if (type === 'WorkLeased') {
+            expect(data.number).toBe(last + 1n);
+            [holder, last] = [data.engine, data.number];
+          } else if (type === 'WorkReturned') holder = undefined;
+          else if (type === 'WorkflowPhaseReported' && data.phase !== WORKFLOW.UNDEFINED)
+            expect(data.producerId).toBe(holder);
+        }
+      }),
+    );
+  });
+});
