@@ -43,7 +43,7 @@ export type DocumentCache = {
  * Creates an empty cache over a store. `maxBytes` limits the stored size of the documents; in memory they take several
  * times that.
  */
-export const documentCache = (store: ReadStore, maxBytes: number): DocumentCache => {
+export const documentCache = (store: Pick<ReadStore, 'getMany'>, maxBytes: number): DocumentCache => {
   const models = new Map<ReadModel<unknown>, Map<string, CachedDocument>>();
   const order = new Set<CachedDocument>();
   let bytes = 0;

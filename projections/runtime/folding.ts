@@ -58,7 +58,7 @@ const attempt = <Result>(position: bigint, work: () => Result): Result => {
 };
 
 /** Creates a folding over a store; `maxBytes` limits the stored size of the documents that it caches. */
-export const folding = (store: ReadStore, maxBytes: number): Folding => {
+export const folding = (store: Pick<ReadStore, 'getMany'>, maxBytes: number): Folding => {
   const cache = documentCache(store, maxBytes);
   const changed = new Set<CachedDocument>();
   let bytes = 0;

@@ -6,6 +6,7 @@ import { HistoryService } from '../../proto/gen/platformidl/eventlog/history_pb.
 import { NotificationService } from '../../proto/gen/platformidl/eventlog/notification_service_pb.js';
 import { ScheduleService } from '../../proto/gen/platformidl/eventlog/schedule_service_pb.js';
 import { EventLogService } from '../../proto/gen/platformidl/eventlog/tail_pb.js';
+import { ExecutionWatchService } from '../../proto/gen/platformidl/eventlog/watch_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import {
   AgentMetadataService,
@@ -32,6 +33,7 @@ export const services: readonly DescService[] = [
   AgentMetadataService,
   HistoryService,
   EventLogService,
+  ExecutionWatchService,
   NotificationService,
   ScheduleService,
   EngineService,

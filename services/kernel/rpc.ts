@@ -130,14 +130,14 @@ export type StreamRoute = {
   readonly open: (requests: AsyncIterable<Uint8Array>, call: Call, signal: AbortSignal) => AsyncIterable<Uint8Array>;
   /** The transport does not check that the requests decode: the handler does. */
   readonly checksRequests?: true;
-  /** Makes a Server-Sent Event of an answer. Set for an RPC without end, which over REST is a stream of such events. */
-  readonly asEvent?: (answer: Uint8Array) => ServerSentEvent;
+  /** Answers one request over REST, for an RPC without end; the signal reports that the client has disconnected. */
+  readonly events?: (request: Uint8Array, call: Call, signal: AbortSignal) => AsyncIterable<ServerSentEvent>;
 };
 
 /** One Server-Sent Event: https://html.spec.whatwg.org/multipage/server-sent-events.html */
 export type ServerSentEvent = {
-  /** The client sends it as `Last-Event-ID` when it connects again. */
-  readonly id: string;
+  /** The client sends the last one as `Last-Event-ID` when it connects again. */
+  readonly id?: string;
   readonly type: string;
   /** One line. */
   readonly data: string;

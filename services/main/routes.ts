@@ -47,6 +47,8 @@ import { entities } from './entities.js';
 import { executionsIn } from './executions-in.js';
 import { type PastReader, pastRoutes, withPast } from './past/past-reads.js';
 import { tailRoutes, type Tails } from './tail/tails.js';
+import { watchRoutes } from './watch/routes.js';
+import type { Watches } from './watch/watches.js';
 import { limitsOf, platformOf } from './platform.js';
 import type { Launching } from './launching.js';
 import { nextFire } from './next-fire.js';
@@ -71,6 +73,7 @@ export type RouteServices = {
   /** Answers reads of the past, on a thread of its own. */
   readonly pastReads: PastReader;
   readonly tails: Tails;
+  readonly watches: Watches;
 };
 
 /**
@@ -194,6 +197,7 @@ export const allRoutes = (services: RouteServices): Routing => {
       ...reads,
       ...pastRoutes(services.pastReads),
       ...tailRoutes(services.tails),
+      ...watchRoutes(services.watches),
       ...notificationRoutes({ sessions: services.sessions, isThere: executionsIn(services.store), now: Date.now }),
       ...roleBindingRoutes({
         sessions: services.sessions,

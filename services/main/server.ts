@@ -21,6 +21,7 @@ import { formatCheck } from './log-format.js';
 import { registerSources } from './metrics.js';
 import { assertPortIsFree } from './ports.js';
 import { openTails } from './tail/tails.js';
+import { openWatches } from './watch/watches.js';
 import { pastReader } from './past/past-reads.js';
 import { openReactors } from './open-reactors.js';
 import { dutiesOf } from '../config/roles.js';
@@ -102,11 +103,11 @@ const openThreads = (configuration: Configuration, { source }: Foundation) => {
   const registrations = largeRegistrations({ ...source, taskTypes, workflowLimits: workflowLimits(configuration) });
   const { tasks: largeTasks, workflows: largeWorkflows, launchPlans: largeLaunchPlans } = registrations;
   const launches = largeLaunches();
-  const [pastReads, tails] = [pastReader(source), openTails(source)];
+  const [pastReads, tails, watches] = [pastReader(source), openTails(source), openWatches(source)];
   const close = async (): Promise<void> => {
     for (const part of [pastReads, registrations, launches]) await part.close();
   };
-  return { largeTasks, largeWorkflows, largeLaunchPlans, largeLaunches: launches, pastReads, tails, close };
+  return { largeTasks, largeWorkflows, largeLaunchPlans, largeLaunches: launches, pastReads, tails, watches, close };
 };
 
 /**
@@ -155,7 +156,7 @@ export const startServer = async (configuration: Configuration, logger: Logger):
 
   // Closed in this order: components that take calls first, those that others depend on last.
   const first = [
-    ...[threads.tails, transports, behind, eventstore, egress, reactors, keeping, following],
+    ...[threads.tails, threads.watches, transports, behind, eventstore, egress, reactors, keeping, following],
     ...[launching.activations, unprojected],
   ];
   const last = [threads, current, foundation];

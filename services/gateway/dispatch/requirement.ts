@@ -6,6 +6,7 @@ import { HistoryService } from '../../../proto/gen/platformidl/eventlog/history_
 import { NotificationService } from '../../../proto/gen/platformidl/eventlog/notification_service_pb.js';
 import { ScheduleService } from '../../../proto/gen/platformidl/eventlog/schedule_service_pb.js';
 import { EventLogService } from '../../../proto/gen/platformidl/eventlog/tail_pb.js';
+import { ExecutionWatchService } from '../../../proto/gen/platformidl/eventlog/watch_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
 import {
   AgentMetadataService,
@@ -107,6 +108,7 @@ const rows: Readonly<Record<Requirement['permission'], readonly Row[]>> = {
     [HistoryService.method.listTransitions, ID],
     [HistoryService.method.diff, ID],
     [EventLogService.method.tail, PROJECT_AND_DOMAIN],
+    [ExecutionWatchService.method.watch, NAMED],
     [NotificationService.method.listNotifications, ID],
     [ScheduleService.method.listSchedules, PROJECT_AND_DOMAIN],
     [AgentMetadataService.method.getAgent, NOWHERE],

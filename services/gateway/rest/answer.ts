@@ -1,4 +1,4 @@
-import type { DescMethod } from '@bufbuild/protobuf';
+import { type DescMethod, toBinary } from '@bufbuild/protobuf';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 import { NO_TOKEN } from '../../kernel/ports/authentication.js';
@@ -20,7 +20,7 @@ import { address, type Addressed, bodyOf, readRequest, requestBytes } from './re
 import { unimplemented } from '../routes.js';
 import { OWN_PACKAGE } from '../rpc-status.js';
 import { sendEvents } from './server-sent-events.js';
-import { answerStream, eventsOf, messagesOf, withLastEventId } from './stream.js';
+import { answerStream, messagesOf, withLastEventId } from './stream.js';
 import { failureOf, statuses } from '../status.js';
 
 const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -80,7 +80,7 @@ const requestIn = async ({ request, addressed }: Exchange, hosting: Hosting): Pr
   const { binding } = addressed.match;
   const { endpoint } = binding;
   const { route, stream } = endpoint;
-  if (stream?.asEvent) {
+  if (stream?.events) {
     const message = readRequest(request, addressed, dialectsOf(request).read);
     return withLastEventId(endpoint, message, headerOf(request, 'last-event-id'));
   }
@@ -104,13 +104,11 @@ const streamBody = (
   { maxMessageBytes: maxBytes }: Hosting,
 ): Promise<string | Sent> => {
   const { endpoint, request: received } = call;
-  const { open: openStream, asEvent } = endpoint.stream;
+  const { events } = endpoint.stream;
   const gone = new AbortController();
   reply.raw.once('close', () => gone.abort());
-  if (asEvent && received && !(received instanceof Uint8Array)) {
-    const events = eventsOf({ open: openStream, asEvent }, { endpoint, message: received, call }, gone.signal);
-    return sendEvents(reply, events, gone.signal);
-  }
+  if (events && received && !(received instanceof Uint8Array))
+    return sendEvents(reply, events(toBinary(endpoint.method.input, received), call, gone.signal), gone.signal);
   const dialects = dialectsOf(request);
   const messages = addressed.match.binding.hasBody
     ? messagesOf(endpoint, bodyOf(request), dialects.read)

@@ -11,7 +11,8 @@ const HEADERS = {
   'x-accel-buffering': 'no',
 };
 
-const textOf = ({ id, type, data }: ServerSentEvent): string => `id: ${id}\nevent: ${type}\ndata: ${data}\n\n`;
+const textOf = ({ id, type, data }: ServerSentEvent): string =>
+  `${id === undefined ? '' : `id: ${id}\n`}event: ${type}\ndata: ${data}\n\n`;
 
 /**
  * Answers a request with Server-Sent Events until they end or the client leaves. The headers are sent with the first

@@ -1,6 +1,6 @@
 import { type DescMessage, fromBinary, type MessageShape, toBinary } from '@bufbuild/protobuf';
 
-import { RpcError, type ServerSentEvent, type StreamRoute } from '../../kernel/rpc.js';
+import { RpcError, type StreamRoute } from '../../kernel/rpc.js';
 import type { DispatchedCall } from '../dispatch/call.js';
 import type { Dialect } from './dialects.js';
 import type { Endpoint } from '../routes.js';
@@ -49,15 +49,6 @@ export const withLastEventId = (
   if (field && lastEventId !== undefined && lastEventId !== '')
     setFields(method.input, message, { [LAST_EVENT_ID]: lastEventId });
   return message;
-};
-
-/** The Server-Sent Events of a streaming RPC with one request. */
-export const eventsOf = async function* (
-  stream: Required<Pick<StreamRoute, 'open' | 'asEvent'>>,
-  { endpoint, message, call }: { endpoint: Endpoint; message: MessageShape<DescMessage>; call: DispatchedCall },
-  signal: AbortSignal,
-): AsyncGenerator<ServerSentEvent> {
-  for await (const bytes of stream.open(requestsOf(endpoint, [message]), call, signal)) yield stream.asEvent(bytes);
 };
 
 /**

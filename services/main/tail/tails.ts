@@ -108,6 +108,8 @@ export const tailRoutes = (tails: Tails): readonly StreamRoute[] => [
     async *open(requests, _call, signal) {
       for await (const request of requests) yield* tails.open(new Uint8Array(request), signal);
     },
-    asEvent,
+    async *events(request, _call, signal) {
+      for await (const answer of tails.open(new Uint8Array(request), signal)) yield asEvent(answer);
+    },
   },
 ];

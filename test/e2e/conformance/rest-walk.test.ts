@@ -53,11 +53,11 @@ const assertFailed = (response: Response, { code, message }: Failed): void => {
   expect(message).not.toBe('');
 };
 
-/** Answered with Server-Sent Events until the client leaves: test/e2e/history.test.ts reads it. */
-const WITHOUT_END = '/api/v1/tail';
+/** Answered with Server-Sent Events until the client leaves: history.test.ts and watch.test.ts read them. */
+const WITHOUT_END = ['/api/v1/tail', '/api/v1/watch/executions'];
 
 const bindings = readBindings(routeTable([]))
-  .filter(({ template }) => template !== WITHOUT_END)
+  .filter(({ template }) => !WITHOUT_END.includes(template))
   .map((binding) => ({ binding, called: `${binding.verb} ${binding.template}` }));
 
 describe('every binding answers in every dialect, with its message or a status', () => {

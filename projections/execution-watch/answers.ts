@@ -1,0 +1,85 @@
+import { create, toBinary } from '@bufbuild/protobuf';
+import { type Timestamp, timestampFromMs } from '@bufbuild/protobuf/wkt';
+import {
+  type WatchResponse,
+  WatchResponse_Kind as Kind,
+  WatchResponseSchema,
+} from '../../proto/gen/platformidl/eventlog/watch_pb.js';
+import { encodedField } from '../../services/kernel/encoding/field-bytes.js';
+import type { RunChange, RunDocument } from './run.js';
+
+/** An encoded answer of a watch. */
+export type WatchAnswer = {
+  readonly kind: Kind;
+  readonly position: bigint;
+  /** False for a part of a state or a change that is continued: a caller cannot go on after it. */
+  readonly isWhole: boolean;
+  readonly bytes: Uint8Array;
+};
+
+/** The most documents of one answer, and their bytes, unless one alone is larger. */
+const MAX_DOCUMENTS = 256;
+const MAX_BYTES = 256 * 1024;
+
+const { executions, nodes, tasks } = WatchResponseSchema.field;
+
+/** The field of an answer that has the documents of a collection. */
+const FIELDS: ReadonlyMap<string, number> = new Map([
+  ['executions', executions.number],
+  ['node-executions', nodes.number],
+  ['task-executions', tasks.number],
+]);
+
+/** Splits documents into answers, of which there is always one. */
+const pagesOf = function* (documents: readonly RunDocument[]): Generator<readonly RunDocument[]> {
+  let page: RunDocument[] = [];
+  let bytes = 0;
+  for (const each of documents) {
+    const size = each.document.answer.length;
+    if (page.length > 0 && (page.length === MAX_DOCUMENTS || bytes + size > MAX_BYTES)) {
+      yield page;
+      [page, bytes] = [[], 0];
+    }
+    page.push(each);
+    bytes += size;
+  }
+  yield page;
+};
+
+type Said = Pick<WatchResponse, 'kind' | 'position'> & {
+  readonly hasMore?: boolean;
+  readonly type?: string;
+  readonly recordedAt?: Timestamp;
+};
+
+const answerOf = (said: Said, documents: readonly RunDocument[]): WatchAnswer => {
+  const message = create(WatchResponseSchema, said);
+  // The documents are stored as the messages that they are answered as: none is decoded.
+  message.$unknown = documents.flatMap(({ collection, document }) => {
+    const field = FIELDS.get(collection.name);
+    return field === undefined ? [] : [encodedField(field, document.answer)];
+  });
+  const { kind, position, hasMore = false } = said;
+  return { kind, position, isWhole: !hasMore, bytes: toBinary(WatchResponseSchema, message) };
+};
+
+const answersOf = function* (said: Said, documents: readonly RunDocument[]): Generator<WatchAnswer> {
+  let page: readonly RunDocument[] | undefined;
+  for (const next of pagesOf(documents)) {
+    if (page) yield answerOf({ ...said, hasMore: true }, page);
+    page = next;
+  }
+  yield answerOf(said, page ?? []);
+};
+
+/** The answers for the state at a position. */
+export const stateAnswers = (documents: readonly RunDocument[], position: bigint): Generator<WatchAnswer> =>
+  answersOf({ kind: Kind.STATE, position }, documents);
+
+/** The answers for what one event has changed. */
+export const changeAnswers = ({ position, type, recordedAtMs, documents }: RunChange): Generator<WatchAnswer> =>
+  answersOf({ kind: Kind.CHANGE, position, type, recordedAt: timestampFromMs(recordedAtMs) }, documents);
+
+/** The last answer for an execution that has ended, or one without news. */
+export const bareAnswer = (kind: Kind.END | Kind.CHECKPOINT, position: bigint): WatchAnswer =>
+  answerOf({ kind, position }, []);

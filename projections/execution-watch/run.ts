@@ -1,0 +1,130 @@
+import { metadataOf, type RecordedEvent } from '../../services/kernel/event.js';
+import { StoreUnavailable } from '../../services/kernel/fault.js';
+import type { EventLog } from '../../services/kernel/ports/event-store.js';
+import type { StreamName } from '../../services/kernel/stream.js';
+import { type Entry, eventReader, type EventSources } from '../runtime/event-reader.js';
+import { folding, PoisonEntry } from '../runtime/folding.js';
+import type { Collection, ReadStore, StoredDocument } from '../runtime/read-store.js';
+
+/** A document of an execution, its nodes or its tasks. */
+export type RunDocument = { readonly collection: Collection; readonly document: StoredDocument };
+
+/** The change by one event: the documents as they are after it. */
+export type RunChange = {
+  readonly position: bigint;
+  readonly type: string;
+  readonly recordedAtMs: number;
+  readonly documents: readonly RunDocument[];
+};
+
+/** One execution in memory, folded from its stream as far as that was taken. */
+export interface Run {
+  /** The position of the last event that was folded; 0n before the first. */
+  position(): bigint;
+  /** All documents as they are now. */
+  documents(): readonly RunDocument[];
+  /** The document of a collection and key. */
+  get(collection: Collection, key: string): StoredDocument | undefined;
+  /**
+   * Folds an event and those before it that were not folded yet, which are read from the log.
+   *
+   * @returns what each has changed; nothing for an event that was folded already.
+   * @throws {StoreUnavailable} when the log cannot be read, or an event cannot be read or folded.
+   */
+  take(event: RecordedEvent): Promise<readonly RunChange[]>;
+  /**
+   * Folds what the log has of the stream after that, and tells what each event has changed, in pages.
+   *
+   * @throws {StoreUnavailable} as `take`.
+   */
+  catchUp(): AsyncGenerator<readonly RunChange[]>;
+  /**
+   * Folds what the log has of the stream up to a position; by default all.
+   *
+   * @throws {StoreUnavailable} as `take`.
+   */
+  load(until?: bigint): Promise<void>;
+}
+
+/** The read models of runs, and where their events come from. */
+export type RunSources = EventSources & { readonly log: Pick<EventLog, 'readStream'> };
+
+/** The bytes of documents that are kept decoded. */
+const CACHE_BYTES = 64 * 1024;
+
+/** The documents of a run, as a store that the fold reads them from. */
+const memory = () => {
+  const byCollection = new Map<string, Map<string, StoredDocument>>();
+  const all = new Map<string, RunDocument>();
+  const of = ({ name }: Collection): Map<string, StoredDocument> => {
+    const found = byCollection.get(name) ?? new Map<string, StoredDocument>();
+    byCollection.set(name, found);
+    return found;
+  };
+  const store: Pick<ReadStore, 'getMany'> = {
+    getMany: (collection, keys) => Promise.resolve(keys.flatMap((key) => of(collection).get(key) ?? [])),
+  };
+  const put = ({ collection, document }: RunDocument): void => {
+    of(collection).set(document.key, document);
+    all.set(`${collection.name} ${document.key}`, { collection, document });
+  };
+  return { store, put, get: (collection: Collection, key: string) => of(collection).get(key), all };
+};
+
+/** Begins an execution that is folded by the same reader, folds and documents as the views. */
+export const openRun = (stream: StreamName, sources: RunSources): Run => {
+  const read = eventReader(sources);
+  const held = memory();
+  const folded = folding(held.store, CACHE_BYTES);
+  let revision = -1n;
+  let position = 0n;
+
+  const fold = async (events: readonly RecordedEvent[]): Promise<readonly RunDocument[]> => {
+    const entries: Entry[] = [];
+    try {
+      for (const event of events) entries.push(...[(await read(event)) ?? []].flat());
+      await folded.fold(entries);
+    } catch (error) {
+      folded.forget();
+      throw error instanceof PoisonEntry ? new StoreUnavailable(error.message, error) : error;
+    }
+    const documents = folded.changes().map(({ collection, document }) => ({ collection, document }));
+    for (const each of documents) held.put(each);
+    folded.trim();
+    ({ revision, position } = events.at(-1) ?? { revision, position });
+    return documents;
+  };
+  const changesOf = async (events: readonly RecordedEvent[]): Promise<readonly RunChange[]> => {
+    const changes: RunChange[] = [];
+    for (const event of events.filter((each) => each.revision > revision)) {
+      const documents = await fold([event]);
+      const { recordedAtMs } = metadataOf(event);
+      if (documents.length > 0) changes.push({ position, type: event.type, recordedAtMs, documents });
+    }
+    return changes;
+  };
+  const rest = () => sources.log.readStream(stream, { from: revision + 1n });
+  const catchUp = async function* (): AsyncGenerator<readonly RunChange[]> {
+    for await (const page of rest()) yield changesOf(page);
+  };
+
+  return {
+    position: () => position,
+    documents: () => [...held.all.values()],
+    get: held.get,
+    take: async (event) => {
+      if (event.revision <= revision + 1n) return changesOf([event]);
+      const changes: RunChange[] = [];
+      for await (const page of catchUp()) changes.push(...page);
+      return changes;
+    },
+    catchUp,
+    load: async (until) => {
+      for await (const page of rest()) {
+        const wanted = until === undefined ? page : page.filter((event) => event.position <= until);
+        if (wanted.length > 0) await fold(wanted);
+        if (wanted.length < page.length) return;
+      }
+    },
+  };
+};

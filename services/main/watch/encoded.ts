@@ -1,0 +1,15 @@
+import { fromBinary } from '@bufbuild/protobuf';
+import type { WatchAnswer } from '../../../projections/execution-watch/answers.js';
+import { WatchResponseSchema } from '../../../proto/gen/platformidl/eventlog/watch_pb.js';
+import { writeJson } from '../../gateway/rest/json.js';
+import type { SentAnswer, WatchFormat } from './messages.js';
+
+/** Messages nested deeper than the library reads by default, as in the answers of the interface. */
+const MAX_DEPTH = 200;
+
+/** Encodes an answer as watchers of a format want it; as JSON it is one line. */
+export const encodedAs = (format: WatchFormat, { kind, position, isWhole, bytes }: WatchAnswer): SentAnswer => {
+  if (format === 'protobuf') return { kind, position, isWhole, data: bytes };
+  const message = fromBinary(WatchResponseSchema, bytes, { recursionLimit: MAX_DEPTH });
+  return { kind, position, isWhole, data: writeJson(WatchResponseSchema, message, 'jsonName') };
+};

@@ -1,0 +1,32 @@
+import type { WatchRequest } from '../../../proto/gen/platformidl/eventlog/watch_pb.js';
+import { missing, RpcError, invalid } from '../../kernel/rpc.js';
+import type { WatchFormat } from './messages.js';
+
+/**
+ * The name of what a request watches, equal for two requests that watch the same.
+ *
+ * @throws {RpcError} INVALID_ARGUMENT naming the field.
+ */
+export const subjectOf = ({ project, domain, name, filters, labels }: WatchRequest): string => {
+  if (project === '') throw missing('project');
+  if (domain === '') throw missing('domain');
+  if (name === '') throw new RpcError('UNIMPLEMENTED', 'only one execution can be watched');
+  if (filters !== '' || labels.length > 0) throw invalid('filters', 'one execution is watched as a whole');
+  return JSON.stringify([project, domain, name]);
+};
+
+/** The name of the watchers of a subject that share encoded answers. */
+export const topicOf = (subject: string, format: WatchFormat): string => `${format} ${subject}`;
+
+const POSITION = /^\d{1,19}$/u;
+
+/**
+ * The position after which a request goes on; `undefined` for the state first.
+ *
+ * @throws {RpcError} INVALID_ARGUMENT naming the field.
+ */
+export const afterOf = ({ lastEventId }: WatchRequest): bigint | undefined => {
+  if (lastEventId === '') return undefined;
+  if (!POSITION.test(lastEventId)) throw invalid('last_event_id', 'not a position');
+  return BigInt(lastEventId);
+};

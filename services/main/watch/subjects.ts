@@ -1,0 +1,56 @@
+import type { Watched } from '../../../projections/execution-watch/watched.js';
+import type { WatchRequest } from '../../../proto/gen/platformidl/eventlog/watch_pb.js';
+import type { StreamName } from '../../kernel/stream.js';
+import type { WatchFormat } from './messages.js';
+import { subjectOf } from './subject.js';
+
+/** Something to watch. */
+export type Opened = Watched & {
+  /** The only stream whose events are for it; absent when it takes those of all. */
+  readonly stream?: StreamName;
+};
+
+/** Something that has a watcher; `formats` counts the watchers by the format that they want. */
+export type Subject = { readonly name: string; readonly opened: Opened; readonly formats: Map<WatchFormat, number> };
+
+/** All that is watched, each once. */
+export interface Subjects {
+  /**
+   * Adds a watcher, and opens what the request watches unless it is watched already.
+   *
+   * @throws {RpcError} INVALID_ARGUMENT naming the field.
+   */
+  enter(request: WatchRequest, format: WatchFormat): Subject;
+  /** Removes a watcher, and the subject after its last. */
+  leave(subject: Subject, format: WatchFormat): void;
+  /** Lets the next watcher open the subject anew. */
+  forget(subject: Subject): void;
+  all(): readonly Subject[];
+}
+
+/** Keeps what has watchers; `open` makes what a request watches. */
+export const openSubjects = (open: (request: WatchRequest) => Opened): Subjects => {
+  const subjects = new Map<string, Subject>();
+
+  const forget = (subject: Subject): void => {
+    if (subjects.get(subject.name) === subject) subjects.delete(subject.name);
+  };
+
+  return {
+    enter: (request, format) => {
+      const name = subjectOf(request);
+      const subject = subjects.get(name) ?? { name, opened: open(request), formats: new Map<WatchFormat, number>() };
+      subjects.set(name, subject);
+      subject.formats.set(format, (subject.formats.get(format) ?? 0) + 1);
+      return subject;
+    },
+    leave: (subject, format) => {
+      const left = (subject.formats.get(format) ?? 0) - 1;
+      if (left > 0) subject.formats.set(format, left);
+      else subject.formats.delete(format);
+      if (subject.formats.size === 0) forget(subject);
+    },
+    forget,
+    all: () => [...subjects.values()],
+  };
+};

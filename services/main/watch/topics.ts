@@ -1,0 +1,126 @@
+import { RpcError } from '../../kernel/rpc.js';
+import type { SentAnswer } from './messages.js';
+
+/**
+ * An answer in the chain of a topic. Watchers hold the one that they have taken last, so that memory is released as the
+ * last of them goes on.
+ */
+type Link = { readonly answer: SentAnswer | undefined; readonly endBytes: number; next: Link | undefined };
+
+/** One watcher of a topic. */
+export interface Watcher {
+  /**
+   * The next answer; `undefined` when there is none yet.
+   *
+   * @throws {Error} when the topic has failed, or the watcher was too far behind.
+   */
+  take(): SentAnswer | undefined;
+  /** Resolves with true when there may be an answer, or with false after some milliseconds. */
+  changed(timeoutMs: number): Promise<boolean>;
+  readonly wake: () => void;
+  leave(): void;
+}
+
+/** The place of a watcher in the chain. */
+type Place = { at: Link; failure: Error | undefined; wake: () => void };
+
+type Topic = { tail: Link; readonly places: Set<Place> };
+
+/** The topics of a process. */
+export interface Topics {
+  join(topic: string): Watcher;
+  /** Adds answers for all watchers of a topic. A watcher that was more than `maxBehindBytes` behind is dropped. */
+  publish(topic: string, answers: readonly SentAnswer[]): void;
+  fail(topic: string, error: Error): void;
+  failAll(error: Error): void;
+}
+
+/** The size of an answer in memory, beside its data. */
+const OVERHEAD_BYTES = 200;
+
+const dropped = (bytes: number): RpcError =>
+  new RpcError('ABORTED', `dropped, because more than ${bytes} bytes of changes were not read; resume from the last`);
+
+const end = (topic: Topic, place: Place, failure: Error): void => {
+  topic.places.delete(place);
+  place.failure = failure;
+  place.at = { ...place.at, next: undefined }; // lets go of the chain
+  place.wake();
+};
+
+const append = (topic: Topic, answer: SentAnswer): void => {
+  const endBytes = topic.tail.endBytes + answer.data.length + OVERHEAD_BYTES;
+  const link: Link = { answer, endBytes, next: undefined };
+  topic.tail.next = link;
+  topic.tail = link;
+};
+
+const dropLaggards = (topic: Topic, maxBytes: number): void => {
+  for (const place of topic.places)
+    if (topic.tail.endBytes - place.at.endBytes > maxBytes) end(topic, place, dropped(maxBytes));
+};
+
+const changedAt = (place: Place, timeoutMs: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    if (place.failure ?? place.at.next) {
+      resolve(true);
+      return;
+    }
+    const timer = setTimeout(() => resolve(false), timeoutMs);
+    place.wake = () => {
+      clearTimeout(timer);
+      resolve(true);
+    };
+  });
+
+const watcherAt = (place: Place, leave: () => void): Watcher => ({
+  take: () => {
+    if (place.failure) throw place.failure;
+    const { next } = place.at;
+    if (next) place.at = next;
+    return next?.answer;
+  },
+  changed: (timeoutMs) => changedAt(place, timeoutMs),
+  wake: () => place.wake(),
+  leave,
+});
+
+/** Opens the topics of a process. */
+export const openTopics = (maxBehindBytes: number): Topics => {
+  const topics = new Map<string, Topic>();
+
+  const topicNamed = (name: string): Topic => {
+    const begun = (): Topic => ({ tail: { answer: undefined, endBytes: 0, next: undefined }, places: new Set() });
+    const found = topics.get(name) ?? begun();
+    topics.set(name, found);
+    return found;
+  };
+  const fail = (name: string, error: Error): void => {
+    const topic = topics.get(name);
+    topics.delete(name);
+    for (const place of topic?.places ?? []) if (topic) end(topic, place, error);
+  };
+
+  return {
+    join: (name) => {
+      const topic = topicNamed(name);
+      const place: Place = { at: topic.tail, failure: undefined, wake: () => undefined };
+      topic.places.add(place);
+      return watcherAt(place, () => {
+        topic.places.delete(place);
+        if (topic.places.size === 0 && topics.get(name) === topic) topics.delete(name);
+      });
+    },
+    publish: (name, answers) => {
+      const topic = topics.get(name);
+      if (!topic) return;
+      dropLaggards(topic, maxBehindBytes);
+      for (const answer of answers) append(topic, answer);
+      for (const place of topic.places) place.wake();
+    },
+    fail,
+    failAll: (error) => {
+      for (const name of [...topics.keys()]) fail(name, error);
+    },
+  };
+};

@@ -1,0 +1,124 @@
+import { fromBinary } from '@bufbuild/protobuf';
+import type { WatchAnswer } from '../../../projections/execution-watch/answers.js';
+import { type WatchRequest, WatchRequestSchema } from '../../../proto/gen/platformidl/eventlog/watch_pb.js';
+import type { RecordedEvent } from '../../kernel/event.js';
+import { Fault } from '../../kernel/fault.js';
+import type { LogPage } from '../../kernel/ports/event-store.js';
+import type { StreamName } from '../../kernel/stream.js';
+import { encodedAs } from './encoded.js';
+import type { SentAnswer, WatchFormat, WatchMessage, WatchQuestion, WatchReply } from './messages.js';
+import { afterOf, topicOf } from './subject.js';
+import { type Opened, openSubjects, type Subject, type Subjects } from './subjects.js';
+
+/** All that is watched in this process: asked by watchers, and fed with the events of the log. */
+export interface WatchHub {
+  /**
+   * @throws {RpcError} as the watch; INVALID_ARGUMENT naming the field of the request.
+   * @throws {StoreUnavailable} when the log cannot be read.
+   */
+  readonly answer: (question: WatchQuestion) => Promise<WatchReply>;
+  /** Takes the next page of the log. */
+  readonly take: (page: LogPage) => Promise<void>;
+}
+
+type Reader = {
+  readonly subject: Subject;
+  readonly format: WatchFormat;
+  readonly first: Iterator<WatchAnswer, void> | AsyncIterator<WatchAnswer, void>;
+};
+
+/** The most answers of one reply to `more`. */
+const MAX_ANSWERS = 16;
+
+const iteratorOf = (first: AsyncIterable<WatchAnswer, void> | Iterable<WatchAnswer, void>): Reader['first'] =>
+  Symbol.asyncIterator in first ? first[Symbol.asyncIterator]() : first[Symbol.iterator]();
+
+/** The watchers that are given what is first. */
+const openReaders = (subjects: Subjects) => {
+  const readers = new Map<number, Reader>();
+
+  const begin = async (id: number, encoded: Uint8Array, format: WatchFormat): Promise<WatchReply> => {
+    const request = fromBinary(WatchRequestSchema, encoded);
+    const after = afterOf(request);
+    const subject = subjects.enter(request, format);
+    try {
+      const { position, isEnded, first } = await subject.opened.begin(after);
+      readers.set(id, { subject, format, first: iteratorOf(first) });
+      return { position, isEnded };
+    } catch (error) {
+      subjects.leave(subject, format);
+      throw error;
+    }
+  };
+  const more = async (id: number): Promise<WatchReply> => {
+    const reader = readers.get(id);
+    const answers: SentAnswer[] = [];
+    while (reader && answers.length < MAX_ANSWERS) {
+      const next = await reader.first.next();
+      if (next.done === true) return { answers, isLast: true };
+      answers.push(encodedAs(reader.format, next.value));
+    }
+    return { answers, isLast: reader === undefined };
+  };
+  const leave = (id: number): WatchReply => {
+    const reader = readers.get(id);
+    readers.delete(id);
+    if (!reader) return {};
+    void reader.first.return?.();
+    subjects.leave(reader.subject, reader.format);
+    return {};
+  };
+  return { begin, more, leave };
+};
+
+const byStream = (events: readonly RecordedEvent[]): ReadonlyMap<StreamName, readonly RecordedEvent[]> => {
+  const groups = new Map<StreamName, RecordedEvent[]>();
+  for (const event of events) {
+    const group = groups.get(event.stream);
+    if (group) group.push(event);
+    else groups.set(event.stream, [event]);
+  }
+  return groups;
+};
+
+/** Opens the hub; `open` makes what a request watches, and `say` tells the watchers. */
+export const openWatchHub = (
+  open: (request: WatchRequest) => Opened,
+  say: (message: WatchMessage) => void,
+): WatchHub => {
+  const subjects = openSubjects(open);
+  const readers = openReaders(subjects);
+
+  const publish = ({ name, formats }: Subject, answers: readonly WatchAnswer[]): void => {
+    if (answers.length === 0) return;
+    for (const format of formats.keys())
+      say({ topic: topicOf(name, format), answers: answers.map((each) => encodedAs(format, each)) });
+  };
+  /** Ends a subject that cannot be folded for all its watchers; the next one begins anew. */
+  const fail = (subject: Subject, error: unknown): void => {
+    if (!(error instanceof Fault)) throw error;
+    subjects.forget(subject);
+    for (const format of subject.formats.keys()) say({ topic: topicOf(subject.name, format), failure: error.message });
+  };
+  const feed = async (subject: Subject, events: readonly RecordedEvent[]): Promise<void> => {
+    try {
+      for (const event of events) publish(subject, await subject.opened.take(event));
+    } catch (error) {
+      fail(subject, error);
+    }
+  };
+
+  return {
+    answer: async (question) => {
+      if ('begin' in question) return readers.begin(question.begin, question.request, question.format);
+      return 'more' in question ? readers.more(question.more) : readers.leave(question.leave);
+    },
+    take: async ({ events, position }) => {
+      const grouped = byStream(events);
+      const eventsFor = ({ opened: { stream } }: Subject): readonly RecordedEvent[] =>
+        stream === undefined ? events : (grouped.get(stream) ?? []);
+      await Promise.all(subjects.all().map((subject) => feed(subject, eventsFor(subject))));
+      say({ reached: position });
+    },
+  };
+};

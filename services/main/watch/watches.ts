@@ -1,0 +1,124 @@
+import { fromBinary, toBinary } from '@bufbuild/protobuf';
+import { bareAnswer } from '../../../projections/execution-watch/answers.js';
+import {
+  type WatchRequest,
+  WatchRequestSchema,
+  WatchResponse_Kind as Kind,
+} from '../../../proto/gen/platformidl/eventlog/watch_pb.js';
+import { StoreUnavailable } from '../../kernel/fault.js';
+import { RpcError } from '../../kernel/rpc.js';
+import type { ViewsThreadData } from '../threads/views-thread.js';
+import { encodedAs } from './encoded.js';
+import type { SentAnswer, WatchFormat, WatchMessage } from './messages.js';
+import { afterOf, subjectOf, topicOf } from './subject.js';
+import { openTopics, type Watcher } from './topics.js';
+import { type WatchingThread, watchingThread } from './watching-thread.js';
+
+/** The watches of this process. */
+export interface Watches {
+  /**
+   * Watches for one caller, until the end of what it watches, or until the signal.
+   *
+   * @throws {RpcError} INVALID_ARGUMENT naming the field; NOT_FOUND; RESOURCE_EXHAUSTED when there are too many
+   * watchers; ABORTED when the caller reads too slowly.
+   * @throws {StoreUnavailable} when the log cannot be read, and when the process shuts down.
+   */
+  open(request: Uint8Array, format: WatchFormat, signal: AbortSignal): AsyncIterable<SentAnswer>;
+  close(): Promise<void>;
+}
+
+const MAX_WATCHERS = 5_000;
+/** The longest silence of a watch, in milliseconds. */
+const CHECKPOINT_MS = 5_000;
+/** The changes that may wait for a watcher, in bytes. */
+const MAX_BEHIND_BYTES = 4 * 1024 * 1024;
+
+/** A watch in progress. */
+type Watch = {
+  readonly id: number;
+  readonly request: WatchRequest;
+  readonly format: WatchFormat;
+  readonly signal: AbortSignal;
+  readonly watcher: Watcher;
+};
+
+/** The beginning of a watch: the state, or the changes that it has missed. */
+const first = async function* ({ id, signal }: Watch, thread: WatchingThread): AsyncGenerator<SentAnswer> {
+  let isLast = false;
+  while (!isLast && !signal.aborted) {
+    const reply = await thread.ask({ more: id });
+    yield* reply.answers ?? [];
+    isLast = reply.isLast === true;
+  }
+};
+
+/** The changes after a position, until the end; `reached` gives the position up to which all were published. */
+const live = async function* (
+  { watcher, signal, format }: Watch,
+  after: bigint,
+  reached: () => bigint,
+): AsyncGenerator<SentAnswer> {
+  let position = after;
+  while (!signal.aborted) {
+    const next = watcher.take();
+    if (next && next.position > after) {
+      yield next;
+      position = next.position;
+      if (next.kind === Kind.END) return;
+    } else if (!next && !(await watcher.changed(CHECKPOINT_MS))) {
+      if (reached() > position) position = reached();
+      yield encodedAs(format, bareAnswer(Kind.CHECKPOINT, position));
+    }
+  }
+};
+
+const answersTo = async function* (
+  watch: Watch,
+  thread: WatchingThread,
+  reached: () => bigint,
+): AsyncGenerator<SentAnswer> {
+  const { id, request, format } = watch;
+  try {
+    const encoded = toBinary(WatchRequestSchema, request);
+    const { position = 0n, isEnded } = await thread.ask({ begin: id, request: encoded, format });
+    yield* first(watch, thread);
+    const asked = afterOf(request) ?? 0n;
+    const after = asked > position ? asked : position;
+    if (isEnded === true) yield encodedAs(format, bareAnswer(Kind.END, after));
+    else yield* live(watch, after, reached);
+  } finally {
+    thread.leave(id);
+  }
+};
+
+/** Opens the watches of a process. */
+export const openWatches = (data: ViewsThreadData): Watches => {
+  const topics = openTopics(MAX_BEHIND_BYTES);
+  let [reached, watchers, count] = [0n, 0, 0];
+
+  const hear = (message: WatchMessage): void => {
+    if ('reached' in message) ({ reached } = message);
+    else if ('answers' in message) topics.publish(message.topic, message.answers);
+    else topics.fail(message.topic, new StoreUnavailable(message.failure));
+  };
+  const thread = watchingThread(data, hear, (error) => topics.failAll(error));
+
+  return {
+    async *open(encoded, format, signal) {
+      const request = fromBinary(WatchRequestSchema, encoded);
+      if (watchers >= MAX_WATCHERS)
+        throw new RpcError('RESOURCE_EXHAUSTED', `this process has ${MAX_WATCHERS} watchers already`);
+      const watcher = topics.join(topicOf(subjectOf(request), format));
+      signal.addEventListener('abort', watcher.wake);
+      watchers += 1;
+      count += 1;
+      try {
+        yield* answersTo({ id: count, request, format, signal, watcher }, thread, () => reached);
+      } finally {
+        watchers -= 1;
+        watcher.leave();
+      }
+    },
+    close: () => thread.close(),
+  };
+};

@@ -1,0 +1,62 @@
+import { MessageChannel, Worker } from 'node:worker_threads';
+import { StoreUnavailable } from '../../kernel/fault.js';
+import { type Questions, questionsOver } from '../threads/questions.js';
+import type { ViewsThreadData } from '../threads/views-thread.js';
+import type { WatchMessage, WatchQuestion, WatchReply, WatchThreadData } from './messages.js';
+
+/** The thread that folds and encodes what is watched. It is started by the first question, and again after it has died. */
+export interface WatchingThread {
+  /** @throws {RpcError} or {StoreUnavailable} of the thread. */
+  ask(question: WatchQuestion): Promise<WatchReply>;
+  /** Ends a watch; nothing happens when the thread has ended, and all watches with it. */
+  leave(id: number): void;
+  close(): Promise<void>;
+}
+
+type Running = { readonly worker: Worker; readonly questions: Questions<WatchQuestion, WatchReply> };
+
+const start = (data: ViewsThreadData): Running => {
+  const { port1, port2 } = new MessageChannel();
+  const worker = new Worker(new URL('../threads/watch-thread.js', import.meta.url), {
+    workerData: { ...data, questions: port2 } satisfies WatchThreadData,
+    transferList: [port2],
+  });
+  const questions = questionsOver<WatchQuestion, WatchReply>(port1);
+  worker.unref();
+  port1.unref();
+  return { worker, questions };
+};
+
+/** `onEnd` is called with the error that all watches end with. */
+export const watchingThread = (
+  data: ViewsThreadData,
+  hear: (message: WatchMessage) => void,
+  onEnd: (error: StoreUnavailable) => void,
+): WatchingThread => {
+  let running: Running | undefined;
+
+  const end = (why: string): void => {
+    const error = new StoreUnavailable(why);
+    running?.questions.failAll(error);
+    running = undefined;
+    onEnd(error);
+  };
+  const started = (): Running => {
+    const thread = start(data);
+    thread.worker.on('message', hear);
+    thread.worker.on('error', (error: Error) => end(error.message));
+    return thread;
+  };
+
+  return {
+    ask: (question) => (running ??= started()).questions.ask(question),
+    leave: (id) => {
+      running?.questions.ask({ leave: id }).catch(() => undefined);
+    },
+    close: async () => {
+      const ending = running;
+      end('shutting down');
+      await ending?.worker.terminate();
+    },
+  };
+};

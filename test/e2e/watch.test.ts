@@ -1,0 +1,131 @@
+import { once } from 'node:events';
+import { get, type IncomingMessage } from 'node:http';
+
+import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
+import { Client, credentials } from '@grpc/grpc-js';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { HistoryService } from '../../proto/gen/platformidl/eventlog/history_pb.js';
+import {
+  ExecutionWatchService,
+  WatchRequestSchema,
+  WatchResponse_Kind as Kind,
+  WatchResponseSchema,
+  type WatchResponse,
+} from '../../proto/gen/platformidl/eventlog/watch_pb.js';
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
+import { withNeeds } from '../support/fixtures.js';
+import { launchHello } from '../support/hello.js';
+
+const SCOPE = { project: 'flytesnacks', domain: 'development' };
+const path = (name: string) => `/api/v1/watch/executions/${SCOPE.project}/${SCOPE.domain}/${name}`;
+
+let plane: ControlPlane;
+
+beforeAll(async () => {
+  plane = await startControlPlane();
+  await register(plane.grpc, withNeeds('01-hello'));
+});
+afterAll(() => plane.close());
+
+type Told = { readonly id: string | undefined; readonly type: string; readonly data: Record<string, unknown[]> };
+
+const toldIn = (block: string): Told => {
+  const [, id, type, data] = /^(?:id: (\d+)\n)?event: (\w+)\ndata: (.*)$/u.exec(block) ?? [];
+  return { id, type: type!, data: JSON.parse(data!) as Told['data'] };
+};
+
+/** Reads the Server-Sent Events of a watch until they end; `onFirst` is called when the first has come. */
+const told = async (
+  url: string,
+  { after, onFirst = () => undefined }: { after?: string; onFirst?: () => void } = {},
+): Promise<readonly Told[]> => {
+  const headers = after === undefined ? {} : { 'last-event-id': after };
+  const request = get(`${plane.server().ready.http}${url}`, { headers, agent: false });
+  const [response] = (await once(request, 'response')) as [IncomingMessage];
+  expect(response.headers['content-type']).toContain('text/event-stream');
+  const all: Told[] = [];
+  let text = '';
+  for await (const chunk of response) {
+    text += String(chunk);
+    const blocks = text.split('\n\n');
+    text = blocks.pop()!;
+    all.push(...blocks.map(toldIn));
+    if (all.length > 0) onFirst();
+  }
+  return all;
+};
+
+const overGrpc = async (request: Parameters<typeof create<typeof WatchRequestSchema>>[1]) => {
+  const client = new Client(plane.server().ready.grpc, credentials.createInsecure());
+  const asIs = (bytes: Buffer): Buffer => bytes;
+  const { method } = ExecutionWatchService;
+  const rpc = `/${method.watch.parent.typeName}/${method.watch.name}`;
+  const encoded = Buffer.from(toBinary(WatchRequestSchema, create(WatchRequestSchema, request)));
+  const answers: WatchResponse[] = [];
+  for await (const answer of client.makeServerStreamRequest(rpc, asIs, asIs, encoded) as AsyncIterable<Buffer>)
+    answers.push(fromBinary(WatchResponseSchema, answer));
+  client.close();
+  return answers;
+};
+
+const withoutCheckpoints = (all: readonly Told[]) => all.filter(({ type }) => type !== 'checkpoint');
+
+describe('a watch of one execution', () => {
+  let live: readonly Told[];
+
+  beforeAll(async () => {
+    await launchHello(plane.grpc, 'watched');
+    let watching: Promise<readonly Told[]> | undefined;
+    await new Promise<void>((onFirst) => {
+      watching = told(path('watched'), { onFirst });
+    });
+    await plane.run();
+    live = withoutCheckpoints(await watching!);
+  });
+
+  it('has the state, then each change once and in order, then the end', async () => {
+    const { transitions } = await plane.grpc.call(HistoryService.method.listTransitions, {
+      id: { ...SCOPE, name: 'watched' },
+    });
+    const [state, ...changes] = live;
+    expect(state).toMatchObject({ type: 'state', data: { executions: [{ id: { name: 'watched' } }] } });
+    const end = changes.pop();
+    expect(end).toMatchObject({ type: 'end', id: String(transitions.at(-1)!.position) });
+    expect(new Set(changes.map(({ type }) => type))).toEqual(new Set(['change']));
+    const recorded = [...new Set(transitions.map(({ position }) => String(position)))];
+    expect([state!.id, ...changes.map(({ id }) => id)]).toEqual(recorded.slice(recorded.indexOf(state!.id!)));
+  });
+
+  it('has what Get answers, when all changes are applied', async () => {
+    const last = new Map<string, unknown>();
+    for (const { data } of live.slice(0, -1))
+      for (const kind of ['executions', 'nodes', 'tasks'])
+        for (const each of data[kind] as { readonly id: object }[]) last.set(JSON.stringify(each.id), each);
+    const read = async (url: string) => (await fetch(`${plane.server().ready.http}${url}`)).json();
+    const scoped = `${SCOPE.project}/${SCOPE.domain}/watched`;
+    expect(last.size).toBeGreaterThan(2);
+    const answered = [await read(`/api/v1/executions/${scoped}`), await read(`/api/v1/node_executions/${scoped}/n0`)];
+    for (const each of answered as { readonly id: object }[]) expect(last.get(JSON.stringify(each.id))).toEqual(each);
+  });
+
+  it('goes on after the last event that a client names', async () => {
+    for (const [index, { id }] of live.slice(0, -1).entries())
+      expect(await told(path('watched'), { after: id! })).toEqual(live.slice(index + 1));
+  });
+
+  it('of an execution that has ended is its state and the end, over gRPC too', async () => {
+    const [state, end] = await overGrpc({ ...SCOPE, name: 'watched' });
+    expect([state!.kind, end!.kind]).toEqual([Kind.STATE, Kind.END]);
+    expect(state!.nodes.length).toBeGreaterThan(0);
+    const id = { ...SCOPE, name: 'watched' };
+    expect(state!.executions).toEqual([await plane.grpc.call(AdminService.method.getExecution, { id })]);
+  });
+
+  it('is refused where there is none, and where the position is none', async () => {
+    expect((await fetch(`${plane.server().ready.http}${path('other')}`)).status).toBe(404);
+    const headers = { 'last-event-id': 'x' };
+    expect((await fetch(`${plane.server().ready.http}${path('watched')}`, { headers })).status).toBe(400);
+  });
+});
