@@ -1,0 +1,26 @@
+import { type Timestamp } from '@bufbuild/protobuf/wkt';
+import {
+  type PluginOverride,
+  type TaskResourceAttributes,
+  type WorkflowExecutionConfig,
+} from '../../proto/gen/platformidl/admin/matchable_resource_pb.js';
+import { type CompiledWorkflowClosure } from '../../proto/gen/platformidl/core/compiler_pb.js';
+import { type WorkflowExecutionIdentifier } from '../../proto/gen/platformidl/core/identifier_pb.js';
+import { type LiteralMap } from '../../proto/gen/platformidl/core/literals_pb.js';
+
+/** One launch, with all that an engine needs to run it. */
+export type Launch = {
+  readonly id: WorkflowExecutionIdentifier;
+  /** Differs for each execution ever created, also where names are used again in another cluster or log. */
+  readonly launchId: string;
+  readonly closure: CompiledWorkflowClosure;
+  /** A literal for each input of the workflow. */
+  readonly inputs: LiteralMap;
+  /** Resolved: the request, the launch plan, the attributes and the defaults of the platform are merged. */
+  readonly config: WorkflowExecutionConfig;
+  readonly pluginOverrides: readonly PluginOverride[];
+  readonly taskResources?: TaskResourceAttributes | undefined;
+  /** The execution whose finished nodes are to be taken over. */
+  readonly recovers?: WorkflowExecutionIdentifier | undefined;
+  readonly acceptedAt?: Timestamp | undefined;
+};

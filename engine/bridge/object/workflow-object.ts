@@ -1,0 +1,100 @@
+import { type JsonObject, type JsonValue, toJson } from '@bufbuild/protobuf';
+import { TimestampSchema } from '@bufbuild/protobuf/wkt';
+import { RawOutputDataConfigSchema } from '../../../proto/gen/platformidl/admin/common_pb.js';
+import { type CompiledWorkflowClosure } from '../../../proto/gen/platformidl/core/compiler_pb.js';
+import { WorkflowExecutionIdentifierSchema } from '../../../proto/gen/platformidl/core/identifier_pb.js';
+import { LiteralMapSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
+import { SecurityContextSchema } from '../../../proto/gen/platformidl/core/security_pb.js';
+import { type TaskTemplate, TaskTemplateSchema } from '../../../proto/gen/platformidl/core/tasks_pb.js';
+import { type Launch } from '../launch.js';
+import { executionConfigJson } from './execution-config.js';
+import { given, nonEmpty, plainJson, protoJson, UnfitLaunch } from './go-json.js';
+import { graphJson } from './graph.js';
+import { metadataOf, type MetadataOptions, type ObjectMetadata } from './metadata.js';
+import { type Tasks } from './node.js';
+import { referenceKey } from './reference-key.js';
+import { strippedInterface } from './stripped-types.js';
+
+export const GROUP = 'flyte.lyft.com';
+export const VERSION = 'v1alpha1';
+const KIND = 'FlyteWorkflow';
+export const PLURAL = 'flyteworkflows';
+
+/** The object that the engine runs. */
+export type WorkflowObject = {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: ObjectMetadata;
+} & Readonly<Record<string, JsonValue | ObjectMetadata>>;
+
+export type ObjectOptions = MetadataOptions & {
+  /** The version of the events that the engine sends: 0, 1 or 2. */
+  readonly eventVersion: number;
+  /** The address of the web page, for links; empty without one. */
+  readonly consoleUrl: string;
+};
+
+const keyed = (templates: readonly TaskTemplate[]): Tasks =>
+  new Map(templates.flatMap((each) => (each.id ? [[referenceKey(each.id), each] as const] : [])));
+
+const tasksJson = (tasks: Tasks): JsonObject =>
+  Object.fromEntries(
+    [...tasks].map(([key, task]) => {
+      const typed = task.interface && strippedInterface(task.interface);
+      return [key, protoJson(TaskTemplateSchema, typed ? { ...task, interface: typed } : task)];
+    }),
+  );
+
+const closureJson = ({ primary, subWorkflows, tasks: compiled }: CompiledWorkflowClosure): JsonObject => {
+  const tasks = keyed(compiled.flatMap(({ template }) => (template ? [template] : [])));
+  const nested = subWorkflows.flatMap((each) =>
+    each.template?.id ? [[referenceKey(each.template.id), graphJson(each, tasks)] as const] : [],
+  );
+  return given({
+    spec: primary && graphJson(primary, tasks),
+    tasks: tasksJson(tasks),
+    subWorkflows: nested.length === 0 ? undefined : Object.fromEntries(nested),
+  });
+};
+
+/** Engines fail an execution that lacks an input; better to say so at once. */
+const assertInputs = ({ closure, inputs }: Launch): void => {
+  const variables = closure.primary?.template?.interface?.inputs?.variables ?? {};
+  const missing = Object.keys(variables).filter((name) => inputs.literals[name]?.value.case === undefined);
+  if (missing.length > 0) throw new UnfitLaunch(`inputs without a value: ${missing.join(', ')}`);
+};
+
+const permissionsJson = ({ config: { securityContext, rawOutputDataConfig } }: Launch): JsonObject => ({
+  ...given({ serviceAccountName: nonEmpty(securityContext?.runAs?.k8sServiceAccount) }),
+  securityContext: securityContext ? plainJson(SecurityContextSchema, securityContext) : {},
+  rawOutputDataConfig: rawOutputDataConfig ? plainJson(RawOutputDataConfigSchema, rawOutputDataConfig) : {},
+});
+
+/** Go reads times of Kubernetes to the second. */
+const acceptedAt = ({ acceptedAt: time }: Launch): JsonValue | undefined =>
+  time && toJson(TimestampSchema, { ...time, nanos: 0 });
+
+/**
+ * The object of a launch, as the Go types of today's engine read it.
+ *
+ * @throws {UnfitLaunch} when no object can hold the launch.
+ */
+export const workflowObject = (launch: Launch, options: ObjectOptions): WorkflowObject => {
+  if (launch.closure.primary?.template?.id === undefined) throw new UnfitLaunch('the closure has no workflow');
+  assertInputs(launch);
+  const defaults = launch.closure.primary.template.metadataDefaults;
+  return {
+    apiVersion: `${GROUP}/${VERSION}`,
+    kind: KIND,
+    metadata: metadataOf(launch, options),
+    executionId: plainJson(WorkflowExecutionIdentifierSchema, launch.id),
+    workflowMeta: { eventVersion: options.eventVersion },
+    'node-defaults': { interruptible: defaults?.interruptible ?? false },
+    ...permissionsJson(launch),
+    executionConfig: executionConfigJson(launch),
+    ...given({ acceptedAt: acceptedAt(launch), consoleUrl: nonEmpty(options.consoleUrl) }),
+    status: { phase: 0 },
+    inputs: protoJson(LiteralMapSchema, launch.inputs),
+    ...closureJson(launch.closure),
+  };
+};
