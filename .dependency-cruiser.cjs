@@ -7,6 +7,7 @@ const DRIVERS = {
   '@photostructure/sqlite': '^(services|projections)/store/',
   '@eventstore/db-client': '^services/(store|main)/',
   mongodb: '^(projections/store|services/(store|main))/',
+  '@kubernetes/client-node': '^engine/bridge/cluster/',
   '@aws-sdk/client-s3': '^services/store/',
   jose: '^services/(auth|store|gateway|main)/',
   kafkajs: '^services/(reactors/[^/]+|main)/',

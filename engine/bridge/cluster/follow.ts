@@ -1,0 +1,163 @@
+import {
+  type CustomObjectsApi,
+  type KubeConfig,
+  setHeaderOptions,
+  type V1Status,
+  Watch,
+} from '@kubernetes/client-node';
+import { pause } from '../../pace.js';
+import { EngineStopped } from '../../call-error.js';
+import { backoffMs } from '../backoff.js';
+import { GROUP, PLURAL, VERSION } from '../object/workflow-object.js';
+import { faultOf } from './answers.js';
+import { ClusterAway, type ObjectOfExecution, type OnObject } from './cluster.js';
+import { type AnsweredMetadata, METADATA_LIST, METADATA_ONLY, placeIn } from './metadata-answer.js';
+
+export type WatchTimes = {
+  /** The server ends a watch after this time, and the bridge opens another. */
+  readonly watchSeconds: number;
+  /** A server that has not answered, or not ended a watch, after this time is given up. */
+  readonly patienceMs: number;
+};
+
+type FollowOptions = {
+  readonly api: CustomObjectsApi;
+  readonly kubeConfig: KubeConfig;
+  readonly selector: string;
+  readonly times: WatchTimes;
+  readonly onObject: OnObject;
+  /** Called for each failure; another attempt follows. */
+  readonly onFailure: (error: Error) => void;
+  readonly signal: AbortSignal;
+};
+
+type Page = {
+  readonly metadata: { readonly resourceVersion: string; readonly continue?: string };
+  /** Null when there are none. */
+  readonly items: readonly { readonly metadata: AnsweredMetadata }[] | null;
+};
+
+/** The end of a watch; after `expired` its resource version is unknown to the server. */
+type WatchEnd = 'ended' | 'expired' | 'failed';
+
+const PAGE = 500;
+const EXPIRED = 410;
+const PATH = `/apis/${GROUP}/${VERSION}/${PLURAL}`;
+
+/** The client's watch has neither a header for metadata alone, nor a limit to the wait for an answer. */
+const withHeaders = (kubeConfig: KubeConfig, timeoutMs: number): KubeConfig =>
+  Object.assign(Object.create(kubeConfig) as KubeConfig, {
+    applyToFetchOptions: async (given: Parameters<KubeConfig['applyToFetchOptions']>[0]) => {
+      const init = await kubeConfig.applyToFetchOptions({ ...given, timeout: timeoutMs });
+      (init.headers as unknown as Headers).set('Accept', METADATA_ONLY);
+      return init;
+    },
+  });
+
+/** Lists the objects, page by page; returns the resource version to watch from. */
+const listed = async (options: FollowOptions, onPlace: OnObject): Promise<string> => {
+  for (let next = ''; ;) {
+    const page = (await options.api.listClusterCustomObject(
+      {
+        group: GROUP,
+        version: VERSION,
+        plural: PLURAL,
+        labelSelector: options.selector,
+        limit: PAGE,
+        ...(next !== '' && { _continue: next }),
+      },
+      setHeaderOptions('Accept', METADATA_LIST),
+    )) as Page;
+    for (const { metadata } of page.items ?? []) onPlace(placeIn(metadata));
+    next = page.metadata.continue ?? '';
+    if (next === '') return page.metadata.resourceVersion;
+  }
+};
+
+/** The state of following one cluster: what stood when last heard, and from which version on to watch. */
+type Following = {
+  readonly known: Map<string, ObjectOfExecution>;
+  version: string;
+};
+
+const keyOf = ({ namespace, name }: ObjectOfExecution): string => `${namespace}/${name}`;
+
+/** Lists anew, and tells also of the objects that have gone since the last list. */
+const relist = async (options: FollowOptions, following: Following): Promise<void> => {
+  const before = new Map(following.known);
+  following.known.clear();
+  following.version = await listed(options, (place) => {
+    following.known.set(keyOf(place), place);
+    options.onObject(place);
+  });
+  for (const [key, place] of before) if (!following.known.has(key)) options.onObject(place);
+};
+
+const onEvent = (options: FollowOptions, following: Following, type: string, metadata: AnsweredMetadata): void => {
+  following.version = metadata.resourceVersion ?? following.version;
+  if (type === 'BOOKMARK') return;
+  const place = placeIn(metadata);
+  if (type === 'DELETED') following.known.delete(keyOf(place));
+  else following.known.set(keyOf(place), place);
+  options.onObject(place);
+};
+
+const watched = (options: FollowOptions, following: Following): Promise<WatchEnd> => {
+  const { kubeConfig, selector, times, signal } = options;
+  const watch = new Watch(withHeaders(kubeConfig, times.patienceMs));
+  const query = {
+    allowWatchBookmarks: true,
+    labelSelector: selector,
+    resourceVersion: following.version,
+    timeoutSeconds: times.watchSeconds,
+  };
+  return new Promise((resolve) => {
+    let end: WatchEnd = 'ended';
+    const opened = watch.watch(
+      PATH,
+      query,
+      (type, object: { readonly metadata?: AnsweredMetadata } & V1Status) => {
+        if (type === 'ERROR') end = object.code === EXPIRED ? 'expired' : 'failed';
+        else onEvent(options, following, type, object.metadata ?? {});
+      },
+      (error: { readonly statusCode?: number } | null) => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', close);
+        if (error?.statusCode === EXPIRED) end = 'expired';
+        if (error !== null && end === 'ended') end = 'failed';
+        if (end === 'failed') options.onFailure(new ClusterAway('the watch has failed', { cause: error }));
+        resolve(end);
+      },
+    );
+    const close = (): void => void opened.then((controller) => controller.abort());
+    const timer = setTimeout(close, times.watchSeconds * 1_000 + times.patienceMs);
+    signal.addEventListener('abort', close, { once: true });
+  });
+};
+
+/** Watches until the version has expired. Throws when the cluster is away for longer than one attempt. */
+const watchOn = async (options: FollowOptions, following: Following): Promise<void> => {
+  for (let failures = 0; !options.signal.aborted;) {
+    const end = await watched(options, following);
+    if (end === 'expired') return;
+    failures = end === 'failed' ? failures + 1 : 0;
+    if (failures > 0) await pause(backoffMs(failures), options.signal);
+  }
+};
+
+/** Lists and watches until the signal, over failures and expired versions. */
+export const followObjects = async (options: FollowOptions): Promise<void> => {
+  const following: Following = { known: new Map(), version: '' };
+  for (let failures = 0; !options.signal.aborted;) {
+    try {
+      await relist(options, following);
+      failures = 0;
+      await watchOn(options, following);
+    } catch (error) {
+      if (error instanceof EngineStopped) return;
+      failures += 1;
+      options.onFailure(faultOf(error));
+      await pause(backoffMs(failures), options.signal).catch(() => undefined);
+    }
+  }
+};

@@ -1,0 +1,37 @@
+import { LAUNCH_ID } from '../object/metadata.js';
+import { type ObjectOfExecution, type StandingObject } from './cluster.js';
+
+/** Objects can be large, and the bridge looks at their metadata only. */
+export const METADATA_ONLY = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
+/** The same for a list. */
+export const METADATA_LIST = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
+
+/** Metadata in an answer of an API server. */
+export type AnsweredMetadata = {
+  readonly name?: string;
+  readonly namespace?: string;
+  readonly uid?: string;
+  readonly resourceVersion?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly finalizers?: readonly string[];
+  readonly deletionTimestamp?: string;
+};
+
+/** The execution that an object belongs to, and where it stands. */
+export const placeIn = ({ name = '', namespace = '', labels = {} }: AnsweredMetadata): ObjectOfExecution => ({
+  name,
+  namespace,
+  project: labels['project'] ?? '',
+  domain: labels['domain'] ?? '',
+});
+
+/** An object by the metadata in an answer. */
+export const standing = (metadata: AnsweredMetadata): StandingObject => ({
+  ...placeIn(metadata),
+  uid: metadata.uid ?? '',
+  resourceVersion: metadata.resourceVersion ?? '',
+  launchId: metadata.annotations?.[LAUNCH_ID] ?? '',
+  finalizers: metadata.finalizers ?? [],
+  deletedAtMs: metadata.deletionTimestamp === undefined ? undefined : Date.parse(metadata.deletionTimestamp),
+});

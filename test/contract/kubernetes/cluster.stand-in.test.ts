@@ -1,0 +1,87 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Cluster, ClusterAway, ObjectRefused } from '../../../engine/bridge/cluster/cluster.js';
+import { type Fault, type StandIn, startStandIn } from '../../support/kubernetes/stand-in.js';
+import { until } from '../../support/until.js';
+import { clusterContract, clusterOf, following, newObject, prepare } from './cluster.contract.js';
+
+clusterContract('a stand-in for a Kubernetes API server', startStandIn);
+
+describe('a cluster with faults', () => {
+  let server: StandIn;
+  let cluster: Cluster;
+  beforeAll(async () => {
+    server = await prepare(await startStandIn());
+    cluster = clusterOf(server, 400);
+  });
+  afterAll(() => server.close());
+
+  it.each<Fault>([429, 500, 503, 'stall', 'lost'])(
+    'is away when its answer is %s, and creates the object later',
+    async (fault) => {
+      const object = newObject();
+      server.fail('create', fault, 1);
+      await expect(cluster.create(object)).rejects.toThrow(ClusterAway);
+      expect(await cluster.create(object)).toBe(fault === 'lost' ? 'exists' : 'created');
+    },
+  );
+
+  it('says how long to wait when it is asked too much', async () => {
+    server.fail('get', 429, 1);
+    await expect(cluster.find(newObject().metadata)).rejects.toMatchObject({ retryAfterMs: 1_000 });
+  });
+
+  it('refuses an object that cannot be', async () => {
+    server.fail('create', 422, 1);
+    await expect(cluster.create(newObject())).rejects.toThrow(ObjectRefused);
+  });
+
+  it('reports objects made after its history was forgotten', async () => {
+    const [first, second] = [newObject(), newObject()];
+    const { times, stop } = following(cluster);
+    await cluster.create(first);
+    await until(
+      () => times(first.metadata.name),
+      (count) => count > 0,
+    );
+    server.expire();
+    await cluster.create(second);
+    await until(
+      () => times(second.metadata.name),
+      (count) => count > 0,
+    );
+    await stop();
+  });
+
+  it('reports objects that went while its history was forgotten', async () => {
+    const object = newObject();
+    await cluster.create(object);
+    const { times, stop } = following(cluster);
+    await until(
+      () => times(object.metadata.name),
+      (count) => count === 1,
+    );
+    server.fail('watch', 503, 2);
+    server.expire();
+    await cluster.delete((await cluster.find(object.metadata))!);
+    await cluster.release((await cluster.find(object.metadata))!);
+    server.expire();
+    await until(
+      () => times(object.metadata.name),
+      (count) => count > 1,
+    );
+    await stop();
+  });
+
+  it('goes on when a watch or a list stalls', async () => {
+    const object = newObject();
+    server.fail('list', 'stall', 1);
+    server.fail('watch', 'stall', 1);
+    const { times, stop } = following(cluster);
+    await cluster.create(object);
+    await until(
+      () => times(object.metadata.name),
+      (count) => count > 0,
+    );
+    await stop();
+  });
+});

@@ -1,0 +1,93 @@
+import { KubeConfig } from '@kubernetes/client-node';
+import { readFileSync } from 'node:fs';
+import { request as httpRequest } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { join } from 'node:path';
+import { parseAllDocuments } from 'yaml';
+import { CHECKOUT } from '../command.js';
+import type { Stored } from './object-table.js';
+
+export const ADMIN_TOKEN = 'admin-of-the-test';
+export const BRIDGE_TOKEN = 'bridge-of-the-test';
+/** The user of the service account in `deployment/kubernetes`. */
+export const BRIDGE_USER = 'system:serviceaccount:flightlog:flightlog-bridge';
+
+/** A Kubernetes API server for tests: a real one, or the stand-in. */
+export interface KubernetesServer {
+  readonly url: string;
+  /** Ends the server without a farewell; what is stored stays. */
+  kill(): Promise<void>;
+  start(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export const kubeConfigOf = (url: string, token: string): KubeConfig => {
+  const kubeConfig = new KubeConfig();
+  kubeConfig.loadFromOptions({
+    clusters: [{ name: 'test', server: url, skipTLSVerify: true }],
+    users: [{ name: 'test', token }],
+    contexts: [{ name: 'test', cluster: 'test', user: 'test' }],
+    currentContext: 'test',
+  });
+  return kubeConfig;
+};
+
+/** Sends one request, as the administrator by default; returns status and body. */
+export const ask = (
+  { url, token = ADMIN_TOKEN }: { readonly url: string; readonly token?: string },
+  method: string,
+  path: string,
+  body?: unknown,
+): Promise<{ readonly status: number; readonly body: Stored & { readonly items: readonly Stored[] } }> =>
+  new Promise((resolve, reject) => {
+    const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
+    const headers = { Authorization: `Bearer ${token}`, 'Content-Type': type };
+    const send = url.startsWith('https:') ? httpsRequest : httpRequest;
+    const call = send(`${url}${path}`, { method, headers, rejectUnauthorized: false }, (response) => {
+      let text = '';
+      response.on('data', (chunk: Buffer) => (text += chunk.toString()));
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, body: JSON.parse(text || '{}') as never }));
+      response.on('error', reject);
+    });
+    call.on('error', reject);
+    call.end(body === undefined ? undefined : JSON.stringify(body));
+  });
+
+const COLLECTIONS: Readonly<Record<string, string>> = {
+  CustomResourceDefinition: 'customresourcedefinitions',
+  ClusterRole: 'clusterroles',
+  ClusterRoleBinding: 'clusterrolebindings',
+  ServiceAccount: 'serviceaccounts',
+  ConfigMap: 'configmaps',
+  Namespace: 'namespaces',
+  Deployment: 'deployments',
+};
+
+const collectionPath = ({ apiVersion, kind, metadata }: Stored): string => {
+  const group = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
+  const scope = metadata.namespace === undefined ? '' : `/namespaces/${metadata.namespace}`;
+  return `${group}${scope}/${COLLECTIONS[kind] ?? kind}`;
+};
+
+/** The objects in a file of `deployment/kubernetes`. */
+export const manifests = (file: string): readonly Stored[] =>
+  parseAllDocuments(readFileSync(join(CHECKOUT, 'deployment/kubernetes', file), 'utf8')).map(
+    (each) => each.toJS() as Stored,
+  );
+
+/** Creates the objects as `kubectl apply` would on a new cluster. @throws when the server refuses one. */
+export const apply = async (server: KubernetesServer, objects: readonly Stored[]): Promise<void> => {
+  for (const object of objects) {
+    const { status, body } = await ask(server, 'POST', collectionPath(object), object);
+    if (status >= 300 && status !== 409)
+      throw new Error(`${object.kind} ${object.metadata.name}: ${JSON.stringify(body)}`);
+  }
+};
+
+export const namespace = (name: string): Stored => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+
+const OBJECTS = '/apis/flyte.lyft.com/v1alpha1/namespaces';
+
+/** The path of one object of the engine. */
+export const objectPath = (namespaceName: string, name = ''): string =>
+  `${OBJECTS}/${namespaceName}/flyteworkflows${name && `/${name}`}`;
