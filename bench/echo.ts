@@ -1,4 +1,10 @@
-import { Server, ServerCredentials, type sendUnaryData, type ServerUnaryCall } from '@grpc/grpc-js';
+import {
+  Server,
+  ServerCredentials,
+  type sendUnaryData,
+  type ServerDuplexStream,
+  type ServerUnaryCall,
+} from '@grpc/grpc-js';
 
 /** The floor: a gRPC server of the same library, in a process of its own, that returns the bytes of each request. */
 const asIs = (bytes: Buffer): Buffer => bytes;
@@ -15,10 +21,23 @@ server.addService(
       responseSerialize: asIs,
       responseDeserialize: asIs,
     },
+    echoStream: {
+      path: '/bench.Echo/EchoStream',
+      requestStream: true,
+      responseStream: true,
+      requestSerialize: asIs,
+      requestDeserialize: asIs,
+      responseSerialize: asIs,
+      responseDeserialize: asIs,
+    },
   },
   {
     echo: (call: ServerUnaryCall<Buffer, Buffer>, answer: sendUnaryData<Buffer>) => {
       answer(null, call.request);
+    },
+    echoStream: (call: ServerDuplexStream<Buffer, Buffer>) => {
+      call.on('data', (bytes: Buffer) => call.write(bytes));
+      call.on('end', () => call.end());
     },
   },
 );

@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { type ClientHttp2Session, connect, constants, type IncomingHttpHeaders } from 'node:http2';
+import { percentile, readFrames } from './frames.js';
 
 /**
  * Order for the load generator, a process of its own: it sends prepared gRPC frames over bare HTTP/2, `inFlight` at a
@@ -27,22 +27,6 @@ export type LoadResult = {
 };
 
 const CONNECTIONS = 4;
-const GRPC_HEADER_BYTES = 5;
-
-/** Reads prepared requests and adds the gRPC header to each. */
-const readFrames = (file: string): Buffer[] => {
-  const bytes = readFileSync(file);
-  const frames: Buffer[] = [];
-  for (let at = 0; at < bytes.length;) {
-    const length = bytes.readUInt32BE(at);
-    const frame = Buffer.alloc(GRPC_HEADER_BYTES + length);
-    frame.writeUInt32BE(length, 1);
-    bytes.copy(frame, GRPC_HEADER_BYTES, at + 4, at + 4 + length);
-    frames.push(frame);
-    at += 4 + length;
-  }
-  return frames;
-};
 
 type Done = (status: string) => void;
 
@@ -61,8 +45,6 @@ const send = (session: ClientHttp2Session, path: string, frame: Buffer, done: Do
   request.resume();
   request.end(frame);
 };
-
-const percentile = (sorted: Float64Array, share: number): number => sorted[Math.floor(sorted.length * share)] ?? 0;
 
 const run = async ({
   address,

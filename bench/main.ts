@@ -5,6 +5,7 @@ import { creates } from './create.js';
 import { eventstore } from './eventstore/eventstore.js';
 import { fanOut } from './fan-out.js';
 import { type Disk, openDisk } from './disk.js';
+import { ingestStream } from './ingest-stream.js';
 import { ingestUnary } from './ingest-unary.js';
 import { kafkaExport } from './kafka-export.js';
 import { lists } from './list.js';
@@ -15,6 +16,7 @@ import { rebuild } from './rebuild.js';
 
 const BENCHES: readonly Bench[] = [
   ingestUnary,
+  ingestStream,
   creates,
   fanOut,
   repeats,

@@ -17,6 +17,7 @@ import type { HttpRule } from '../../proto/gen/google/api/http_pb.js';
 import { type Status, StatusSchema } from '../../proto/gen/google/rpc/status_pb.js';
 import { HistoryService } from '../../proto/gen/platformidl/eventlog/history_pb.js';
 import { AccessService } from '../../proto/gen/platformidl/eventlog/access_service_pb.js';
+import { EngineService } from '../../proto/gen/platformidl/eventlog/engine_service_pb.js';
 import { NotificationService } from '../../proto/gen/platformidl/eventlog/notification_service_pb.js';
 import { ScheduleService } from '../../proto/gen/platformidl/eventlog/schedule_service_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
@@ -61,6 +62,7 @@ const SERVICES = [
   HistoryService,
   NotificationService,
   AccessService,
+  EngineService,
   ScheduleService,
 ];
 const registry = createRegistry(...new Set(SERVICES.flatMap(({ file }) => withDependencies(file))));

@@ -1,0 +1,81 @@
+import { join } from 'node:path';
+import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
+import { grpcClient } from '../test/support/grpc-client.js';
+import { startServerProcess } from '../test/support/server-process.js';
+import { assertInLogOnce, awaitViews } from './acknowledged.js';
+import type { Bench, BenchOptions, Figure } from './bench.js';
+import { generateStreams, measureEchoStreams, writeFrames } from './processes.js';
+import type { Share, StreamResult } from './stream-load.js';
+import { createRequests, nodeEvents, PROJECT, registerHello } from './workload.js';
+
+/** Divided evenly by each number of streams. */
+const EXECUTIONS = 192;
+const IN_FLIGHT = 512;
+const PATH = '/platformidl.eventlog.EngineService/Report';
+const NODE_EVENT = 3;
+
+/** Encodes a `ReportRequest` of an encoded node event. */
+const reportOf = (event: Uint8Array, sequence: number): Uint8Array =>
+  new BinaryWriter()
+    .tag(1, WireType.Varint)
+    .uint64(sequence)
+    .tag(NODE_EVENT, WireType.LengthDelimited)
+    .bytes(event)
+    .finish();
+
+/** The events of each stream one after another; each stream has executions of its own. */
+const eventsOf = (names: readonly string[], streams: number, count: number) => {
+  const each = names.length / streams;
+  const shares = Array.from({ length: streams }, (_, index) =>
+    nodeEvents(names.slice(index * each, (index + 1) * each), Math.ceil(count / streams)),
+  );
+  const events = shares.flatMap(({ requests }) => requests);
+  return {
+    requests: events.map((event, index) => reportOf(event, index + 1)),
+    perStream: shares[0]?.requests.length ?? 0,
+    nodes: shares.reduce((sum, { nodes }) => sum + nodes, 0),
+  };
+};
+
+const assertNoFailures = ({ failures }: StreamResult): void => {
+  if (failures > 0) throw new Error(`${failures} events were not recorded`);
+};
+
+const measure = async ({ disk, count, nodeArgs }: BenchOptions, streams: number): Promise<Figure> => {
+  const data = join(disk.directory, `ingest-stream-${streams}`);
+  const framesFile = join(disk.directory, `ingest-stream-events-${streams}`);
+  const server = await startServerProcess({ data, nodeArgs, env: { FLIGHTLOG_PROJECTS: `["${PROJECT}"]` } });
+  const client = grpcClient(server.ready.grpc);
+  await registerHello(client);
+  const names = Array.from({ length: EXECUTIONS }, (_, index) => `bench-${index}`);
+  for (const request of createRequests('bench', EXECUTIONS))
+    await client.raw('/flyteidl.service.AdminService/CreateExecution', request);
+  const { requests, perStream, nodes } = eventsOf(names, streams, Math.ceil(count * 1.2));
+  writeFrames(framesFile, requests);
+  const warmUp = Math.floor(perStream / 6);
+  const sharesOf = (from: number, to: number): Share[] =>
+    Array.from({ length: streams }, (_, index) => ({ from: index * perStream + from, count: to - from }));
+  const order = { framesFile, inFlight: IN_FLIGHT };
+  const echo = await measureEchoStreams({ ...order, shares: sharesOf(0, perStream) });
+  const target = { ...order, address: server.ready.grpc, path: PATH };
+  assertNoFailures(await generateStreams({ ...target, shares: sharesOf(0, warmUp) }));
+  const load = await generateStreams({ ...target, shares: sharesOf(warmUp, perStream) });
+  assertNoFailures(load);
+  const behindMs = await awaitViews(client, names, nodes);
+  client.close();
+  await server.stop();
+  await assertInLogOnce(data, requests.length);
+  return {
+    name: `ingest-stream, ${streams} streams, ${IN_FLIGHT} in flight`,
+    floor: { what: 'grpc-js echo in streams', perSecond: echo.perSecond },
+    perSecond: load.perSecond,
+    notes: { p50Ms: load.p50Ms, p99Ms: load.p99Ms, viewsBehindMs: behindMs, bytes: requests[0]?.length ?? 0 },
+  };
+};
+
+/** Engine events in streams: durable when answered, and soon visible in the views. */
+export const ingestStream: Bench = {
+  name: 'ingest-stream',
+  target: 0.5,
+  run: async (options) => [await measure(options, 1), await measure(options, 8), await measure(options, 64)],
+};

@@ -1,0 +1,114 @@
+import { type ClientHttp2Stream, connect, constants } from 'node:http2';
+import { percentile, PREFIX_BYTES, readFrames } from './frames.js';
+
+/** The messages of one stream: a range of the file. */
+export type Share = { readonly from: number; readonly count: number };
+
+/**
+ * Order for the load generator of streams, a process of its own: it sends prepared messages over streams in both
+ * directions, one for each share, and counts the answers.
+ */
+export type StreamOrder = {
+  readonly address: string;
+  readonly path: string;
+  /** The file of requests, each preceded by its length in four bytes (big-endian). */
+  readonly framesFile: string;
+  readonly shares: readonly Share[];
+  /** The number of messages without an answer, over all streams. */
+  readonly inFlight: number;
+};
+
+export type StreamResult = {
+  readonly perSecond: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  /** The number of answers with a status. */
+  readonly failures: number;
+};
+
+const CONNECTIONS = 4;
+/** The first byte after the sequence in an answer with a status. */
+const STATUS_TAG = (2 << 3) | 2;
+
+/** Calls `onMessage` with each whole message of a stream. */
+const split = (stream: ClientHttp2Stream, onMessage: (message: Buffer) => void): void => {
+  let rest: Buffer = Buffer.alloc(0);
+  stream.on('data', (chunk: Buffer) => {
+    const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
+    let at = 0;
+    while (bytes.length - at >= PREFIX_BYTES) {
+      const end = at + PREFIX_BYTES + bytes.readUInt32BE(at + 1);
+      if (end > bytes.length) break;
+      onMessage(bytes.subarray(at + PREFIX_BYTES, end));
+      at = end;
+    }
+    rest = bytes.subarray(at);
+  });
+};
+
+/** Reads the sequence, the first field of a message, and the tag of the field after it. */
+const sequenceIn = (message: Buffer): { readonly sequence: number; readonly next: number | undefined } => {
+  let sequence = 0;
+  let at = 1;
+  for (let shift = 0; ; shift += 7) {
+    const byte = message[at++] ?? 0;
+    sequence |= (byte & 0x7f) << shift;
+    if (byte < 0x80) return { sequence, next: message[at] };
+  }
+};
+
+const run = async ({ address, path, framesFile, shares, inFlight }: StreamOrder): Promise<StreamResult> => {
+  const frames = readFrames(framesFile);
+  const sessions = Array.from({ length: CONNECTIONS }, () => connect(`http://${address}`));
+  const took: number[] = [];
+  let failures = 0;
+  const one = ({ from, count }: Share, index: number): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const stream = sessions[index % CONNECTIONS]?.request({
+        [constants.HTTP2_HEADER_METHOD]: 'POST',
+        [constants.HTTP2_HEADER_PATH]: path,
+        'content-type': 'application/grpc',
+        te: 'trailers',
+      });
+      if (!stream) return;
+      const sentAt = new Float64Array(frames.length + 1);
+      let next = from;
+      let answered = 0;
+      const send = (): void => {
+        const frame = frames[next];
+        if (next === from + count || !frame) return;
+        next += 1;
+        sentAt[next] = performance.now();
+        stream.write(frame);
+      };
+      split(stream, (message) => {
+        const { sequence, next: tag } = sequenceIn(message);
+        took.push(performance.now() - (sentAt[sequence] ?? 0));
+        if (tag === STATUS_TAG) failures += 1;
+        answered += 1;
+        if (answered === count) stream.end();
+        else send();
+      });
+      stream.on('error', reject);
+      stream.on('close', () => {
+        if (answered === count) resolve();
+        else reject(new Error(`a stream ended after ${answered} of ${count} answers`));
+      });
+      for (let at = 0; at < inFlight / shares.length; at += 1) send();
+    });
+  const started = performance.now();
+  await Promise.all(shares.map(one));
+  const seconds = (performance.now() - started) / 1_000;
+  for (const session of sessions) session.close();
+  const sorted = Float64Array.from(took).sort();
+  return {
+    perSecond: took.length / seconds,
+    p50Ms: percentile(sorted, 0.5),
+    p99Ms: percentile(sorted, 0.99),
+    failures,
+  };
+};
+
+process.once('message', (order: StreamOrder) => {
+  void run(order).then((result) => process.send?.(result, () => process.exit(0)));
+});
