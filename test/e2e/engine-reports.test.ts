@@ -13,7 +13,7 @@ import {
   WorkflowExecution_Phase as Workflow,
 } from '../../proto/gen/platformidl/core/execution_pb.js';
 import { EngineService } from '../../proto/gen/platformidl/eventlog/engine_service_pb.js';
-import { ReportRequestSchema, type ReportResponse } from '../../proto/gen/platformidl/eventlog/engine_report_pb.js';
+import type { ReportRequestSchema, ReportResponse } from '../../proto/gen/platformidl/eventlog/engine_report_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { executionStream } from '../../services/execution/aggregate.js';
 import { phaseName } from '../../services/execution/phases.js';
@@ -101,7 +101,7 @@ const alone = (event: Event): readonly [rpc: string, request: Uint8Array] => {
   }
 };
 
-/** What is recorded of an event. */
+/** The record of an event in one line; `undefined` for an event that no engine reported. */
 const recordOf = ({ type, data }: RecordedEvent): string | undefined => {
   const report = reportIn(type, data);
   if (!report) return undefined;
@@ -109,7 +109,7 @@ const recordOf = ({ type, data }: RecordedEvent): string | undefined => {
   return [entity, nodeId, phaseName(entity, phase), phaseVersion, samePhase].join(' ');
 };
 
-/** What the log has of reports of an execution, in order. */
+/** The reports of an execution that the log has, in order. */
 const recorded = async (id: ExecutionId): Promise<readonly string[]> => {
   const stream = executionStream(id);
   return (await plane.events()).flatMap((event) => (event.stream === stream ? (recordOf(event) ?? []) : []));
