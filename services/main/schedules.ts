@@ -65,13 +65,24 @@ const refusedOutcome = (
   }
 };
 
+const executionOf = ({ plan, version, atMs }: Omit<TickLaunch, 'principal'>) => ({
+  ...plan,
+  name: tickName({ ...plan, version }, atMs),
+});
+
 /** Launches the executions of ticks by the same use case as every other launch. */
 export const launcherOf = (launching: Launching): Launcher => {
   const { sessions, aggregate } = launching.services;
   return {
+    launched: ({ plan, version, atMs }) => {
+      const execution = executionOf({ plan, version, atMs });
+      return sessions.read(aggregate, executionStream(execution), ({ state }) =>
+        state.exists ? ({ kind: 'fired', execution } as const) : undefined,
+      );
+    },
     launch: async (tick) => {
-      const { plan, version, atMs, principal } = tick;
-      const execution = { ...plan, name: tickName({ ...plan, version }, atMs) };
+      const { atMs, principal } = tick;
+      const execution = executionOf(tick);
       const metadata = { mode: Mode.SCHEDULED, scheduledAt: timestampFromMs(atMs) };
       const request = create(ExecutionCreateRequestSchema, {
         ...execution,

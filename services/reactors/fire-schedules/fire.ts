@@ -1,6 +1,6 @@
 import type { Sessions } from '../../kernel/ports/sessions.js';
 import type { Timers } from '../../kernel/ports/timers.js';
-import type { DueTick } from '../../schedule/calendar/due.js';
+import { type DueTick, ON_TIME_MS } from '../../schedule/calendar/due.js';
 import { overlapDecision } from '../../schedule/calendar/overlap.js';
 import { activeSegment } from '../../schedule/calendar/segments.js';
 import type { Outcome } from '../../schedule/commands.js';
@@ -10,7 +10,7 @@ import type { Worked } from '../frame/work-queue.js';
 import type { Activated, Launcher, SettingsOf } from './ports.js';
 
 /** A tick of a plan that is to be fired. */
-export type OpenTick = { readonly plan: PlanName; readonly tick: DueTick; hasWaited?: boolean };
+export type OpenTick = { readonly plan: PlanName; readonly tick: DueTick };
 
 export type FireOptions = {
   readonly sessions: Pick<Sessions, 'handle' | 'read'>;
@@ -41,13 +41,16 @@ export const recordOutcome = async (
   onOutcome(outcome.kind);
 };
 
-/** An obstacle to a tick that arose after the decision to fire it. */
+/**
+ * An obstacle to a tick that arose after the decision to fire it. Only a tick that is late has one: it waited, or its
+ * process was stopped.
+ */
 const cameInTheWay = async (
-  { activated }: FireOptions,
-  { plan, tick, hasWaited }: OpenTick,
+  { activated, timers }: FireOptions,
+  { plan, tick }: OpenTick,
   isOff: boolean,
 ): Promise<string | undefined> => {
-  if (!tick.isMissed && hasWaited !== true) return undefined;
+  if (timers.now() - tick.atMs <= ON_TIME_MS) return undefined;
   if (isOff) return 'paused';
   await activated.current();
   if (activeSegment(activated.of(plan)) === undefined) return 'deactivated';
@@ -70,7 +73,8 @@ export const fireTick = (options: FireOptions): ((open: OpenTick) => Promise<Wor
   const outcomeOf = async (open: OpenTick, found: Awaited<ReturnType<typeof look>>): Promise<Outcome | 'wait'> => {
     const { plan, tick } = open;
     const reason = await cameInTheWay(options, open, found.isOff);
-    if (reason !== undefined) return { kind: 'skipped', reason };
+    // A process may have launched it, and have ended before it recorded that.
+    if (reason !== undefined) return (await launcher.launched({ plan, ...tick })) ?? { kind: 'skipped', reason };
     const { overlap } = await settingsOf(plan, tick.version);
     const { lastFired } = found;
     const isRunning = overlap !== 'allow' && lastFired !== undefined && (await launcher.isRunning(plan, lastFired));
@@ -84,10 +88,7 @@ export const fireTick = (options: FireOptions): ((open: OpenTick) => Promise<Wor
     const found = await look(open);
     if (!found.isOpen) return undefined;
     const outcome = await outcomeOf(open, found);
-    if (outcome === 'wait') {
-      open.hasWaited = true;
-      return { againAtMs: timers.now() + (found.isBehind ? BEHIND_MS : QUEUED_MS) };
-    }
+    if (outcome === 'wait') return { againAtMs: timers.now() + (found.isBehind ? BEHIND_MS : QUEUED_MS) };
     await recordOutcome(options, open, outcome);
     return undefined;
   };

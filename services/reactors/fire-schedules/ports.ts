@@ -20,6 +20,8 @@ export interface Launcher {
    * @throws when time may cure it: the machinery has failed, or is overloaded.
    */
   launch(tick: TickLaunch): Promise<Outcome>;
+  /** The outcome of a tick whose execution exists; `undefined` for a tick that was not launched. */
+  launched(tick: TickLaunch): Promise<Outcome | undefined>;
   /** True until the execution of a tick has ended. */
   isRunning(plan: PlanName, execution: string): Promise<boolean>;
 }

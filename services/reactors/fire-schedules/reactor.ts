@@ -38,7 +38,10 @@ const firing = (options: FireSchedulesOptions) => {
     work: fireTick(options),
     onDone: (open) => known.delete(keyOf(open)),
     retry: { ...RETRY, giveUpAfterMs },
-    giveUp: (open, error) => recordOutcome(options, open, { kind: 'failed', reason: messageOf(error) }),
+    giveUp: async (open, error) => {
+      const launched = await options.launcher.launched({ plan: open.plan, ...open.tick });
+      await recordOutcome(options, open, launched ?? { kind: 'failed', reason: messageOf(error) });
+    },
     concurrency: LAUNCHES_AT_ONCE,
   });
   const missed = paced<OpenTick & { readonly dueMs: number }>(timers, {

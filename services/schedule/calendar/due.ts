@@ -62,7 +62,7 @@ export type Decided = {
 };
 
 /** A tick that is decided later than this is missed, in milliseconds: catching up applies to it. */
-const ON_TIME_MS = 60_000;
+export const ON_TIME_MS = 60_000;
 /** The most ticks of one decision: more are decided one after another. */
 const MAX_DECIDED = 5_000;
 /** The most ticks of a plan that wait to be fired. */

@@ -95,6 +95,10 @@ const openProcess = (
       fails('after');
       return Promise.resolve({ kind: 'fired', execution });
     },
+    launched: ({ plan, version, atMs }) => {
+      const execution = { ...plan, name: tickName({ ...plan, version }, atMs) };
+      return Promise.resolve(launched.has(execution.name) ? { kind: 'fired', execution } : undefined);
+    },
     isRunning: (_, name) => Promise.resolve(running.has(name)),
   };
   const reactor = fireSchedules({
@@ -225,10 +229,37 @@ describe('the schedules of launch plans', () => {
     world.change('a', 'v1');
     await turns();
     await process.advance(MINUTE);
-    world.change('a', undefined);
-    for (let each = 0; each < 30; each += 1) await process.advance(MINUTE);
-    expect(await process.stateOf('a')).toMatchObject({ fired: 0, failed: 1, open: 0, reasons: ['the log is away'] });
-    expect(process.reactor.figures()).toMatchObject({ dead: 1, retrying: 0 });
+    for (let each = 0; each < 12; each += 1) await process.advance(MINUTE);
+    const { fired, failed, reasons } = await process.stateOf('a');
+    expect(fired).toBe(0);
+    expect(failed).toBeGreaterThan(0);
+    expect(reasons).toEqual(Array.from({ length: failed }, () => 'the log is away'));
+    expect(process.reactor.figures().dead).toBe(failed);
+    await process.close();
+  });
+
+  it('end with a deactivation also where the launch had broken off, unless it had taken effect', async () => {
+    const world = openWorld();
+    let when = 'before';
+    const process = openProcess(world, {
+      fails: (at) => {
+        if (at === when) throw new Error('the log is away');
+      },
+    });
+    for (const [name, fails] of [
+      ['a', 'before'],
+      ['b', 'after'],
+    ] as const) {
+      when = fails;
+      world.change(name, 'v1');
+      await turns();
+      await process.advance(MINUTE);
+      world.change(name, undefined);
+      await turns();
+    }
+    await process.advance(2 * MINUTE);
+    expect(await process.stateOf('a')).toMatchObject({ fired: 0, skipped: 1, open: 0, reasons: ['deactivated'] });
+    expect(await process.stateOf('b')).toMatchObject({ fired: 1, skipped: 0, open: 0, reasons: ['fired'] });
     await process.close();
   });
 

@@ -1,0 +1,234 @@
+/** A schedule of the model: its expression, and its ticks told without the code under test. */
+export type ModelSchedule = {
+  readonly text: string;
+  /** The first tick after an instant; `anchorMs` is the activation. All in milliseconds since 1970. */
+  readonly next: (afterMs: number, anchorMs: number) => number;
+};
+
+export const MINUTE = 60_000;
+export const DAY = 24 * 60 * MINUTE;
+
+/** The first instant after `afterMs` at this time of a day for which `isOn` holds. */
+const onDays = (afterMs: number, ofDayMs: (dayMs: number) => number, isOn: (day: Date) => boolean): number => {
+  for (let dayMs = Math.floor(afterMs / DAY) * DAY - DAY; ; dayMs += DAY) {
+    const atMs = dayMs + ofDayMs(dayMs);
+    if (atMs > afterMs && isOn(new Date(dayMs))) return atMs;
+  }
+};
+
+const lastSunday = (year: number, month: number): number => {
+  const last = new Date(Date.UTC(year, month + 1, 0));
+  return last.getTime() - last.getUTCDay() * DAY;
+};
+
+/** Hours that Berlin is ahead of UTC on the morning of a day: directive 2000/84/EC. */
+const berlinHours = (dayMs: number): number => {
+  const year = new Date(dayMs).getUTCFullYear();
+  return dayMs >= lastSunday(year, 2) && dayMs < lastSunday(year, 9) ? 2 : 1;
+};
+
+const timeOf = (hour: number, minute: number): number => (hour * 60 + minute) * MINUTE;
+
+export const hourly = (minute: number): ModelSchedule => ({
+  text: `${minute} * * * *`,
+  next: (afterMs) => Math.floor((afterMs - minute * MINUTE) / (60 * MINUTE) + 1) * 60 * MINUTE + minute * MINUTE,
+});
+export const daily = (hour: number, minute: number): ModelSchedule => ({
+  text: `${minute} ${hour} * * *`,
+  next: (afterMs) =>
+    onDays(
+      afterMs,
+      () => timeOf(hour, minute),
+      () => true,
+    ),
+});
+export const weekly = (weekday: number, hour: number): ModelSchedule => ({
+  text: `0 ${hour} * * ${weekday}`,
+  next: (afterMs) =>
+    onDays(
+      afterMs,
+      () => timeOf(hour, 0),
+      (day) => day.getUTCDay() === weekday,
+    ),
+});
+export const monthly = (date: number, hour: number): ModelSchedule => ({
+  text: `0 ${hour} ${date} * *`,
+  next: (afterMs) =>
+    onDays(
+      afterMs,
+      () => timeOf(hour, 0),
+      (day) => day.getUTCDate() === date,
+    ),
+});
+export const leapDay = (hour: number): ModelSchedule => ({
+  text: `0 ${hour} 29 2 *`,
+  next: (afterMs) =>
+    onDays(
+      afterMs,
+      () => timeOf(hour, 0),
+      (day) => day.getUTCMonth() === 1 && day.getUTCDate() === 29,
+    ),
+});
+/** @param hour from 4 on, where clocks do not change. */
+export const berlin = (hour: number, minute: number): ModelSchedule => ({
+  text: `CRON_TZ=Europe/Berlin ${minute} ${hour} * * *`,
+  next: (afterMs) =>
+    onDays(
+      afterMs,
+      (dayMs) => timeOf(hour - berlinHours(dayMs), minute),
+      () => true,
+    ),
+});
+export const every = (minutes: number): ModelSchedule => ({
+  text: `@every ${minutes}m`,
+  next: (afterMs, anchorMs) =>
+    anchorMs + (Math.floor((afterMs - anchorMs) / (minutes * MINUTE)) + 1) * minutes * MINUTE,
+});
+
+export type Policy = {
+  readonly catchUp: { readonly policy: 'all' | 'last' | 'none'; readonly max: number; readonly maxAgeMs: number };
+  readonly overlap: 'allow' | 'skip' | 'queue';
+  /** Minutes that each execution of the plan takes. */
+  readonly takes: number;
+};
+
+type Segment = {
+  readonly version: string;
+  readonly schedule: ModelSchedule;
+  readonly fromMs: number;
+  untilMs: number;
+  isDeactivated: boolean;
+};
+type Tick = { readonly atMs: number; readonly version: string };
+
+/** Ticks that are decided later than this are missed, and are not launched for a plan that was switched off since. */
+const LATE_MS = MINUTE;
+
+/** An execution that starts within a minute ends half a minute after another one. */
+export const endOf = (startMs: number, { takes }: Policy): number =>
+  Math.floor(startMs / MINUTE) * MINUTE + takes * MINUTE + MINUTE / 2;
+
+/** The expected outcomes of the ticks of one plan, from its story alone. */
+export const planModel = (policy: Policy) => {
+  const segments: Segment[] = [];
+  const archived: { fromMs: number; untilMs: number }[] = [];
+  const open: Tick[] = [];
+  /** Ticks that were launched by a process that ended before it recorded that, and when. */
+  const launchedMs = new Map<Tick, number>();
+  const outcomes = new Map<string, string>();
+  let decidedMs = 0;
+  let busyUntilMs = 0;
+
+  const active = (): Segment | undefined => segments.find(({ untilMs }) => untilMs === Infinity);
+  const isArchived = (): boolean => archived.some(({ untilMs }) => untilMs === Infinity);
+  const ended = ({ atMs, version }: Tick, outcome: string): void => void outcomes.set(`${atMs} ${version}`, outcome);
+
+  const offSince = ({ atMs }: Tick, nowMs: number): string | undefined => {
+    if (nowMs - atMs <= LATE_MS) return undefined;
+    if (!active()) return 'deactivated';
+    return isArchived() ? 'archived' : undefined;
+  };
+
+  /** The outcome of a tick that is looked at; `undefined` while it waits. */
+  const outcomeNow = (tick: Tick, nowMs: number): string | undefined => {
+    const off = launchedMs.has(tick) ? undefined : offSince(tick, nowMs);
+    if (off !== undefined) return off;
+    if (policy.overlap === 'allow' || busyUntilMs <= nowMs) return 'fired';
+    return policy.overlap === 'skip' ? 'overlap' : undefined;
+  };
+
+  /** Launches the ticks that can be launched, in order. */
+  const launch = (nowMs: number, isStopped: (tick: Tick) => boolean = () => false): void => {
+    for (const tick of open.filter((each) => !isStopped(each))) {
+      const outcome = outcomeNow(tick, nowMs);
+      if (outcome === undefined) continue;
+      open.splice(open.indexOf(tick), 1);
+      ended(tick, outcome);
+      if (outcome === 'fired') busyUntilMs = endOf(launchedMs.get(tick) ?? nowMs, policy);
+    }
+  };
+
+  const isArchivedAt = (atMs: number): boolean =>
+    archived.some(({ fromMs, untilMs }) => atMs > fromMs && atMs <= untilMs);
+
+  const barred = ({ atMs }: Tick, segment: Segment, nowMs: number): string | undefined => {
+    if (isArchivedAt(atMs)) return 'archived';
+    if (nowMs - atMs <= LATE_MS) return undefined;
+    if (segment.isDeactivated) return 'deactivated';
+    if (nowMs - atMs > policy.catchUp.maxAgeMs) return 'too-old';
+    return policy.catchUp.policy === 'none' ? 'missed' : undefined;
+  };
+
+  const dueUntil = (nowMs: number): { tick: Tick; segment: Segment }[] =>
+    segments.flatMap((segment) => {
+      const { schedule, fromMs, untilMs, version } = segment;
+      const due = [];
+      for (let atMs = schedule.next(Math.max(fromMs, decidedMs), fromMs); atMs <= Math.min(untilMs, nowMs);) {
+        due.push({ tick: { atMs, version }, segment });
+        atMs = schedule.next(atMs, fromMs);
+      }
+      return due;
+    });
+
+  /** Decides on the ticks that are due. */
+  const decideUntil = (nowMs: number): void => {
+    const due = dueUntil(nowMs);
+    decidedMs = Math.max(decidedMs, due.at(-1)?.tick.atMs ?? 0);
+    const missed: Tick[] = [];
+    for (const { tick, segment } of due) {
+      const reason = barred(tick, segment, nowMs);
+      if (reason !== undefined) ended(tick, reason);
+      else if (nowMs - tick.atMs > LATE_MS) missed.push(tick);
+      else open.push(tick);
+    }
+    const { policy: which, max } = policy.catchUp;
+    open.push(...missed.splice(-(which === 'last' ? 1 : max)));
+    for (const tick of missed) ended(tick, 'missed');
+    open.sort((a, b) => a.atMs - b.atMs);
+  };
+
+  return {
+    outcomes,
+    open,
+    activate: (version: string, schedule: ModelSchedule, atMs: number): void => {
+      const before = active();
+      if (before) before.untilMs = atMs;
+      segments.push({ version, schedule, fromMs: atMs, untilMs: Infinity, isDeactivated: false });
+    },
+    deactivate: (atMs: number): void => {
+      const before = active();
+      if (before) Object.assign(before, { untilMs: atMs, isDeactivated: true });
+    },
+    archive: (atMs: number): void => void archived.push({ fromMs: atMs, untilMs: Infinity }),
+    restore: (atMs: number): void => {
+      for (const span of archived) span.untilMs = Math.min(span.untilMs, atMs);
+    },
+    /** When a tick is due, or an execution ends that another one waits for, after an instant. */
+    nextMs: (afterMs: number): number => {
+      const segment = active();
+      const tickMs = segment ? segment.schedule.next(Math.max(afterMs, segment.fromMs), segment.fromMs) : Infinity;
+      return open.length > 0 && busyUntilMs > afterMs ? Math.min(tickMs, busyUntilMs) : tickMs;
+    },
+    /** A process looks at the plan, and at what waits. */
+    look: (nowMs: number): void => {
+      decideUntil(nowMs);
+      launch(nowMs);
+    },
+    /** A process looks at what waits. */
+    wait: launch,
+    /**
+     * The process was killed while it looked at its plans: it had decided up to `untilMs`, had launched the ticks of
+     * `isLaunched`, and not recorded the outcomes of `isOpen`.
+     */
+    killed: (
+      nowMs: number,
+      left: { untilMs: number; isOpen: (tick: Tick) => boolean; isLaunched: (tick: Tick) => boolean },
+    ): void => {
+      if (left.untilMs > decidedMs) decideUntil(nowMs);
+      launch(nowMs, left.isOpen);
+      for (const tick of open) if (left.isLaunched(tick) && !launchedMs.has(tick)) launchedMs.set(tick, nowMs);
+    },
+  };
+};
+
+export type PlanModel = ReturnType<typeof planModel>;

@@ -1,0 +1,146 @@
+import { create } from '@bufbuild/protobuf';
+
+import { ScheduleSchema } from '../../../../proto/gen/platformidl/admin/schedule_pb.js';
+import type { EventStore } from '../../../../services/kernel/ports/event-store.js';
+import type { PayloadStore } from '../../../../services/kernel/ports/payload-store.js';
+import type { Activated, Launcher } from '../../../../services/reactors/fire-schedules/ports.js';
+import { fireSchedules } from '../../../../services/reactors/fire-schedules/reactor.js';
+import { type Segment, type Span, withActivation } from '../../../../services/schedule/calendar/segments.js';
+import { tickName } from '../../../../services/schedule/calendar/tick-name.js';
+import type { Outcome } from '../../../../services/schedule/commands.js';
+import type { PlanName } from '../../../../services/schedule/events.js';
+import { openSessions } from '../../../../services/sessions/sessions.js';
+import { manualTimers } from '../../../support/manual-timers.js';
+import { endOf, type ModelSchedule, type Policy } from './model.js';
+
+/** The world outlives a process: the clock, the activations, the archivals, and the executions with their ends. */
+export const openWorld = (startMs: number, policies: ReadonlyMap<string, Policy>) => {
+  const timers = manualTimers(startMs);
+  const plans = new Map<string, { readonly plan: PlanName; readonly segments: readonly Segment[] }>();
+  const archived = new Map<string, readonly Span[]>();
+  const launched = new Map<string, { readonly endMs: number }>();
+  const hearers = new Set<(plan: PlanName) => void>();
+
+  const activate = (plan: PlanName, version: string | undefined, schedule?: ModelSchedule): void => {
+    const atMs = timers.now();
+    const expression = { case: 'cronSchedule', value: { schedule: schedule?.text ?? '' } } as const;
+    const activation =
+      version === undefined
+        ? { atMs }
+        : { atMs, version, schedule: create(ScheduleSchema, { ScheduleExpression: expression }), principal: 'ada' };
+    plans.set(plan.name, { plan, segments: withActivation(plans.get(plan.name)?.segments ?? [], activation) });
+    for (const hear of hearers) hear(plan);
+  };
+  const setArchived = (project: string, isArchived: boolean): void => {
+    const before = archived.get(project) ?? [];
+    const atMs = timers.now();
+    const ended = before.map((span) => (span.untilMs === undefined ? { ...span, untilMs: atMs } : span));
+    archived.set(project, isArchived ? [...ended, { fromMs: atMs }] : ended);
+    for (const { plan } of plans.values()) if (plan.project === project) for (const hear of hearers) hear(plan);
+  };
+  const policyOf = (plan: PlanName): Policy => policies.get(plan.name)!;
+  return { timers, plans, archived, launched, hearers, activate, setArchived, policyOf };
+};
+
+export type World = ReturnType<typeof openWorld>;
+
+/** The calls of a process, one of which may be its last: it then never goes on, as a process that was killed. */
+const mortal = () => {
+  const state = { isDead: false, left: Infinity, calls: 0 };
+  const step = (): Promise<void> => {
+    state.left -= 1;
+    if (state.left < 0) state.isDead = true;
+    return state.isDead ? new Promise(() => undefined) : Promise.resolve();
+  };
+  /** Counts the calls that are under way. */
+  const counted =
+    <Arguments extends readonly unknown[], Result>(call: (...all: Arguments) => Promise<Result>) =>
+    (...all: Arguments): Promise<Result> => {
+      state.calls += 1;
+      return call(...all).finally(() => (state.calls -= 1));
+    };
+  /** The process may end before the call and after it. */
+  const living = <Arguments extends readonly unknown[], Result>(call: (...all: Arguments) => Promise<Result>) => {
+    const made = counted(call);
+    return async (...all: Arguments): Promise<Result> => {
+      await step();
+      const result = await made(...all);
+      await step();
+      return result;
+    };
+  };
+  return { state, counted, living };
+};
+
+const turns = async (count: number): Promise<void> => {
+  for (let turn = 0; turn < count; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+};
+
+/** A process that fires the schedules of the world, until it is killed. */
+export const openProcess = (world: World, store: EventStore, payloads: PayloadStore) => {
+  const { timers, plans, archived, launched, hearers } = world;
+  const { state, counted, living } = mortal();
+  const sessions = openSessions({ store, payloads, now: () => timers.now(), isShared: true });
+  const activated: Activated & { ended: Promise<void> } = {
+    plans: () => [...plans.values()],
+    of: ({ name }) => plans.get(name)?.segments ?? [],
+    archived: (project) => archived.get(project) ?? [],
+    current: () => Promise.resolve(),
+    onChange: (hear) => hearers.add(hear),
+    ended: new Promise(() => undefined),
+  };
+  const executionOf = (tick: { readonly plan: PlanName; readonly version: string; readonly atMs: number }) => ({
+    ...tick.plan,
+    name: tickName({ ...tick.plan, version: tick.version }, tick.atMs),
+  });
+  const launcher: Launcher = {
+    launch: living((tick): Promise<Outcome> => {
+      const execution = executionOf(tick);
+      if (!launched.has(execution.name))
+        launched.set(execution.name, { endMs: endOf(timers.now(), world.policyOf(tick.plan)) });
+      return Promise.resolve({ kind: 'fired', execution });
+    }),
+    launched: (tick) => {
+      const execution = executionOf(tick);
+      return Promise.resolve(launched.has(execution.name) ? { kind: 'fired', execution } : undefined);
+    },
+    isRunning: (_, name) => Promise.resolve((launched.get(name)?.endMs ?? 0) > timers.now()),
+  };
+  const reactor = fireSchedules({
+    sessions: {
+      handle: living(sessions.handle.bind(sessions)),
+      read: counted(sessions.read.bind(sessions)),
+    },
+    activated,
+    launcher,
+    settingsOf: (plan) => Promise.resolve(world.policyOf(plan)),
+    timers: {
+      now: () => timers.now(),
+      after: (delayMs, run) =>
+        timers.after(delayMs, () => {
+          if (!state.isDead) run();
+        }),
+    },
+    timezone: 'UTC',
+    maxStartsPerSecond: Infinity,
+    giveUpAfterMs: 1,
+    onOutcome: () => undefined,
+    onSkipped: () => undefined,
+    onFailure: (error) => {
+      throw error;
+    },
+  });
+  return {
+    isDead: () => state.isDead,
+    /** Ends the process after so many more steps. */
+    killAfter: (steps: number): void => void (state.left = steps),
+    /** Waits until nothing that is due is left, or the process has ended and nothing of it is under way. */
+    settle: async (): Promise<void> => {
+      for (let idle = 0; idle < 4; idle += 1) {
+        await turns(1);
+        if (state.calls > 0 || (!state.isDead && reactor.figures().lagMs > 0)) idle = 0;
+      }
+    },
+    close: () => reactor.close(),
+  };
+};
