@@ -74,6 +74,13 @@ module.exports = {
       to: { path: '^(services|projections)/' },
     },
     {
+      name: 'the-console-is-a-client',
+      severity: 'error',
+      comment: 'The page knows the interface, not the server.',
+      from: { path: '^console/' },
+      to: { path: '^(services|projections|engine|test|bench)/' },
+    },
+    {
       name: 'write-side-knows-no-read-side',
       severity: 'error',
       from: { path: '^services/(?!(main|cli|config)/)' },
@@ -170,7 +177,7 @@ module.exports = {
     {
       name: 'paths-are-kebab-case',
       severity: 'error',
-      from: { path: '^(services|projections|engine|test)/.*[A-Z_]' },
+      from: { path: '^(services|projections|engine|console|test)/.*[A-Z_]' },
       to: {},
     },
     ...Object.entries(DRIVERS).map(([driver, home]) => ({

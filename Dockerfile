@@ -11,7 +11,8 @@ RUN npm ci
 COPY . .
 # What only development needs stays behind, and what of the packages is for other platforms.
 RUN node build.js \
-  && rm dist/.translated.json \
+  && node console/build.js \
+  && rm dist/.translated.json dist/.web \
   && npm prune --omit=dev \
   && cd node_modules \
   && find . -name '*.map' -delete -o -name '*.d.*ts' -delete \

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 
 const ROOT = dirname(fileURLToPath(import.meta.url));
 const PRODUCT = ['proto/gen', 'services', 'projections', 'engine'];
-const REST = ['test', 'bench', 'vitest.config.ts'];
+const REST = ['test', 'bench', 'console', 'vitest.config.ts'];
 
 /** Files that the translation of every source file depends on, besides the file itself. */
 const TOOLS = ['build.js', 'package-lock.json', 'tsconfig.json'];

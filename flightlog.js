@@ -12,8 +12,19 @@ if (major < 20 || (major === 20 && minor < 19)) {
 const hasSources = existsSync(new URL('services', import.meta.url)) && !process.env.FLIGHTLOG_TEST_AS_BUILT;
 const translated = hasSources ? import('./build.js').then(({ bringUpToDate }) => bringUpToDate()) : Promise.resolve();
 
+const consoleBuild = new URL('console/build.js', import.meta.url);
+
+/** Commands that serve the web console. They serve everything else without it, so a failed build is only reported. */
+const servesConsole = hasSources && ['sandbox', 'serve'].includes(process.argv[2]) && existsSync(consoleBuild);
+const built = translated.then(() => {
+  if (!servesConsole || process.argv.includes('--help')) return undefined;
+  return import(consoleBuild.href)
+    .then(({ buildConsole }) => buildConsole())
+    .catch(({ message }) => process.stderr.write(`flightlog: the web console is not built: ${message}\n`));
+});
+
 // `await` is a word that an old Node does not read here: it would not come to the lines above.
-translated.then(
+built.then(
   () => import('./dist/services/cli/flightlog.js'),
   (error) => {
     process.stderr.write(`flightlog: ${error.message}\n`);

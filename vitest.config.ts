@@ -52,6 +52,7 @@ export default defineConfig({
       kind('e2e', { ...stories, apart: [...loads, ...matrices] }),
       kind('loads', { ...stories, files: loads }),
       kind('matrices', { ...stories, files: matrices }),
+      kind('console', { timeoutMs: 60_000 }),
     ],
   },
 });

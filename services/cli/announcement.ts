@@ -28,7 +28,9 @@ const logLine = (configuration: Addressing, { eventstore }: Served): readonly st
 };
 
 const interfaceLines = ({ grpc, http }: Served): readonly string[] =>
-  grpc === undefined ? [`http  ${http}/readyz`] : [`gRPC  ${grpc}`, `REST  ${http}/api/v1`, `docs  ${http}/openapi`];
+  grpc === undefined
+    ? [`http  ${http}/readyz`]
+    : [`page  ${http}/console`, `gRPC  ${grpc}`, `REST  ${http}/api/v1`, `docs  ${http}/openapi`];
 
 /** The addresses of a process and its data directory as text for people: one a line, each line indented. */
 export const addresses = (configuration: Addressing, served: Served): string =>

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 import type { Hosting } from '../exchange.js';
+import { answerConsole } from '../console/answer.js';
 import { openApi } from '../openapi/document.js';
 import { type BrowserFile, openApiPage } from '../openapi/page.js';
 import { isReady, readiness } from '../readiness.js';
@@ -20,6 +21,8 @@ const pagesOf = (hosting: Hosting, bindings: readonly Binding[]): Readonly<Recor
   const json = { mediaType: 'application/json', read: () => Promise.resolve(document) };
   return { '/openapi.json': json, '/api/v1/openapi': json, ...openApiPage };
 };
+
+const pathOf = ({ originalUrl }: FastifyRequest): string => originalUrl.split('?', 1)[0] ?? '';
 
 type Probed = { readonly status: number; readonly body?: Readonly<Record<string, unknown>> };
 
@@ -60,24 +63,27 @@ const sendMetrics = async (reply: FastifyReply, metrics: NonNullable<Hosting['me
   void reply.header('content-type', mediaType).send(body);
 };
 
-/** Serves the paths that are not RPCs: health probes, `/metrics`, the OpenAPI document and its page. */
+const answerMetrics = (hosting: Hosting, request: FastifyRequest, reply: FastifyReply): boolean => {
+  const { authentication, metrics } = hosting;
+  if (pathOf(request) !== '/metrics' || request.method !== 'GET' || !metrics) return false;
+  assertPageAllowed(authentication, request, 'read')
+    .then(() => sendMetrics(reply, metrics))
+    .catch((error: unknown) => void reply.send(error));
+  return true;
+};
+
+/** Serves the paths that are not RPCs: health probes, `/metrics`, the console, the OpenAPI document and its page. */
 export const pages = (hosting: Hosting, bindings: readonly Binding[]): Pages => {
   const all = pagesOf(hosting, bindings);
   return (request, reply) => {
-    const path = request.originalUrl.split('?', 1)[0] ?? '';
+    const path = pathOf(request);
     const probe = Object.hasOwn(probes, path) ? probes[path] : undefined;
     if (probe) {
       const { status, body } = probe(hosting);
       void reply.status(status).send(body);
       return true;
     }
-    if (path === '/metrics' && request.method === 'GET' && hosting.metrics) {
-      const { authentication, metrics } = hosting;
-      assertPageAllowed(authentication, request, 'read')
-        .then(() => sendMetrics(reply, metrics))
-        .catch((error: unknown) => void reply.send(error));
-      return true;
-    }
+    if (answerMetrics(hosting, request, reply) || answerConsole(request, reply, path)) return true;
     const page = request.method === 'GET' && Object.hasOwn(all, path) ? all[path] : undefined;
     if (!page) return false;
     sendPage(hosting, { request, reply, page }).catch((error: unknown) => void reply.send(error));

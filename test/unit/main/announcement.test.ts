@@ -21,6 +21,7 @@ describe('what a process says when it is ready', () => {
     expect(linesOf(announcement('text', given({ insecure: true }), SERVED))).toEqual([
       expect.stringMatching(/^flightlog \S+ is ready \(all\), without authentication$/u),
       '',
+      'page  http://127.0.0.1:8080/console',
       'gRPC  127.0.0.1:8081',
       'REST  http://127.0.0.1:8080/api/v1',
       'docs  http://127.0.0.1:8080/openapi',

@@ -1,0 +1,136 @@
+import '../values/values.css';
+
+import { useQuery } from '@tanstack/react-query';
+import { Link, useParams, useSearch } from '@tanstack/react-router';
+import { lazy, type ReactNode, Suspense } from 'react';
+
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { withTerm } from '../executions/filter-text.js';
+import { Asked } from '../look/asked.js';
+import { Ago } from '../look/moments.js';
+import { Empty, Loading } from '../look/notes.js';
+import { Card, Page } from '../look/page.js';
+import type { Named } from '../server/ids.js';
+import { useLive } from '../server/live.js';
+import { asking } from '../server/queries.js';
+import { Interface } from './typed-interface.js';
+import { type Kind, KINDS } from './kinds.js';
+import { PlanActions } from './plan-actions.js';
+import { readVersions, type Version } from './versions.js';
+
+const WorkflowGraph = lazy(() =>
+  import('../graph/workflow-graph.js').then(({ WorkflowGraph: component }) => ({ default: component })),
+);
+
+type OneProps = { readonly kind: Kind; readonly id: Named };
+
+const GraphOf = ({ id, version }: { readonly id: Named; readonly version: string }): ReactNode => {
+  const workflow = useQuery(
+    asking(AdminService.method.getWorkflow, { id: { ...id, version, resourceType: KINDS.workflows.resourceType } }),
+  );
+  return (
+    <Asked query={workflow}>
+      {({ closure }) =>
+        closure?.compiledWorkflow?.primary && (
+          <Suspense fallback={<Loading />}>
+            <WorkflowGraph workflow={closure.compiledWorkflow.primary} />
+          </Suspense>
+        )
+      }
+    </Asked>
+  );
+};
+
+type VersionListProps = OneProps & { readonly versions: readonly Version[]; readonly chosen: Version };
+
+const VersionList = ({ kind, id, versions, chosen }: VersionListProps): ReactNode => (
+  <Card title="Versions">
+    <table className="table">
+      <thead>
+        <tr>
+          <th>Version</th>
+          <th>Registered</th>
+          {kind === 'launch_plans' && <th>State</th>}
+        </tr>
+      </thead>
+      <tbody>
+        {versions.map(({ version, createdAt, isActive }) => (
+          <tr key={version}>
+            <td>
+              <Link
+                to={`/projects/$project/domains/$domain/${kind}/$name`}
+                params={id}
+                search={{ version }}
+                aria-current={version === chosen.version ? 'true' : undefined}
+              >
+                {version}
+              </Link>
+            </td>
+            <td>
+              <Ago at={createdAt} />
+            </td>
+            {kind === 'launch_plans' && <td>{isActive ? 'active' : 'inactive'}</td>}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  </Card>
+);
+
+const Beside = ({ kind, id, chosen }: OneProps & { readonly chosen: Version }): ReactNode => (
+  <>
+    <Link
+      className="button"
+      to="/projects/$project/domains/$domain/executions"
+      params={id}
+      search={{ filters: withTerm('', { operator: 'eq', field: KINDS[kind].filteredBy, values: [id.name] }) }}
+    >
+      Its executions
+    </Link>
+    {kind === 'launch_plans' && <PlanActions id={id} version={chosen} />}
+    <Link
+      className="button main"
+      to="/projects/$project/domains/$domain/launch/$kind/$name"
+      params={{ ...id, kind }}
+      search={{ version: chosen.version }}
+    >
+      Launch …
+    </Link>
+  </>
+);
+
+const One = ({ kind, id }: OneProps): ReactNode => {
+  const { version } = useSearch({ strict: false });
+  const versions = useQuery({
+    queryKey: ['versions', kind, id],
+    queryFn: ({ signal }) => readVersions(kind, id, signal),
+  });
+  useLive(id);
+  return (
+    <Asked query={versions}>
+      {(all: readonly Version[]) => {
+        const chosen = all.find((each) => each.version === version) ?? all[0];
+        if (!chosen) return <Empty>There is no {KINDS[kind].one.toLowerCase()} with this name.</Empty>;
+        const above = `${id.project} / ${id.domain} / ${KINDS[kind].title.toLowerCase()} · version ${chosen.version}`;
+        return (
+          <Page title={id.name} above={above} beside={<Beside kind={kind} id={id} chosen={chosen} />}>
+            {kind === 'workflows' && <GraphOf id={id} version={chosen.version} />}
+            <Interface inputs={chosen.inputs} outputs={chosen.outputs} />
+            <VersionList kind={kind} id={id} versions={all} chosen={chosen} />
+          </Page>
+        );
+      }}
+    </Asked>
+  );
+};
+
+const useNameOfAddress = (): Named => {
+  const { project = '', domain = '', name = '' } = useParams({ strict: false });
+  return { project, domain, name };
+};
+
+export const WorkflowView = (): ReactNode => <One kind="workflows" id={useNameOfAddress()} />;
+
+export const TaskView = (): ReactNode => <One kind="tasks" id={useNameOfAddress()} />;
+
+export const LaunchPlanView = (): ReactNode => <One kind="launch_plans" id={useNameOfAddress()} />;

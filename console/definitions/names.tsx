@@ -1,0 +1,89 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link, useParams } from '@tanstack/react-router';
+import { type ReactNode, useState } from 'react';
+
+import { type NamedEntity, NamedEntityState, Sort_Direction } from '../../proto/gen/platformidl/admin/common_pb.js';
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { Asked } from '../look/asked.js';
+import { Empty } from '../look/notes.js';
+import { Card, Page } from '../look/page.js';
+import type { Scope } from '../server/ids.js';
+import { asking } from '../server/queries.js';
+import { type Kind, KINDS } from './kinds.js';
+
+const SHOWN = 500;
+
+type NamesProps = { readonly kind: Kind; readonly scope: Scope };
+
+const NameList = ({ kind, scope, entities }: NamesProps & { readonly entities: readonly NamedEntity[] }): ReactNode => (
+  <Card>
+    <table className="table">
+      <thead>
+        <tr>
+          <th>Name</th>
+          <th>Description</th>
+          <th>State</th>
+        </tr>
+      </thead>
+      <tbody>
+        {entities.map(({ id, metadata }) => (
+          <tr key={id?.name}>
+            <td>
+              <Link to={`/projects/$project/domains/$domain/${kind}/$name`} params={{ ...scope, name: id?.name ?? '' }}>
+                {id?.name}
+              </Link>
+            </td>
+            <td className="quiet">{metadata?.description}</td>
+            <td>{metadata?.state === NamedEntityState.NAMED_ENTITY_ARCHIVED ? 'archived' : 'active'}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  </Card>
+);
+
+const Names = ({ kind, scope }: NamesProps): ReactNode => {
+  const [text, setText] = useState('');
+  const { title, resourceType } = KINDS[kind];
+  const names = useQuery(
+    asking(AdminService.method.listNamedEntities, {
+      resourceType,
+      ...scope,
+      limit: SHOWN,
+      sortBy: { key: 'name', direction: Sort_Direction.ASCENDING },
+      filters: text === '' ? '' : `contains(name,${text})`,
+    }),
+  );
+  return (
+    <Page title={title} above={`${scope.project} / ${scope.domain}`}>
+      <input
+        className="field"
+        type="search"
+        value={text}
+        onChange={(event) => setText(event.target.value)}
+        placeholder="Find by name"
+        aria-label={`Find ${title.toLowerCase()} by name`}
+      />
+      <Asked query={names}>
+        {({ entities }) =>
+          entities.length === 0 ? (
+            <Empty>There are none with this name.</Empty>
+          ) : (
+            <NameList kind={kind} scope={scope} entities={entities} />
+          )
+        }
+      </Asked>
+    </Page>
+  );
+};
+
+const useScopeOfAddress = (): Scope => {
+  const { project = '', domain = '' } = useParams({ strict: false });
+  return { project, domain };
+};
+
+export const Workflows = (): ReactNode => <Names kind="workflows" scope={useScopeOfAddress()} />;
+
+export const Tasks = (): ReactNode => <Names kind="tasks" scope={useScopeOfAddress()} />;
+
+export const LaunchPlans = (): ReactNode => <Names kind="launch_plans" scope={useScopeOfAddress()} />;

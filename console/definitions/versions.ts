@@ -1,0 +1,69 @@
+import { type LaunchPlan, LaunchPlanState } from '../../proto/gen/platformidl/admin/launch_plan_pb.js';
+import type { Task } from '../../proto/gen/platformidl/admin/task_pb.js';
+import type { Workflow } from '../../proto/gen/platformidl/admin/workflow_pb.js';
+import type { TypedInterface, VariableMap } from '../../proto/gen/platformidl/core/interface_pb.js';
+import { Sort_Direction } from '../../proto/gen/platformidl/admin/common_pb.js';
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { msOf } from '../look/times.js';
+import { call } from '../server/call.js';
+import type { Named } from '../server/ids.js';
+import type { Kind } from './kinds.js';
+
+const SHOWN = 100;
+
+/** A version of a definition, of any kind. */
+export type Version = {
+  readonly version: string;
+  readonly createdAt: number | undefined;
+  readonly isActive: boolean;
+  readonly inputs: VariableMap['variables'];
+  readonly outputs: VariableMap['variables'];
+};
+
+const interfaceOf = (typed: TypedInterface | undefined): Pick<Version, 'inputs' | 'outputs'> => ({
+  inputs: typed?.inputs?.variables ?? {},
+  outputs: typed?.outputs?.variables ?? {},
+});
+
+const ofTask = ({ id, closure }: Task): Version => ({
+  version: id?.version ?? '',
+  createdAt: msOf(closure?.createdAt),
+  isActive: false,
+  ...interfaceOf(closure?.compiledTask?.template?.interface),
+});
+
+const ofWorkflow = ({ id, closure }: Workflow): Version => ({
+  version: id?.version ?? '',
+  createdAt: msOf(closure?.createdAt),
+  isActive: false,
+  ...interfaceOf(closure?.compiledWorkflow?.primary?.template?.interface),
+});
+
+const variablesOf = ({ closure }: LaunchPlan): VariableMap['variables'] =>
+  Object.fromEntries(
+    Object.entries(closure?.expectedInputs?.parameters ?? {}).flatMap(([name, parameter]) =>
+      parameter.var ? [[name, parameter.var]] : [],
+    ),
+  );
+
+const ofLaunchPlan = (plan: LaunchPlan): Version => ({
+  version: plan.id?.version ?? '',
+  createdAt: msOf(plan.closure?.createdAt),
+  isActive: plan.closure?.state === LaunchPlanState.ACTIVE,
+  inputs: variablesOf(plan),
+  outputs: plan.closure?.expectedOutputs?.variables ?? {},
+});
+
+/** Reads the versions of a name, the newest first. */
+export const readVersions = async (kind: Kind, id: Named, signal: AbortSignal): Promise<readonly Version[]> => {
+  const request = { id, limit: SHOWN, sortBy: { key: 'created_at', direction: Sort_Direction.DESCENDING } };
+  const { method } = AdminService;
+  switch (kind) {
+    case 'tasks':
+      return (await call(method.listTasks, request, signal)).tasks.map(ofTask);
+    case 'workflows':
+      return (await call(method.listWorkflows, request, signal)).workflows.map(ofWorkflow);
+    case 'launch_plans':
+      return (await call(method.listLaunchPlans, request, signal)).launchPlans.map(ofLaunchPlan);
+  }
+};

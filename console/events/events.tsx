@@ -1,0 +1,103 @@
+import './events.css';
+
+import { getRouteApi } from '@tanstack/react-router';
+import { type ReactNode, type SubmitEvent, useEffect, useState } from 'react';
+
+import { Empty } from '../look/notes.js';
+import { Page } from '../look/page.js';
+import { followTail, type TailedEvent } from '../server/tail.js';
+
+const KEPT = 500;
+
+const route = getRouteApi('/events');
+
+const FIELDS = [
+  ['from', 'From: start, now, a position or a time'],
+  ['project', 'Project'],
+  ['domain', 'Domain'],
+  ['name', 'Execution'],
+  ['types', 'Types, such as NodePhaseReported'],
+  ['phases', 'Phases, such as FAILED'],
+] as const;
+
+type Sought = Readonly<Partial<Record<(typeof FIELDS)[number][0], string | undefined>>>;
+
+const parametersOf = (sought: Sought): Record<string, string> =>
+  Object.fromEntries(Object.entries(sought).filter((entry): entry is [string, string] => typeof entry[1] === 'string'));
+
+/** The newest events first; older ones are dropped. */
+const useTail = (sought: Sought): { readonly events: readonly TailedEvent[]; readonly isOpen: boolean } => {
+  const [events, setEvents] = useState<readonly TailedEvent[]>([]);
+  const [isOpen, setOpen] = useState(false);
+  const key = JSON.stringify(parametersOf(sought));
+  useEffect(() => {
+    setEvents([]);
+    return followTail(JSON.parse(key) as Record<string, string>, {
+      event: (event) => setEvents((before) => [event, ...before].slice(0, KEPT)),
+      state: setOpen,
+    });
+  }, [key]);
+  return { events, isOpen };
+};
+
+const Search = ({ sought }: { readonly sought: Sought }): ReactNode => {
+  const navigate = route.useNavigate();
+  const submit = (event: SubmitEvent<HTMLFormElement>): void => {
+    event.preventDefault();
+    const given = [...new FormData(event.currentTarget)].flatMap(([name, value]) =>
+      typeof value === 'string' && value.trim() !== '' ? [[name, value.trim()] as const] : [],
+    );
+    void navigate({ search: Object.fromEntries(given) });
+  };
+  return (
+    <form className="tail-search" onSubmit={submit}>
+      {FIELDS.map(([name, text]) => (
+        <input
+          key={name}
+          name={name}
+          className="field"
+          defaultValue={sought[name]}
+          placeholder={text}
+          aria-label={text}
+        />
+      ))}
+      <button type="submit" className="button main">
+        Follow
+      </button>
+    </form>
+  );
+};
+
+/** The events of the log as they are recorded, with filters. */
+export const Events = (): ReactNode => {
+  const sought = route.useSearch();
+  const { events, isOpen } = useTail(sought);
+  return (
+    <Page
+      title="Events"
+      above="The log, as it is written"
+      beside={<span className="quiet">{isOpen ? 'following' : 'connecting …'}</span>}
+    >
+      <Search key={JSON.stringify(sought)} sought={sought} />
+      {events.length === 0 ? (
+        <Empty>No event matches yet. From “start” shows those of the past.</Empty>
+      ) : (
+        <ol className="card tail" aria-label="Events">
+          {events.map((event) => (
+            <li key={event.position}>
+              <details>
+                <summary>
+                  <code>{event.position}</code> <strong>{event.type}</strong> <span>{event.stream}</span>{' '}
+                  <span className="quiet">
+                    {event.recordedAt} {event.actor}
+                  </span>
+                </summary>
+                <pre tabIndex={0}>{event.text}</pre>
+              </details>
+            </li>
+          ))}
+        </ol>
+      )}
+    </Page>
+  );
+};

@@ -1,0 +1,52 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { type ReactNode, useState } from 'react';
+
+import type { Signal } from '../../../proto/gen/platformidl/admin/signal_pb.js';
+import { SignalService } from '../../../proto/gen/platformidl/service/signal_pb.js';
+import { type Entry, Field } from '../../launch/field.js';
+import { call } from '../../server/call.js';
+import type { Named } from '../../server/ids.js';
+import { asking } from '../../server/queries.js';
+import { typeText } from '../../values/type-text.js';
+import { Confirm } from './confirm.js';
+
+const SHOWN = 100;
+
+const SetSignal = ({ signal }: { readonly signal: Signal }): ReactNode => {
+  const client = useQueryClient();
+  const [entry, setEntry] = useState<Entry>({});
+  const set = useMutation({
+    mutationFn: () =>
+      call(SignalService.method.setSignal, {
+        ...(signal.id && { id: signal.id }),
+        ...(entry.literal && { value: entry.literal }),
+      }),
+    onSuccess: () => client.invalidateQueries(),
+  });
+  const name = signal.id?.signalId ?? '';
+  if (!signal.type) return null;
+  return (
+    <Confirm
+      action={`Signal ${name}`}
+      title={`Signal ${name}`}
+      what="The gate that waits for it opens with this value. A value cannot be taken back."
+      isPending={set.isPending || entry.literal === undefined}
+      error={set.error}
+      act={() => set.mutate()}
+    >
+      <label htmlFor={`signal-${name}`}>Value: {typeText(signal.type)}</label>
+      <Field id={`signal-${name}`} type={signal.type} initial={undefined} change={setEntry} />
+      {entry.problem !== undefined && <p className="problem">{entry.problem}</p>}
+    </Confirm>
+  );
+};
+
+type SignalsProps = { readonly id: Named };
+
+/** The signals that gates of an execution wait for. */
+export const Signals = ({ id }: SignalsProps): ReactNode => {
+  const { data } = useQuery(asking(SignalService.method.listSignals, { workflowExecutionId: id, limit: SHOWN }));
+  return data?.signals
+    .filter(({ value }) => value === undefined)
+    .map((signal) => <SetSignal key={signal.id?.signalId} signal={signal} />);
+};

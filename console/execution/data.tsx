@@ -1,0 +1,28 @@
+import { useQuery } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { Asked } from '../look/asked.js';
+import { Card } from '../look/page.js';
+import { asking } from '../server/queries.js';
+import { Literals } from '../values/literals.js';
+import type { Seen } from './moment.js';
+
+/** The inputs and outputs of an execution. */
+export const Data = ({ id, asOf }: Seen): ReactNode => {
+  const data = useQuery(asking(AdminService.method.getExecutionData, { id, asOf }));
+  return (
+    <Asked query={data}>
+      {({ fullInputs, fullOutputs }) => (
+        <div className="two">
+          <Card title="Inputs">
+            <Literals values={fullInputs} none="It takes no inputs." />
+          </Card>
+          <Card title="Outputs">
+            <Literals values={fullOutputs} none="There are no outputs (yet)." />
+          </Card>
+        </div>
+      )}
+    </Asked>
+  );
+};

@@ -1,0 +1,66 @@
+import './execution.css';
+
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import { lazy, type ReactNode, Suspense } from 'react';
+
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { Asked } from '../look/asked.js';
+import { Loading } from '../look/notes.js';
+import { asking } from '../server/queries.js';
+import { useLive } from '../server/live.js';
+import { Data } from './data.js';
+import { Head } from './head.js';
+import type { Named } from '../server/ids.js';
+import type { Seen } from './moment.js';
+import { Nodes } from './nodes/nodes.js';
+import { isViewName, Tabs, type ViewName } from './tabs.js';
+import { Why } from './why.js';
+
+const Graph = lazy(() => import('./graph/graph.js').then(({ Graph: component }) => ({ default: component })));
+const Compare = lazy(() => import('./compare/compare.js').then(({ Compare: component }) => ({ default: component })));
+const Life = lazy(() => import('./life/life.js').then(({ Life: component }) => ({ default: component })));
+const Messages = lazy(() => import('./messages.js').then(({ Messages: component }) => ({ default: component })));
+
+const route = getRouteApi('/projects/$project/domains/$domain/executions/$name');
+
+const VIEWS: Readonly<Record<ViewName, (props: Seen) => ReactNode>> = {
+  nodes: Nodes,
+  graph: Graph,
+  data: Data,
+  life: Life,
+  compare: Compare,
+  messages: Messages,
+};
+
+type OneProps = { readonly id: Named };
+
+const One = ({ id }: OneProps): ReactNode => {
+  const { view, asOf = '' } = route.useSearch();
+  const name = isViewName(view) ? view : 'nodes';
+  const execution = useQuery({
+    ...asking(AdminService.method.getExecution, { id, asOf }),
+    placeholderData: keepPreviousData, // of another moment, while the slider moves
+  });
+  useLive(id);
+  const View = VIEWS[name];
+  return (
+    <Asked query={execution}>
+      {(answer) => (
+        <Head execution={answer} asOf={asOf}>
+          <Why execution={answer} />
+          <Tabs current={name} />
+          <Suspense fallback={<Loading />}>
+            <View id={id} asOf={asOf} />
+          </Suspense>
+        </Head>
+      )}
+    </Asked>
+  );
+};
+
+/** One execution, now or as of a moment of its life. */
+export const ExecutionView = (): ReactNode => {
+  const id = route.useParams();
+  return <One key={`${id.project} ${id.domain} ${id.name}`} id={id} />;
+};

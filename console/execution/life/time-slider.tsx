@@ -1,0 +1,101 @@
+import { Slider } from 'radix-ui';
+import { type ReactNode, useEffect, useState } from 'react';
+
+import type { Transition } from '../../../proto/gen/platformidl/eventlog/history_pb.js';
+import { phaseText, toneOf } from '../../look/phases.js';
+import { clockText, msOf } from '../../look/times.js';
+import { subjectOf } from './transitions.js';
+
+const PLAY_MS = 500;
+const PERCENT = 100;
+const MAX_TICKS = 400;
+
+type TimeSliderProps = {
+  readonly life: readonly Transition[];
+  readonly at: number;
+  readonly show: (index: number) => void;
+};
+
+const usePlay = ({ life, at, show }: TimeSliderProps): readonly [boolean, () => void] => {
+  const [isPlaying, setPlaying] = useState(false);
+  const isOver = at >= life.length - 1;
+  useEffect(() => {
+    if (!isPlaying) return undefined;
+    if (isOver) {
+      setPlaying(false);
+      return undefined;
+    }
+    const timer = window.setTimeout(() => show(at + 1), PLAY_MS);
+    return () => window.clearTimeout(timer);
+  }, [isPlaying, isOver, at, show]);
+  const toggle = (): void => {
+    if (!isPlaying && isOver) show(0);
+    setPlaying(!isPlaying);
+  };
+  return [isPlaying, toggle];
+};
+
+const Ticks = ({ life }: { readonly life: readonly Transition[] }): ReactNode => {
+  const step = Math.max(1, Math.ceil(life.length / MAX_TICKS));
+  return life.map((transition, index) =>
+    index % step === 0 ? (
+      <span
+        key={`${transition.position} ${transition.nodeId} ${transition.entity}`}
+        className={`tick tone-${toneOf(transition.phase)}`}
+        style={{ left: `${(index / Math.max(1, life.length - 1)) * PERCENT}%` }}
+      />
+    ) : null,
+  );
+};
+
+/** Moves through the life of an execution, from transition to transition. */
+export const TimeSlider = (props: TimeSliderProps): ReactNode => {
+  const { life, at, show } = props;
+  const [isPlaying, toggle] = usePlay(props);
+  const shown = life[at];
+  if (!shown) return null;
+  const text = `${clockText(msOf(shown.recordedAt) ?? 0)}: ${subjectOf(shown)} ${phaseText(shown.phase)}`;
+  return (
+    <div className="card slider-card">
+      <div className="beside">
+        <button
+          type="button"
+          className="button"
+          disabled={at === 0}
+          onClick={() => show(at - 1)}
+          aria-label="One event back"
+        >
+          ‹
+        </button>
+        <button type="button" className="button main" onClick={toggle}>
+          {isPlaying ? 'Pause' : 'Play'}
+        </button>
+        <button
+          type="button"
+          className="button"
+          disabled={at >= life.length - 1}
+          onClick={() => show(at + 1)}
+          aria-label="One event on"
+        >
+          ›
+        </button>
+        <output className="mono">
+          {at + 1} of {life.length} · {text}
+        </output>
+      </div>
+      <Slider.Root
+        className="slider"
+        min={0}
+        max={Math.max(1, life.length - 1)}
+        value={[at]}
+        onValueChange={([next = 0]) => show(next)}
+      >
+        <Slider.Track className="slider-track">
+          <Slider.Range className="slider-range" />
+          <Ticks life={life} />
+        </Slider.Track>
+        <Slider.Thumb className="slider-thumb" aria-label="Moment of the execution" aria-valuetext={text} />
+      </Slider.Root>
+    </div>
+  );
+};

@@ -1,0 +1,76 @@
+import { useVirtualizer } from '@tanstack/react-virtual';
+import { type ReactNode, useEffect, useRef } from 'react';
+
+import type { Transition } from '../../../proto/gen/platformidl/eventlog/history_pb.js';
+import { PhaseBadge } from '../../look/phase-badge.js';
+import { clockText, msOf, utcText } from '../../look/times.js';
+import { subjectOf } from './transitions.js';
+
+const ROW_PX = 34;
+const OVERSCAN = 15;
+
+/** The principal of a transition, the engine that reported it, and the reason. */
+const besideOf = ({ principal, producerId, reason, samePhase, endedWithExecution }: Transition): string =>
+  [
+    principal && `by ${principal}`,
+    producerId && `reported by ${producerId}`,
+    samePhase && 'new content',
+    endedWithExecution && 'ended with the execution',
+    reason,
+  ]
+    .filter(Boolean)
+    .join(' · ');
+
+type TransitionListProps = {
+  readonly life: readonly Transition[];
+  readonly at: number;
+  readonly show: (index: number) => void;
+};
+
+const Row = ({ transition }: { readonly transition: Transition }): ReactNode => {
+  const recorded = msOf(transition.recordedAt) ?? 0;
+  const occurred = msOf(transition.occurredAt) ?? recorded;
+  return (
+    <>
+      <code title={`occurred ${utcText(occurred)}\nrecorded ${utcText(recorded)}\nrequest ${transition.requestId}`}>
+        {clockText(occurred)}
+      </code>
+      <span className="transition-what">{subjectOf(transition)}</span>
+      {transition.phase === '' ? (
+        <span className="label">{transition.type}</span>
+      ) : (
+        <PhaseBadge phase={transition.phase} />
+      )}
+      <span className="quiet transition-beside">{besideOf(transition)}</span>
+    </>
+  );
+};
+
+/** Every transition with its time, principal and cause; choosing one shows the execution as of it. */
+export const TransitionList = ({ life, at, show }: TransitionListProps): ReactNode => {
+  const place = useRef<HTMLDivElement>(null);
+  const virtual = useVirtualizer({
+    count: life.length,
+    getScrollElement: () => place.current,
+    estimateSize: () => ROW_PX,
+    overscan: OVERSCAN,
+  });
+  useEffect(() => virtual.scrollToIndex(at, { align: 'auto' }), [virtual, at]);
+  return (
+    <div className="card transitions" ref={place}>
+      <ol style={{ height: `${virtual.getTotalSize()}px` }} aria-label="Transitions">
+        {virtual.getVirtualItems().map(({ index, start }) => {
+          const transition = life[index];
+          if (!transition) return null;
+          return (
+            <li key={index} className={index > at ? 'later' : ''} style={{ transform: `translateY(${start}px)` }}>
+              <button type="button" aria-current={index === at ? 'step' : undefined} onClick={() => show(index)}>
+                <Row transition={transition} />
+              </button>
+            </li>
+          );
+        })}
+      </ol>
+    </div>
+  );
+};

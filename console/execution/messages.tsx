@@ -1,0 +1,81 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+
+import {
+  type Notification,
+  NotificationService,
+  NotificationStatus,
+} from '../../proto/gen/platformidl/eventlog/notification_service_pb.js';
+import { Asked } from '../look/asked.js';
+import { Ago } from '../look/moments.js';
+import { Empty, FailureNote } from '../look/notes.js';
+import { Card } from '../look/page.js';
+import { executionPhase, phaseText } from '../look/phases.js';
+import { msOf } from '../look/times.js';
+import { call } from '../server/call.js';
+import type { Named } from '../server/ids.js';
+import { asking } from '../server/queries.js';
+import type { Seen } from './moment.js';
+
+const statusText = (status: NotificationStatus): string =>
+  NotificationStatus[status].toLowerCase().replaceAll('_', ' ');
+
+type MessageRowProps = { readonly id: Named; readonly message: Notification };
+
+const MessageRow = ({ id, message }: MessageRowProps): ReactNode => {
+  const client = useQueryClient();
+  const resend = useMutation({
+    mutationFn: () => call(NotificationService.method.resendNotification, { id, messageId: message.id }),
+    onSuccess: () => client.invalidateQueries(),
+  });
+  return (
+    <tr>
+      <td>{phaseText(executionPhase(message.phase))}</td>
+      <td>{message.recipient || message.channel}</td>
+      <td>{statusText(message.status)}</td>
+      <td>{message.reason || message.answer}</td>
+      <td>
+        <Ago at={msOf(message.since)} />
+      </td>
+      <td>
+        <button type="button" className="button" disabled={resend.isPending} onClick={() => resend.mutate()}>
+          Send again
+        </button>
+        {resend.error && <FailureNote error={resend.error} />}
+      </td>
+    </tr>
+  );
+};
+
+/** The messages about an execution, and what became of each. */
+export const Messages = ({ id }: Seen): ReactNode => {
+  const messages = useQuery(asking(NotificationService.method.listNotifications, { id }));
+  return (
+    <Asked query={messages}>
+      {({ notifications }) =>
+        notifications.length === 0 ? (
+          <Empty>No message is sent about this execution.</Empty>
+        ) : (
+          <Card>
+            <div className="scroll">
+              <table className="table">
+                <thead>
+                  <tr>
+                    {['At', 'To', 'Status', 'Answer or reason', 'Since', 'Action'].map((column) => (
+                      <th key={column}>{column}</th>
+                    ))}
+                  </tr>
+                </thead>
+                <tbody>
+                  {notifications.map((message) => (
+                    <MessageRow key={message.id} id={id} message={message} />
+                  ))}
+                </tbody>
+              </table>
+            </div>
+          </Card>
+        )
+      }
+    </Asked>
+  );
+};

@@ -1,0 +1,90 @@
+import { useQuery } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+
+import type { TaskExecution } from '../../../proto/gen/platformidl/admin/task_execution_pb.js';
+import type { TaskLog } from '../../../proto/gen/platformidl/core/execution_pb.js';
+import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
+import { Asked } from '../../look/asked.js';
+import { Lasting } from '../../look/moments.js';
+import { Card } from '../../look/page.js';
+import { PhaseBadge } from '../../look/phase-badge.js';
+import { hasEnded, taskPhase } from '../../look/phases.js';
+import { lengthOf, msOf } from '../../look/times.js';
+import { asking } from '../../server/queries.js';
+import { LinkOut } from '../../values/link-out.js';
+import { VersionLink } from '../links.js';
+import type { Seen } from '../moment.js';
+import { ErrorNote } from '../why.js';
+import { MapGrid } from './map-grid.js';
+
+const PAGE_ATTEMPTS = 100;
+
+const Logs = ({ logs }: { readonly logs: readonly TaskLog[] }): ReactNode => (
+  <ul className="logs">
+    {logs.map(({ uri, name }) => (
+      <li key={`${name} ${uri}`}>
+        <LinkOut address={uri} text={name || 'Log'} />
+      </li>
+    ))}
+  </ul>
+);
+
+const Attempt = ({ task }: { readonly task: TaskExecution }): ReactNode => {
+  const { id, closure } = task;
+  const phase = taskPhase(closure?.phase);
+  const isOver = hasEnded(phase);
+  const elements = closure?.metadata?.externalResources ?? [];
+  return (
+    <li className="attempt">
+      <div className="attempt-head">
+        <strong>Attempt {(id?.retryAttempt ?? 0) + 1}</strong>
+        <PhaseBadge phase={phase} />
+        <span className="quiet">
+          <Lasting
+            from={isOver ? undefined : msOf(closure?.startedAt)}
+            ms={isOver ? lengthOf(closure?.duration) : undefined}
+          />
+        </span>
+      </div>
+      {id?.taskId && (
+        <p>
+          <VersionLink id={id.taskId} />
+        </p>
+      )}
+      {closure?.outputResult.case === 'error' && <ErrorNote error={closure.outputResult.value} />}
+      {closure?.reason !== '' && <p className="quiet">{closure?.reason}</p>}
+      <Logs logs={closure?.logs ?? []} />
+      {elements.length > 0 && <MapGrid elements={elements} />}
+    </li>
+  );
+};
+
+type AttemptsProps = Seen & { readonly nodeId: string };
+
+/** The attempts of the task of a node, the newest first. */
+export const Attempts = ({ id, asOf, nodeId }: AttemptsProps): ReactNode => {
+  const tasks = useQuery(
+    asking(AdminService.method.listTaskExecutions, {
+      nodeExecutionId: { nodeId, executionId: id },
+      limit: PAGE_ATTEMPTS,
+      asOf,
+    }),
+  );
+  return (
+    <Asked query={tasks}>
+      {({ taskExecutions }) =>
+        taskExecutions.length === 0 ? null : (
+          <Card title="Attempts">
+            <ol>
+              {taskExecutions
+                .toSorted((one, other) => (other.id?.retryAttempt ?? 0) - (one.id?.retryAttempt ?? 0))
+                .map((task) => (
+                  <Attempt key={`${task.id?.taskId?.name ?? ''} ${task.id?.retryAttempt ?? 0}`} task={task} />
+                ))}
+            </ol>
+          </Card>
+        )
+      }
+    </Asked>
+  );
+};

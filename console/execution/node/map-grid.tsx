@@ -1,0 +1,26 @@
+import type { ReactNode } from 'react';
+
+import type { ExternalResourceInfo } from '../../../proto/gen/platformidl/event/event_pb.js';
+import { phaseText, taskPhase, toneOf } from '../../look/phases.js';
+
+const SHOWN = 2_000;
+
+const textOf = ({ index, retryAttempt, phase }: ExternalResourceInfo): string =>
+  `Element ${index}: ${phaseText(taskPhase(phase))}${retryAttempt > 0 ? `, attempt ${retryAttempt + 1}` : ''}`;
+
+type MapGridProps = { readonly elements: readonly ExternalResourceInfo[] };
+
+/** The elements of a map task, a cell each. */
+export const MapGrid = ({ elements }: MapGridProps): ReactNode => (
+  <ul className="map-grid" aria-label={`${elements.length} elements`}>
+    {elements.slice(0, SHOWN).map((element) => (
+      <li
+        key={`${element.index} ${element.retryAttempt} ${element.externalId}`}
+        className={`tone-${toneOf(taskPhase(element.phase))}`}
+        title={textOf(element)}
+      >
+        <span className="visually-hidden">{textOf(element)}</span>
+      </li>
+    ))}
+  </ul>
+);

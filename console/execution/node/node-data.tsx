@@ -1,0 +1,42 @@
+import { useQuery } from '@tanstack/react-query';
+import { type ReactNode, useState } from 'react';
+
+import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
+import { Asked } from '../../look/asked.js';
+import { Card } from '../../look/page.js';
+import { asking } from '../../server/queries.js';
+import { Literals } from '../../values/literals.js';
+import type { Seen } from '../moment.js';
+
+type NodeDataProps = Seen & { readonly nodeId: string };
+
+const Shown = ({ id, asOf, nodeId }: NodeDataProps): ReactNode => {
+  const data = useQuery(asking(AdminService.method.getNodeExecutionData, { id: { nodeId, executionId: id }, asOf }));
+  return (
+    <Asked query={data}>
+      {({ fullInputs, fullOutputs }) => (
+        <>
+          <h3 className="card-body">Inputs</h3>
+          <Literals values={fullInputs} none="None." />
+          <h3 className="card-body">Outputs</h3>
+          <Literals values={fullOutputs} none="None (yet)." />
+        </>
+      )}
+    </Asked>
+  );
+};
+
+/** The inputs and outputs of a node; read when opened, because they can be large. */
+export const NodeData = (props: NodeDataProps): ReactNode => {
+  const [isOpen, setOpen] = useState(false);
+  const button = (
+    <button type="button" className="chip" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+      {isOpen ? 'Hide' : 'Show'}
+    </button>
+  );
+  return (
+    <Card title="Inputs and outputs" beside={button}>
+      {isOpen && <Shown {...props} />}
+    </Card>
+  );
+};

@@ -1,0 +1,81 @@
+import './node.css';
+
+import { useQuery } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+
+import type { NodeExecution } from '../../../proto/gen/platformidl/admin/node_execution_pb.js';
+import { CatalogCacheStatus } from '../../../proto/gen/platformidl/core/catalog_pb.js';
+import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
+import { Asked } from '../../look/asked.js';
+import { Ago, Lasting } from '../../look/moments.js';
+import { Card, Facts } from '../../look/page.js';
+import { PhaseBadge } from '../../look/phase-badge.js';
+import { hasEnded, nodePhase } from '../../look/phases.js';
+import { lengthOf, msOf } from '../../look/times.js';
+import { asking } from '../../server/queries.js';
+import { ExecutionLink } from '../links.js';
+import type { Seen } from '../moment.js';
+import { ErrorNote } from '../why.js';
+import { Attempts } from './attempts.js';
+import { NodeData } from './node-data.js';
+
+const cacheText = ({ closure }: NodeExecution): string => {
+  if (closure?.targetMetadata.case !== 'taskNodeMetadata') return '';
+  const { cacheStatus } = closure.targetMetadata.value;
+  return cacheStatus === CatalogCacheStatus.CACHE_DISABLED
+    ? ''
+    : CatalogCacheStatus[cacheStatus].toLowerCase().replaceAll('_', ' ');
+};
+
+const Launched = ({ closure }: NodeExecution): ReactNode =>
+  closure?.targetMetadata.case === 'workflowNodeMetadata' && closure.targetMetadata.value.executionId ? (
+    <ExecutionLink id={closure.targetMetadata.value.executionId} />
+  ) : (
+    ''
+  );
+
+const NodeFacts = ({ node }: { readonly node: NodeExecution }): ReactNode => {
+  const { closure } = node;
+  const isOver = hasEnded(nodePhase(closure?.phase));
+  return (
+    <Facts
+      facts={[
+        ['Started', <Ago at={msOf(closure?.startedAt)} />],
+        [
+          'Duration',
+          <Lasting
+            from={isOver ? undefined : msOf(closure?.startedAt)}
+            ms={isOver ? lengthOf(closure?.duration) : undefined}
+          />,
+        ],
+        ['Launched', Launched(node)],
+        ['Cache', cacheText(node)],
+        ['Retry group', node.metadata?.retryGroup],
+      ]}
+    />
+  );
+};
+
+type NodePanelProps = Seen & { readonly nodeId: string };
+
+/** One node: its error first, then its attempts with their logs, then what it took and gave. */
+export const NodePanel = ({ id, asOf, nodeId }: NodePanelProps): ReactNode => {
+  const nodeExecutionId = { nodeId, executionId: id };
+  const node = useQuery(asking(AdminService.method.getNodeExecution, { id: nodeExecutionId, asOf }));
+  return (
+    <aside className="panel" aria-label={`Node ${nodeId}`}>
+      <Asked query={node}>
+        {(answer) => (
+          <>
+            <Card title={answer.id?.nodeId} beside={<PhaseBadge phase={nodePhase(answer.closure?.phase)} />}>
+              <NodeFacts node={answer} />
+            </Card>
+            {answer.closure?.outputResult.case === 'error' && <ErrorNote error={answer.closure.outputResult.value} />}
+            <Attempts id={id} asOf={asOf} nodeId={nodeId} />
+            <NodeData id={id} asOf={asOf} nodeId={nodeId} />
+          </>
+        )}
+      </Asked>
+    </aside>
+  );
+};

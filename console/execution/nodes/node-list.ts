@@ -1,0 +1,41 @@
+import type { NodeExecution } from '../../../proto/gen/platformidl/admin/node_execution_pb.js';
+import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
+import { nodePhase, toneOf } from '../../look/phases.js';
+import { call } from '../../server/call.js';
+import { allPages } from '../../server/pages.js';
+import type { Seen } from '../moment.js';
+import { type Children, idOf } from './tree.js';
+
+const PAGE_NODES = 1_000;
+
+const nodesBelow = (
+  { id, asOf }: Seen,
+  uniqueParentId: string,
+  signal: AbortSignal,
+): Promise<readonly NodeExecution[]> =>
+  allPages(
+    (token) =>
+      call(
+        AdminService.method.listNodeExecutions,
+        { workflowExecutionId: id, uniqueParentId, limit: PAGE_NODES, token, asOf },
+        signal,
+      ),
+    ({ nodeExecutions }) => nodeExecutions,
+  );
+
+/** True for parents whose nodes are shown: those that have failed, and the others when they were opened by hand. */
+const isShownOpen = (node: NodeExecution, flipped: readonly string[]): boolean =>
+  node.metadata?.isParentNode === true &&
+  (toneOf(nodePhase(node.closure?.phase)) === 'bad') !== flipped.includes(idOf(node));
+
+/** Reads the nodes of an execution, and those below each open parent. */
+export const readTree = async (seen: Seen, flipped: readonly string[], signal: AbortSignal): Promise<Children> => {
+  const children = new Map<string, readonly NodeExecution[]>();
+  const read = async (parent: string): Promise<void> => {
+    const nodes = await nodesBelow(seen, parent, signal);
+    children.set(parent, nodes);
+    await Promise.all(nodes.filter((node) => isShownOpen(node, flipped)).map((node) => read(idOf(node))));
+  };
+  await read('');
+  return children;
+};

@@ -1,0 +1,90 @@
+import type { CSSProperties, ReactNode } from 'react';
+
+import type { NodeExecution } from '../../../proto/gen/platformidl/admin/node_execution_pb.js';
+import { CatalogCacheStatus } from '../../../proto/gen/platformidl/core/catalog_pb.js';
+import { PhaseSign } from '../../look/phase-badge.js';
+import { nodePhase, phaseText, toneOf } from '../../look/phases.js';
+import { durationText } from '../../look/times.js';
+import { idOf, specIdOf, type Range, timeOf, type TreeRow } from './tree.js';
+
+const PERCENT = 100;
+const INDENT_PX = 18;
+
+const kindOf = ({ metadata, closure }: NodeExecution): string => {
+  if (metadata?.isArray === true) return 'map';
+  if (metadata?.isDynamic === true) return 'dynamic';
+  if (closure?.targetMetadata.case === 'workflowNodeMetadata') return 'launches';
+  const isCached =
+    closure?.targetMetadata.case === 'taskNodeMetadata' &&
+    closure.targetMetadata.value.cacheStatus === CatalogCacheStatus.CACHE_HIT;
+  return isCached ? 'cached' : '';
+};
+
+const placeIn = (range: Range, from: number, to: number): CSSProperties => ({
+  left: `${((from - range.from) / (range.to - range.from)) * PERCENT}%`,
+  width: `max(3px, ${((to - from) / (range.to - range.from)) * PERCENT}%)`,
+});
+
+type BarProps = { readonly node: NodeExecution; readonly range: Range; readonly now: number };
+
+const Bar = ({ node, range, now }: BarProps): ReactNode => {
+  const time = timeOf(node, now);
+  if (!time) return null;
+  return (
+    <span className="bar-track">
+      <span className="bar queued" style={placeIn(range, time.from, time.started)} />
+      <span className="bar" style={placeIn(range, time.started, time.to)} />
+    </span>
+  );
+};
+
+type NodeRowProps = BarProps & {
+  readonly row: TreeRow;
+  readonly top: number;
+  readonly isChosen: boolean;
+  readonly choose: (nodeId: string) => void;
+  readonly toggle: (nodeId: string) => void;
+};
+
+/** A node in the tree, with its time on the axis. */
+export const NodeRow = ({
+  row: { node, depth, isOpen },
+  range,
+  now,
+  top,
+  isChosen,
+  choose,
+  toggle,
+}: Omit<NodeRowProps, 'node'>): ReactNode => {
+  const nodeId = idOf(node);
+  const phase = nodePhase(node.closure?.phase);
+  const time = timeOf(node, now);
+  const kind = kindOf(node);
+  return (
+    <li className={`node tone-${toneOf(phase)}`} style={{ transform: `translateY(${top}px)` }}>
+      <span className="node-name" style={{ paddingLeft: `${depth * INDENT_PX}px` }}>
+        {node.metadata?.isParentNode === true ? (
+          <button
+            type="button"
+            className="twist"
+            aria-expanded={isOpen}
+            aria-label={`Nodes below ${nodeId}`}
+            onClick={() => toggle(nodeId)}
+          >
+            {isOpen ? '▾' : '▸'}
+          </button>
+        ) : (
+          <span className="twist" />
+        )}
+        <button type="button" className="node-choose" aria-pressed={isChosen} onClick={() => choose(nodeId)}>
+          <PhaseSign tone={toneOf(phase)} />
+          <span className="node-id">{specIdOf(node)}</span>
+          <span className="visually-hidden">{phaseText(phase)}</span>
+          {kind !== '' && <span className="label">{kind}</span>}
+        </button>
+      </span>
+      <Bar node={node} range={range} now={now} />
+      <span className="node-time">{time && durationText(time.to - time.from)}</span>
+    </li>
+  );
+};

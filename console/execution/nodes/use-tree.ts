@@ -1,0 +1,25 @@
+import { keepPreviousData, useQuery, type UseQueryResult } from '@tanstack/react-query';
+import { useState } from 'react';
+
+import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
+import { toggled } from '../../executions/filter-text.js';
+import { queriesOf } from '../../server/queries.js';
+import type { Seen } from '../moment.js';
+import { readTree } from './node-list.js';
+import type { Children } from './tree.js';
+
+/** The nodes of an execution, with those of open parents below them, and a function that opens or closes a parent. */
+export type Tree = {
+  readonly query: UseQueryResult<Children>;
+  readonly toggle: (nodeId: string) => void;
+};
+
+export const useTree = (seen: Seen): Tree => {
+  const [flipped, setFlipped] = useState<readonly string[]>([]);
+  const query = useQuery({
+    queryKey: [...queriesOf(AdminService.method.listNodeExecutions), seen, flipped],
+    queryFn: ({ signal }) => readTree(seen, flipped, signal),
+    placeholderData: keepPreviousData,
+  });
+  return { query, toggle: (nodeId) => setFlipped(toggled(flipped, nodeId)) };
+};

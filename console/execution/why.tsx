@@ -1,0 +1,52 @@
+import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+
+import type { Execution } from '../../proto/gen/platformidl/admin/execution_pb.js';
+import { type ExecutionError, ExecutionError_ErrorKind } from '../../proto/gen/platformidl/core/execution_pb.js';
+import { LinkOut } from '../values/link-out.js';
+
+const kindText = (kind: ExecutionError_ErrorKind): string =>
+  kind === ExecutionError_ErrorKind.UNKNOWN ? '' : `${ExecutionError_ErrorKind[kind].toLowerCase()} error`;
+
+type ErrorNoteProps = { readonly error: ExecutionError };
+
+/** An error as the engine reported it: code, kind, worker, and its text whole. */
+export const ErrorNote = ({ error }: ErrorNoteProps): ReactNode => (
+  <div className="note tone-bad">
+    <h2>
+      {error.code || 'Failed'} <small>{[kindText(error.kind), error.worker].filter(Boolean).join(', ')}</small>
+    </h2>
+    <pre tabIndex={0}>{error.message}</pre>
+    {error.errorUri !== '' && <LinkOut address={error.errorUri} text="The whole error" />}
+  </div>
+);
+
+type WhyProps = { readonly execution: Execution };
+
+/** Why an execution has failed or was ended, before everything else. */
+export const Why = ({ execution: { closure } }: WhyProps): ReactNode => {
+  const result = closure?.outputResult;
+  if (result?.case === 'error')
+    return (
+      <>
+        <ErrorNote error={result.value} />
+        <p className="quiet">
+          <Link
+            from="/projects/$project/domains/$domain/executions/$name"
+            to="."
+            search={(search) => ({ ...search, view: 'compare' })}
+          >
+            What changed since the last good one?
+          </Link>
+        </p>
+      </>
+    );
+  if (result?.case !== 'abortMetadata') return null;
+  const { cause, principal } = result.value;
+  return (
+    <div className="note tone-stopped">
+      <h2>Ended{principal !== '' && ` by ${principal}`}</h2>
+      <pre tabIndex={0}>{cause || 'No cause was given.'}</pre>
+    </div>
+  );
+};

@@ -1,0 +1,28 @@
+/** The starts in one slice of time, counted by tone. */
+export type Bucket<Kind extends string> = {
+  /** In milliseconds since 1970; `to` is not in it. */
+  readonly from: number;
+  readonly to: number;
+  readonly counts: Readonly<Partial<Record<Kind, number>>>;
+};
+
+/** Divides moments into slices of the same length, ascending; none, where there are no moments. */
+export const bucketsOf = <Kind extends string>(
+  moments: readonly { readonly at: number; readonly kind: Kind }[],
+  slices: number,
+): readonly Bucket<Kind>[] => {
+  if (moments.length === 0) return [];
+  const times = moments.map(({ at }) => at);
+  const first = Math.min(...times);
+  const width = Math.max(1, Math.ceil((Math.max(...times) + 1 - first) / slices));
+  const counts = Array.from({ length: slices }, (): Partial<Record<Kind, number>> => ({}));
+  for (const { at, kind } of moments) {
+    const slice = counts[Math.floor((at - first) / width)];
+    if (slice) slice[kind] = (slice[kind] ?? 0) + 1;
+  }
+  return counts.map((each, index) => ({
+    from: first + index * width,
+    to: first + (index + 1) * width,
+    counts: each,
+  }));
+};

@@ -1,0 +1,32 @@
+/** One condition of the interface's filter text: `eq(phase,FAILED)`, `value_in(phase,FAILED;ABORTED)`. */
+export type Term = { readonly operator: string; readonly field: string; readonly values: readonly string[] };
+
+const TERM = /^([a-z_]+)\(([^,()]+),(.*)\)$/su;
+
+const parsed = (text: string): Term | undefined => {
+  const [, operator, field, values] = TERM.exec(text.trim()) ?? [];
+  if (operator === undefined || field === undefined || values === undefined) return undefined;
+  return { operator, field, values: values.split(';') };
+};
+
+/** The conditions of a filter text, which joins them with `+`; what is no condition is left out. */
+export const termsOf = (filters: string): readonly Term[] =>
+  filters.split(/(?<=\))\+/u).flatMap((text) => parsed(text) ?? []);
+
+const textOf = ({ operator, field, values }: Term): string => `${operator}(${field},${values.join(';')})`;
+
+const isSame = (one: Term, other: Term): boolean => one.operator === other.operator && one.field === other.field;
+
+/** The filter text with a condition in place of the one with its operator and field; without it, when it has no values. */
+export const withTerm = (filters: string, term: Term): string => {
+  const others = termsOf(filters).filter((each) => !isSame(each, term));
+  return [...others, ...(term.values.length > 0 ? [term] : [])].map(textOf).join('+');
+};
+
+/** The values of a condition; none where the filter text does not have it. */
+export const valuesOf = (filters: string, operator: string, field: string): readonly string[] =>
+  termsOf(filters).find((term) => term.operator === operator && term.field === field)?.values ?? [];
+
+/** The values with one more, or without it where they have it. */
+export const toggled = (values: readonly string[], value: string): readonly string[] =>
+  values.includes(value) ? values.filter((each) => each !== value) : [...values, value];

@@ -1,0 +1,104 @@
+import { type ReactNode, type SubmitEvent, useEffect, useState } from 'react';
+
+import { textIn } from '../look/forms.js';
+import { PhaseSign } from '../look/phase-badge.js';
+import { phaseText, toneOf } from '../look/phases.js';
+import { toggled, valuesOf, withTerm } from './filter-text.js';
+
+const PHASES = ['QUEUED', 'RUNNING', 'SUCCEEDED', 'FAILED', 'ABORTED', 'TIMED_OUT'];
+
+/** Fields that are searched by a part of their text, with the name that people read. */
+const CONTAINED: readonly (readonly [string, string])[] = [
+  ['name', 'Name'],
+  ['workflow.name', 'Workflow'],
+  ['launch_plan.name', 'Launch plan'],
+];
+
+type FiltersProps = { readonly filters: string; readonly setFilters: (filters: string) => void };
+
+const Phases = ({ filters, setFilters }: FiltersProps): ReactNode => {
+  const chosen = valuesOf(filters, 'value_in', 'phase');
+  return (
+    <div className="chips" role="group" aria-label="Phases">
+      {PHASES.map((phase) => (
+        <button
+          key={phase}
+          type="button"
+          className="chip"
+          aria-pressed={chosen.includes(phase)}
+          onClick={() =>
+            setFilters(withTerm(filters, { operator: 'value_in', field: 'phase', values: toggled(chosen, phase) }))
+          }
+        >
+          <PhaseSign tone={toneOf(phase)} />
+          {phaseText(phase)}
+        </button>
+      ))}
+    </div>
+  );
+};
+
+type ContainedProps = FiltersProps & { readonly field: string; readonly label: string };
+
+const Contained = ({ filters, setFilters, field, label }: ContainedProps): ReactNode => {
+  const current = valuesOf(filters, 'contains', field)[0] ?? '';
+  const submit = (event: SubmitEvent<HTMLFormElement>): void => {
+    event.preventDefault();
+    const text = textIn(new FormData(event.currentTarget), 'text');
+    setFilters(withTerm(filters, { operator: 'contains', field, values: text === '' ? [] : [text] }));
+  };
+  return (
+    <form onSubmit={submit}>
+      <input
+        key={current}
+        name="text"
+        className="field"
+        defaultValue={current}
+        placeholder={label}
+        aria-label={`${label} contains`}
+      />
+    </form>
+  );
+};
+
+const AsText = ({ filters, setFilters }: FiltersProps): ReactNode => {
+  const [text, setText] = useState(filters);
+  useEffect(() => setText(filters), [filters]);
+  const submit = (event: SubmitEvent<HTMLFormElement>): void => {
+    event.preventDefault();
+    setFilters(text.trim());
+  };
+  return (
+    <form className="filter-text" onSubmit={submit}>
+      <input
+        className="field mono"
+        value={text}
+        onChange={(event) => setText(event.target.value)}
+        placeholder="eq(phase,FAILED)+contains(workflow.name,churn)"
+        aria-label="Filters as text"
+        spellCheck={false}
+      />
+      <button type="submit" className="button">
+        Apply
+      </button>
+      {filters !== '' && (
+        <button type="button" className="button" onClick={() => setFilters('')}>
+          Clear
+        </button>
+      )}
+    </form>
+  );
+};
+
+/** Filters to click, and the same as the text of the interface, to type or paste. */
+export const Filters = (props: FiltersProps): ReactNode => (
+  <section className="filters" aria-label="Filters">
+    <Phases {...props} />
+    <div className="contained">
+      {CONTAINED.map(([field, label]) => (
+        <Contained key={field} {...props} field={field} label={label} />
+      ))}
+    </div>
+    <AsText {...props} />
+  </section>
+);

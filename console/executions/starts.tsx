@@ -1,0 +1,68 @@
+import { type ReactNode, useMemo } from 'react';
+
+import type { Execution } from '../../proto/gen/platformidl/admin/execution_pb.js';
+import { executionPhase, type Tone, toneOf } from '../look/phases.js';
+import { localText, msOf } from '../look/times.js';
+import { type Bucket, bucketsOf } from './buckets.js';
+import { withTerm } from './filter-text.js';
+
+const SLICES = 60;
+const PERCENT = 100;
+
+const TONES: readonly Tone[] = ['good', 'skipped', 'stopped', 'waiting', 'running', 'bad'];
+
+const momentsOf = (executions: readonly Execution[]): { readonly at: number; readonly kind: Tone }[] =>
+  executions.flatMap(({ closure }) => {
+    const at = msOf(closure?.createdAt);
+    return at === undefined ? [] : [{ at, kind: toneOf(executionPhase(closure?.phase)) }];
+  });
+
+const totalOf = ({ counts }: Bucket<Tone>): number => Object.values(counts).reduce((sum, count) => sum + count, 0);
+
+/** The filters with the time of a slice. */
+const within = (filters: string, { from, to }: Bucket<Tone>): string => {
+  const since = withTerm(filters, { operator: 'gte', field: 'created_at', values: [new Date(from).toISOString()] });
+  return withTerm(since, { operator: 'lt', field: 'created_at', values: [new Date(to).toISOString()] });
+};
+
+type StartsProps = {
+  readonly executions: readonly Execution[];
+  readonly filters: string;
+  readonly setFilters: (filters: string) => void;
+};
+
+/** The starts of the listed executions over time; a click on a slice shows it alone. */
+export const Starts = ({ executions, filters, setFilters }: StartsProps): ReactNode => {
+  const buckets = useMemo(() => bucketsOf(momentsOf(executions), SLICES), [executions]);
+  const highest = Math.max(1, ...buckets.map(totalOf));
+  return (
+    <figure className="card starts" aria-label="Starts over time, by phase">
+      <div className="starts-bars">
+        {buckets.map((bucket) => (
+          <button
+            key={bucket.from}
+            type="button"
+            tabIndex={-1}
+            disabled={totalOf(bucket) === 0}
+            title={`${totalOf(bucket)} from ${localText(bucket.from)}`}
+            aria-label={`${totalOf(bucket)} started from ${localText(bucket.from)}`}
+            onClick={() => setFilters(within(filters, bucket))}
+          >
+            {TONES.map((tone) => (
+              <span
+                key={tone}
+                className={`tone-${tone}`}
+                style={{ height: `${((bucket.counts[tone] ?? 0) / highest) * PERCENT}%` }}
+              />
+            ))}
+          </button>
+        ))}
+      </div>
+      <figcaption className="quiet">
+        <span>{localText(buckets[0]?.from ?? 0)}</span>
+        <span>{executions.length} listed</span>
+        <span>{localText(buckets.at(-1)?.to ?? 0)}</span>
+      </figcaption>
+    </figure>
+  );
+};

@@ -1,0 +1,78 @@
+import type { CompiledWorkflow } from '../../proto/gen/platformidl/core/compiler_pb.js';
+import type { Node } from '../../proto/gen/platformidl/core/workflow_pb.js';
+
+/** A node of a workflow to draw. */
+export type Drawn = { readonly id: string; readonly name: string; readonly kind: string; readonly detail: string };
+
+/** A line from a node to one that runs after it. */
+export type Line = { readonly id: string; readonly from: string; readonly to: string };
+
+export type Elements = { readonly nodes: readonly Drawn[]; readonly lines: readonly Line[] };
+
+const START = 'start-node';
+const END = 'end-node';
+
+const gateKind = (node: Node): string => {
+  if (node.target.case !== 'gateNode') return '';
+  const { condition } = node.target.value;
+  return { approve: 'approval', signal: 'signal', sleep: 'sleep', none: 'gate' }[condition.case ?? 'none'];
+};
+
+const targetOf = (node: Node): Pick<Drawn, 'kind' | 'detail'> => {
+  const { target } = node;
+  switch (target.case) {
+    case 'taskNode':
+      return { kind: 'task', detail: target.value.reference.value?.name ?? '' };
+    case 'workflowNode':
+      return {
+        kind: target.value.reference.case === 'launchplanRef' ? 'launch plan' : 'workflow',
+        detail: target.value.reference.value?.name ?? '',
+      };
+    case 'branchNode':
+      return { kind: 'branch', detail: '' };
+    case 'gateNode':
+      return { kind: gateKind(node), detail: '' };
+    case 'arrayNode':
+      return { kind: 'map', detail: target.value.node ? targetOf(target.value.node).detail : '' };
+    default:
+      return { kind: '', detail: '' };
+  }
+};
+
+const drawn = (node: Node): Drawn => {
+  const text = { [START]: 'start', [END]: 'end' }[node.id];
+  if (text !== undefined) return { id: node.id, name: text, kind: '', detail: '' };
+  const { name = '' } = node.metadata ?? {};
+  return { id: node.id, name: name === '' ? node.id : name, ...targetOf(node) };
+};
+
+/** The nodes inside a branch, which are drawn beside the others. */
+const within = (node: Node): readonly Node[] => {
+  if (node.target.case !== 'branchNode') return [];
+  const { ifElse } = node.target.value;
+  const cases = [ifElse?.case, ...(ifElse?.other ?? [])].flatMap((each) => each?.thenNode ?? []);
+  const last = ifElse?.default.case === 'elseNode' ? [ifElse.default.value] : [];
+  return [...cases, ...last];
+};
+
+const unique = <Value extends { readonly id: string }>(values: readonly Value[]): readonly Value[] => [
+  ...new Map(values.map((value) => [value.id, value])).values(),
+];
+
+/** The nodes of a compiled workflow and the lines between them. */
+export const elementsOf = ({ template, connections }: CompiledWorkflow): Elements => {
+  const nodes = template?.nodes ?? [];
+  const branches = nodes.flatMap((node) => within(node).map(({ id }) => ({ from: node.id, to: id })));
+  const follows = Object.entries(connections?.downstream ?? {}).flatMap(([from, { ids }]) =>
+    ids.map((to) => ({ from, to })),
+  );
+  const all = unique([...nodes, ...nodes.flatMap(within)].map(drawn));
+  const known = new Set(all.map(({ id }) => id));
+  const ends = [START, END].filter((id) => !known.has(id) && follows.some(({ from, to }) => from === id || to === id));
+  const lines = [...branches, ...follows].map((line) => ({ id: `${line.from} ${line.to}`, ...line }));
+  const text = (id: string): string => (id === START ? 'start' : 'end');
+  return {
+    nodes: [...all, ...ends.map((id) => ({ id, name: text(id), kind: '', detail: '' }))],
+    lines: unique(lines),
+  };
+};

@@ -1,0 +1,39 @@
+import type { ELK } from 'elkjs/lib/elk-api.js';
+
+import type { Elements } from './elements.js';
+
+/** The size of a node, in pixels. */
+export const NODE = { width: 190, height: 58 } as const;
+
+/** The place of each node, by its id. */
+export type Places = ReadonlyMap<string, { readonly x: number; readonly y: number }>;
+
+let engine: Promise<ELK> | undefined;
+
+/** The layout runs in a worker, which is loaded when the first graph is shown. */
+const openEngine = async (): Promise<ELK> => {
+  const [{ default: Elk }, { default: address }] = await Promise.all([
+    import('elkjs/lib/elk-api.js'),
+    import('elkjs/lib/elk-worker.min.js?url'),
+  ]);
+  return new Elk({ workerFactory: () => new Worker(new URL(address, import.meta.url)) });
+};
+
+/** Arranges the nodes in layers, from left to right. */
+export const placesOf = async ({ nodes, lines }: Elements): Promise<Places> => {
+  engine ??= openEngine();
+  const elk = await engine;
+  const arranged = await elk.layout({
+    id: 'workflow',
+    layoutOptions: {
+      'elk.algorithm': 'layered',
+      'elk.direction': 'RIGHT',
+      'elk.spacing.nodeNode': '28',
+      'elk.layered.spacing.nodeNodeBetweenLayers': '64',
+      'elk.layered.nodePlacement.strategy': 'BRANDES_KOEPF',
+    },
+    children: nodes.map(({ id }) => ({ id, ...NODE })),
+    edges: lines.map(({ id, from, to }) => ({ id, sources: [from], targets: [to] })),
+  });
+  return new Map((arranged.children ?? []).map(({ id, x = 0, y = 0 }) => [id, { x, y }]));
+};

@@ -1,0 +1,61 @@
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { type Identifier, ResourceType } from '../../proto/gen/platformidl/core/identifier_pb.js';
+import type { Literal } from '../../proto/gen/platformidl/core/literals_pb.js';
+import type { LiteralType } from '../../proto/gen/platformidl/core/types_pb.js';
+import { KINDS, type Kind } from '../definitions/kinds.js';
+import { call } from '../server/call.js';
+import type { Named, Versioned } from '../server/ids.js';
+
+/** One input that a launch may give. */
+export type AskedInput = {
+  readonly name: string;
+  readonly type: LiteralType;
+  readonly description: string;
+  readonly isRequired: boolean;
+  readonly initial: Literal | undefined;
+};
+
+/** A launch: a launch plan, or a task by itself; its inputs; and values that cannot be changed. */
+export type Launchable = {
+  readonly target: Pick<Identifier, 'resourceType'> & Versioned;
+  readonly inputs: readonly AskedInput[];
+  readonly fixed: readonly string[];
+};
+
+type Given = Readonly<Record<string, Literal>>;
+
+const ofPlan = async (id: Versioned, given: Given, signal: AbortSignal): Promise<Launchable> => {
+  const target = { ...id, resourceType: ResourceType.LAUNCH_PLAN };
+  const { spec, closure } = await call(AdminService.method.getLaunchPlan, { id: target }, signal);
+  const inputs = Object.entries(closure?.expectedInputs?.parameters ?? {}).flatMap(([name, parameter]) => {
+    if (!parameter.var?.type) return [];
+    const initial = given[name] ?? (parameter.behavior.case === 'default' ? parameter.behavior.value : undefined);
+    const isRequired = parameter.behavior.case === 'required' && parameter.behavior.value;
+    return [{ name, type: parameter.var.type, description: parameter.var.description, isRequired, initial }];
+  });
+  return { target, inputs, fixed: Object.keys(spec?.fixedInputs?.literals ?? {}) };
+};
+
+const ofTask = async (id: Versioned, given: Given, signal: AbortSignal): Promise<Launchable> => {
+  const target = { ...id, resourceType: ResourceType.TASK };
+  const { closure } = await call(AdminService.method.getTask, { id: target }, signal);
+  const variables = closure?.compiledTask?.template?.interface?.inputs?.variables ?? {};
+  const inputs = Object.entries(variables).flatMap(([name, { type, description }]) =>
+    type ? [{ name, type, description, isRequired: true, initial: given[name] }] : [],
+  );
+  return { target, inputs, fixed: [] };
+};
+
+const inputsOf = async (execution: Named, signal: AbortSignal): Promise<Given> => {
+  const { fullInputs } = await call(AdminService.method.getExecutionData, { id: execution }, signal);
+  return fullInputs?.literals ?? {};
+};
+
+/** Reads what a form of a launch asks for. A workflow is launched by its default plan, which has its name and version. */
+export const readLaunchable = async (
+  { kind, id, from }: { readonly kind: Kind; readonly id: Versioned; readonly from: Named | undefined },
+  signal: AbortSignal,
+): Promise<Launchable> => {
+  const given = from ? await inputsOf(from, signal) : {};
+  return KINDS[kind].resourceType === ResourceType.TASK ? ofTask(id, given, signal) : ofPlan(id, given, signal);
+};

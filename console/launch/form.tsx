@@ -1,0 +1,107 @@
+import { useMutation } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { type ReactNode, type SubmitEvent, useState } from 'react';
+
+import { ExecutionMetadata_ExecutionMode } from '../../proto/gen/platformidl/admin/execution_pb.js';
+import type { Literal } from '../../proto/gen/platformidl/core/literals_pb.js';
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { FailureNote } from '../look/notes.js';
+import { Card } from '../look/page.js';
+import { call } from '../server/call.js';
+import type { Scope } from '../server/ids.js';
+import { typeText } from '../values/type-text.js';
+import type { AskedInput, Launchable } from './asked-inputs.js';
+import { type Entry, Field } from './field.js';
+
+type Entries = Readonly<Record<string, Entry>>;
+
+const entriesOf = (inputs: readonly AskedInput[]): Entries =>
+  Object.fromEntries(inputs.map(({ name, initial }) => [name, initial ? { literal: initial } : {}]));
+
+/** The problem of a field in words; empty when there is none. */
+const problemOf = ({ isRequired }: AskedInput, { literal, problem }: Entry = {}): string =>
+  problem ?? (isRequired && !literal ? 'a value is needed' : '');
+
+const literalsOf = (entries: Entries): Record<string, Literal> =>
+  Object.fromEntries(Object.entries(entries).flatMap(([name, { literal }]) => (literal ? [[name, literal]] : [])));
+
+type InputRowProps = {
+  readonly input: AskedInput;
+  readonly problem: string;
+  readonly change: (entry: Entry) => void;
+};
+
+const InputRow = ({ input, problem, change }: InputRowProps): ReactNode => {
+  const { name, type, description, isRequired, initial } = input;
+  return (
+    <div className="input-row">
+      <label htmlFor={`input-${name}`}>
+        {name} <span className="type">{typeText(type)}</span> {isRequired && <span className="type">needed</span>}
+      </label>
+      {description !== '' && <p className="quiet">{description}</p>}
+      <Field id={`input-${name}`} type={type} initial={initial} change={change} />
+      {problem !== '' && (
+        <p className="problem" role="alert">
+          {name}: {problem}
+        </p>
+      )}
+    </div>
+  );
+};
+
+type FormProps = { readonly scope: Scope; readonly launchable: Launchable };
+
+/** The inputs of a launch, checked by their types before it is sent. */
+export const Form = ({ scope, launchable: { target, inputs, fixed } }: FormProps): ReactNode => {
+  const navigate = useNavigate();
+  const [entries, setEntries] = useState(() => entriesOf(inputs));
+  const [name, setName] = useState('');
+  const [isChecked, setChecked] = useState(false);
+  const launch = useMutation({
+    mutationFn: () =>
+      call(AdminService.method.createExecution, {
+        ...scope,
+        name,
+        spec: { launchPlan: target, metadata: { mode: ExecutionMetadata_ExecutionMode.MANUAL } },
+        inputs: { literals: literalsOf(entries) },
+      }),
+    onSuccess: ({ id }) =>
+      navigate({
+        to: '/projects/$project/domains/$domain/executions/$name',
+        params: { ...scope, name: id?.name ?? '' },
+      }),
+  });
+  const submit = (event: SubmitEvent<HTMLFormElement>): void => {
+    event.preventDefault();
+    setChecked(true);
+    if (inputs.every((input) => problemOf(input, entries[input.name]) === '')) launch.mutate();
+  };
+  return (
+    <Card>
+      <form className="launch" onSubmit={submit} noValidate>
+        {inputs.map((input) => (
+          <InputRow
+            key={input.name}
+            input={input}
+            problem={
+              isChecked || entries[input.name]?.problem !== undefined ? problemOf(input, entries[input.name]) : ''
+            }
+            change={(entry) => setEntries((before) => ({ ...before, [input.name]: entry }))}
+          />
+        ))}
+        {inputs.length === 0 && <p className="quiet">It takes no inputs.</p>}
+        {fixed.length > 0 && <p className="quiet">Fixed by the launch plan: {fixed.join(', ')}.</p>}
+        <div className="input-row">
+          <label htmlFor="execution-name">
+            Name of the execution <span className="type">made up when empty</span>
+          </label>
+          <input id="execution-name" className="field" value={name} onChange={(event) => setName(event.target.value)} />
+        </div>
+        {launch.error && <FailureNote error={launch.error} />}
+        <button type="submit" className="button main" disabled={launch.isPending}>
+          Launch
+        </button>
+      </form>
+    </Card>
+  );
+};

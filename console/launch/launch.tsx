@@ -1,0 +1,47 @@
+import './launch.css';
+import '../values/values.css';
+
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+
+import { type Kind, KINDS } from '../definitions/kinds.js';
+import { Asked } from '../look/asked.js';
+import { Empty } from '../look/notes.js';
+import { Page } from '../look/page.js';
+import { type Launchable, readLaunchable } from './asked-inputs.js';
+import { Form } from './form.js';
+
+const route = getRouteApi('/projects/$project/domains/$domain/launch/$kind/$name');
+
+const isKind = (kind: string): kind is Kind => Object.hasOwn(KINDS, kind);
+
+type LaunchOfProps = { readonly kind: Kind };
+
+const LaunchOf = ({ kind }: LaunchOfProps): ReactNode => {
+  const { project, domain, name } = route.useParams();
+  const { version = '', from } = route.useSearch();
+  const scope = { project, domain };
+  const launchable = useQuery({
+    queryKey: ['launchable', kind, project, domain, name, version, from],
+    queryFn: ({ signal }) =>
+      readLaunchable(
+        { kind, id: { ...scope, name, version }, from: from === undefined ? undefined : { ...scope, name: from } },
+        signal,
+      ),
+    staleTime: Infinity,
+    meta: { fixed: true }, // a form is not filled again under the hands of its user
+  });
+  const above = `${project} / ${domain} · ${KINDS[kind].one.toLowerCase()}, version ${version}${from === undefined ? '' : `, with the inputs of ${from}`}`;
+  return (
+    <Page title={`Launch ${name}`} above={above}>
+      <Asked query={launchable}>{(answer: Launchable) => <Form scope={scope} launchable={answer} />}</Asked>
+    </Page>
+  );
+};
+
+/** The form that launches a version of a workflow, task or launch plan. */
+export const Launch = (): ReactNode => {
+  const { kind } = route.useParams();
+  return isKind(kind) ? <LaunchOf kind={kind} /> : <Empty>Only workflows, tasks and launch plans are launched.</Empty>;
+};

@@ -1,0 +1,33 @@
+import type { ReactNode } from 'react';
+
+import { ServerFailure, ServerUnreachable } from '../server/failure.js';
+
+const adviceFor = (error: unknown): string => {
+  if (error instanceof ServerUnreachable) return 'The page asks again until the server answers.';
+  if (!(error instanceof ServerFailure)) return 'Load the page again; if it stays, report it with this text.';
+  if (error.status === 401) return 'Sign in first.';
+  if (error.status === 403) return 'Ask an operator for the permission.';
+  if (error.status === 404) return 'Look at the name, and at the project and domain.';
+  return 'The log of the server has more, by the id of the request.';
+};
+
+type FailureProps = { readonly error: unknown };
+
+/** A failure in words: the answer of the server, what to do, and the id of the request. */
+export const FailureNote = ({ error }: FailureProps): ReactNode => (
+  <div className="note tone-bad" role="alert">
+    <strong>{error instanceof Error ? error.message : String(error)}</strong>
+    <p>{adviceFor(error)}</p>
+    {error instanceof ServerFailure && error.requestId !== '' && <code>request {error.requestId}</code>}
+  </div>
+);
+
+type EmptyProps = { readonly children: ReactNode };
+
+export const Empty = ({ children }: EmptyProps): ReactNode => <div className="empty">{children}</div>;
+
+export const Loading = (): ReactNode => (
+  <div className="loading" role="status">
+    <span className="visually-hidden">Loading</span>
+  </div>
+);

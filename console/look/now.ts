@@ -1,0 +1,24 @@
+import { useSyncExternalStore } from 'react';
+
+const TICK_MS = 1_000;
+
+let now = Date.now();
+const listeners = new Set<() => void>();
+let timer: number | undefined;
+
+const subscribe = (listener: () => void): (() => void) => {
+  listeners.add(listener);
+  timer ??= window.setInterval(() => {
+    now = Date.now();
+    for (const each of listeners) each();
+  }, TICK_MS);
+  return () => {
+    listeners.delete(listener);
+    if (listeners.size > 0) return;
+    window.clearInterval(timer);
+    timer = undefined;
+  };
+};
+
+/** The time in milliseconds since 1970, once a second; one timer for the page. */
+export const useNow = (): number => useSyncExternalStore(subscribe, () => now);

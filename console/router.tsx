@@ -1,0 +1,143 @@
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
+
+import { Home } from './home/home.js';
+import { Empty, FailureNote, Loading } from './look/notes.js';
+import { consoleRoot } from './server/root.js';
+import { Shell } from './shell/shell.js';
+
+const NotThere = () => <Empty>There is no such page. The menu leads to those that there are.</Empty>;
+
+const root = createRootRoute({
+  component: Shell,
+  notFoundComponent: NotThere,
+  errorComponent: ({ error }) => <FailureNote error={error} />,
+});
+
+/** The search parameters with these names, as text; those of other names are dropped. */
+const textParameters =
+  <Name extends string>(...names: readonly Name[]) =>
+  (search: Readonly<Record<string, unknown>>): Readonly<Partial<Record<Name, string | undefined>>> =>
+    Object.fromEntries(
+      names.flatMap((name) => (typeof search[name] === 'string' && search[name] !== '' ? [[name, search[name]]] : [])),
+    ) as Readonly<Partial<Record<Name, string>>>;
+
+const home = createRoute({ getParentRoute: () => root, path: '/', component: Home });
+
+const scope = createRoute({ getParentRoute: () => root, path: '/projects/$project/domains/$domain' });
+
+const executions = createRoute({
+  getParentRoute: () => scope,
+  path: '/executions',
+  validateSearch: textParameters('filters', 'sort', 'direction'),
+  component: lazyRouteComponent(() => import('./executions/executions.js'), 'Executions'),
+});
+
+const execution = createRoute({
+  getParentRoute: () => scope,
+  path: '/executions/$name',
+  validateSearch: textParameters('view', 'node', 'asOf', 'with', 'withAsOf'),
+  component: lazyRouteComponent(() => import('./execution/execution.js'), 'ExecutionView'),
+});
+
+const launch = createRoute({
+  getParentRoute: () => scope,
+  path: '/launch/$kind/$name',
+  validateSearch: textParameters('version', 'from'),
+  component: lazyRouteComponent(() => import('./launch/launch.js'), 'Launch'),
+});
+
+const names = () => import('./definitions/names.js');
+const one = () => import('./definitions/definition.js');
+const ofVersion = textParameters('version');
+
+const workflows = createRoute({
+  getParentRoute: () => scope,
+  path: '/workflows',
+  component: lazyRouteComponent(names, 'Workflows'),
+});
+const tasks = createRoute({
+  getParentRoute: () => scope,
+  path: '/tasks',
+  component: lazyRouteComponent(names, 'Tasks'),
+});
+const launchPlans = createRoute({
+  getParentRoute: () => scope,
+  path: '/launch_plans',
+  component: lazyRouteComponent(names, 'LaunchPlans'),
+});
+const workflow = createRoute({
+  getParentRoute: () => scope,
+  path: '/workflows/$name',
+  validateSearch: ofVersion,
+  component: lazyRouteComponent(one, 'WorkflowView'),
+});
+const task = createRoute({
+  getParentRoute: () => scope,
+  path: '/tasks/$name',
+  validateSearch: ofVersion,
+  component: lazyRouteComponent(one, 'TaskView'),
+});
+const launchPlan = createRoute({
+  getParentRoute: () => scope,
+  path: '/launch_plans/$name',
+  validateSearch: ofVersion,
+  component: lazyRouteComponent(one, 'LaunchPlanView'),
+});
+
+const schedules = createRoute({
+  getParentRoute: () => scope,
+  path: '/schedules',
+  component: lazyRouteComponent(() => import('./schedules/schedules.js'), 'Schedules'),
+});
+
+const events = createRoute({
+  getParentRoute: () => root,
+  path: '/events',
+  validateSearch: textParameters('from', 'project', 'domain', 'name', 'types', 'phases'),
+  component: lazyRouteComponent(() => import('./events/events.js'), 'Events'),
+});
+
+const operate = createRoute({
+  getParentRoute: () => root,
+  path: '/operate',
+  component: lazyRouteComponent(() => import('./operate/operate.js'), 'Operate'),
+});
+
+const routeTree = root.addChildren([
+  home,
+  scope.addChildren([
+    executions,
+    execution,
+    launch,
+    workflows,
+    tasks,
+    launchPlans,
+    workflow,
+    task,
+    launchPlan,
+    schedules,
+  ]),
+  events,
+  operate,
+]);
+
+const searchText = (search: Readonly<Record<string, unknown>>): string => {
+  const given = Object.entries(search).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
+  return given.length === 0 ? '' : `?${new URLSearchParams(given).toString()}`;
+};
+
+export const router = createRouter({
+  routeTree,
+  basepath: consoleRoot.pathname,
+  parseSearch: (text) => Object.fromEntries(new URLSearchParams(text)),
+  stringifySearch: searchText,
+  scrollRestoration: true,
+  defaultPendingComponent: Loading,
+  defaultPreload: 'intent',
+});
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router;
+  }
+}

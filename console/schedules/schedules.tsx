@@ -1,0 +1,134 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { getRouteApi, Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+
+import {
+  ScheduleService,
+  type ScheduleStatus,
+  TickOutcome_Kind,
+} from '../../proto/gen/platformidl/eventlog/schedule_service_pb.js';
+import { Asked } from '../look/asked.js';
+import { Ago } from '../look/moments.js';
+import { Empty, FailureNote } from '../look/notes.js';
+import { Card, Facts, Page } from '../look/page.js';
+import { PhaseSign } from '../look/phase-badge.js';
+import type { Tone } from '../look/phases.js';
+import { msOf } from '../look/times.js';
+import { call } from '../server/call.js';
+import type { Named, Scope } from '../server/ids.js';
+import { useLive } from '../server/live.js';
+import { asking } from '../server/queries.js';
+
+const NEXT_SHOWN = 3;
+
+const route = getRouteApi('/projects/$project/domains/$domain/schedules');
+
+const TONES: Readonly<Record<TickOutcome_Kind, Tone>> = {
+  [TickOutcome_Kind.KIND_UNSPECIFIED]: 'waiting',
+  [TickOutcome_Kind.FIRED]: 'good',
+  [TickOutcome_Kind.SKIPPED]: 'skipped',
+  [TickOutcome_Kind.FAILED]: 'bad',
+};
+
+type OneProps = { readonly id: Named; readonly schedule: ScheduleStatus };
+
+const Buttons = ({ id, schedule: { paused } }: OneProps): ReactNode => {
+  const client = useQueryClient();
+  const { fireSchedule, pauseSchedule, resumeSchedule } = ScheduleService.method;
+  const after = { onSuccess: () => client.invalidateQueries() };
+  const fire = useMutation({ mutationFn: () => call(fireSchedule, id), ...after });
+  const turn = useMutation({
+    mutationFn: () => (paused ? call(resumeSchedule, id) : call(pauseSchedule, id)),
+    ...after,
+  });
+  return (
+    <div className="beside">
+      <button type="button" className="button" disabled={fire.isPending} onClick={() => fire.mutate()}>
+        Fire now
+      </button>
+      <button type="button" className="button" disabled={turn.isPending} onClick={() => turn.mutate()}>
+        {paused ? 'Resume' : 'Pause'}
+      </button>
+      {(fire.error ?? turn.error) && <FailureNote error={fire.error ?? turn.error} />}
+    </div>
+  );
+};
+
+const Past = ({ id, schedule: { past } }: OneProps): ReactNode => (
+  <ul className="logs card-body">
+    {past.map((tick) => (
+      <li key={String(msOf(tick.at))} title={tick.reason}>
+        <PhaseSign tone={TONES[tick.kind]} />{' '}
+        {tick.execution ? (
+          <Link to="/projects/$project/domains/$domain/executions/$name" params={{ ...id, name: tick.execution.name }}>
+            <Ago at={msOf(tick.at)} />
+          </Link>
+        ) : (
+          <>
+            <Ago at={msOf(tick.at)} /> {tick.reason}
+          </>
+        )}
+      </li>
+    ))}
+  </ul>
+);
+
+const One = (props: OneProps): ReactNode => {
+  const { id, schedule } = props;
+  const title = (
+    <Link to="/projects/$project/domains/$domain/launch_plans/$name" params={id}>
+      {id.name}
+    </Link>
+  );
+  return (
+    <Card title={title} beside={<Buttons {...props} />}>
+      <Facts
+        facts={[
+          ['State', schedule.paused ? 'paused' : 'firing'],
+          ['Version', schedule.id?.version],
+          [
+            'Next',
+            schedule.next.slice(0, NEXT_SHOWN).map((at) => (
+              <div key={String(msOf(at))}>
+                <Ago at={msOf(at)} />
+              </div>
+            )),
+          ],
+          ['Fired', String(schedule.fired)],
+          ['Skipped', String(schedule.skipped)],
+          ['Failed', String(schedule.failed)],
+          ['Late since', schedule.dueSince && <Ago at={msOf(schedule.dueSince)} />],
+          ['Problem', schedule.problem],
+        ]}
+      />
+      <Past {...props} />
+    </Card>
+  );
+};
+
+const List = ({
+  scope,
+  schedules,
+}: {
+  readonly scope: Scope;
+  readonly schedules: readonly ScheduleStatus[];
+}): ReactNode =>
+  schedules.length === 0 ? (
+    <Empty>No launch plan has a schedule here.</Empty>
+  ) : (
+    schedules.map((schedule) => (
+      <One key={schedule.id?.name} id={{ ...scope, name: schedule.id?.name ?? '' }} schedule={schedule} />
+    ))
+  );
+
+/** The schedules of a project and domain: when each fires next, and what became of its last ticks. */
+export const Schedules = (): ReactNode => {
+  const scope = route.useParams();
+  const schedules = useQuery(asking(ScheduleService.method.listSchedules, scope));
+  useLive(scope);
+  return (
+    <Page title="Schedules" above={`${scope.project} / ${scope.domain}`}>
+      <Asked query={schedules}>{(answer) => <List scope={scope} schedules={answer.schedules} />}</Asked>
+    </Page>
+  );
+};

@@ -1,0 +1,40 @@
+import { fromBinary } from '@bufbuild/protobuf';
+
+import { StatusSchema } from '../../proto/gen/google/rpc/status_pb.js';
+
+/** An answer of the server that is a refusal or a fault. */
+export class ServerFailure extends Error {
+  override readonly name = 'ServerFailure';
+  /** The HTTP status. */
+  readonly status: number;
+  /** The id of the request, as the server's log has it; empty when the answer has none. */
+  readonly requestId: string;
+
+  constructor(message: string, answer: { readonly status: number; readonly requestId: string }) {
+    super(message);
+    this.status = answer.status;
+    this.requestId = answer.requestId;
+  }
+}
+
+/** No answer came: the server is down, or the way to it. */
+export class ServerUnreachable extends Error {
+  override readonly name = 'ServerUnreachable';
+}
+
+const messageIn = (bytes: Uint8Array): string => {
+  try {
+    return fromBinary(StatusSchema, bytes).message;
+  } catch {
+    return '';
+  }
+};
+
+/** The failure that an answer reports. */
+export const failureOf = async (answer: Response): Promise<ServerFailure> => {
+  const message = messageIn(new Uint8Array(await answer.arrayBuffer()));
+  return new ServerFailure(message || `the server answered ${answer.status}`, {
+    status: answer.status,
+    requestId: answer.headers.get('x-request-id') ?? '',
+  });
+};

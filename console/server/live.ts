@@ -1,0 +1,96 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useEffect, useSyncExternalStore } from 'react';
+
+import { serverAddress } from './root.js';
+import type { Scope } from './ids.js';
+
+const SETTLE_MS = 600;
+
+/** The part of the log that a page follows: everything, a project and domain, or one execution. */
+export type Followed = Partial<Scope> & { readonly name?: string };
+
+type Connection = 'connecting' | 'live' | 'lost';
+
+let connection: Connection = 'connecting';
+const listeners = new Set<() => void>();
+
+const setConnection = (next: Connection): void => {
+  if (connection === next) return;
+  connection = next;
+  for (const listener of listeners) listener();
+};
+
+const subscribe = (listener: () => void): (() => void) => {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+};
+
+/** The state of the event stream; it connects again by itself. */
+export const useConnection = (): Connection => useSyncExternalStore(subscribe, () => connection);
+
+const addressOf = ({ project, domain, name }: Followed): URL => {
+  const url = serverAddress('/api/v1/tail');
+  const given = Object.entries({ from: 'now', project, domain, name });
+  for (const [key, value] of given) if (value !== undefined) url.searchParams.set(key, value);
+  return url;
+};
+
+/** Opens the stream, and calls `changed` some hundred milliseconds after events have come. */
+const follow = (followed: Followed, changed: () => void): (() => void) => {
+  const source = new EventSource(addressOf(followed));
+  let timer: number | undefined;
+  const settle = (): void => {
+    timer ??= window.setTimeout(() => {
+      timer = undefined;
+      changed();
+    }, SETTLE_MS);
+  };
+  source.addEventListener('open', () => {
+    if (connection === 'lost') changed();
+    setConnection('live');
+  });
+  source.addEventListener('error', () => setConnection('lost'));
+  source.addEventListener('event', settle);
+  return () => {
+    window.clearTimeout(timer);
+    source.close();
+  };
+};
+
+/** Follows while the page is looked at: browsers allow few open connections to a server, for all tabs together. */
+const followWhileVisible = (followed: Followed, changed: () => void): (() => void) => {
+  let stop: (() => void) | undefined;
+  const adjust = (): void => {
+    if (document.visibilityState === 'visible') {
+      if (stop === undefined) changed();
+      stop ??= follow(followed, changed);
+    } else {
+      stop?.();
+      stop = undefined;
+    }
+  };
+  stop = follow(followed, changed);
+  adjust();
+  document.addEventListener('visibilitychange', adjust);
+  return () => {
+    document.removeEventListener('visibilitychange', adjust);
+    stop?.();
+  };
+};
+
+/** Reads again what the view shows when events of it are recorded: the log is followed, lists are not polled. */
+export const useLive = ({ project, domain, name }: Followed): void => {
+  const client = useQueryClient();
+  useEffect(
+    () =>
+      followWhileVisible(
+        {
+          ...(project !== undefined && { project }),
+          ...(domain !== undefined && { domain }),
+          ...(name !== undefined && { name }),
+        },
+        () => void client.invalidateQueries({ predicate: ({ meta }) => meta?.['fixed'] !== true }),
+      ),
+    [client, project, domain, name],
+  );
+};

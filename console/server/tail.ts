@@ -1,0 +1,43 @@
+import { serverAddress } from './root.js';
+
+/** An event of the log, as the tail has it. */
+export type TailedEvent = {
+  readonly position: string;
+  readonly stream: string;
+  readonly type: string;
+  readonly recordedAt: string;
+  readonly actor: string;
+  readonly text: string;
+};
+
+const fieldOf = (value: unknown, name: string): string => {
+  const field = typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>)[name] : '';
+  return typeof field === 'string' ? field : '';
+};
+
+const eventOf = ({ data, lastEventId }: MessageEvent<string>): TailedEvent => {
+  const value: unknown = JSON.parse(data);
+  return {
+    position: lastEventId,
+    stream: fieldOf(value, 'stream'),
+    type: fieldOf(value, 'type'),
+    recordedAt: fieldOf(value, 'recordedAt'),
+    actor: fieldOf(value, 'actor'),
+    text: JSON.stringify(value, null, 2),
+  };
+};
+
+/** Follows the log by the parameters of the tail, until the returned function is called. */
+export const followTail = (
+  parameters: Readonly<Record<string, string>>,
+  { event, state }: { readonly event: (event: TailedEvent) => void; readonly state: (isOpen: boolean) => void },
+): (() => void) => {
+  const url = serverAddress('/api/v1/tail');
+  for (const [name, value] of Object.entries(parameters))
+    for (const each of value.split(',')) url.searchParams.append(name, each.trim());
+  const source = new EventSource(url);
+  source.addEventListener('event', (message) => event(eventOf(message as MessageEvent<string>)));
+  source.addEventListener('open', () => state(true));
+  source.addEventListener('error', () => state(false));
+  return () => source.close();
+};

@@ -1,0 +1,61 @@
+import { useNavigate } from '@tanstack/react-router';
+import { useEffect, useRef } from 'react';
+
+import type { Scope } from '../server/ids.js';
+
+const TOGETHER_MS = 900;
+
+/** The second key after `g`, and where it leads in a project and domain. */
+const PLACES: Readonly<Record<string, string>> = {
+  e: 'executions',
+  w: 'workflows',
+  t: 'tasks',
+  l: 'launch_plans',
+  s: 'schedules',
+};
+
+/** Keys with their meaning, for the help. */
+export const KEYS: readonly (readonly [string, string])[] = [
+  ['/', 'search'],
+  ['?', 'this help'],
+  ['g h', 'home'],
+  ['g e', 'executions'],
+  ['g w', 'workflows'],
+  ['g t', 'tasks'],
+  ['g l', 'launch plans'],
+  ['g s', 'schedules'],
+  ['g v', 'events of the log'],
+  ['g o', 'operate'],
+];
+
+const isTyping = ({ target }: KeyboardEvent): boolean =>
+  target instanceof HTMLElement && (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/u.test(target.tagName));
+
+type Actions = { readonly search: () => void; readonly help: () => void };
+
+/** Listens for the keys of the page. */
+export const useKeys = (scope: Scope | undefined, { search, help }: Actions): void => {
+  const navigate = useNavigate();
+  const wentAt = useRef(0);
+  useEffect(() => {
+    const go = (key: string): void => {
+      if (key === 'h') void navigate({ to: '/' });
+      else if (key === 'v') void navigate({ to: '/events' });
+      else if (key === 'o') void navigate({ to: '/operate' });
+      else if (PLACES[key] !== undefined && scope)
+        void navigate({ to: `/projects/$project/domains/$domain/${PLACES[key]}`, params: scope } as never);
+    };
+    const pressed = (event: KeyboardEvent): void => {
+      if (isTyping(event) || event.ctrlKey || event.metaKey || event.altKey) return;
+      const isSecond = event.timeStamp - wentAt.current < TOGETHER_MS;
+      wentAt.current = event.key === 'g' ? event.timeStamp : 0;
+      if (isSecond) go(event.key);
+      else if (event.key === '/') {
+        event.preventDefault();
+        search();
+      } else if (event.key === '?') help();
+    };
+    window.addEventListener('keydown', pressed);
+    return () => window.removeEventListener('keydown', pressed);
+  }, [navigate, scope, search, help]);
+};

@@ -1,0 +1,142 @@
+import { create, fromJson, type JsonObject, type MessageInitShape } from '@bufbuild/protobuf';
+import { StructSchema, timestampFromDate } from '@bufbuild/protobuf/wkt';
+
+import {
+  type Literal,
+  LiteralSchema,
+  type PrimitiveSchema,
+  type ScalarSchema,
+} from '../../proto/gen/platformidl/core/literals_pb.js';
+import { type LiteralType, SimpleType } from '../../proto/gen/platformidl/core/types_pb.js';
+import { durationOf } from './duration-text.js';
+import { Problem } from './problem.js';
+import { typeText } from './type-text.js';
+
+type ScalarInit = MessageInitShape<typeof ScalarSchema>['value'];
+type PrimitiveInit = MessageInitShape<typeof PrimitiveSchema>['value'];
+
+const scalar = (value: NonNullable<ScalarInit>): Literal =>
+  create(LiteralSchema, { value: { case: 'scalar', value: { value } } });
+
+const primitive = (value: NonNullable<PrimitiveInit>): Literal => scalar({ case: 'primitive', value: { value } });
+
+const textOf = (value: unknown): string => {
+  if (typeof value !== 'string') throw new Problem('write a text');
+  return value;
+};
+
+const integerOf = (value: unknown): bigint => {
+  if (typeof value === 'number' && Number.isSafeInteger(value)) return BigInt(value);
+  if (typeof value === 'string' && /^\s*[+-]?\d+\s*$/u.test(value)) return BigInt.asIntN(64, BigInt(value.trim()));
+  throw new Problem('write a whole number');
+};
+
+const floatOf = (value: unknown): number => {
+  const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
+  if (typeof number !== 'number' || Number.isNaN(number)) throw new Problem('write a number');
+  return number;
+};
+
+const booleanOf = (value: unknown): boolean => {
+  if (value === true || value === 'true') return true;
+  if (value === false || value === 'false') return false;
+  throw new Problem('choose true or false');
+};
+
+const momentOf = (value: unknown): Date => {
+  const date = new Date(textOf(value));
+  if (Number.isNaN(date.getTime())) throw new Problem('write a time such as 2026-03-02T09:58:16Z');
+  return date;
+};
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const objectOf = (value: unknown): Readonly<Record<string, unknown>> => {
+  if (!isObject(value)) throw new Problem('write an object: { "name": … }');
+  return value;
+};
+
+const bytesOf = (value: unknown): Uint8Array => {
+  try {
+    return Uint8Array.from(atob(textOf(value)), (character) => character.codePointAt(0) ?? 0);
+  } catch {
+    throw new Problem('write base64');
+  }
+};
+
+const SIMPLE: Readonly<Record<SimpleType, (value: unknown) => Literal>> = {
+  [SimpleType.NONE]: () => scalar({ case: 'noneType', value: {} }),
+  [SimpleType.INTEGER]: (value) => primitive({ case: 'integer', value: integerOf(value) }),
+  [SimpleType.FLOAT]: (value) => primitive({ case: 'floatValue', value: floatOf(value) }),
+  [SimpleType.STRING]: (value) => primitive({ case: 'stringValue', value: textOf(value) }),
+  [SimpleType.BOOLEAN]: (value) => primitive({ case: 'boolean', value: booleanOf(value) }),
+  [SimpleType.DATETIME]: (value) => primitive({ case: 'datetime', value: timestampFromDate(momentOf(value)) }),
+  [SimpleType.DURATION]: (value) => primitive({ case: 'duration', value: durationOf(textOf(value)) }),
+  [SimpleType.BINARY]: (value) => scalar({ case: 'binary', value: { value: bytesOf(value) } }),
+  [SimpleType.ERROR]: (value) => scalar({ case: 'error', value: { message: textOf(value) } }),
+  [SimpleType.STRUCT]: (value) =>
+    scalar({ case: 'generic', value: fromJson(StructSchema, objectOf(value) as JsonObject) as never }),
+};
+
+const within = (place: string, type: LiteralType, value: unknown): Literal => {
+  try {
+    return literalOf(type, value);
+  } catch (error) {
+    throw error instanceof Problem ? new Problem(`${place}: ${error.message}`) : error;
+  }
+};
+
+const firstThatFits = (variants: readonly LiteralType[], value: unknown): Literal => {
+  for (const type of variants)
+    try {
+      return unionOf(type, literalOf(type, value));
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+    }
+  throw new Problem(`write ${variants.map(typeText).join(' or ')}`);
+};
+
+/** A value of one variant of a union. */
+export const unionOf = (type: LiteralType, value: Literal): Literal =>
+  scalar({ case: 'union', value: { type, value } });
+
+/**
+ * The literal of a type for a value as JSON has it.
+ *
+ * @throws {Problem} when the type does not allow the value.
+ */
+export const literalOf = ({ type }: LiteralType, value: unknown): Literal => {
+  switch (type.case) {
+    case 'simple':
+      if (type.value !== SimpleType.NONE && value === null) throw new Problem('a value is needed');
+      return SIMPLE[type.value](value);
+    case 'collectionType': {
+      if (!Array.isArray(value)) throw new Problem('write a list: [ … ]');
+      const literals = value.map((each, at) => within(`element ${at}`, type.value, each));
+      return create(LiteralSchema, { value: { case: 'collection', value: { literals } } });
+    }
+    case 'mapValueType': {
+      const entries = Object.entries(objectOf(value)).map(([key, each]) => [key, within(key, type.value, each)]);
+      const literals = Object.fromEntries(entries) as Record<string, Literal>;
+      return create(LiteralSchema, { value: { case: 'map', value: { literals } } });
+    }
+    case 'blob':
+      return scalar({ case: 'blob', value: { uri: textOf(value), metadata: { type: type.value } } });
+    case 'structuredDatasetType':
+      return scalar({
+        case: 'structuredDataset',
+        value: { uri: textOf(value), metadata: { structuredDatasetType: type.value } },
+      });
+    case 'schema':
+      return scalar({ case: 'schema', value: { uri: textOf(value), type: type.value } });
+    case 'enumType':
+      if (!type.value.values.includes(textOf(value)))
+        throw new Problem(`choose one of ${type.value.values.join(', ')}`);
+      return primitive({ case: 'stringValue', value: textOf(value) });
+    case 'unionType':
+      return firstThatFits(type.value.variants, value);
+    default:
+      throw new Problem('the form knows no values of this type');
+  }
+};

@@ -1,0 +1,76 @@
+import './values.css';
+
+import { type ReactNode, useState } from 'react';
+
+import type { Literal, LiteralMap } from '../../proto/gen/platformidl/core/literals_pb.js';
+import { LinkOut } from './link-out.js';
+import { jsonText, plainOf } from './plain.js';
+
+const FIRST_PARTS = 20;
+const LONG_TEXT = 2_000;
+
+const LongText = ({ text }: { readonly text: string }): ReactNode => {
+  const [isWhole, setWhole] = useState(false);
+  if (text.length <= LONG_TEXT || isWhole) return <pre>{text}</pre>;
+  return (
+    <>
+      <pre>{text.slice(0, LONG_TEXT)}…</pre>
+      <button type="button" className="chip" onClick={() => setWhole(true)}>
+        Show all {text.length} characters
+      </button>
+    </>
+  );
+};
+
+const Parts = ({ parts }: { readonly parts: readonly (readonly [string, Literal])[] }): ReactNode => {
+  const [count, setCount] = useState(FIRST_PARTS);
+  return (
+    <div className="parts">
+      <LiteralList literals={parts.slice(0, count)} />
+      {parts.length > count && (
+        <button type="button" className="chip" onClick={() => setCount(count * 10)}>
+          Show more of {parts.length}
+        </button>
+      )}
+    </div>
+  );
+};
+
+const Value = ({ literal }: { readonly literal: Literal }): ReactNode => {
+  const plain = plainOf(literal);
+  switch (plain.kind) {
+    case 'text':
+      return <LongText text={plain.text} />;
+    case 'data':
+      return <LongText text={jsonText(plain.data)} />;
+    case 'address':
+      return <LinkOut address={plain.address} text="Open" />;
+    case 'parts':
+      return <Parts parts={plain.parts} />;
+  }
+};
+
+type LiteralListProps = { readonly literals: readonly (readonly [string, Literal])[] };
+
+const LiteralList = ({ literals }: LiteralListProps): ReactNode => (
+  <dl className="literals">
+    {literals.map(([name, literal]) => (
+      <div key={name}>
+        <dt>
+          {name} <span className="type">{plainOf(literal).type}</span>
+        </dt>
+        <dd>
+          <Value literal={literal} />
+        </dd>
+      </div>
+    ))}
+  </dl>
+);
+
+type LiteralsProps = { readonly values: LiteralMap | undefined; readonly none: string };
+
+/** Values with their names and types. */
+export const Literals = ({ values, none }: LiteralsProps): ReactNode => {
+  const literals = Object.entries(values?.literals ?? {});
+  return literals.length === 0 ? <p className="card-body quiet">{none}</p> : <LiteralList literals={literals} />;
+};

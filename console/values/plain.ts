@@ -1,0 +1,93 @@
+import { decode } from '@msgpack/msgpack';
+import { toJson } from '@bufbuild/protobuf';
+import { type Duration, StructSchema, type Timestamp } from '@bufbuild/protobuf/wkt';
+
+import type { Binary, Literal, Primitive, Scalar } from '../../proto/gen/platformidl/core/literals_pb.js';
+import { durationText, lengthOf, msOf, utcText } from '../look/times.js';
+
+/** The tag of binary values that are MessagePack, which dataclasses are. */
+const MESSAGE_PACK = 'msgpack';
+
+/** A literal as something to show: text, structured data, an address, or parts with names. */
+export type Plain =
+  | { readonly kind: 'text'; readonly type: string; readonly text: string }
+  | { readonly kind: 'data'; readonly type: string; readonly data: unknown }
+  | { readonly kind: 'address'; readonly type: string; readonly address: string }
+  | { readonly kind: 'parts'; readonly type: string; readonly parts: readonly (readonly [string, Literal])[] };
+
+const text = (type: string, value: string): Plain => ({ kind: 'text', type, text: value });
+
+const moment = (at: Timestamp): string => utcText(msOf(at) ?? 0);
+
+const span = (duration: Duration): string => durationText(lengthOf(duration) ?? 0);
+
+const ofPrimitive = ({ value }: Primitive): Plain => {
+  switch (value.case) {
+    case 'integer':
+      return text('integer', String(value.value));
+    case 'floatValue':
+      return text('float', String(value.value));
+    case 'stringValue':
+      return text('text', value.value);
+    case 'boolean':
+      return text('boolean', String(value.value));
+    case 'datetime':
+      return text('datetime', moment(value.value));
+    case 'duration':
+      return text('duration', span(value.value));
+    default:
+      return text('nothing', '');
+  }
+};
+
+const ofBinary = ({ tag, value }: Binary): Plain => {
+  if (tag !== MESSAGE_PACK) return text(`binary ${tag}`, `${value.length} bytes`);
+  try {
+    return { kind: 'data', type: 'data', data: decode(value, { useBigInt64: true }) };
+  } catch {
+    return text('binary', `${value.length} bytes that are no MessagePack`);
+  }
+};
+
+const ofScalar = ({ value }: Scalar): Plain => {
+  switch (value.case) {
+    case 'primitive':
+      return ofPrimitive(value.value);
+    case 'binary':
+      return ofBinary(value.value);
+    case 'generic':
+      return { kind: 'data', type: 'struct', data: toJson(StructSchema, value.value as never) };
+    case 'blob':
+      return { kind: 'address', type: `file ${value.value.metadata?.type?.format ?? ''}`, address: value.value.uri };
+    case 'schema':
+      return { kind: 'address', type: 'schema', address: value.value.uri };
+    case 'structuredDataset':
+      return { kind: 'address', type: 'dataset', address: value.value.uri };
+    case 'error':
+      return text('error', value.value.message);
+    case 'union':
+      return value.value.value ? plainOf(value.value.value) : text('nothing', '');
+    default:
+      return text('nothing', 'none');
+  }
+};
+
+/** A literal as people read it. */
+export const plainOf = ({ value }: Literal): Plain => {
+  switch (value.case) {
+    case 'scalar':
+      return ofScalar(value.value);
+    case 'collection':
+      return { kind: 'parts', type: 'list', parts: value.value.literals.map((each, at) => [String(at), each]) };
+    case 'map':
+      return { kind: 'parts', type: 'map', parts: Object.entries(value.value.literals) };
+    case 'offloadedMetadata':
+      return { kind: 'address', type: `${value.value.sizeBytes} bytes elsewhere`, address: value.value.uri };
+    default:
+      return text('nothing', '');
+  }
+};
+
+/** Data as JSON text; whole numbers that JSON has no place for are written as they are. */
+export const jsonText = (data: unknown): string =>
+  JSON.stringify(data, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value), 2);

@@ -1,0 +1,51 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+
+import { RpcError } from '../../kernel/rpc.js';
+import { sendBody } from '../rest/encoding.js';
+import { consoleFile, isConsolePath } from './files.js';
+
+// Components position menus with inline styles; scripts come from this server alone.
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "worker-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "font-src 'self'",
+  "connect-src 'self'",
+  "base-uri 'self'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
+
+const send = async (request: FastifyRequest, reply: FastifyReply, path: string): Promise<void> => {
+  const { mediaType, cacheControl, read } = consoleFile(path);
+  const body = await read().catch((error: unknown) => {
+    throw isMissing(error) ? new RpcError('NOT_FOUND', 'Not Found') : error;
+  });
+  void reply.headers({
+    'content-type': mediaType,
+    'cache-control': cacheControl,
+    'content-security-policy': POLICY,
+    'referrer-policy': 'no-referrer',
+    'x-content-type-options': 'nosniff',
+  });
+  sendBody(request, reply, body);
+};
+
+/**
+ * Answers requests for the console, and leads from `/` to it; returns `false` for every other request. Its files are
+ * the same for every caller, so they need no token; what they show comes from RPCs, which do.
+ */
+export const answerConsole = (request: FastifyRequest, reply: FastifyReply, path: string): boolean => {
+  if (request.method !== 'GET') return false;
+  if (path === '/') {
+    void reply.redirect('console', 302);
+    return true;
+  }
+  if (!isConsolePath(path)) return false;
+  send(request, reply, path).catch((error: unknown) => void reply.send(error));
+  return true;
+};

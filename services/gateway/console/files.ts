@@ -1,0 +1,49 @@
+import { readFile } from 'node:fs/promises';
+import { extname } from 'node:path';
+
+import type { BrowserFile } from '../openapi/page.js';
+import { unbuiltPage } from './unbuilt-page.js';
+
+/** The built console, beside the translated services. */
+const FOLDER = new URL('../../../web/', import.meta.url);
+
+const MEDIA_TYPES: Readonly<Record<string, string>> = {
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.woff2': 'font/woff2',
+};
+
+/** Names have a hash of their content, so that browsers may keep them for ever. */
+const ASSET = /^\/console\/(assets\/[\w.-]+)$/u;
+
+/** A file of the console, with the time that browsers may keep it. */
+export type ConsoleFile = BrowserFile & { readonly cacheControl: string };
+
+const asset = (name: string): ConsoleFile => ({
+  mediaType: MEDIA_TYPES[extname(name)] ?? 'application/octet-stream',
+  cacheControl: 'public, max-age=31536000, immutable',
+  read: () => readFile(new URL(name, FOLDER)),
+});
+
+/** The way from a page of the console to its root, relative, so that it holds below the path prefix of a proxy too. */
+const rootFrom = (path: string): string => {
+  const depth = path.split('/').length - 3;
+  return depth < 0 ? 'console/' : `./${'../'.repeat(depth)}`;
+};
+
+const readPage = async (path: string): Promise<Buffer> => {
+  const page = await readFile(new URL('index.html', FOLDER), 'utf8').catch(() => undefined);
+  if (page === undefined) return Buffer.from(unbuiltPage);
+  return Buffer.from(page.replace('<head>', `<head><base href="${rootFrom(path)}">`));
+};
+
+/** True for the paths of the console: its page, which is the same for each of its views, and its assets. */
+export const isConsolePath = (path: string): boolean => path === '/console' || path.startsWith('/console/');
+
+/** The file of the console at a path; the page, where the path names no asset. */
+export const consoleFile = (path: string): ConsoleFile => {
+  const [, name] = ASSET.exec(path) ?? [];
+  if (name !== undefined) return asset(name);
+  return { mediaType: 'text/html; charset=utf-8', cacheControl: 'no-cache', read: () => readPage(path) };
+};

@@ -1,0 +1,210 @@
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+
+import axe from 'axe-core';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { chromiumPath, startChromium } from '../support/chromium.js';
+import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
+import { withNeeds } from '../support/fixtures.js';
+import { launchHello } from '../support/hello.js';
+import { type ServerProcess, startServerProcess } from '../support/server-process.js';
+
+const SCOPE = '/projects/flytesnacks/domains/development';
+const ID = { project: 'flytesnacks', domain: 'development' };
+const HOSTILE = `<img src=x onerror="window.ran=1"><script>window.ran=1</script>javascript:window.ran=1`;
+
+/** In kilobytes, compressed. */
+const MAX_FIRST_LOAD = 300;
+
+/** A folder that gets the pictures of the documents; by hand, because pictures differ from machine to machine. */
+const PICTURES = process.env['FLIGHTLOG_TEST_PICTURES'];
+
+type Finding = { readonly id: string; readonly nodes: readonly { readonly html: string }[] };
+
+describe.skipIf(chromiumPath === undefined)('the web console', () => {
+  let plane: ControlPlane;
+  let browser: Browser;
+  let context: BrowserContext;
+  let page: Page;
+  let http: string;
+  const errors: string[] = [];
+
+  const watched = async (from: BrowserContext): Promise<Page> => {
+    const opened = await from.newPage();
+    opened.on('pageerror', (error) => errors.push(error.message));
+    opened.on('console', (message) => {
+      if (message.text().includes('Content Security Policy')) errors.push(message.text());
+    });
+    return opened;
+  };
+
+  const open = async (path: string): Promise<void> => {
+    await page.goto(`${http}/console${path}`);
+  };
+
+  const findings = async (on: Page): Promise<readonly string[]> => {
+    await on.evaluate(axe.source);
+    const { violations } = await on.evaluate<{ readonly violations: readonly Finding[] }>('axe.run()');
+    return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`);
+  };
+
+  beforeAll(async () => {
+    plane = await startControlPlane();
+    ({ http } = plane.server().ready);
+    await register(plane.grpc, withNeeds('01-hello'));
+    await launchHello(plane.grpc, 'broken');
+    await plane.run({ failureProbability: 1 });
+    await launchHello(plane.grpc, 'good');
+    await plane.run();
+    await launchHello(plane.grpc, 'ended');
+    await plane.grpc.call(AdminService.method.terminateExecution, { id: { ...ID, name: 'ended' }, cause: HOSTILE });
+    await plane.run();
+    browser = await startChromium();
+    context = await browser.newContext({ viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce' });
+    page = await watched(context);
+  });
+  afterAll(async () => {
+    await browser.close();
+    await plane.close();
+  });
+
+  it('is where the address of the server leads, with a small first load', async () => {
+    const sizes: Promise<number>[] = [];
+    page.on('response', (response) => {
+      if (response.url().includes('/console'))
+        sizes.push(
+          response.body().then(
+            (body) => gzipSync(body).length,
+            () => 0,
+          ),
+        );
+    });
+    await page.goto(http);
+    await page.getByRole('link', { name: 'development' }).waitFor();
+    page.removeAllListeners('response');
+    expect(page.url()).toBe(`${http}/console`);
+    const total = (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
+    expect(total / 1_000).toBeLessThan(MAX_FIRST_LOAD);
+    expect(total).toBeGreaterThan(0);
+  });
+
+  it('lists executions by filters that are clicked, and keeps them in the address', async () => {
+    await open(`${SCOPE}/executions`);
+    await page.getByRole('row', { name: /broken/u }).waitFor();
+    await page.getByRole('button', { name: 'Failed' }).click();
+    await page.getByRole('row', { name: /good/u }).waitFor({ state: 'detached' });
+    expect(new URL(page.url()).searchParams.get('filters')).toBe('value_in(phase,FAILED)');
+    await page.reload();
+    await page.getByRole('row', { name: /broken/u }).waitFor();
+    expect(await page.getByRole('row', { name: /good/u }).count()).toBe(0);
+  });
+
+  it('launches with inputs of the typed interface, and shows the outputs as they come', async () => {
+    await open(`${SCOPE}/launch/launch_plans/hello.hello?version=v1`);
+    await page.getByLabel('Name of the execution').fill('by-hand');
+    await page.getByLabel(/^name/u).fill('console');
+    await page.getByLabel(/^times/u).fill('many');
+    await page.getByRole('button', { name: 'Launch' }).click();
+    await page.getByText('times: write a whole number').waitFor();
+    await page.getByLabel(/^times/u).fill('3');
+    await page.getByRole('button', { name: 'Launch' }).click();
+    await page.getByRole('heading', { name: 'by-hand' }).waitFor();
+    await plane.run();
+    await page.locator('.badge', { hasText: 'Succeeded' }).first().waitFor();
+    await page.getByRole('link', { name: 'Inputs and outputs' }).click();
+    await page.getByText('console', { exact: true }).waitFor();
+    await page.getByRole('heading', { name: 'Outputs' }).waitFor();
+  });
+
+  it('shows why an execution has failed, what differs from a good one, and recovers it', async () => {
+    await open(`${SCOPE}/executions/broken`);
+    await page
+      .getByRole('heading', { name: /SimulatedFailure/u })
+      .first()
+      .waitFor();
+    await page.getByRole('complementary', { name: /Node n0/u }).waitFor();
+    await page.getByRole('link', { name: /last good one/u }).click();
+    await page.getByRole('cell', { name: 'closure/phase' }).first().waitFor();
+    await page.getByRole('button', { name: 'Recover …' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Recover', exact: true }).click();
+    await page.getByText('recovered', { exact: true }).waitFor();
+    await plane.run();
+    await page.locator('.badge', { hasText: 'Succeeded' }).first().waitFor();
+  });
+
+  it('shows an execution as of any moment of its life, by keys alone', async () => {
+    await open(`${SCOPE}/executions/good?view=life`);
+    const thumb = page.getByRole('slider', { name: 'Moment of the execution' });
+    await thumb.focus();
+    await page.keyboard.press('Home');
+    await page.getByText('As of position').waitFor();
+    await page.locator('.page-head .badge', { hasText: 'Queued' }).waitFor();
+    await page.keyboard.press('End');
+    await page.locator('.page-head .badge', { hasText: 'Succeeded' }).waitFor();
+    expect(new URL(page.url()).searchParams.has('asOf')).toBe(false);
+  });
+
+  it('runs nothing of what users have written', async () => {
+    await open(`${SCOPE}/executions/ended`);
+    await page.getByText(HOSTILE).first().waitFor();
+    expect(await page.evaluate('window.ran')).toBeUndefined();
+    const answer = await fetch(`${http}/console`);
+    expect(answer.headers.get('content-security-policy')).toContain("script-src 'self';");
+  });
+
+  it.each([
+    ['home', '', 'What is running'],
+    ['executions', `${SCOPE}/executions`, 'Executions'],
+    ['execution', `${SCOPE}/executions/broken`, 'broken'],
+    ['graph', `${SCOPE}/executions/good?view=graph`, 'good'],
+    ['life', `${SCOPE}/executions/good?view=life`, 'good'],
+    ['data', `${SCOPE}/executions/good?view=data`, 'good'],
+    ['compare', `${SCOPE}/executions/broken?view=compare&with=good`, 'broken'],
+    ['workflows', `${SCOPE}/workflows`, 'Workflows'],
+    ['workflow', `${SCOPE}/workflows/hello.hello`, 'hello.hello'],
+    ['launch plan', `${SCOPE}/launch_plans/hello.hello`, 'hello.hello'],
+    ['launch', `${SCOPE}/launch/launch_plans/hello.hello?version=v1`, 'Launch hello.hello'],
+    ['schedules', `${SCOPE}/schedules`, 'Schedules'],
+    ['events', '/events?from=start&name=good&project=flytesnacks&domain=development', 'Events'],
+    ['operate', '/operate', 'Operate'],
+  ])('has no barrier that axe finds, in both themes: %s', async (name, path, heading) => {
+    await open(path);
+    await page.getByRole('heading', { level: 1, name: heading }).waitFor();
+    await page.locator('.loading').first().waitFor({ state: 'detached' });
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      expect(await findings(page)).toEqual([]);
+      if (PICTURES !== undefined) await page.screenshot({ path: join(PICTURES, `${name}-${colorScheme}.png`) });
+    }
+  });
+
+  it('fits a narrow screen', async () => {
+    const narrow = await browser.newContext({ viewport: { width: 320, height: 640 } });
+    page = await watched(narrow);
+    for (const path of ['', `${SCOPE}/executions`, `${SCOPE}/executions/broken`]) {
+      await open(path);
+      await page.getByRole('heading', { level: 1 }).waitFor();
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(320);
+    }
+    await narrow.close();
+    page = await watched(context);
+  });
+
+  it('goes on by itself when the server is back', async () => {
+    await open(`${SCOPE}/executions`);
+    await page.getByRole('status').getByText('Live').waitFor();
+    await plane.kill();
+    await page.getByText('The server does not answer').waitFor();
+    const again: ServerProcess = await startServerProcess({
+      data: plane.directory,
+      args: ['--http-port', new URL(http).port],
+    });
+    await page.getByRole('status').getByText('Live').waitFor();
+    await page.getByRole('row', { name: /good/u }).waitFor();
+    await again.stop();
+    expect(errors).toEqual([]);
+  });
+});
