@@ -30,7 +30,7 @@ const SHARDS = 32;
 const MAX_LABEL_LENGTH = 63;
 
 /** FNV-1a of 32 bits. */
-const hashOf = (text: string): number => {
+export const hashOf = (text: string): number => {
   let hash = 0x811c9dc5;
   for (const byte of Buffer.from(text)) hash = Math.imul(hash ^ byte, 0x01000193);
   return hash >>> 0;
@@ -44,7 +44,7 @@ const labelText = (name: string): string =>
     .replaceAll(/^-+|-+$/gu, '');
 
 /** The namespace of an execution. */
-const namespaceOf = (template: string, { project, domain }: { project: string; domain: string }): string =>
+export const namespaceOf = (template: string, { project, domain }: { project: string; domain: string }): string =>
   template.replaceAll(/\{\{\s*project\s*\}\}/gu, project).replaceAll(/\{\{\s*domain\s*\}\}/gu, domain);
 
 const generatedLabels = ({ id, closure }: Launch): Readonly<Record<string, string>> => ({

@@ -17,7 +17,7 @@ import {
 import { until } from '../../support/until.js';
 import { fixtureLaunch, objectOptions } from '../../unit/engine/bridge/launches.js';
 
-const NAMESPACE = 'flytesnacks-development';
+export const NAMESPACE = 'flytesnacks-development';
 
 /** A server with a namespace, the definition of the objects, and the rights of the bridge. */
 export const prepare = async <Server extends KubernetesServer>(server: Server): Promise<Server> => {

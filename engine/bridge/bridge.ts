@@ -1,0 +1,251 @@
+import { durationMs } from '@bufbuild/protobuf/wkt';
+import {
+  type WorkAbort,
+  type WorkAnswer,
+  type WorkJoined,
+  type WorkLaunch,
+  type WorkLease,
+  type WorkResponse,
+  type WorkUpdate,
+} from '../../proto/gen/platformidl/eventlog/engine_work_pb.js';
+import { EngineStopped } from '../call-error.js';
+import { type InterfaceClient } from '../client.js';
+import { type EngineLogger } from '../options.js';
+import { pause } from '../pace.js';
+import { backoffMs } from './backoff.js';
+import { stateOf } from './end-report.js';
+import { identifierOf, keyOf, type Tended, tendedOf } from './execution-table.js';
+import { createKeyedQueue } from './keyed-queue.js';
+import { Tending, type TendingOptions } from './tending.js';
+import { openWorkStream, type WorkMessage, type WorkStream } from './work-stream.js';
+
+export type BridgeOptions = Omit<TendingOptions, 'send' | 'logger' | 'client'> & {
+  /** `HOST:PORT` of the control plane's gRPC. */
+  readonly endpoint: string;
+  readonly group: string;
+  /** The name of the bridge, unique in its group. */
+  readonly engine: string;
+  readonly scopes: readonly { readonly project: string; readonly domain: string }[];
+  /** Executions at once. */
+  readonly capacity: number;
+  /** Objects that are worked on at once. */
+  readonly concurrency: number;
+  /** The object of a finished execution stands for this time. */
+  readonly keepFinishedMs: number;
+};
+
+type BridgeNeeds = { readonly client: InterfaceClient; readonly logger: EngineLogger; readonly signal: AbortSignal };
+
+/** The pause before an object that belongs to no launch of this process is looked at again. */
+const STRAY_MS = 600_000;
+/** The pause before an object is looked at again that is being deleted, or whose end was reported. */
+const AGAIN_MS = 30_000;
+
+/** A bridge between the control plane's stream of work and the clusters. */
+class Bridge {
+  readonly #options: BridgeOptions;
+  readonly #needs: BridgeNeeds;
+  readonly #tended = new Map<string, Tended>();
+  /** The clusters of objects that belong to no launch which this process knows. */
+  readonly #strays = new Map<string, string>();
+  readonly #queue;
+  readonly #tending: Tending;
+  #session = '';
+  #joins = 0;
+  #stream: WorkStream | undefined;
+  #heartbeat: NodeJS.Timeout | undefined;
+
+  constructor(options: BridgeOptions, needs: BridgeNeeds) {
+    this.#options = options;
+    this.#needs = needs;
+    this.#tending = new Tending({ ...options, ...needs, send: (message) => this.#send(message) });
+    this.#queue = createKeyedQueue({
+      concurrency: options.concurrency,
+      work: (key) => this.#work(key),
+      onFailure: (execution, err, failures) => needs.logger.warn({ execution, err, failures }, 'tried again later'),
+    });
+  }
+
+  async run(): Promise<void> {
+    const { signal } = this.#needs;
+    const following = this.#options.clusters.map(({ cluster }) =>
+      cluster.follow((object) => this.#onObject(keyOf(object), cluster.name), signal),
+    );
+    for (let failures = 0; !signal.aborted;) {
+      const joins = this.#joins;
+      const reason = await this.#joinOnce();
+      failures = this.#joins > joins ? 0 : failures + 1;
+      this.#needs.logger.warn({ reason }, 'the stream of work has ended; joining again');
+      await pause(backoffMs(failures), signal).catch((error: unknown) => {
+        if (!(error instanceof EngineStopped)) throw error;
+      });
+    }
+    this.#queue.close();
+    await Promise.all(following);
+  }
+
+  async #joinOnce(): Promise<string> {
+    const { signal } = this.#needs;
+    const stream = openWorkStream(this.#options.endpoint, (message) => this.#onMessage(message));
+    const stop = (): void => stream.close();
+    signal.addEventListener('abort', stop, { once: true });
+    this.#stream = stream;
+    stream.send({ case: 'join', value: this.#joining() });
+    const reason = await stream.ended;
+    clearInterval(this.#heartbeat);
+    signal.removeEventListener('abort', stop);
+    this.#stream = undefined;
+    return reason;
+  }
+
+  #joining(): Extract<WorkMessage, { case: 'join' }>['value'] {
+    const { group, engine, producerId, clusters, scopes } = this.#options;
+    const labels = clusters.flatMap((each) => each.labels);
+    return {
+      group,
+      engine,
+      producerId,
+      session: this.#session,
+      leases: this.#leased().flatMap(({ lease }) => (lease ? [lease] : [])),
+      labels: { clusterLabels: [...new Set(labels)], scopes: [...scopes] },
+      freePlaces: this.#free(),
+    };
+  }
+
+  #leased(): readonly Tended[] {
+    return [...this.#tended.values()].filter(({ aim }) => aim !== 'over');
+  }
+
+  #free(): number {
+    return Math.max(0, this.#options.capacity - this.#leased().length);
+  }
+
+  #send(message: WorkMessage): void {
+    this.#stream?.send(message);
+  }
+
+  #find(lease: WorkLease | undefined): Tended | undefined {
+    const found = lease?.execution && this.#tended.get(keyOf(lease.execution));
+    return found?.lease?.number === lease?.number ? found : undefined;
+  }
+
+  #onMessage({ message }: WorkResponse): void {
+    if (message.case === 'joined') this.#onJoined(message.value);
+    if (message.case === 'launch') this.#onLaunch(message.value);
+    if (message.case === 'abort') this.#onAbort(message.value);
+    if (message.case === 'update') this.#onUpdate(message.value);
+    if (message.case === 'answer') this.#onAnswer(message.value);
+  }
+
+  #onJoined({ session, heartbeatInterval, leases }: WorkJoined): void {
+    this.#session = session;
+    this.#joins += 1;
+    const everyMs = Math.max(100, heartbeatInterval ? durationMs(heartbeatInterval) : 1_000);
+    clearInterval(this.#heartbeat);
+    this.#heartbeat = setInterval(() => this.#send({ case: 'heartbeat', value: {} }), everyMs);
+    const held = new Set(
+      leases.flatMap(({ execution, number }) => (execution ? [`${keyOf(execution)}#${number}`] : [])),
+    );
+    for (const tended of this.#leased()) {
+      const key = keyOf(tended.id);
+      if (!held.has(`${key}#${tended.lease?.number}`)) this.#drop(tended);
+      else if (tended.accepted === 'sent') tended.accepted = 'no';
+      this.#queue.add(key);
+    }
+    this.#sendPlaces();
+    this.#needs.logger.info({ leases: leases.length }, 'joined');
+  }
+
+  #onLaunch(work: WorkLaunch): void {
+    const { lease } = work;
+    if (lease?.execution === undefined) return;
+    const key = keyOf(lease.execution);
+    const cluster = this.#tended.get(key)?.cluster ?? this.#strays.get(key) ?? '';
+    this.#strays.delete(key);
+    this.#tended.set(key, { ...tendedOf(work, lease, lease.execution), cluster });
+    this.#queue.add(key);
+  }
+
+  #onAbort({ lease }: WorkAbort): void {
+    const tended = this.#find(lease);
+    if (tended?.aim !== 'run') return;
+    tended.aim = 'abort';
+    this.#queue.add(keyOf(tended.id));
+  }
+
+  #onUpdate({ lease, change }: WorkUpdate): void {
+    const tended = this.#find(lease);
+    if (tended === undefined) return;
+    if (change.case === 'ended') this.#keep(tended);
+    else this.#drop(tended);
+    this.#sendPlaces();
+  }
+
+  #onAnswer({ lease, code, message }: WorkAnswer): void {
+    const tended = this.#find(lease);
+    if (tended === undefined) return;
+    if (code === 0) {
+      tended.accepted = 'yes';
+      return;
+    }
+    this.#needs.logger.warn({ execution: tended.id.name, code, message }, 'lease lost');
+    this.#drop(tended);
+    this.#sendPlaces();
+  }
+
+  /** The object of a finished execution stands for a while, for people to look at. */
+  #keep(tended: Tended): void {
+    tended.keptUntilMs = Date.now() + this.#options.keepFinishedMs;
+    tended.aim = 'over';
+    this.#queue.addAfter(keyOf(tended.id), this.#options.keepFinishedMs);
+  }
+
+  /** The object stays: it may be that the execution is offered to this bridge again. */
+  #drop({ id, cluster }: Tended): void {
+    this.#tended.delete(keyOf(id));
+    this.#addStray(keyOf(id), cluster);
+  }
+
+  #addStray(key: string, cluster: string): void {
+    this.#strays.set(key, cluster);
+    this.#queue.add(key);
+  }
+
+  /** An object that this process has no lease for is removed when its execution has ended. */
+  async #lookAtStray(key: string): Promise<void> {
+    const id = identifierOf(key);
+    const state = await stateOf(this.#needs.client, id);
+    const cluster = this.#strays.get(key);
+    if (this.#tended.has(key) || cluster === undefined) return;
+    if (state === 'open') this.#queue.addAfter(key, STRAY_MS);
+    if (state !== 'over') return;
+    const stray: Tended = { id, cluster, aim: 'run', accepted: 'no', keptUntilMs: 0 };
+    this.#tended.set(key, stray);
+    this.#keep(stray);
+  }
+
+  #sendPlaces(): void {
+    this.#send({ case: 'places', value: { free: this.#free() } });
+  }
+
+  #onObject(key: string, cluster: string): void {
+    if (this.#tended.has(key)) this.#queue.add(key);
+    else if (!this.#strays.has(key)) this.#addStray(key, cluster);
+  }
+
+  async #work(key: string): Promise<void> {
+    const tended = this.#tended.get(key);
+    if (tended === undefined) return this.#lookAtStray(key);
+    if ((await this.#tending.tend(tended)) === 'wait') {
+      if (tended.aim !== 'run' && tended.keptUntilMs <= Date.now()) this.#queue.addAfter(key, AGAIN_MS);
+      return;
+    }
+    if (this.#tended.get(key) === tended) this.#tended.delete(key);
+    this.#strays.delete(key);
+    this.#sendPlaces();
+  }
+}
+
+/** Runs a bridge until the signal; objects and leases stay as they are. */
+export const runBridge = (options: BridgeOptions, needs: BridgeNeeds): Promise<void> =>
+  new Bridge(options, needs).run();

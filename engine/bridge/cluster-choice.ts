@@ -1,0 +1,33 @@
+import { hashOf } from './object/metadata.js';
+
+/** A cluster that executions may go to. */
+export type ClusterChoice = {
+  readonly name: string;
+  /** The execution cluster labels that it takes. */
+  readonly labels: readonly string[];
+  /** Its share of the executions among the clusters with the same label; 0 takes none. */
+  readonly weight: number;
+};
+
+const weightedOf = (choices: readonly ClusterChoice[], seed: string): ClusterChoice | undefined => {
+  let rest =
+    hashOf(seed) %
+    Math.max(
+      1,
+      choices.reduce((sum, { weight }) => sum + weight, 0),
+    );
+  return choices.find(({ weight }) => (rest -= weight) < 0);
+};
+
+/**
+ * Chooses the cluster of an execution: by its label, by weight among several, and the same one for the same name. An
+ * execution without a label may go to every cluster; `undefined` when none takes its label.
+ */
+export const chosenCluster = (
+  choices: readonly ClusterChoice[],
+  label: string,
+  executionName: string,
+): string | undefined => {
+  const fitting = choices.filter(({ labels }) => label === '' || labels.includes(label));
+  return weightedOf(fitting, executionName)?.name;
+};

@@ -1,0 +1,157 @@
+import { WorkflowExecution_Phase as Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
+import { type InterfaceClient } from '../client.js';
+import { type EngineLogger } from '../options.js';
+import { chosenCluster, type ClusterChoice } from './cluster-choice.js';
+import { type Cluster, ObjectRefused, type StandingObject } from './cluster/cluster.js';
+import { nextStep, type Seen, type Situation, type Step } from './decide.js';
+import { reportEnd } from './end-report.js';
+import { isStarted, type Tended } from './execution-table.js';
+import { launchIdOf, launchOfWork } from './launch-of-work.js';
+import { UnfitLaunch } from './object/go-json.js';
+import { FINALIZER, namespaceOf } from './object/metadata.js';
+import { type ObjectOptions, workflowObject } from './object/workflow-object.js';
+import { type WorkMessage } from './work-stream.js';
+
+type Rejection = Extract<WorkMessage, { case: 'reject' }>['value'];
+
+export type TendingOptions = {
+  readonly client: InterfaceClient;
+  readonly clusters: readonly (ClusterChoice & { readonly cluster: Cluster })[];
+  readonly object: ObjectOptions;
+  readonly producerId: string;
+  /** The time after its deletion from which on an object is abandoned; 0 is never. */
+  readonly finalizerGraceMs: number;
+  readonly logger: EngineLogger;
+  readonly send: (message: WorkMessage) => void;
+};
+
+/** The outcome of a step: the object as it is seen now, a wait for news, or an execution that is tended no longer. */
+type Outcome = Sight | 'wait' | 'forget';
+type Sight = { readonly seen: Seen; readonly object?: StandingObject };
+
+const labelOf = ({ work }: Tended): string => work?.settings?.clusterLabel?.value ?? '';
+
+/** Brings the objects of executions to what the control plane wants. */
+export class Tending {
+  readonly #options: TendingOptions;
+  readonly #steps: Readonly<Record<Step, (tended: Tended, last: Sight) => Promise<Outcome> | Outcome>> = {
+    look: (tended) => this.#look(tended),
+    create: (tended) => this.#create(tended),
+    accept: (tended, { seen }) => this.#accept(tended, seen),
+    'pass-on': (tended) => this.#passOn(tended, 'another engine has begun it'),
+    refuse: (tended) => this.#refuse(tended, 'NameTaken', 'another object in the cluster has its name and namespace'),
+    end: (tended) => this.#end(tended),
+    delete: async (tended, { object }) => this.#delete(tended, object ?? (await this.#look(tended)).object),
+    release: (tended, { object }) => this.#release(tended, object),
+    wait: () => 'wait',
+    forget: () => 'forget',
+  };
+
+  constructor(options: TendingOptions) {
+    this.#options = options;
+  }
+
+  /** Takes steps until there is none to take now; `forget` when the execution needs no more of them. */
+  async tend(tended: Tended): Promise<'wait' | 'forget'> {
+    tended.cluster ||= chosenCluster(this.#options.clusters, labelOf(tended), tended.id.name) ?? '';
+    let outcome: Outcome = { seen: 'unknown' };
+    while (typeof outcome === 'object') {
+      const step: Step = nextStep(this.#situation(tended, outcome.seen));
+      this.#options.logger.debug({ execution: tended.id.name, seen: outcome.seen, step }, 'next step');
+      outcome = await this.#steps[step](tended, outcome);
+    }
+    return outcome;
+  }
+
+  #situation(tended: Tended, seen: Seen): Situation {
+    return {
+      aim: tended.aim,
+      seen,
+      isAccepted: tended.accepted !== 'no',
+      isFirstLease: tended.lease?.number === 1n,
+      isStarted: isStarted(tended.work),
+      isKept: tended.keptUntilMs > Date.now(),
+    };
+  }
+
+  #cluster({ cluster: name }: Tended): Cluster | undefined {
+    return this.#options.clusters.find((each) => each.name === name)?.cluster;
+  }
+
+  #seen({ work }: Tended, object: StandingObject): Seen {
+    if (work !== undefined && object.launchId !== launchIdOf(work)) return 'foreign';
+    if (object.deletedAtMs === undefined) return 'standing';
+    const { finalizerGraceMs } = this.#options;
+    const isHeld = finalizerGraceMs > 0 && object.finalizers.includes(FINALIZER);
+    return isHeld && Date.now() - object.deletedAtMs > finalizerGraceMs ? 'abandoned' : 'deleting';
+  }
+
+  /** Looks in the cluster of the execution first, then in the others: weights and labels may have changed. */
+  async #look(tended: Tended): Promise<Sight> {
+    const place = { namespace: namespaceOf(this.#options.object.namespaceTemplate, tended.id), name: tended.id.name };
+    const own = this.#cluster(tended);
+    const others = this.#options.clusters.map(({ cluster }) => cluster).filter((each) => each !== own);
+    for (const cluster of own === undefined ? others : [own, ...others]) {
+      const object = await cluster.find(place);
+      if (object === undefined) continue;
+      tended.cluster = cluster.name;
+      return { seen: this.#seen(tended, object), object };
+    }
+    return { seen: 'absent' };
+  }
+
+  async #create(tended: Tended): Promise<Outcome> {
+    const cluster = this.#cluster(tended);
+    if (cluster === undefined || tended.work === undefined) return this.#passOn(tended, 'no cluster takes its label');
+    const launch = await launchOfWork(tended.work, tended.id, this.#options.client);
+    try {
+      const answer = await cluster.create(workflowObject(launch, this.#options.object));
+      return answer === 'created' ? { seen: 'standing' } : await this.#look(tended);
+    } catch (error) {
+      if (!(error instanceof UnfitLaunch || error instanceof ObjectRefused)) throw error;
+      return this.#refuse(tended, 'ObjectRefused', `no object can be made of the launch: ${error.message}`);
+    }
+  }
+
+  #accept(tended: Tended, seen: Seen): Sight {
+    tended.accepted = 'sent';
+    this.#options.send({ case: 'accept', value: tended.lease ? { lease: tended.lease } : {} });
+    return { seen };
+  }
+
+  #passOn(tended: Tended, reason: string): 'forget' {
+    return this.#reject(tended, reason, { case: 'offerToOthers', value: true });
+  }
+
+  #refuse(tended: Tended, code: string, message: string): 'forget' {
+    return this.#reject(tended, message, { case: 'fail', value: { code, message } });
+  }
+
+  #reject({ id, lease }: Tended, reason: string, then: NonNullable<Rejection['then']>): 'forget' {
+    this.#options.logger.warn({ execution: id.name, reason }, 'launch rejected');
+    this.#options.send({ case: 'reject', value: { reason, then, ...(lease && { lease }) } });
+    return 'forget';
+  }
+
+  async #end({ id, aim }: Tended): Promise<'wait'> {
+    const isAborted = aim === 'abort';
+    await reportEnd(this.#options.client, {
+      id,
+      producerId: this.#options.producerId,
+      phase: isAborted ? Phase.ABORTED : Phase.FAILED,
+      code: isAborted ? 'Aborted' : 'ObjectGone',
+      message: isAborted ? 'aborted; no object stands for the execution' : 'the object of the execution has gone',
+    });
+    return 'wait';
+  }
+
+  async #delete(tended: Tended, object: StandingObject | undefined): Promise<'wait'> {
+    if (object !== undefined) await this.#cluster(tended)?.delete(object);
+    return 'wait';
+  }
+
+  async #release(tended: Tended, object: StandingObject | undefined): Promise<'wait'> {
+    if (object !== undefined) await this.#cluster(tended)?.release(object);
+    return 'wait';
+  }
+}

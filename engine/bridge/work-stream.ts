@@ -1,0 +1,48 @@
+import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
+import { Client, credentials, Metadata } from '@grpc/grpc-js';
+import { EngineService } from '../../proto/gen/platformidl/eventlog/engine_service_pb.js';
+import {
+  WorkRequestSchema,
+  type WorkResponse,
+  WorkResponseSchema,
+} from '../../proto/gen/platformidl/eventlog/engine_work_pb.js';
+
+const { work } = EngineService.method;
+const PATH = `/${work.parent.typeName}/${work.name}`;
+
+/** A message to the control plane, under the name of its case. */
+export type WorkMessage = NonNullable<MessageInitShape<typeof WorkRequestSchema>['message']>;
+
+/** One stream of work. */
+export interface WorkStream {
+  send(message: WorkMessage): void;
+  close(): void;
+  /** Resolves when the stream has ended, with its reason. */
+  readonly ended: Promise<string>;
+}
+
+/** Opens a stream of work; messages come one after another. */
+export const openWorkStream = (endpoint: string, onMessage: (message: WorkResponse) => void): WorkStream => {
+  const client = new Client(endpoint, credentials.createInsecure(), {
+    'grpc.max_receive_message_length': -1,
+    'grpc.max_send_message_length': -1,
+    'grpc.use_local_subchannel_pool': 1,
+  });
+  const call = client.makeBidiStreamRequest(
+    PATH,
+    (bytes: Uint8Array) => Buffer.from(bytes),
+    (bytes) => fromBinary(WorkResponseSchema, bytes),
+    new Metadata(),
+  );
+  const ended = new Promise<string>((resolve) => {
+    call.on('error', (error) => resolve(error.message));
+    call.on('end', () => resolve('the control plane has ended the stream'));
+  });
+  call.on('data', onMessage);
+  void ended.then(() => client.close());
+  return {
+    send: (message) => void call.write(toBinary(WorkRequestSchema, create(WorkRequestSchema, { message }))),
+    close: () => call.cancel(),
+    ended,
+  };
+};

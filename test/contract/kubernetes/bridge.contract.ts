@@ -1,0 +1,231 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { runBridge } from '../../../engine/bridge/bridge.js';
+import { createClient } from '../../../engine/client.js';
+import { WorkflowExecution_Phase as Phase } from '../../../proto/gen/platformidl/core/execution_pb.js';
+import { ask, type KubernetesServer, objectPath } from '../../support/kubernetes/server.js';
+import { startWorkServer, type WorkServer } from '../../support/kubernetes/work-server.js';
+import { until } from '../../support/until.js';
+import { fixtureLaunch, objectOptions } from '../../unit/engine/bridge/launches.js';
+import { clusterOf, NAMESPACE, prepare } from './cluster.contract.js';
+
+const SILENT = { debug: () => undefined, info: () => undefined, warn: () => undefined };
+const hello = fixtureLaunch('01-hello');
+
+/** A bridge on this cluster; `kill` ends it as it is, with nothing given back. */
+const startBridge = (server: KubernetesServer, work: WorkServer) => {
+  const stop = new AbortController();
+  const client = createClient({ endpoint: work.endpoint, concurrency: 8, signal: stop.signal });
+  const ended = runBridge(
+    {
+      endpoint: work.endpoint,
+      group: 'bridges',
+      engine: 'east',
+      producerId: 'propeller',
+      scopes: [],
+      capacity: 10,
+      concurrency: 4,
+      keepFinishedMs: 0,
+      finalizerGraceMs: 0,
+      object: objectOptions,
+      clusters: [{ name: 'one', labels: [], weight: 1, cluster: clusterOf(server, 1_000) }],
+    },
+    { client, logger: SILENT, signal: stop.signal },
+  );
+  return {
+    kill: async () => {
+      stop.abort();
+      await ended;
+      client.close();
+    },
+  };
+};
+
+const newName = (): string => `a${randomUUID().slice(0, 12)}`;
+
+/** The behaviour of a bridge between a stream of work and one cluster, over kills and faults of each. */
+export const bridgeContract = <Server extends KubernetesServer>(
+  name: string,
+  open: () => Promise<Server>,
+  more?: (get: () => { readonly server: Server; readonly work: WorkServer }) => void,
+): void => {
+  describe(`a bridge to ${name}`, () => {
+    let server: Server;
+    let work: WorkServer;
+    let bridge: ReturnType<typeof startBridge>;
+    beforeAll(async () => {
+      server = await prepare(await open());
+    });
+    afterAll(() => server.close());
+    beforeEach(async () => {
+      work = await startWorkServer();
+      bridge = startBridge(server, work);
+      await joins(1);
+    });
+    afterEach(async () => {
+      await bridge.kill();
+      work.close();
+    });
+
+    const messages = (kind: string) => Promise.resolve(work.received.filter((each) => each.case === kind).length);
+    const joins = (count: number) =>
+      until(
+        () => messages('join'),
+        (found) => found >= count,
+      );
+    const accepts = (count: number) =>
+      until(
+        () => messages('accept'),
+        (found) => found >= count,
+      );
+    const object = async (of: string) => {
+      const { status, body } = await ask(server, 'GET', objectPath(NAMESPACE, of)).catch(() => ({
+        status: 0,
+        body: undefined,
+      }));
+      return status === 200 ? body : undefined;
+    };
+    const letGo = (of: string) => ask(server, 'PATCH', objectPath(NAMESPACE, of), { metadata: { finalizers: [] } });
+    const gone = (of: string) =>
+      until(
+        () => object(of),
+        (found) => found === undefined,
+      );
+    const deleted = (of: string) =>
+      until(
+        () => object(of),
+        (found) => found?.metadata.deletionTimestamp !== undefined,
+      );
+
+    it('makes the object of a launch, and accepts it then', async () => {
+      const own = newName();
+      work.launch(own, hello);
+      await accepts(1);
+      expect(await object(own)).toMatchObject({ kind: 'FlyteWorkflow', executionId: { name: own } });
+      expect(await messages('reject')).toBe(0);
+    });
+
+    it('deletes the object of an aborted execution, which the engine lets go', async () => {
+      const own = newName();
+      work.launch(own, hello);
+      await accepts(1);
+      work.abort(own);
+      await deleted(own);
+      await letGo(own);
+      await gone(own);
+    });
+
+    it('removes the object of a finished execution, and has a place again', async () => {
+      const own = newName();
+      work.launch(own, hello);
+      await accepts(1);
+      await letGo(own);
+      work.ended(own);
+      await gone(own);
+      const places = work.received.findLast((each) => each.case === 'places');
+      expect(places?.value).toMatchObject({ free: 10 });
+    });
+
+    it('ends an execution whose object was deleted by hand', async () => {
+      const own = newName();
+      work.launch(own, hello);
+      await accepts(1);
+      await letGo(own);
+      await ask(server, 'DELETE', objectPath(NAMESPACE, own));
+      await until(
+        () => Promise.resolve(work.events.length),
+        (count) => count > 0,
+      );
+      expect(work.events[0]).toMatchObject({
+        executionId: { name: own },
+        phase: Phase.FAILED,
+        producerId: 'propeller',
+      });
+    });
+
+    it('ends an execution that is aborted before it has an object', async () => {
+      const own = newName();
+      work.launch(own, hello, { lease: 2n, isStarted: false });
+      work.abort(own, 2n);
+      await until(
+        async () => [await object(own), work.events.length] as const,
+        ([found, count]) => count > 0 || found?.metadata.deletionTimestamp !== undefined,
+      );
+      expect(await messages('accept')).toBe(1);
+    });
+
+    it('takes its object over after its own kill, and makes no second one', async () => {
+      const own = newName();
+      work.launch(own, hello);
+      await accepts(1);
+      const before = (await object(own))!.metadata.uid;
+      await bridge.kill();
+      bridge = startBridge(server, work);
+      await joins(2);
+      work.launch(own, hello, { lease: 2n, isStarted: true });
+      await accepts(2);
+      expect((await object(own))!.metadata.uid).toBe(before);
+    });
+
+    it('removes what finished while it was killed', async () => {
+      const own = newName();
+      work.launch(own, hello);
+      await accepts(1);
+      await bridge.kill();
+      await letGo(own);
+      work.ended(own);
+      bridge = startBridge(server, work);
+      await gone(own);
+    });
+
+    it('begins nothing again that another engine has begun', async () => {
+      const own = newName();
+      work.launch(own, hello, { lease: 2n, isStarted: true });
+      await until(
+        () => messages('reject'),
+        (count) => count === 1,
+      );
+      expect(work.received.find((each) => each.case === 'reject')?.value).toMatchObject({
+        then: { case: 'offerToOthers' },
+      });
+      expect(await object(own)).toBeUndefined();
+    });
+
+    it('refuses a launch whose name another launch has in the cluster', async () => {
+      const own = newName();
+      work.launch(own, hello, { createdAtMs: 1_000 });
+      await accepts(1);
+      work.launch(own, hello, { lease: 2n, createdAtMs: 2_000 });
+      await until(
+        () => messages('reject'),
+        (count) => count === 1,
+      );
+      expect(work.received.find((each) => each.case === 'reject')?.value).toMatchObject({
+        then: { case: 'fail', value: { code: 'NameTaken' } },
+      });
+    });
+
+    it('keeps its leases when the stream of work is cut', async () => {
+      const own = newName();
+      work.launch(own, hello);
+      await accepts(1);
+      work.cut();
+      await joins(2);
+      const again = work.received.findLast((each) => each.case === 'join');
+      expect(again?.value).toMatchObject({ session: 's', leases: [{ execution: { name: own }, number: 1n }] });
+      work.abort(own);
+      await deleted(own);
+    });
+
+    it('makes the object when the cluster is back', async () => {
+      const own = newName();
+      await server.kill();
+      work.launch(own, hello);
+      await server.start();
+      await accepts(1);
+      expect(await object(own)).toBeDefined();
+    });
+
+    more?.(() => ({ server, work }));
+  });
+};
