@@ -13,6 +13,7 @@ import { memory } from './memory.js';
 import { projector } from './projector.js';
 import { repeats } from './repeats.js';
 import { rebuild } from './rebuild.js';
+import { scheduleBurst } from './schedule-burst.js';
 
 const BENCHES: readonly Bench[] = [
   ingestUnary,
@@ -26,6 +27,7 @@ const BENCHES: readonly Bench[] = [
   eventstore,
   projector,
   kafkaExport,
+  scheduleBurst,
 ];
 
 const say = (text: string): void => {

@@ -10,6 +10,7 @@ export const LOADS: Apart = {
   'list-costs': 'lists in a store of many executions, and counts what each page reads',
   'log-copy': 'copies thousands of events from log to log, killed on the way',
   'roles-kill': 'kills five processes of a role each by turns under load',
+  'schedules-takeover': 'stops the reactor that fires schedules past its lease, and counts every tick',
 };
 
 /** `npm run test:matrices`: the same check for each of very many requests, or each operation of a recording. */

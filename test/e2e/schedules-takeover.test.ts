@@ -1,0 +1,132 @@
+import { join } from 'node:path';
+
+import { create, fromBinary } from '@bufbuild/protobuf';
+import { timestampMs } from '@bufbuild/protobuf/wkt';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+
+import { LaunchPlanCreateRequestSchema, LaunchPlanState } from '../../proto/gen/platformidl/admin/launch_plan_pb.js';
+import { CronScheduleSchema, ScheduleSchema } from '../../proto/gen/platformidl/admin/schedule_pb.js';
+import { ResourceType } from '../../proto/gen/platformidl/core/identifier_pb.js';
+import { ScheduleService } from '../../proto/gen/platformidl/eventlog/schedule_service_pb.js';
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { executionStream } from '../../services/execution/aggregate.js';
+import { decodeEvent } from '../../services/kernel/decode-event.js';
+import type { RecordedEvent } from '../../services/kernel/event.js';
+import { tickName } from '../../services/schedule/calendar/tick-name.js';
+import { scheduleCodec, scheduleStream } from '../../services/schedule/events.js';
+import { register } from '../support/control-plane.js';
+import { fixtureFolder, withNeeds } from '../support/fixtures.js';
+import { isOnMongodb } from '../support/mongo-server.js';
+import { areFilesOpen } from '../support/open-files.js';
+import { type Part, type RoleProcesses, startRoleProcesses } from '../support/roles.js';
+import { overGrpc, type Transport } from '../support/transports.js';
+import { until } from '../support/until.js';
+
+/** The number of times that a reactor process is stopped past its lease. */
+const TAKEOVERS = Number(process.env['FLIGHTLOG_TEST_TAKEOVERS'] ?? 1);
+const PLANS = 20;
+const place = { project: 'flytesnacks', domain: 'development' };
+const { method } = AdminService;
+const LIMIT_MS = 60_000 + TAKEOVERS * 60_000;
+
+let parts: RoleProcesses;
+let api: Transport;
+beforeAll(async () => {
+  parts = await startRoleProcesses(['api', 'projector', 'reactor', 'reactor']);
+  api = overGrpc(parts.process('api-1').server().ready);
+  await register(api, withNeeds('01-hello'));
+}, LIMIT_MS);
+afterAll(async () => {
+  api.close();
+  await parts.close();
+});
+
+const idOf = (at: number) => ({ ...place, name: `often-${at}`, version: 'v1' });
+
+const activate = async (at: number): Promise<void> => {
+  const entry = fixtureFolder('01-hello').entries.find(({ kind }) => kind === 'launch_plan')!;
+  const { spec } = fromBinary(LaunchPlanCreateRequestSchema, entry.bytes);
+  const value = create(CronScheduleSchema, { schedule: '@every 1s' });
+  const ScheduleExpression = { case: 'cronSchedule', value } as const;
+  spec!.entityMetadata!.schedule = create(ScheduleSchema, { ScheduleExpression });
+  await api.call(method.createLaunchPlan, { id: { resourceType: ResourceType.LAUNCH_PLAN, ...idOf(at) }, spec: spec! });
+  await api.call(method.updateLaunchPlan, { id: idOf(at), state: LaunchPlanState.ACTIVE });
+};
+
+/** True for the process that fires schedules. */
+const fires = async ({ server }: Part): Promise<boolean> => {
+  const text = await (await fetch(`${server().ready.http}/metrics`)).text();
+  return text.includes('flightlog_reactor_lag_seconds{reactor="fire-schedules"}');
+};
+
+/** Stops a process, not while it has write locks on files that the others need. */
+const stop = async ({ server }: Part): Promise<void> => {
+  server().child.kill('SIGSTOP');
+  while (!isOnMongodb && areFilesOpen(join(parts.directory, 'data'))) {
+    server().child.kill('SIGCONT');
+    await fetch(`${server().ready.http}/readyz`);
+    server().child.kill('SIGSTOP');
+  }
+};
+
+const status = async (at: number) =>
+  (await api.call(ScheduleService.method.listSchedules, { ...place, name: idOf(at).name })).schedules[0]!;
+const fired = async (): Promise<bigint> => (await status(0)).fired;
+
+const takeOver = async (): Promise<void> => {
+  const reactors = ['reactor-1', 'reactor-2'].map((name) => parts.process(name));
+  const holders = await until(
+    () => Promise.all(reactors.map(fires)),
+    (each) => each.filter((holds) => holds).length === 1,
+  );
+  const [late, other] = holders[0] === true ? [reactors[0]!, reactors[1]!] : [reactors[1]!, reactors[0]!];
+  try {
+    await stop(late);
+    await until(
+      () => fires(other),
+      (holds) => holds,
+    );
+    const count = await fired();
+    await until(fired, (now) => now > count + 2n);
+  } finally {
+    late.server().child.kill('SIGCONT');
+  }
+  const count = await fired();
+  await until(fired, (now) => now > count + 2n);
+};
+
+/** The ticks of a plan with an outcome, in milliseconds since 1970. */
+const firedTicks = (events: readonly RecordedEvent[], at: number): readonly number[] => {
+  const own = events.filter(({ stream }) => stream === scheduleStream(idOf(at)));
+  return own.flatMap((event) => {
+    const { type, data } = decodeEvent(scheduleCodec, event);
+    if (type !== 'ScheduleTicksDecided') expect(type).toBe('ScheduleTickFired');
+    return type === 'ScheduleTickFired' ? [timestampMs(data.at!)] : [];
+  });
+};
+
+it(
+  'no tick is doubled or lost when the reactor that fires schedules stands still past its lease, and goes on',
+  async () => {
+    await Promise.all(Array.from({ length: PLANS }, (_, at) => activate(at)));
+    await until(fired, (count) => count > 0n);
+    for (let round = 0; round < TAKEOVERS; round += 1) await takeOver();
+    for (let at = 0; at < PLANS; at += 1)
+      await api.call(method.updateLaunchPlan, { id: idOf(at), state: LaunchPlanState.INACTIVE });
+    for (let at = 0; at < PLANS; at += 1)
+      await until(
+        () => status(at),
+        ({ open, dueSince }) => open === 0 && dueSince === undefined,
+      );
+    const events = await parts.events();
+    const created = events.filter(({ type }) => type === 'ExecutionCreated').map(({ stream }) => stream);
+    const expected: string[] = [];
+    for (let at = 0; at < PLANS; at += 1) {
+      const ticks = firedTicks(events, at).toSorted((a, b) => a - b);
+      expect(ticks.slice(1).map((tick, index) => tick - ticks[index]!)).toEqual(ticks.slice(1).map(() => 1_000));
+      expected.push(...ticks.map((tick) => executionStream({ ...place, name: tickName(idOf(at), tick) })));
+    }
+    expect(created.sort()).toEqual(expected.sort());
+  },
+  LIMIT_MS,
+);
