@@ -20,6 +20,7 @@ from flytekit.models.common import NamedEntityIdentifier
 from flytekit.models.admin import common as admin_common
 from flytekit.models.core.execution import NodeExecutionPhase, TaskExecutionPhase, WorkflowExecutionPhase
 from flytekit.models.core.identifier import WorkflowExecutionIdentifier
+from flytekit.models.execution import ExecutionMetadata
 from flytekit.models.launch_plan import LaunchPlanState
 from flytekit.models.project import Project
 from flytekit.remote import FlyteRemote
@@ -31,6 +32,8 @@ PROJECT, DOMAIN, VERSION = "flytesnacks", "development", "v1"
 IMAGES = ImageConfig(default_image=Image(name="default", fqn="example.org/parcels", tag="1.0"))
 POLL = dt.timedelta(milliseconds=250)
 PATIENCE = dt.timedelta(seconds=60)
+# A schedule of every minute has fired by then; the machine may be busy.
+TICK = dt.timedelta(seconds=90)
 
 Step = typing.Callable[[], None]
 steps: typing.List[typing.Tuple[str, Step]] = []
@@ -63,8 +66,8 @@ def finish(execution, phase: int = WorkflowExecutionPhase.SUCCEEDED):
     return ended
 
 
-def until(is_so: typing.Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE.total_seconds()
+def until(is_so: typing.Callable[[], bool], patience: dt.timedelta = PATIENCE) -> None:
+    deadline = time.monotonic() + patience.total_seconds()
     while not is_so():
         assert time.monotonic() < deadline, "waited too long"
         time.sleep(POLL.total_seconds())
@@ -118,6 +121,15 @@ def register_workflows() -> None:
 @step("registers the same again, and takes it for done")
 def register_again() -> None:
     assert remote.register_workflow(workflows.ship, settings()).id.version == VERSION
+
+
+@step("registers a launch plan with a schedule, and activates it")
+def schedule() -> None:
+    remote.register_workflow(workflows.remind, settings())
+    remote.register_launch_plan(workflows.minutely, version=VERSION, serialization_settings=settings())
+    plan = remote.fetch_launch_plan(name="remind.minutely", version=VERSION)
+    assert plan.entity_metadata.schedule.cron_schedule.schedule == "* * * * *"
+    remote.activate_launchplan(plan.id)
 
 
 @step("registers a launch plan, activates it, finds it active, and deactivates it")
@@ -372,6 +384,35 @@ def named_entities() -> None:
     entity = NamedEntityIdentifier(PROJECT, DOMAIN, "workflows.age")
     metadata = NamedEntityMetadata("a workflow that waits", NamedEntityState.ARCHIVED)
     remote.client.update_named_entity(identifier_pb2.WORKFLOW, entity, metadata)
+
+
+def reminders():
+    only = [filters.Equal("launch_plan.name", "remind.minutely")]
+    return remote.client.list_executions_paginated(PROJECT, DOMAIN, filters=only)[0]
+
+
+def tick_name(name: str, tick: int) -> str:
+    """The name that the scheduler of FlyteAdmin gives: a hash (FNV-1, 64 bits) of the plan's version and the second."""
+    hashed = 0xCBF29CE484222325
+    for byte in f"{PROJECT}:{DOMAIN}:{name}:{VERSION}:{tick}".encode():
+        hashed = (hashed * 0x100000001B3 % 2**64) ^ byte
+    return "f" + hashed.to_bytes(8, "little").hex() + "000"
+
+
+@step("finds the execution that the schedule has launched, with its name, inputs and metadata")
+def scheduled() -> None:
+    until(lambda: len(reminders()) > 0, TICK)
+    plan = remote.fetch_launch_plan(name="remind.minutely", version=VERSION)
+    remote.deactivate_launchplan(plan.id)
+    first = min(reminders(), key=lambda each: each.closure.created_at)
+    metadata = first.spec.metadata
+    assert metadata.mode == ExecutionMetadata.ExecutionMode.SCHEDULED, metadata
+    run = finish(remote.fetch_execution(name=first.id.name))
+    kickoff = run.inputs.get("kickoff", dt.datetime)
+    assert kickoff.second == 0 and abs(run.closure.created_at - kickoff) < TICK, kickoff
+    assert first.id.name == tick_name("remind.minutely", int(kickoff.timestamp())), first.id
+    assert run.inputs.get("grams", int) == 25 and run.inputs.get("parcel", str) == "letter"
+    assert first.spec.launch_plan.name == "remind.minutely" and first.spec.launch_plan.version == VERSION
 
 
 def main() -> None:

@@ -3,7 +3,7 @@
 import datetime as dt
 import typing
 
-from flytekit import LaunchPlan, approve, sleep, task, wait_for_input, workflow
+from flytekit import CronSchedule, LaunchPlan, approve, sleep, task, wait_for_input, workflow
 
 
 @task
@@ -48,6 +48,19 @@ def inspect(parcel: str = "lamp", grams: int = 900) -> typing.Tuple[float, int]:
     stamps = wait_for_input("stamps", timeout=dt.timedelta(hours=1), expected_type=int)
     cleared = approve(weighed, "customs", timeout=dt.timedelta(hours=1))
     return cleared, stamps
+
+
+@workflow
+def remind(kickoff: dt.datetime, parcel: str = "letter", grams: int = 20) -> float:
+    return weigh(parcel=parcel, grams=grams)
+
+
+minutely = LaunchPlan.get_or_create(
+    remind,
+    name="remind.minutely",
+    schedule=CronSchedule(schedule="* * * * *", kickoff_time_input_arg="kickoff"),
+    fixed_inputs={"grams": 25},
+)
 
 
 @task
