@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import type { ServerHttp2Stream } from 'node:http2';
 
 import { RpcError } from '../../kernel/rpc.js';
 import { type DispatchedCall, openCall, type Received } from '../dispatch/call.js';
@@ -37,10 +38,18 @@ const requestsOf = async function* (
   }
 };
 
+/** Sends all messages that are written in this turn of the event loop together: a send costs as much as an event. */
+const cork = (stream: ServerHttp2Stream): void => {
+  if (stream.writableCorked > 0) return;
+  stream.cork();
+  process.nextTick(() => stream.uncork());
+};
+
 /** Writes one message, and waits while the client does not read. */
 const write = async (call: GrpcCall, answer: Uint8Array, signal: AbortSignal): Promise<void> => {
   signal.throwIfAborted();
   beginAnswer(call);
+  cork(call.stream);
   if (!call.stream.write(frameOf(answer))) await once(call.stream, 'drain', { signal });
 };
 
