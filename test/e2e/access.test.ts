@@ -3,10 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { create, type DescMethod, hasOption, toBinary } from '@bufbuild/protobuf';
+import { Client, credentials } from '@grpc/grpc-js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { ReadReqSchema } from '../../proto/gen/event_store/client/streams_pb.js';
 import { http } from '../../proto/gen/google/api/annotations_pb.js';
+import { NodeExecutionEventRequestSchema } from '../../proto/gen/platformidl/admin/event_pb.js';
+import { NodeExecution_Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import type { Requirement } from '../../services/gateway/dispatch/requirement.js';
 import { routeTable } from '../../services/gateway/routes.js';
@@ -14,6 +17,8 @@ import { type AuthenticatedServer, startAuthenticatedServer } from '../support/a
 import { flightlog } from '../support/command.js';
 import { fixtureBytes } from '../support/fixtures.js';
 import { type GrpcClient, grpcClient } from '../support/grpc-client.js';
+import { openReport } from '../support/report-stream.js';
+import { nodeReport } from '../support/reports.js';
 import { requestNaming } from '../support/requests-naming.js';
 import { type RestClient, restClient } from '../support/rest-client.js';
 import { wrongTokens } from '../support/token-issuer.js';
@@ -368,5 +373,44 @@ describe('the EventStoreDB protocol', () => {
     const soon = await server.as('reader', { exp: Math.floor(Date.now() / 1_000) + 1 });
     const ended = await send('Read', readReq({ case: 'subscription', value: empty }), soon);
     expect(ended).toMatchObject({ code: 'UNAUTHENTICATED', message: 'the credentials have expired' });
+  });
+});
+
+describe('a stream of events', () => {
+  let client: Client;
+  beforeAll(() => {
+    client = new Client(server.ready.grpc, credentials.createInsecure());
+  });
+  afterAll(() => client.close());
+
+  const event = (sequence: number, project: string) => ({
+    sequence: BigInt(sequence),
+    event: {
+      case: 'nodeEvent' as const,
+      value: nodeReport({ ...PLACE, project }, 'n0', { phase: NodeExecution_Phase.RUNNING }),
+    },
+  });
+
+  it('needs the permission for the project and domain of each event', async () => {
+    const stream = openReport(client, await server.as('elsewhere'));
+    stream.send(event(1, 'other'), event(2, 'flytesnacks'));
+    const answers = await stream.answered(2);
+    stream.call.end();
+    expect((await stream.ended).code).toBe('OK');
+    const messages = Object.fromEntries(answers.map(({ sequence, status }) => [Number(sequence), status?.message]));
+    expect(messages[1]).toContain('missing entity of type execution');
+    const path = `/${AdminService.typeName}/CreateNodeEvent`;
+    const { event: refused } = event(2, 'flytesnacks');
+    const request = toBinary(NodeExecutionEventRequestSchema, create(NodeExecutionEventRequestSchema, refused.value));
+    const alone = await grpc.raw(path, request, await server.as('elsewhere'));
+    expect([alone.code, alone.message]).toEqual(['PERMISSION_DENIED', messages[2]]);
+  });
+
+  it('ends when its token expires', async () => {
+    const soon = await server.as('root', { exp: Math.floor(Date.now() / 1_000) + 3 });
+    const stream = openReport(client, soon);
+    stream.send(event(1, 'other'));
+    expect(await stream.answered(1)).toHaveLength(1);
+    expect(await stream.ended).toEqual({ code: 'UNAUTHENTICATED', message: 'the token has expired' });
   });
 });
