@@ -4,6 +4,7 @@ import { grpcClient } from '../test/support/grpc-client.js';
 import { startServerProcess } from '../test/support/server-process.js';
 import { assertInLogOnce, awaitViews } from './acknowledged.js';
 import type { Bench, BenchOptions, Figure } from './bench.js';
+import { processorMs } from './processor-time.js';
 import { generateStreams, measureEchoStreams, writeFrames } from './processes.js';
 import type { Share, StreamResult } from './stream-load.js';
 import { createRequests, nodeEvents, PROJECT, registerHello } from './workload.js';
@@ -59,8 +60,11 @@ const measure = async ({ disk, count, nodeArgs }: BenchOptions, streams: number)
   const echo = await measureEchoStreams({ ...order, shares: sharesOf(0, perStream) });
   const target = { ...order, address: server.ready.grpc, path: PATH };
   assertNoFailures(await generateStreams({ ...target, shares: sharesOf(0, warmUp) }));
+  const pid = server.child.pid ?? 0;
+  const before = processorMs(pid);
   const load = await generateStreams({ ...target, shares: sharesOf(warmUp, perStream) });
   assertNoFailures(load);
+  const processorUs = ((processorMs(pid) - before) * 1_000) / ((perStream - warmUp) * streams);
   const behindMs = await awaitViews(client, names, nodes);
   client.close();
   await server.stop();
@@ -69,7 +73,13 @@ const measure = async ({ disk, count, nodeArgs }: BenchOptions, streams: number)
     name: `ingest-stream, ${streams} streams, ${IN_FLIGHT} in flight`,
     floor: { what: 'grpc-js echo in streams', perSecond: echo.perSecond },
     perSecond: load.perSecond,
-    notes: { p50Ms: load.p50Ms, p99Ms: load.p99Ms, viewsBehindMs: behindMs, bytes: requests[0]?.length ?? 0 },
+    notes: {
+      p50Ms: load.p50Ms,
+      p99Ms: load.p99Ms,
+      processorUs,
+      viewsBehindMs: behindMs,
+      bytes: requests[0]?.length ?? 0,
+    },
   };
 };
 
