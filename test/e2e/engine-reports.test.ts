@@ -13,7 +13,11 @@ import {
   WorkflowExecution_Phase as Workflow,
 } from '../../proto/gen/platformidl/core/execution_pb.js';
 import { EngineService } from '../../proto/gen/platformidl/eventlog/engine_service_pb.js';
-import type { ReportRequestSchema, ReportResponse } from '../../proto/gen/platformidl/eventlog/engine_report_pb.js';
+import {
+  type ReportRequest,
+  ReportRequestSchema,
+  type ReportResponse,
+} from '../../proto/gen/platformidl/eventlog/engine_report_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { executionStream } from '../../services/execution/aggregate.js';
 import { phaseName } from '../../services/execution/phases.js';
@@ -21,11 +25,13 @@ import { reportIn } from '../../services/execution/wire/engine-report.js';
 import { statuses } from '../../services/gateway/status.js';
 import type { RecordedEvent } from '../../services/kernel/event.js';
 import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
+import { importDocumented } from '../support/documented-code.js';
 import { withNeeds } from '../support/fixtures.js';
 import { launchHello } from '../support/hello.js';
 import { type Proxy, startProxy } from '../support/proxy.js';
 import { openReport } from '../support/report-stream.js';
 import { type ExecutionId, nodeReport, taskReport, workflowReport } from '../support/reports.js';
+import { until } from '../support/until.js';
 
 /** The number of cuts of the stream, and of events in the batch with faults; 100 and 10,000 are the whole proof. */
 const CUTS = Number(process.env['FLIGHTLOG_TEST_CUTS'] ?? 30);
@@ -195,12 +201,36 @@ const interleaved = <T>(lists: readonly (readonly T[])[], draw: (below: number) 
   return all;
 };
 
+/** The client in `docs/engines.md`. */
+type DocumentedClient = {
+  readonly report: (address: string, events: readonly ReportRequest[]) => Promise<ReadonlyMap<bigint, ReportResponse>>;
+};
+
 describe('a stream that breaks', () => {
   let proxy: Proxy;
   beforeAll(async () => {
     proxy = await startProxy(plane.server().ready.grpc);
   });
   afterAll(() => proxy.close());
+
+  it('is continued by the client in the documentation', async () => {
+    const { report } = await importDocumented<DocumentedClient>('docs/engines.md');
+    const id = await launchHello(plane.grpc, 'documented');
+    const events = numbered(ofExecution(id, 200)).map((event) => create(ReportRequestSchema, event));
+    const isEnded = { value: false };
+    const reporting = report(proxy.address, events).finally(() => (isEnded.value = true));
+    for (let cuts = 0; cuts < 5 && !isEnded.value; cuts += 1) {
+      const before = await plane.head();
+      await until(
+        () => plane.head(),
+        (head) => head > before || isEnded.value,
+      );
+      proxy.cut();
+    }
+    const answers = await reporting;
+    expect(answers.size).toBe(events.length);
+    expect(await recorded(id)).toHaveLength(events.length);
+  });
 
   it(`is continued from the first event without an answer, and nothing is recorded twice: ${CUTS} times`, async () => {
     const draw = drawing(7);

@@ -1,37 +1,20 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { homedir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { CHECKOUT, start } from '../../support/command.js';
+import { start } from '../../support/command.js';
 import { type ControlPlane, startControlPlane } from '../../support/control-plane.js';
+import { FOLDER, isRequired, python } from './interpreter.js';
 
-const FOLDER = join(CHECKOUT, 'test/integration/python-sdk');
 const LIMIT_MS = 300_000;
 
 type Said = { readonly step: string; readonly ok: boolean; readonly error?: string; readonly trace?: string };
-
-/** The interpreter of the environment that `environment` has created, when it has the packages required now. */
-const interpreter = (): string | undefined => {
-  const { FLIGHTLOG_TEST_PYTHON_ENV: place, XDG_CACHE_HOME: cache = join(homedir(), '.cache') } = process.env;
-  const environment = place ?? join(cache, 'flightlog/python-sdk');
-  const read = (path: string): string | undefined => (existsSync(path) ? readFileSync(path, 'utf8') : undefined);
-  const isCurrent = read(join(environment, 'has.txt')) === read(join(FOLDER, 'requirements.txt'));
-  return isCurrent ? join(environment, 'bin/python') : undefined;
-};
 
 /** The steps of the program, in order. */
 const stepsOf = (program: string): readonly string[] =>
   Array.from(program.matchAll(/^@step\("([^"]+)"\)$/gmu), ([, does = '']) => does);
 
-const python = interpreter();
-/**
- * True when the tests are required, or when the path of the environment is set: an environment with an outdated list of
- * packages then fails the tests instead of skipping them.
- */
-const isRequired =
-  process.env['FLIGHTLOG_TEST_REQUIRES_PYTHON_SDK'] === '1' || process.env['FLIGHTLOG_TEST_PYTHON_ENV'] !== undefined;
 const steps = stepsOf(readFileSync(join(FOLDER, 'client.py'), 'utf8'));
 
 it.skipIf(!isRequired)('has the Python SDK where it is required', () => {
