@@ -23,7 +23,9 @@ const Labels = ({ spec }: Execution): ReactNode => {
   ));
 };
 
-const factsOf = (execution: Execution): readonly (readonly [string, ReactNode])[] => {
+type HeadProps = { readonly execution: Execution; readonly asOf: string; readonly children: ReactNode };
+
+const factsOf = ({ execution, asOf }: Omit<HeadProps, 'children'>): readonly (readonly [string, ReactNode])[] => {
   const { spec, closure } = execution;
   const { metadata } = spec ?? {};
   const phase = executionPhase(closure?.phase);
@@ -35,7 +37,7 @@ const factsOf = (execution: Execution): readonly (readonly [string, ReactNode])[
     [
       'Duration',
       <Lasting
-        from={isOver ? undefined : msOf(closure?.startedAt)}
+        from={isOver || asOf !== '' ? undefined : msOf(closure?.startedAt)}
         ms={isOver ? lengthOf(closure?.duration) : undefined}
       />,
     ],
@@ -64,8 +66,6 @@ const AsOfNote = ({ asOf }: { readonly asOf: string }): ReactNode => (
   </p>
 );
 
-type HeadProps = { readonly execution: Execution; readonly asOf: string; readonly children: ReactNode };
-
 /** The name of an execution, what it is of, and what can be done with it. */
 export const Head = ({ execution, asOf, children }: HeadProps): ReactNode => {
   const { project = '', domain = '', name = '' } = execution.id ?? {};
@@ -84,7 +84,7 @@ export const Head = ({ execution, asOf, children }: HeadProps): ReactNode => {
     <Page title={name} above={above} beside={beside}>
       {asOf !== '' && <AsOfNote asOf={asOf} />}
       <Card>
-        <Facts facts={factsOf(execution)} />
+        <Facts facts={factsOf({ execution, asOf })} />
       </Card>
       {children}
     </Page>

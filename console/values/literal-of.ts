@@ -27,8 +27,10 @@ const textOf = (value: unknown): string => {
 
 const integerOf = (value: unknown): bigint => {
   if (typeof value === 'number' && Number.isSafeInteger(value)) return BigInt(value);
-  if (typeof value === 'string' && /^\s*[+-]?\d+\s*$/u.test(value)) return BigInt.asIntN(64, BigInt(value.trim()));
-  throw new Problem('write a whole number');
+  if (typeof value !== 'string' || !/^\s*-?\d+\s*$/u.test(value)) throw new Problem('write a whole number');
+  const integer = BigInt(value.trim());
+  if (integer !== BigInt.asIntN(64, integer)) throw new Problem('write a whole number from -2^63 to 2^63 - 1');
+  return integer;
 };
 
 const floatOf = (value: unknown): number => {

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { chromiumPath, startChromium } from '../support/chromium.js';
 import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
-import { withNeeds } from '../support/fixtures.js';
+import { fixtureBytes, withNeeds } from '../support/fixtures.js';
 import { launchHello } from '../support/hello.js';
 import { type ServerProcess, startServerProcess } from '../support/server-process.js';
 
@@ -179,6 +179,16 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
       expect(await findings(page)).toEqual([]);
       if (PICTURES !== undefined) await page.screenshot({ path: join(PICTURES, `${name}-${colorScheme}.png`) });
     }
+  });
+
+  it.runIf(PICTURES !== undefined)('makes the picture of the documents', async () => {
+    await register(plane.grpc, withNeeds('14-pipeline'));
+    await plane.grpc.send('CreateExecution', fixtureBytes('14-pipeline/execute-01.create_request.pb'));
+    await plane.run({ failureProbability: 0.15, seed: 'sandbox' });
+    await page.emulateMedia({ colorScheme: 'light' });
+    await open(`${SCOPE}/executions/churn-v1`);
+    await page.getByRole('complementary').getByText('Attempt 1').waitFor();
+    await page.screenshot({ path: join(PICTURES ?? '', 'console.png') });
   });
 
   it('fits a narrow screen', async () => {

@@ -20,10 +20,10 @@ const ASSET = /^\/console\/(assets\/[\w.-]+)$/u;
 /** A file of the console, with the time that browsers may keep it. */
 export type ConsoleFile = BrowserFile & { readonly cacheControl: string };
 
-const asset = (name: string): ConsoleFile => ({
+const asset = (name: string, folder: URL): ConsoleFile => ({
   mediaType: MEDIA_TYPES[extname(name)] ?? 'application/octet-stream',
   cacheControl: 'public, max-age=31536000, immutable',
-  read: () => readFile(new URL(name, FOLDER)),
+  read: () => readFile(new URL(name, folder)),
 });
 
 /** The way from a page of the console to its root, relative, so that it holds below the path prefix of a proxy too. */
@@ -32,8 +32,8 @@ const rootFrom = (path: string): string => {
   return depth < 0 ? 'console/' : `./${'../'.repeat(depth)}`;
 };
 
-const readPage = async (path: string): Promise<Buffer> => {
-  const page = await readFile(new URL('index.html', FOLDER), 'utf8').catch(() => undefined);
+const readPage = async (path: string, folder: URL): Promise<Buffer> => {
+  const page = await readFile(new URL('index.html', folder), 'utf8').catch(() => undefined);
   if (page === undefined) return Buffer.from(unbuiltPage);
   return Buffer.from(page.replace('<head>', `<head><base href="${rootFrom(path)}">`));
 };
@@ -41,9 +41,9 @@ const readPage = async (path: string): Promise<Buffer> => {
 /** True for the paths of the console: its page, which is the same for each of its views, and its assets. */
 export const isConsolePath = (path: string): boolean => path === '/console' || path.startsWith('/console/');
 
-/** The file of the console at a path; the page, where the path names no asset. */
-export const consoleFile = (path: string): ConsoleFile => {
+/** The file of the console at a path, from the folder where it is built; the page, where the path names no asset. */
+export const consoleFile = (path: string, folder = FOLDER): ConsoleFile => {
   const [, name] = ASSET.exec(path) ?? [];
-  if (name !== undefined) return asset(name);
-  return { mediaType: 'text/html; charset=utf-8', cacheControl: 'no-cache', read: () => readPage(path) };
+  if (name !== undefined) return asset(name, folder);
+  return { mediaType: 'text/html; charset=utf-8', cacheControl: 'no-cache', read: () => readPage(path, folder) };
 };

@@ -1,0 +1,105 @@
+import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import { jsonOf } from '../../../console/values/json-of.js';
+import { literalOf } from '../../../console/values/literal-of.js';
+import { jsonText, plainOf } from '../../../console/values/plain.js';
+import { typeText } from '../../../console/values/type-text.js';
+import { ExecutionCreateRequestSchema } from '../../../proto/gen/platformidl/admin/execution_pb.js';
+import { type Literal, LiteralSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
+import { type LiteralType, LiteralTypeSchema, SimpleType } from '../../../proto/gen/platformidl/core/types_pb.js';
+import { fixtureFolders } from '../../support/fixtures.js';
+
+const typeOf = (type: MessageInitShape<typeof LiteralTypeSchema>['type'] & object): LiteralType =>
+  create(LiteralTypeSchema, { type });
+
+const simple = (value: SimpleType): LiteralType => typeOf({ case: 'simple', value });
+
+const [INTEGER, FLOAT, TEXT, BOOLEAN] = [
+  SimpleType.INTEGER,
+  SimpleType.FLOAT,
+  SimpleType.STRING,
+  SimpleType.BOOLEAN,
+].map(simple) as [LiteralType, LiteralType, LiteralType, LiteralType];
+
+const bytesOf = (literal: Literal): Uint8Array => toBinary(LiteralSchema, literal);
+
+/** The literal that a form would send, when its user types what it shows again. */
+const typedAgain = (type: LiteralType, literal: Literal): Literal =>
+  literalOf(type, JSON.parse(JSON.stringify(jsonOf(literal))));
+
+const VALUES: readonly (readonly [string, LiteralType, fc.Arbitrary<unknown>])[] = [
+  ['whole numbers of 64 bits', INTEGER, fc.bigInt(-(2n ** 63n), 2n ** 63n - 1n).map(String)],
+  ['numbers', FLOAT, fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => value + 0)],
+  ['texts', TEXT, fc.string({ unit: 'grapheme' })],
+  ['booleans', BOOLEAN, fc.boolean()],
+  ['lists', typeOf({ case: 'collectionType', value: INTEGER }), fc.array(fc.integer())],
+  ['maps', typeOf({ case: 'mapValueType', value: TEXT }), fc.dictionary(fc.string({ minLength: 1 }), fc.string())],
+  ['choices', typeOf({ case: 'enumType', value: { values: ['red', 'green'] } }), fc.constantFrom('red', 'green')],
+  ['files', typeOf({ case: 'blob', value: { format: 'csv' } }), fc.webUrl()],
+  ['datasets', typeOf({ case: 'structuredDatasetType', value: { format: 'parquet' } }), fc.webUrl()],
+  [
+    'times',
+    simple(SimpleType.DATETIME),
+    fc.date({ noInvalidDate: true, min: new Date(0), max: new Date('9999-01-01') }).map((date) => date.toISOString()),
+  ],
+  ['durations', simple(SimpleType.DURATION), fc.nat().map((seconds) => `${seconds}s`)],
+  ['structs', simple(SimpleType.STRUCT), fc.dictionary(fc.string({ minLength: 1 }), fc.string())],
+];
+
+describe('the values of a form', () => {
+  it.each(VALUES)('%s are sent as they are shown', (_name, type, values) => {
+    fc.assert(
+      fc.property(values, (value) => {
+        const literal = literalOf(type, value);
+        expect(bytesOf(typedAgain(type, literal))).toEqual(bytesOf(literal));
+      }),
+    );
+  });
+
+  it.each([
+    ['a fraction', INTEGER, '1.5', 'write a whole number'],
+    ['a number that 64 bits do not hold', INTEGER, String(2n ** 63n), 'write a whole number from -2^63 to 2^63 - 1'],
+    ['no number', FLOAT, 'many', 'write a number'],
+    ['another choice', typeOf({ case: 'enumType', value: { values: ['red'] } }), 'blue', 'choose one of red'],
+    [
+      'a wrong element',
+      typeOf({ case: 'collectionType', value: INTEGER }),
+      [1, 'x'],
+      'element 1: write a whole number',
+    ],
+    ['no time', simple(SimpleType.DATETIME), 'tomorrow', 'write a time such as 2026-03-02T09:58:16Z'],
+    ['no duration', simple(SimpleType.DURATION), '5 apples', 'write a duration such as 1h 30m, 90s or 250ms'],
+  ])('refuse %s, with words', (_name, type, value, words) => {
+    expect(() => literalOf(type, value)).toThrow(words);
+  });
+
+  it('takes the first variant of a union that fits', () => {
+    const type = typeOf({ case: 'unionType', value: { variants: [INTEGER, TEXT] } });
+    expect(jsonOf(literalOf(type, 'seven'))).toBe('seven');
+    expect(jsonOf(literalOf(type, 7))).toBe(7);
+    expect(typeText(type)).toBe('integer or text');
+  });
+});
+
+describe('recorded inputs', () => {
+  const inputs = fixtureFolders()
+    .flatMap(({ entries }) => entries)
+    .filter(({ kind }) => kind === 'execution')
+    .flatMap(({ path, bytes }) =>
+      Object.entries(fromBinary(ExecutionCreateRequestSchema, bytes).inputs?.literals ?? {}).map(
+        ([name, literal]) => [`${path} ${name}`, literal] as const,
+      ),
+    );
+
+  it('are there', () => {
+    expect(inputs.length).toBeGreaterThan(20);
+  });
+
+  it.each(inputs)('%s can be shown', (_name, literal) => {
+    const plain = plainOf(literal);
+    expect(plain.type).not.toBe('');
+    expect(jsonText(jsonOf(literal))).not.toBe('');
+  });
+});

@@ -1,0 +1,59 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { consoleFile, isConsolePath } from '../../../services/gateway/console/files.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'flightlog-console-'));
+const url = pathToFileURL(`${folder}/`);
+
+beforeAll(() => {
+  mkdirSync(join(folder, 'assets'));
+  writeFileSync(join(folder, 'index.html'), '<head><title>console</title></head>');
+  writeFileSync(join(folder, 'assets/index-1.js'), 'start()');
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const textAt = async (path: string): Promise<string> => (await consoleFile(path, url).read()).toString();
+
+describe('the files of the web console', () => {
+  it.each([
+    ['/console', 'https://example.com/console/'],
+    ['/console/', 'https://example.com/console/'],
+    ['/console/events', 'https://example.com/console/'],
+    ['/console/projects/a/domains/b/executions/c', 'https://example.com/console/'],
+  ])('the page at %s says where its root is, below the prefix of a proxy too', async (path, root) => {
+    const [, base = ''] = /<base href="(.*?)">/u.exec(await textAt(path)) ?? [];
+    expect(new URL(base, `https://example.com${path}`).href).toBe(root);
+    const below = `https://example.com/flights${path}`;
+    expect(new URL(base, below).href).toBe(root.replace('/console', '/flights/console'));
+  });
+
+  it('assets have their media type, and are kept by browsers', async () => {
+    expect(consoleFile('/console/assets/index-1.js', url)).toMatchObject({
+      mediaType: 'text/javascript; charset=utf-8',
+      cacheControl: 'public, max-age=31536000, immutable',
+    });
+    expect(await textAt('/console/assets/index-1.js')).toBe('start()');
+  });
+
+  it.each(['/console/assets/../index.html', '/console/assets/%2e%2e/index.html', '/console/assets/a/b.js'])(
+    '%s is the page, and no file of another place',
+    async (path) => {
+      expect(await textAt(path)).toContain('<title>console</title>');
+    },
+  );
+
+  it('a server without a built console names the command that builds it', async () => {
+    const page = await consoleFile('/console', new URL('absent/', url)).read();
+    expect(page.toString()).toContain('npm run build:console');
+  });
+
+  it('are below /console only', () => {
+    expect(['/console', '/console/x'].every(isConsolePath)).toBe(true);
+    expect(['/', '/consoles', '/api/v1/console'].some(isConsolePath)).toBe(false);
+  });
+});
