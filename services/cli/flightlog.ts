@@ -1,5 +1,6 @@
 import { Command, Option } from 'commander';
 import { filter, position, wholeNumber } from '../config/arguments.js';
+import { addBridgeCommand } from './bridge-command.js';
 import { addBackupCommands } from './backup-commands.js';
 import { addClientCommands } from './client/client-commands.js';
 import {
@@ -44,6 +45,11 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
   logLevel: ['log_level'],
   tlsCert: ['tls', 'cert_file'],
   tlsKey: ['tls', 'key_file'],
+  endpoint: ['bridge', 'endpoint'],
+  bridgeName: ['bridge', 'name'],
+  namespaceTemplate: ['bridge', 'namespace_template'],
+  producerId: ['bridge', 'producer_id'],
+  capacity: ['bridge', 'capacity'],
   insecure: ['insecure'],
   allowInsecureRemote: ['allow_insecure_remote'],
 };
@@ -179,6 +185,7 @@ withViews(views.command('rebuild'))
     await rebuildViews(configurationOf(options));
   });
 
+addBridgeCommand(program, { ownSettings, configurationOf });
 addPayloadCommands(program, { withData, ownSettings, configurationOf });
 addBackupCommands(program, { withData, ownSettings, configurationOf });
 addClientCommands(program, configurationOf);

@@ -3,6 +3,7 @@ import { agents } from './agent-settings.js';
 import { auth } from './auth-settings.js';
 import { contradictionsIn } from './contradictions.js';
 import { kafka } from './kafka-settings.js';
+import { bridge } from './bridge-settings.js';
 import { notifications } from './notification-settings.js';
 import { roles } from './roles.js';
 import {
@@ -121,6 +122,7 @@ export const settings = z
     agents: agents.default([]).describe('agents, each with its name, endpoint and the task_types that it runs'),
     kafka: kafka.prefault({}),
     notifications: notifications.prefault({}),
+    bridge: bridge.prefault({}),
     auth: auth.prefault({}),
     abort: z
       .strictObject({ timeout: duration.prefault('10m').describe('how long an engine has to answer a termination') })

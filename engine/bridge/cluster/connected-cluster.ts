@@ -1,0 +1,32 @@
+import { KubeConfig } from '@kubernetes/client-node';
+import { type Cluster } from './cluster.js';
+import { kubernetesCluster, type KubernetesOptions } from './kubernetes.js';
+
+export type Connection = {
+  /** A file in the format of kubectl; empty is the service account of the pod, or the file that kubectl would take. */
+  readonly kubeconfig: string;
+  /** A context in that file; empty is its current one. */
+  readonly context: string;
+};
+
+/** The server ends a watch after this time; another one is opened then. */
+const WATCH_SECONDS = 290;
+
+/**
+ * Connects to a cluster as kubectl would.
+ *
+ * @throws {Error} when the file cannot be read, or has no such context.
+ */
+export const connectedCluster = (
+  { kubeconfig, context }: Connection,
+  options: Omit<KubernetesOptions, 'kubeConfig' | 'watch'>,
+): Cluster => {
+  const kubeConfig = new KubeConfig();
+  if (kubeconfig === '') kubeConfig.loadFromDefault();
+  else kubeConfig.loadFromFile(kubeconfig);
+  if (context !== '') kubeConfig.setCurrentContext(context);
+  if (kubeConfig.getCurrentCluster() === null)
+    throw new Error(`there is no cluster for context ${JSON.stringify(context)}`);
+  const watch = { watchSeconds: WATCH_SECONDS, patienceMs: options.callTimeoutMs };
+  return kubernetesCluster({ ...options, kubeConfig, watch });
+};

@@ -1,0 +1,61 @@
+import { z } from 'zod';
+import { count, duration, id, publicUrl, scope } from './setting-kinds.js';
+
+const NAMESPACE = /^(?:[a-z0-9-]|\{\{\s*(?:project|domain)\s*\}\})+$/u;
+const LABEL_VALUE = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/u;
+const HOST_AND_PORT = /^.+:\d{1,5}$/u;
+
+const oneOrMore = count.refine((value) => value > 0, { error: 'must be 1 or more' });
+
+const cluster = z.strictObject({
+  name: id,
+  kubeconfig: z.string().default(''),
+  context: z.string().default(''),
+  labels: z.array(id).default([]),
+  weight: count.default(1),
+});
+
+/** The settings of the bridge to the engine that is started by objects in a Kubernetes cluster. */
+export const bridge = z.strictObject({
+  endpoint: z
+    .string()
+    .regex(HOST_AND_PORT, { error: 'must be HOST:PORT' })
+    .default('127.0.0.1:8081')
+    .describe('gRPC address of the control plane'),
+  group: id.default('bridges').describe('engines of one group take each other’s work'),
+  name: z
+    .string()
+    .regex(LABEL_VALUE, { error: 'must be the value of a label in Kubernetes' })
+    .default('flightlog')
+    .describe('name of the bridge in its group, and the label of its objects'),
+  producer_id: z.string().default('propeller').describe('producer_id of the events of the engines in the clusters'),
+  clusters: z
+    .array(cluster)
+    .min(1, { error: 'must have a cluster' })
+    .refine((all) => new Set(all.map(({ name }) => name)).size === all.length, {
+      error: 'must not have one name twice',
+    })
+    .prefault([{ name: 'default' }])
+    .describe('clusters, each with its name, kubeconfig, context, labels and weight'),
+  scopes: z.array(scope).default([]).describe('projects and domains that are taken; all when there are none'),
+  namespace_template: z
+    .string()
+    .regex(NAMESPACE, { error: 'must be a namespace, with {{ project }} and {{ domain }} in it' })
+    .default('{{ project }}-{{ domain }}')
+    .describe('namespace of the object of an execution'),
+  capacity: oneOrMore.default(1_000).describe('executions at a time'),
+  concurrency: oneOrMore.default(16).describe('objects that are worked on at a time'),
+  call_timeout: duration.prefault('10s').describe('longest time that an API server may take to answer'),
+  keep_finished: duration.prefault('10m').describe('how long the object of a finished execution stands'),
+  finalizer_grace: duration
+    .prefault('0s')
+    .describe(
+      'time after which the object of a finished execution is taken from an engine that does not let it go; 0s is never',
+    ),
+  event_version: count
+    .refine((value) => value <= 2, { error: 'must be 0, 1 or 2' })
+    .default(2)
+    .describe('version of the events that engines report'),
+  role_key: id.default('iam.amazonaws.com/role').describe('annotation that names the IAM role of an execution'),
+  console_url: publicUrl.default('').describe('address of the web page, for links'),
+});
