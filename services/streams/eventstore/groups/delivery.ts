@@ -1,0 +1,56 @@
+import type { Strategy } from './consumer-pool.js';
+import type { Progress } from './progress.js';
+
+/** The settings by which a group delivers its events. */
+export type GroupRules = {
+  readonly strategy: Strategy;
+  /** An event is parked when it has failed once more often than this. */
+  readonly maxRetryCount: number;
+  /** The time for an answer, in milliseconds; 0 for no limit. */
+  readonly messageTimeoutMs: number;
+  /** 0 for any number. */
+  readonly maxConsumers: number;
+  /** The maximum of events read ahead. */
+  readonly readAhead: number;
+};
+
+/** An event that was read for the group. */
+export type Fresh<Content> = {
+  readonly at: bigint;
+  /** The bucket in which `Pinned` puts it. */
+  readonly bucket: number;
+  readonly content: Content;
+};
+
+/** An event to be sent. A retried event has no content: the sender reads it again. */
+export type Delivery<Content> = {
+  readonly consumer: number;
+  readonly at: bigint;
+  readonly retries: number;
+  readonly content: Content | undefined;
+};
+
+/** An event to be parked. */
+export type Parking = {
+  readonly at: bigint;
+  readonly reason: string;
+  /** The link's metadata has the revision of the event, as EventStoreDB has it unless the time was over. */
+  readonly isNumbered: boolean;
+};
+
+/** The ways in which a consumer refuses an event. */
+export type Refusal = 'park' | 'retry' | 'skip';
+
+/** A progress to be recorded, with the number by which its owner reports that it is durable. */
+export type Recording = { readonly number: number; readonly progress: Progress };
+
+/** Numbers about a group at present. */
+export type GroupCounts = {
+  /** Delivered events that are not answered, or whose answers are not recorded. */
+  readonly inFlight: number;
+  readonly waitingForRetry: number;
+  readonly readAhead: number;
+  readonly parked: number;
+  /** Deliveries since the group was opened. */
+  readonly delivered: number;
+};
