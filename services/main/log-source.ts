@@ -4,6 +4,7 @@ import type { EventLog, EventStore } from '../kernel/ports/event-store.js';
 import { StoreUnavailable } from '../kernel/fault.js';
 import { tlsProblem } from '../kernel/tls-problem.js';
 import type { EventstoreOptions } from '../store/eventstore/eventstore-event-store.js';
+import type { GroupCalls } from '../store/eventstore/group-calls.js';
 import type { EventStoreOfServer } from '../store/eventstore/eventstore-event-store.js';
 import { assertLogIsThere } from '../store/log/presence.js';
 import type { OnCommit } from '../store/log/append-queue.js';
@@ -111,6 +112,12 @@ export const openLog = (source: LogSource, logger?: Logger): Promise<EventLog> =
   if (source.kind === 'eventstore') return openEventstore(source.url, { writes: false }, logger);
   const { directory, woken } = source;
   return sqliteLogReader({ directory, ...(woken && { source: woken }) });
+};
+
+/** Opens calls about groups of consumers to the event store that has the log; its client library is loaded only here. */
+export const openGroupCalls = async (url: string): Promise<GroupCalls> => {
+  const { groupCalls } = await import('../store/eventstore/group-calls.js');
+  return groupCalls(url);
 };
 
 /**

@@ -60,12 +60,7 @@ const assertServes = async (stream: string): Promise<void> => {
   expect(server.child().exitCode).toBeNull();
 };
 
-const PERSISTENT = '/event_store.client.persistent_subscriptions.PersistentSubscriptions';
-
 it.each([
-  ...['Create', 'Update', 'Delete', 'Read', 'GetInfo', 'List', 'ReplayParked', 'RestartSubsystem'].map(
-    (name) => `${PERSISTENT}/${name}`,
-  ),
   ...['StartScavenge', 'Shutdown', 'MergeIndexes', 'ResignNode'].map(
     (name) => `/event_store.client.operations.Operations/${name}`,
   ),

@@ -13,6 +13,15 @@ import {
 import { status } from '@grpc/grpc-js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Gossip } from '../../proto/gen/event_store/client/gossip_pb.js';
+import {
+  DeleteReqSchema as GroupDeleteReqSchema,
+  GetInfoReqSchema,
+  ListReqSchema,
+  PersistentSubscriptions,
+  ReadReqSchema as ConsumeReqSchema,
+  ReplayParkedReqSchema,
+  UpdateReqSchema,
+} from '../../proto/gen/event_store/client/persistent_pb.js';
 import { ServerFeatures } from '../../proto/gen/event_store/client/server_features_pb.js';
 import {
   AppendReqSchema,
@@ -100,6 +109,35 @@ const batched = {
   deadlineOption: { case: 'deadline', value: { seconds: 10n, nanos: 1 } },
 } as const;
 
+const GROUPS = `/${PersistentSubscriptions.typeName}`;
+const source = { case: 'streamIdentifier', value: stream } as const;
+const named = { streamOption: source, groupName: 'group' } as const;
+
+/** Requests about a group that does not exist. */
+const groupsNotThere: readonly Whole[] = [
+  whole(['Read of a group', `${GROUPS}/Read`], ConsumeReqSchema, {
+    content: { case: 'options', value: { ...named, bufferSize: 10, uuidOption } },
+  }),
+  whole(['Update of a group', `${GROUPS}/Update`], UpdateReqSchema, {
+    options: {
+      streamOption: {
+        case: 'all',
+        value: { allOption: { case: 'position', value: { commitPosition: 1n } }, filterOption: filtered },
+      },
+      groupName: 'group',
+      settings: { messageTimeout: { case: 'messageTimeoutTicks', value: 1n }, historyBufferSize: 100 },
+    },
+  }),
+  whole(['Delete of a group', `${GROUPS}/Delete`], GroupDeleteReqSchema, { options: named }),
+  whole(['GetInfo', `${GROUPS}/GetInfo`], GetInfoReqSchema, { options: named }),
+  whole(['ReplayParked', `${GROUPS}/ReplayParked`], ReplayParkedReqSchema, {
+    options: { ...named, stopAtOption: { case: 'stopAt', value: 1n } },
+  }),
+  whole(['List', `${GROUPS}/List`], ListReqSchema, {
+    options: { listOption: { case: 'listForStream', value: { streamOption: { case: 'stream', value: stream } } } },
+  }),
+];
+
 /** Each expects a revision that no stream has, so that a valid request changes nothing. */
 const WHOLE: readonly Whole[] = [
   whole(['Read of a stream', READ], ReadReqSchema, {
@@ -139,6 +177,7 @@ const WHOLE: readonly Whole[] = [
     proposedMessages: [event],
     isFinal: true,
   }),
+  ...groupsNotThere,
   whole(['Delete', `${STREAMS}/Delete`], DeleteReqSchema, { options }),
   whole(['Tombstone', `${STREAMS}/Tombstone`], TombstoneReqSchema, { options }),
   whole(

@@ -4,11 +4,12 @@ import { guestAccess, readAccess } from '../../streams/eventstore/access.js';
 import { storedForm, type Present } from '../../streams/eventstore/recorded.js';
 import type { EventstoreTls } from '../../streams/eventstore/connections.js';
 import { serveEventstore } from '../../streams/eventstore/server.js';
-import { noRules } from '../../streams/eventstore/stream-rules.js';
+import { isOfGroup } from '../../streams/eventstore/groups/group-name.js';
+import { noRules, openRuleBook } from '../../streams/eventstore/stream-rules.js';
 import { relayedAdmit } from './access-relay.js';
 import { relayedAppends } from './append-relay.js';
 import { openLogger } from '../logger.js';
-import { type LogSource, openLog } from '../log-source.js';
+import { type LogSource, openGroupCalls, openLog } from '../log-source.js';
 import { codecs } from '../models.js';
 import { namedLog } from '../named-log.js';
 import { openPayloads, type PayloadSource } from '../payloads.js';
@@ -52,17 +53,23 @@ const asBuffers = ({ cert, key, clientCa }: EventstoreTls): EventstoreTls => ({
   ...(clientCa && { clientCa: Buffer.from(clientCa) }),
 });
 
+/** Rules hide parked events that were replayed; clients can make none. */
+const rules = source.kind === 'embedded' ? await openRuleBook(log, isOfGroup) : noRules;
+
+const groupCalls = source.kind === 'eventstore' ? await openGroupCalls(source.url) : undefined;
+
 const server = await serveEventstore({
   host,
   port,
-  reading: { log, rules: noRules, present: given.format === 'json' ? asJson : storedForm, now: Date.now },
+  reading: { log, rules, present: given.format === 'json' ? asJson : storedForm, now: Date.now },
   writing: {
     store: { ...log, append: relayedAppends(given.appends) },
     access: given.mode === 'write' ? guestAccess(new Set(codecs.keys())) : readAccess,
-    rules: noRules,
+    rules,
     now: Date.now,
     newId: () => randomBytes(16),
   },
+  groupCalls,
   admit: given.admissions && relayedAdmit(given.admissions),
   tls: given.tls && asBuffers(given.tls),
   logger: openLogger(given.logLevel),
@@ -72,6 +79,7 @@ parentPort?.postMessage(server.port);
 parentPort?.once('message', () => {
   void (async () => {
     await server.close({ drainMs: DRAIN_MS });
+    await groupCalls?.close();
     await log.close();
     await payloads.close();
     process.exit(0);

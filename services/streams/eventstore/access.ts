@@ -13,6 +13,10 @@ export type Access = {
    * @throws {RpcError} PERMISSION_DENIED when this server does not delete streams.
    */
   readonly assertDeletable: (stream: string) => void;
+  /**
+   * @throws {RpcError} PERMISSION_DENIED when clients may not create and change groups of consumers.
+   */
+  readonly assertGroupsAdministered: () => void;
 };
 
 const denied = (why: string): never => {
@@ -24,6 +28,7 @@ export const openAccess: Access = {
   isRestricted: false,
   assertWritable: () => undefined,
   assertDeletable: () => undefined,
+  assertGroupsAdministered: () => undefined,
 };
 
 const notDeleted = (stream: string): never =>
@@ -38,6 +43,11 @@ export const readAccess: Access = {
         'started with --eventstore-mode write, it lets clients append to streams of their own',
     ),
   assertDeletable: notDeleted,
+  assertGroupsAdministered: () =>
+    denied(
+      'groups of consumers cannot be created or changed: this server lets the log be read only; ' +
+        'started with --eventstore-mode write, it lets clients administer them',
+    ),
 };
 
 /** Allows appends to streams of clients, but not to those of the system or the control plane; denies deletions. */
@@ -52,4 +62,5 @@ export const guestAccess = (ownCategories: ReadonlySet<string>): Access => ({
       );
   },
   assertDeletable: notDeleted,
+  assertGroupsAdministered: () => undefined,
 });

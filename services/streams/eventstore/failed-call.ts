@@ -1,4 +1,5 @@
 import { type ServiceError, status } from '@grpc/grpc-js';
+import { GroupFailure, PassedFailure } from './groups/group-failure.js';
 import { failureOf, serviceError } from './failure.js';
 
 /** The log for calls that failed by a bug or a damaged log. A pino logger satisfies it. */
@@ -9,7 +10,8 @@ export interface StreamsLog {
 /** Makes the error that ends a call; logs a bug or a damaged log with its stack. */
 export const failedCall = (log: StreamsLog, rpc: string, thrown: unknown): ServiceError => {
   const failure = failureOf(thrown);
-  if (failure.code === status.INTERNAL)
+  const isSaid = thrown instanceof GroupFailure || thrown instanceof PassedFailure;
+  if (failure.code === status.INTERNAL && !isSaid)
     log.error({ rpc, err: thrown }, 'a call of the EventStoreDB protocol has failed');
   return serviceError(failure);
 };

@@ -67,7 +67,21 @@ const prefixMatch = (prefixes: readonly string[]): Match => {
   return (value) => prefixes.some((prefix) => value.startsWith(prefix));
 };
 
-const matchOf = ({ regex, prefix }: Expression): Match => (regex === '' ? prefixMatch(prefix) : regexMatch(regex));
+const matchOf = ({ regex, prefix }: Pick<Expression, 'regex' | 'prefix'>): Match =>
+  regex === '' ? prefixMatch(prefix) : regexMatch(regex);
+
+/**
+ * Makes the test of a filter on the names of streams or the types of events.
+ *
+ * @throws {RpcError} INVALID_ARGUMENT when it is too large, or a pattern that RE2 does not support.
+ */
+export const eventMatch = (
+  on: 'stream' | 'type',
+  expression: Pick<Expression, 'regex' | 'prefix'>,
+): Filter['matches'] => {
+  const match = matchOf(expression);
+  return on === 'type' ? ({ type }) => match(type) : ({ stream }) => match(stream);
+};
 
 const windowOf = ({ window }: FilterOptions): number => (window.case === 'max' ? window.value : DEFAULT_WINDOW);
 
@@ -83,9 +97,8 @@ export const filterOf = (options: FilterOptions, isSubscription: boolean): Filte
   if (isSubscription && checkpointIntervalMultiplier === 0)
     throw invalid('filter.checkpoint_interval_multiplier', 'above 0 is needed');
   if (windowOf(options) === 0) throw invalid('filter.max', 'above 0 is needed');
-  const match = matchOf(filter.value);
   return {
-    matches: filter.case === 'eventType' ? ({ type }) => match(type) : ({ stream }) => match(stream),
+    matches: eventMatch(filter.case === 'eventType' ? 'type' : 'stream', filter.value),
     checkpointEvery: windowOf(options) * checkpointIntervalMultiplier,
   };
 };

@@ -1,5 +1,6 @@
 import type { DescMethod } from '@bufbuild/protobuf';
 import { type Metadata, ServerInterceptingCall, type ServerInterceptor } from '@grpc/grpc-js';
+import { PersistentSubscriptions } from '../../../proto/gen/event_store/client/persistent_pb.js';
 import { Streams } from '../../../proto/gen/event_store/client/streams_pb.js';
 import { RpcError } from '../../kernel/rpc.js';
 import { failureOf, serviceError } from './failure.js';
@@ -16,13 +17,17 @@ export type StreamsPermission = 'read' | 'admin';
 export type Admit = (authorization: string | undefined, permission: StreamsPermission) => Promise<number | undefined>;
 
 const { read, append, batchAppend, delete: remove, tombstone } = Streams.method;
+const groups = PersistentSubscriptions.method;
 
 const pathOf = ({ parent, name }: DescMethod): string => `/${parent.typeName}/${name}`;
 
 /** Calls that are not here, of gossip and server features, are sent without credentials by official clients. */
 const required: ReadonlyMap<string, StreamsPermission> = new Map([
-  [pathOf(read), 'read'],
-  ...[append, batchAppend, remove, tombstone].map((method) => [pathOf(method), 'admin'] as const),
+  ...[read, groups.read, groups.getInfo, groups.list].map((method) => [pathOf(method), 'read'] as const),
+  ...[
+    ...[append, batchAppend, remove, tombstone],
+    ...[groups.create, groups.update, groups.delete, groups.replayParked, groups.restartSubsystem],
+  ].map((method) => [pathOf(method), 'admin'] as const),
 ]);
 
 const MAX_TIMER_MS = 2 ** 31 - 1;

@@ -1,5 +1,8 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import { ReadRespSchema } from '../../../proto/gen/event_store/client/streams_pb.js';
+import {
+  type ReadResp_ReadEvent_RecordedEventSchema,
+  ReadRespSchema,
+} from '../../../proto/gen/event_store/client/streams_pb.js';
 import type { RecordedEvent } from '../../kernel/event.js';
 import { encodedAs } from './codec.js';
 import { propertiesOf } from './event-metadata.js';
@@ -28,8 +31,14 @@ export const positionFields = (position: bigint): { commitPosition: bigint; prep
   preparePosition: position,
 });
 
-/** Converts an event to an answer of a read. */
-export const eventContent = async (event: RecordedEvent, form: UuidForm, present: Present): Promise<ReadContent> => {
+/** An event in the protocol, with its position. */
+type ReadEvent = {
+  readonly event: MessageInitShape<typeof ReadResp_ReadEvent_RecordedEventSchema>;
+  readonly position: { readonly case: 'commitPosition'; readonly value: bigint };
+};
+
+/** Converts an event to its form in the protocol. */
+export const readEvent = async (event: RecordedEvent, form: UuidForm, present: Present): Promise<ReadEvent> => {
   const { data, isJson } = await present(event);
   const { custom, recordedAtMs } = propertiesOf(event);
   const recorded = {
@@ -45,8 +54,11 @@ export const eventContent = async (event: RecordedEvent, form: UuidForm, present
     customMetadata: custom,
     data,
   };
-  return {
-    case: 'event',
-    value: { event: recorded, position: { case: 'commitPosition', value: event.position } },
-  };
+  return { event: recorded, position: { case: 'commitPosition', value: event.position } };
 };
+
+/** Converts an event to an answer of a read. */
+export const eventContent = async (event: RecordedEvent, form: UuidForm, present: Present): Promise<ReadContent> => ({
+  case: 'event',
+  value: await readEvent(event, form, present),
+});

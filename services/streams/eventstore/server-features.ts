@@ -13,7 +13,7 @@ type Method = readonly [service: string, method: string, features: readonly stri
 
 const BATCH_APPEND: Method = [STREAMS, 'batchappend', ['deadline_duration']];
 
-/** Not served, but listed: a client that misses them calls over HTTP/1.1, and shows 404 instead of the reason. */
+/** The calls about groups of consumers. */
 const PERSISTENT = ['create', 'update', 'delete', 'read', 'getinfo', 'list', 'replayparked', 'restartsubsystem'];
 
 const METHODS: readonly Method[] = [

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { DescMethod } from '@bufbuild/protobuf';
 import { type handleUnaryCall, logVerbosity, Server, ServerCredentials, setLogVerbosity } from '@grpc/grpc-js';
 import { ClusterInfoSchema, Gossip } from '../../../proto/gen/event_store/client/gossip_pb.js';
+import { PersistentSubscriptions } from '../../../proto/gen/event_store/client/persistent_pb.js';
 import { ServerFeatures, SupportedMethodsSchema } from '../../../proto/gen/event_store/client/server_features_pb.js';
 import {
   DeleteReqSchema,
@@ -16,10 +17,15 @@ import { targetOf } from './append-request.js';
 import { decoded, encodedAs } from './codec.js';
 import { acceptConnections, type EventstoreTls } from './connections.js';
 import { failedCall, type StreamsLog } from './failed-call.js';
+import { administration } from './groups/administration.js';
+import { consumeHandler } from './groups/consume.js';
+import { type GroupRegistry, openGroups } from './groups/groups.js';
+import { type GroupCalls, passedAdministration, passedConsumeHandler } from './groups/passed-on.js';
 import { type Admit, guarding } from './guard.js';
 import { plainHttp } from './http1.js';
 import { clusterOfOne, type ServedNode } from './node.js';
 import type { Reading } from './read.js';
+import { RpcError } from '../../kernel/rpc.js';
 import { readHandler } from './read-handler.js';
 import { positionFields } from './recorded.js';
 import { supportedMethods } from './server-features.js';
@@ -32,6 +38,8 @@ export type EventstoreHosting = {
   readonly port: number;
   readonly reading: Reading;
   readonly writing: Writing;
+  /** Set where the log is in an event store, whose groups of consumers are used. */
+  readonly groupCalls?: GroupCalls | undefined;
   /** Admits each call by its credentials; without it, every caller may call. */
   readonly admit?: Admit | undefined;
   /** Without it, connections are not encrypted. */
@@ -84,6 +92,29 @@ const registerStreams = (server: Server, { reading, writing, logger }: Eventstor
   server.register(pathOf(tombstone), tombstoned, raw, raw, 'unary');
 };
 
+/** The groups of the log: kept here, or those of the event store that has the log. */
+const openServedGroups = async (
+  server: Server,
+  { reading, writing, logger, groupCalls }: EventstoreHosting,
+  shutdown: Shutdown,
+): Promise<GroupRegistry | undefined> => {
+  const { present } = reading;
+  const register = (consume: ReturnType<typeof consumeHandler>, calls: ReturnType<typeof administration>): void => {
+    server.register(pathOf(PersistentSubscriptions.method.read), consume, raw, raw, 'bidi');
+    for (const [method, answer] of calls)
+      server.register(pathOf(method), unary(method.name, logger, answer), raw, raw, 'unary');
+  };
+  if (groupCalls) {
+    const consume = passedConsumeHandler(groupCalls, present, shutdown, logger);
+    register(consume, passedAdministration(groupCalls, writing.access));
+    return undefined;
+  }
+  const append: typeof writing.store.append = (...appended) => writing.store.append(...appended);
+  const groups = await openGroups({ ...reading, newId: writing.newId, append }, logger);
+  register(consumeHandler({ groups, present }, shutdown, logger), administration(groups, writing.access));
+  return groups;
+};
+
 const registerNode = (server: Server, { writing, logger }: EventstoreHosting, node: ServedNode): void => {
   const features = unary('GetSupportedMethods', logger, () =>
     Promise.resolve(encodedAs(SupportedMethodsSchema, supportedMethods(writing.access))),
@@ -124,7 +155,9 @@ export const serveEventstore = async (hosting: EventstoreHosting): Promise<Event
   const port = (): number => bound;
   const head = () => reading.log.head();
   const node: ServedNode = { instanceId: randomBytes(16), address: host, port, head, now: reading.now };
-  registerStreams(server, hosting, { begun: begun.signal, overdue: overdue.signal });
+  const shutdown: Shutdown = { begun: begun.signal, overdue: overdue.signal };
+  registerStreams(server, hosting, shutdown);
+  const groups = await openServedGroups(server, hosting, shutdown);
   registerNode(server, hosting, node);
   const grpc = server.createConnectionInjector(ServerCredentials.createInsecure()); // TLS is terminated before it
   const connections = await acceptConnections(hosting, {
@@ -137,6 +170,7 @@ export const serveEventstore = async (hosting: EventstoreHosting): Promise<Event
     close: async ({ drainMs }) => {
       begun.abort();
       connections.leave();
+      await groups?.closeAll(() => new RpcError('UNAVAILABLE', 'Server Is Shutting Down'));
       await shutDown(server, drainMs, () => overdue.abort());
       connections.cut();
     },

@@ -59,15 +59,19 @@ const rulesIn = (data: Uint8Array): Partial<StreamRules> => {
 /** A rule book without rules, for a log in which all events are visible. */
 export const noRules: RuleBook = { of: () => NO_RULES, take: () => undefined };
 
-/** Builds the rule book of a log from its few metadata events and tombstones, which are read by type. */
-export const openRuleBook = async (log: EventLog): Promise<RuleBook> => {
+/**
+ * Builds the rule book of a log from its few metadata events and tombstones, which are read by type.
+ *
+ * @param isRuled says which streams may have rules; by default all.
+ */
+export const openRuleBook = async (log: EventLog, isRuled = (_stream: string): boolean => true): Promise<RuleBook> => {
   const rules = new Map<string, StreamRules>();
   const of = (stream: string): StreamRules => rules.get(stream) ?? NO_RULES;
   const take = ({ stream, type, data }: RuleEvent): void => {
-    if (type === TOMBSTONE) rules.set(stream, { ...of(stream), isTombstoned: true });
+    if (type === TOMBSTONE && isRuled(stream)) rules.set(stream, { ...of(stream), isTombstoned: true });
     if (type !== STREAM_METADATA || !stream.startsWith(METADATA_PREFIX)) return;
     const ruled = stream.slice(METADATA_PREFIX.length);
-    rules.set(ruled, { ...NO_RULES, isTombstoned: of(ruled).isTombstoned, ...rulesIn(data) });
+    if (isRuled(ruled)) rules.set(ruled, { ...NO_RULES, isTombstoned: of(ruled).isTombstoned, ...rulesIn(data) });
   };
   for await (const { events } of log.readLog({ after: 0n, filter: { types: [STREAM_METADATA, TOMBSTONE] } }))
     events.forEach(take);

@@ -1,0 +1,71 @@
+import {
+  type CallOptions,
+  Client,
+  type ClientDuplexStream,
+  credentials,
+  type Metadata,
+  type ServiceError,
+} from '@grpc/grpc-js';
+import { readFault } from './eventstore-fault.js';
+import { nodeConnection } from './nodes/connection.js';
+import type { NodeClient } from './nodes/node-client.js';
+import { nodeSettings } from './nodes/settings.js';
+
+/** Calls to the leader of an event store, as bytes, with the credentials of the connection string. */
+export interface GroupCalls {
+  /**
+   * Calls a unary RPC.
+   *
+   * @throws {StoreUnavailable} when there is no leader; otherwise the gRPC error of the call.
+   */
+  ask(path: string, request: Buffer): Promise<Buffer>;
+  /**
+   * Opens a bidirectional RPC, which ends with the gRPC error of the call.
+   *
+   * @throws {StoreUnavailable} when there is no leader.
+   */
+  open(path: string): Promise<ClientDuplexStream<Buffer, Buffer>>;
+  close(): Promise<void>;
+}
+
+/** An internal of the library's client that adds its credentials to a call. */
+type Internals = {
+  callArguments(options: { readonly requiresLeader: boolean }, call: CallOptions): [Metadata, CallOptions];
+};
+
+const asIs = (bytes: Buffer): Buffer => bytes;
+
+/** @throws {StoreUnavailable} when the connection string is invalid. */
+export const groupCalls = (url: string): GroupCalls => {
+  const settings = nodeSettings(url);
+  const connection = nodeConnection(settings);
+  const leader = async (): Promise<{ readonly stub: Client; readonly client: NodeClient }> => {
+    try {
+      const client = await connection.client();
+      const channelOverride = await client.getChannel();
+      // Address and credentials are unused with a channel.
+      return { client, stub: new Client('', credentials.createInsecure(), { channelOverride }) };
+    } catch (error) {
+      throw readFault(error);
+    }
+  };
+  const how = (client: NodeClient, deadline: number): [Metadata, CallOptions] =>
+    (client as unknown as Internals).callArguments({ requiresLeader: true }, { deadline });
+
+  return {
+    ask: async (path, request) => {
+      const { stub, client } = await leader();
+      const [metadata, options] = how(client, Date.now() + settings.deadlineMs);
+      return new Promise((resolve, reject) => {
+        const answered = (error: ServiceError | null, answer?: Buffer): void =>
+          answer === undefined ? reject(error ?? new Error('no answer')) : resolve(answer);
+        stub.makeUnaryRequest(path, asIs, asIs, request, metadata, options, answered);
+      });
+    },
+    open: async (path) => {
+      const { stub, client } = await leader();
+      return stub.makeBidiStreamRequest(path, asIs, asIs, ...how(client, Infinity));
+    },
+    close: () => connection.close(),
+  };
+};

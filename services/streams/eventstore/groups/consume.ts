@@ -1,0 +1,159 @@
+import type { handleBidiStreamingCall, ServerDuplexStream } from '@grpc/grpc-js';
+import {
+  ReadReq_Nack_Action as Action,
+  type ReadReq,
+  type ReadReq_Options as Options,
+  ReadReqSchema,
+  ReadRespSchema,
+} from '../../../../proto/gen/event_store/client/persistent_pb.js';
+import type { UUID } from '../../../../proto/gen/event_store/client/values_pb.js';
+import type { RecordedEvent } from '../../../kernel/event.js';
+import { invalid, missing } from '../../../kernel/rpc.js';
+import { decoded, encodedAs } from '../codec.js';
+import { failedCall, type StreamsLog } from '../failed-call.js';
+import { type Present, readEvent } from '../recorded.js';
+import { type Shutdown, unlessSignalled } from '../shutdown.js';
+import { empty, uuidBytes, type UuidForm } from '../uuid.js';
+import type { Refusal } from './delivery.js';
+import { groupOf, type GroupName, keyOf, sourceOf } from './group-name.js';
+import type { GroupRegistry } from './groups.js';
+import type { ConsumerConnection } from './outbox.js';
+import type { ConnectedConsumer } from './running-group.js';
+
+type ConsumeCall = ServerDuplexStream<Buffer, Buffer>;
+
+/** A consumer may have at most so many events in flight, whatever it asks for. */
+const MAX_BUFFER = 10_000;
+
+const bufferOf = ({ bufferSize }: Options): number => {
+  if (bufferSize < 1) throw invalid('options.buffer_size', 'above 0 is needed');
+  return Math.min(bufferSize, MAX_BUFFER);
+};
+
+const nameIn = ({ streamOption, groupName }: Options): GroupName => ({
+  source: sourceOf(streamOption),
+  group: groupOf(groupName),
+});
+
+const formOf = ({ uuidOption }: Options): UuidForm =>
+  uuidOption?.content.case === 'structured' ? 'structured' : 'string';
+
+/** Encodes an event for a consumer. */
+const delivery = async (
+  event: RecordedEvent,
+  retries: number,
+  { form, present }: { readonly form: UuidForm; readonly present: Present },
+): Promise<Buffer> => {
+  const read = await readEvent(event, form, present);
+  const count =
+    retries === 0
+      ? ({ case: 'noRetryCount', value: empty } as const)
+      : ({ case: 'retryCount', value: retries } as const);
+  return encodedAs(ReadRespSchema, { content: { case: 'event', value: { ...read, count } } });
+};
+
+const idsOf = (ids: readonly UUID[]): readonly string[] =>
+  ids.map((id) => Buffer.from(uuidBytes('ids', id)).toString('hex'));
+
+const REFUSALS: Readonly<Record<Action, Refusal | undefined>> = {
+  [Action.Unknown]: 'retry',
+  [Action.Retry]: 'retry',
+  [Action.Park]: 'park',
+  [Action.Skip]: 'skip',
+  // The consumer is about to leave: its events come again when it does, or when their time is over.
+  [Action.Stop]: undefined,
+};
+
+const answer = (consumer: ConnectedConsumer, { content }: ReadReq): void => {
+  if (content.case === 'ack') consumer.acknowledge(idsOf(content.value.ids));
+  else if (content.case === 'nack') {
+    const refusal = REFUSALS[content.value.action];
+    if (refusal) consumer.refuse(idsOf(content.value.ids), refusal, content.value.reason);
+  } else throw invalid('content', 'one of ack and nack is needed after the options');
+};
+
+const firstOptions = (bytes: Buffer): Options => {
+  const { content } = decoded(ReadReqSchema, bytes);
+  if (content.case !== 'options') throw missing('options');
+  return content.value;
+};
+
+/** The groups of a server, and the form in which it gives their events. */
+export type Consuming = {
+  readonly groups: GroupRegistry;
+  readonly present: Present;
+};
+
+/** Resolves when the client has read what it was sent, or will read no more. */
+const drained = (call: ConsumeCall): Promise<void> =>
+  new Promise((resolve) => {
+    for (const event of ['drain', 'cancelled', 'close']) call.once(event, () => resolve());
+  });
+
+const connectionOf = (
+  call: ConsumeCall,
+  how: { readonly form: UuidForm; readonly present: Present },
+  fail: (error: unknown) => void,
+): ConsumerConnection => ({
+  from: call.getPeer(),
+  connectionName: String(call.metadata.get('connection-name')[0] ?? ''),
+  send: async (event, retries) => {
+    const bytes = await delivery(event, retries, how);
+    if (!call.cancelled && !call.write(bytes)) await drained(call);
+  },
+  fail,
+});
+
+/** Connects the consumer of a call. */
+const connect = async (
+  { groups, present }: Consuming,
+  call: ConsumeCall,
+  options: Options,
+  fail: (error: unknown) => void,
+): Promise<ConnectedConsumer> => {
+  const name = nameIn(options);
+  const bufferSize = bufferOf(options);
+  const running = await groups.running(name);
+  const consumer = running.connect(connectionOf(call, { form: formOf(options), present }, fail), bufferSize);
+  // Before the first event: an event is encoded in a later turn.
+  const subscriptionId = keyOf(name);
+  call.write(encodedAs(ReadRespSchema, { content: { case: 'subscriptionConfirmation', value: { subscriptionId } } }));
+  return consumer;
+};
+
+/** Connects a consumer when its options arrive, and passes on its answers until the call ends. */
+const consume = (consuming: Consuming, call: ConsumeCall): Promise<void> =>
+  new Promise((resolve, reject) => {
+    let consumer: ConnectedConsumer | undefined;
+    let isOver = false;
+    const end = (): void => {
+      isOver = true;
+      consumer?.disconnect();
+      resolve();
+    };
+    const fail = (error: unknown): void => {
+      reject(error instanceof Error ? error : new Error(String(error)));
+      end();
+    };
+    const takeAll = async (): Promise<void> => {
+      for await (const bytes of call.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+        if (consumer) answer(consumer, decoded(ReadReqSchema, bytes));
+        else consumer = await connect(consuming, call, firstOptions(bytes), fail);
+        if (isOver) consumer.disconnect();
+        if (isOver) return;
+      }
+    };
+    call.once('cancelled', end);
+    takeAll().then(end, fail);
+  });
+
+/** Serves Read of persistent subscriptions. A shutdown ends consumers at once. */
+export const consumeHandler =
+  (consuming: Consuming, shutdown: Shutdown, log: StreamsLog): handleBidiStreamingCall<Buffer, Buffer> =>
+  (call) =>
+    void unlessSignalled(consume(consuming, call), shutdown.begun).then(
+      () => call.end(),
+      (thrown: unknown) => {
+        if (!call.cancelled) call.emit('error', failedCall(log, 'PersistentSubscriptions.Read', thrown));
+      },
+    );

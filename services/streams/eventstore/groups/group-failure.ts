@@ -1,0 +1,61 @@
+import { status } from '@grpc/grpc-js';
+import { type GroupName } from './group-name.js';
+
+/** The failures of calls about a group; official clients read the name as the trailer `exception`. */
+export type GroupFailureKind =
+  | 'persistent-subscription-does-not-exist'
+  | 'persistent-subscription-exists'
+  | 'persistent-subscription-failed'
+  | 'persistent-subscription-dropped'
+  | 'maximum-subscribers-reached';
+
+const CODES: Readonly<Record<GroupFailureKind, status>> = {
+  'persistent-subscription-does-not-exist': status.NOT_FOUND,
+  'persistent-subscription-exists': status.ALREADY_EXISTS,
+  'persistent-subscription-failed': status.INTERNAL,
+  'persistent-subscription-dropped': status.CANCELLED,
+  'maximum-subscribers-reached': status.FAILED_PRECONDITION,
+};
+
+const SAID: Readonly<Record<GroupFailureKind, (reason: string) => string>> = {
+  'persistent-subscription-does-not-exist': () => 'does not exist.',
+  'persistent-subscription-exists': () => 'exists.',
+  'persistent-subscription-failed': (reason) => `failed: '${reason}'`,
+  'persistent-subscription-dropped': () => 'was dropped.',
+  'maximum-subscribers-reached': () => 'has its maximum of consumers.',
+};
+
+/** A call about a group fails, in the words of EventStoreDB where clients show them. */
+export class GroupFailure extends Error {
+  readonly code: status;
+  /** The trailers that official clients read. */
+  readonly trailers: Readonly<Record<string, string>>;
+
+  constructor(exception: GroupFailureKind, { source, group }: GroupName, reason = '') {
+    super(`Subscription group ${group} on stream ${source} ${SAID[exception](reason)}`);
+    this.name = 'GroupFailure';
+    this.code = CODES[exception];
+    this.trailers = { exception, 'stream-name': source, 'group-name': group, ...(reason !== '' && { reason }) };
+  }
+}
+
+/** A call that was passed on to the event store has failed there. */
+export class PassedFailure extends Error {
+  readonly code: status;
+  /** The trailers that official clients read. */
+  readonly trailers: Readonly<Record<string, string>>;
+
+  constructor(
+    { code, details }: { readonly code: status; readonly details: string },
+    given: Readonly<Record<string, unknown>>,
+  ) {
+    super(details);
+    this.name = 'PassedFailure';
+    this.code = code;
+    this.trailers = Object.fromEntries(
+      ['exception', 'stream-name', 'group-name', 'reason'].flatMap((key) =>
+        typeof given[key] === 'string' ? [[key, given[key]] as const] : [],
+      ),
+    );
+  }
+}

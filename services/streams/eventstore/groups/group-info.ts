@@ -1,0 +1,61 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import type { SubscriptionInfoSchema } from '../../../../proto/gen/event_store/client/persistent_pb.js';
+import type { Start } from './configuration.js';
+import { ALL } from './group-name.js';
+import type { RunningGroup } from './running-group.js';
+
+type Info = MessageInitShape<typeof SubscriptionInfoSchema>;
+
+/** The form of a revision or position in texts of the protocol. */
+const placeText = (source: string, place: bigint): string => (source === ALL ? `C:${place}/P:${place}` : String(place));
+
+const startText = (source: string, { asked }: Start): string => {
+  if (typeof asked === 'bigint') return placeText(source, asked);
+  return placeText(source, asked === 'start' ? 0n : -1n);
+};
+
+/** A checkpoint is empty before the first event is done. */
+const checkpointText = (source: string, checkpoint: bigint | undefined): string =>
+  checkpoint === undefined || checkpoint < 0n ? '' : placeText(source, checkpoint);
+
+const connectionsOf = (running: RunningGroup): NonNullable<Info['connections']> =>
+  running.consumers().map(({ from, connectionName, bufferSize, inFlight }) => ({
+    from,
+    connectionName,
+    availableSlots: Math.max(0, bufferSize - inFlight),
+    inFlightMessages: inFlight,
+  }));
+
+/** Describes a group as the protocol does. Rates are not measured here, and are 0. */
+export const groupInfo = async (running: RunningGroup): Promise<Info> => {
+  const { source, group, settings, start } = running.group;
+  const counts = running.counts();
+  const lastKnown = await running.lastKnown();
+  return {
+    eventSource: source,
+    groupName: group,
+    status: 'Live',
+    connections: connectionsOf(running),
+    totalItems: BigInt(counts.delivered),
+    lastCheckpointedEventPosition: checkpointText(source, running.checkpoint()),
+    lastKnownEventPosition: checkpointText(source, lastKnown),
+    resolveLinkTos: settings.resolveLinks,
+    startFrom: startText(source, start),
+    messageTimeoutMilliseconds: settings.messageTimeoutMs,
+    extraStatistics: settings.extraStatistics,
+    maxRetryCount: settings.maxRetryCount,
+    liveBufferSize: settings.liveBufferSize,
+    bufferSize: settings.historyBufferSize,
+    readBatchSize: settings.readBatchSize,
+    checkPointAfterMilliseconds: settings.checkpointAfterMs,
+    minCheckPointCount: settings.minCheckpointCount,
+    maxCheckPointCount: settings.maxCheckpointCount,
+    readBufferCount: counts.readAhead,
+    retryBufferCount: counts.waitingForRetry,
+    totalInFlightMessages: counts.inFlight,
+    outstandingMessagesCount: counts.inFlight,
+    namedConsumerStrategy: settings.strategy,
+    maxSubscriberCount: settings.maxSubscriberCount,
+    parkedMessageCount: BigInt(counts.parked),
+  };
+};

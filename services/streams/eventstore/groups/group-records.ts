@@ -1,0 +1,103 @@
+import type { NewEvent, RecordedEvent } from '../../../kernel/event.js';
+import type { StreamName } from '../../../kernel/stream.js';
+import { metadataFor, propertiesOf } from '../event-metadata.js';
+import { lastRevision, type Reading } from '../read.js';
+import { metadataStreamOf, type RuleBook, STREAM_METADATA } from '../stream-rules.js';
+import type { Writing } from '../append.js';
+import type { ConfiguredGroup } from './configuration.js';
+import type { Parking } from './delivery.js';
+import { ALL, checkpointStreamOf, type GroupName, parkedStreamOf } from './group-name.js';
+import { type Progress, progressAfter, progressIn, progressJson, withParked } from './progress.js';
+
+/** The parts of a server that groups read and write the log with. */
+export type GroupServices = Reading &
+  Pick<Writing, 'newId'> & { readonly append: Writing['store']['append']; readonly rules: RuleBook };
+
+/** The type of the events with the progress of a group. */
+const PROGRESSED = 'PersistentSubscriptionProgressed';
+
+/** The type of links, in EventStoreDB's protocol. */
+const LINK = '$>';
+
+const NO_BYTES = new Uint8Array();
+
+/** Makes an event of the server's own. */
+export const ownEvent = (
+  { now, newId }: Pick<GroupServices, 'now' | 'newId'>,
+  type: string,
+  { data, custom = NO_BYTES, isJson = true }: { data: string; custom?: Uint8Array; isJson?: boolean },
+): NewEvent => ({
+  id: newId(),
+  type,
+  data: Buffer.from(data),
+  metadata: metadataFor({ custom, isJson, recordedAtMs: now() }),
+});
+
+/** Makes the event that records a progress. */
+export const progressEvent = (services: GroupServices, group: ConfiguredGroup, progress: Progress): NewEvent =>
+  ownEvent(services, PROGRESSED, { data: progressJson(group.id, progress) });
+
+/** Makes the link to a parked event, with the metadata that EventStoreDB gives it. */
+export const linkTo = (
+  services: GroupServices,
+  { source }: ConfiguredGroup,
+  { stream, revision, position }: RecordedEvent,
+  { reason, isNumbered }: Parking,
+): NewEvent => {
+  const metadata = {
+    added: new Date(services.now()).toISOString(),
+    reason,
+    ...(isNumbered && { subscriptionEventNumber: Number(revision) }),
+    ...(source === ALL && { position: String(position) }),
+  };
+  const custom = Buffer.from(JSON.stringify(metadata));
+  return ownEvent(services, LINK, { data: `${revision}@${stream}`, custom, isJson: false });
+};
+
+/** The place of the event that a link names, as its group knows it. */
+const placeInLink = ({ source }: ConfiguredGroup, link: RecordedEvent): bigint => {
+  if (source !== ALL) return BigInt(Buffer.from(link.data).toString().split('@', 1)[0] ?? '');
+  const { position } = JSON.parse(Buffer.from(propertiesOf(link).custom).toString()) as { readonly position: string };
+  return BigInt(position);
+};
+
+/** Reads the places of parked events, from a revision of the parked stream on. */
+export const readLinks = async (
+  { log }: GroupServices,
+  group: ConfiguredGroup,
+  from: bigint,
+  limit?: number,
+): Promise<readonly { readonly at: bigint }[]> => {
+  const links: { at: bigint }[] = [];
+  for await (const page of log.readStream(parkedStreamOf(group), { from, ...(limit !== undefined && { limit }) }))
+    for (const link of page) links.push({ at: placeInLink(group, link) });
+  return links;
+};
+
+/** Reads the last progress of a group; `isRecorded` is false for a group that has recorded none. */
+export const readProgress = async (
+  services: GroupServices,
+  group: ConfiguredGroup,
+): Promise<{ readonly progress: Progress; readonly isRecorded: boolean }> => {
+  const { log } = services;
+  let recorded: Progress | undefined;
+  for await (const [last] of log.readStream(checkpointStreamOf(group), { direction: 'backwards', limit: 1 }))
+    recorded = last && progressIn(Buffer.from(last.data).toString(), group.id);
+  const progress = recorded ?? progressAfter(group.start.after, group.parkedFrom);
+  const links = await readLinks(services, group, progress.parkedUpTo);
+  return { progress: withParked(progress, links), isRecorded: recorded !== undefined };
+};
+
+/** The revision that the next event of a stream will have. */
+export const nextRevision = async ({ log }: GroupServices, stream: StreamName): Promise<bigint> =>
+  ((await lastRevision(log, stream)) ?? -1n) + 1n;
+
+/** Hides the parked links before a revision from readers of the parked stream. */
+export const hideLinksBefore = async (services: GroupServices, group: GroupName, before: bigint): Promise<void> => {
+  const parked = parkedStreamOf(group);
+  if (services.rules.of(parked).truncateBefore >= before) return;
+  const stream = metadataStreamOf(parked) as StreamName;
+  const event = ownEvent(services, STREAM_METADATA, { data: JSON.stringify({ $tb: Number(before) }) });
+  await services.append(stream, 'any', [event]);
+  services.rules.take({ ...event, stream });
+};

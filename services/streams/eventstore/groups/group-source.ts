@@ -1,0 +1,144 @@
+import { createHash } from 'node:crypto';
+import type { RecordedEvent } from '../../../kernel/event.js';
+import type { EventLog } from '../../../kernel/ports/event-store.js';
+import { categoryOf, type StreamName } from '../../../kernel/stream.js';
+import { eventMatch } from '../filter.js';
+import { firstShown, lastRevision, type Reading } from '../read.js';
+import { metadataStreamOf } from '../stream-rules.js';
+import { turnTaker } from '../turns.js';
+import type { ConfiguredGroup, GroupFilter } from './configuration.js';
+import { BUCKETS } from './consumer-pool.js';
+import { ALL, CONFIGURATION_STREAM, GROUP_CATEGORY } from './group-name.js';
+
+/** Events of a source, and the place up to which it was read for them. */
+export type SourcePage = {
+  readonly events: readonly RecordedEvent[];
+  readonly upTo: bigint;
+  /** The source had no more events. */
+  readonly isAtEnd: boolean;
+};
+
+/** The events of a group: one stream by revision, or the whole log by position. */
+export interface GroupSource {
+  /** The place of an event, which the group knows it by. */
+  placeOf(event: RecordedEvent): bigint;
+  /** The place of the last event; `undefined` where there is none. */
+  last(): Promise<bigint | undefined>;
+  /** Reads the events after a place: at most `count`, and fewer when they are large. */
+  read(after: bigint, count: number): Promise<SourcePage>;
+  /** Reads the event at a place. */
+  at(place: bigint): Promise<RecordedEvent | undefined>;
+  /** True when the group may get the event. */
+  has(event: Pick<RecordedEvent, 'stream' | 'type'>): boolean;
+  /** The bucket in which `Pinned` puts the event: events of one stream are together. */
+  bucketOf(event: Pick<RecordedEvent, 'stream'>): number;
+}
+
+/** A page ends after events of so many bytes. */
+const PAGE_BYTES = 4 * 1024 * 1024;
+/** A page of the whole log ends after so many events that the filter does not match. */
+const PAGE_SCANNED = 20_000;
+
+const bucketOf = ({ stream }: Pick<RecordedEvent, 'stream'>): number =>
+  createHash('sha1').update(stream).digest().readUInt16BE(0) % BUCKETS;
+
+/** Collects the events of a page until it is full. */
+const collecting = (count: number) => {
+  const events: RecordedEvent[] = [];
+  let bytes = 0;
+  return {
+    events,
+    add: (event: RecordedEvent): void => {
+      events.push(event);
+      bytes += event.data.length + event.metadata.length;
+    },
+    isFull: (): boolean => events.length >= count || bytes >= PAGE_BYTES,
+  };
+};
+
+const firstOf = async (pages: AsyncIterable<readonly RecordedEvent[]>): Promise<RecordedEvent | undefined> => {
+  for await (const [event] of pages) return event;
+  return undefined;
+};
+
+const streamSource = ({ log, rules }: Reading, stream: StreamName): GroupSource => {
+  const last = () => lastRevision(log, stream);
+  const shownFrom = async (): Promise<bigint> => {
+    const ruled = rules.of(stream);
+    if (ruled.maxCount === undefined) return ruled.truncateBefore;
+    return firstShown(ruled, (await last()) ?? -1n);
+  };
+  return {
+    last,
+    placeOf: ({ revision }) => revision,
+    has: (event) => event.stream === stream,
+    bucketOf,
+    at: async (place) => {
+      if (place < (await shownFrom()) || rules.of(stream).isTombstoned) return undefined;
+      return firstOf(log.readStream(stream, { from: place, limit: 1 }));
+    },
+    read: async (after, count) => {
+      const page = collecting(count);
+      if (rules.of(stream).isTombstoned) return { events: [], upTo: after, isAtEnd: true };
+      const shown = await shownFrom();
+      const from = after + 1n > shown ? after + 1n : shown;
+      let upTo = after;
+      for await (const events of log.readStream(stream, { from, limit: count }))
+        for (const event of events) {
+          page.add(event);
+          upTo = event.revision;
+          if (page.isFull()) return { events: page.events, upTo, isAtEnd: false };
+        }
+      return { events: page.events, upTo, isAtEnd: true };
+    },
+  };
+};
+
+const BOOKKEEPING: ReadonlySet<string> = new Set([
+  GROUP_CATEGORY,
+  metadataStreamOf(GROUP_CATEGORY),
+  CONFIGURATION_STREAM,
+]);
+
+const logSource = (log: EventLog, filter: GroupFilter | undefined): GroupSource => {
+  const matches = filter ? eventMatch(filter.on, { regex: filter.regex, prefix: [...filter.prefixes] }) : () => true;
+  // A group that got what groups record would record something for each of these events, without end.
+  const has = ({ stream }: Pick<RecordedEvent, 'stream'>): boolean => !BOOKKEEPING.has(categoryOf(stream));
+  return {
+    has,
+    bucketOf,
+    last: async () => {
+      const head = await log.head();
+      return head === 0n ? undefined : head;
+    },
+    placeOf: ({ position }) => position,
+    at: async (place) => {
+      for await (const { events } of log.readLog({ after: place, isInclusive: true, limit: 1 }))
+        return events.find(({ position }) => position === place);
+      return undefined;
+    },
+    read: async (after, count) => {
+      const page = collecting(count);
+      const turn = turnTaker();
+      let upTo = after;
+      let scanned = 0;
+      for await (const { events, position } of log.readLog({ after })) {
+        for (const event of events) {
+          await turn();
+          upTo = event.position;
+          scanned += 1;
+          if (has(event) && matches(event)) page.add(event);
+          if (page.isFull() || scanned >= PAGE_SCANNED) return { events: page.events, upTo, isAtEnd: false };
+        }
+        if (position > upTo) upTo = position;
+      }
+      return { events: page.events, upTo, isAtEnd: true };
+    },
+  };
+};
+
+/** Opens the source of a group. */
+export const groupSource = (
+  reading: Reading,
+  { source, filter }: Pick<ConfiguredGroup, 'source' | 'filter'>,
+): GroupSource => (source === ALL ? logSource(reading.log, filter) : streamSource(reading, source as StreamName));

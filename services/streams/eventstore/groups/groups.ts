@@ -1,0 +1,178 @@
+import { randomUUID } from 'node:crypto';
+import type { StreamsLog } from '../failed-call.js';
+import {
+  type ConfiguredGroup,
+  decide,
+  evolve,
+  type GroupEvent,
+  groupEventIn,
+  groupEventJson,
+  type Groups,
+  type Start,
+} from './configuration.js';
+import { GroupFailure } from './group-failure.js';
+import { ALL, CONFIGURATION_STREAM, type GroupName, keyOf, parkedStreamOf } from './group-name.js';
+import { type GroupServices, hideLinksBefore, nextRevision, ownEvent } from './group-records.js';
+import { groupSource } from './group-source.js';
+import { logWatch, type LogWatch } from './log-watch.js';
+import { openGroup, type RunningGroup } from './running-group.js';
+
+/** A group to be created. */
+export type NewGroup = Pick<ConfiguredGroup, 'source' | 'group' | 'settings' | 'filter'> & {
+  readonly from: Start['asked'];
+};
+
+/** The groups as they are recorded, and the revision of the last change; `undefined` before the first. */
+type Recorded = { readonly groups: Groups; readonly revision: bigint | undefined };
+
+const readGroups = async ({ log }: GroupServices): Promise<Recorded> => {
+  let groups: Groups = new Map();
+  let revision: bigint | undefined;
+  for await (const page of log.readStream(CONFIGURATION_STREAM))
+    for (const event of page) {
+      const change = groupEventIn(event.type, Buffer.from(event.data).toString());
+      groups = change ? evolve(groups, change) : groups;
+      revision = event.revision;
+    }
+  return { groups, revision };
+};
+
+/** A client names the first event that a group without progress gets. */
+const startOf = async (
+  services: GroupServices,
+  { source, from }: Pick<NewGroup, 'source' | 'from'>,
+): Promise<Start> => {
+  const beginning = source === ALL ? 0n : -1n;
+  if (typeof from === 'bigint') return { asked: from, after: from > 0n ? from - 1n : beginning };
+  const last = from === 'end' ? await groupSource(services, { source, filter: undefined }).last() : undefined;
+  return { asked: from, after: last ?? beginning };
+};
+
+const dropped = (name: GroupName): GroupFailure => new GroupFailure('persistent-subscription-dropped', name);
+
+/** The groups of consumers of a log. One server has them at a time. */
+export class GroupRegistry {
+  readonly #services: GroupServices;
+  readonly #logger: StreamsLog;
+  readonly #watch: LogWatch;
+  readonly #opened = new Map<string, RunningGroup>();
+  #recorded: Recorded;
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(services: GroupServices, recorded: Recorded, logger: StreamsLog) {
+    this.#services = services;
+    this.#recorded = recorded;
+    this.#logger = logger;
+    this.#watch = logWatch(
+      services.log,
+      (events) => this.#opened.forEach((group) => group.notice(events)),
+      () => this.#opened.forEach((group) => group.readOn()),
+    );
+  }
+
+  /** @throws {GroupFailure} when it exists, or its settings contradict each other. */
+  create(given: NewGroup): Promise<void> {
+    return this.#inTurn(async () => {
+      const { source, group, settings, filter } = given;
+      const start = await startOf(this.#services, given);
+      const parkedFrom = await nextRevision(this.#services, parkedStreamOf(given));
+      const created = { source, group, id: randomUUID(), settings, start, filter, parkedFrom };
+      await this.#record({ type: 'PersistentSubscriptionCreated', group: created });
+    });
+  }
+
+  /**
+   * Changes settings, and ends the consumers. A group with progress goes on where it was.
+   *
+   * @throws {GroupFailure} when the group does not exist, or its settings contradict each other.
+   */
+  update(given: NewGroup): Promise<void> {
+    return this.#inTurn(async () => {
+      const { source, group, settings } = given;
+      const start = await startOf(this.#services, given);
+      await this.#record({ type: 'PersistentSubscriptionUpdated', group: { source, group, settings, start } });
+      await this.#close(given, dropped(given));
+    });
+  }
+
+  /** @throws {GroupFailure} when the group does not exist. */
+  remove(name: GroupName): Promise<void> {
+    return this.#inTurn(async () => {
+      const { source, group } = name;
+      await this.#record({ type: 'PersistentSubscriptionDeleted', group: { source, group } });
+      await this.#close(name, dropped(name));
+      const next = await nextRevision(this.#services, parkedStreamOf(name));
+      if (next > 0n) await hideLinksBefore(this.#services, name, next);
+    });
+  }
+
+  /**
+   * Opens a group, once.
+   *
+   * @throws {GroupFailure} when it does not exist.
+   */
+  running(name: GroupName): Promise<RunningGroup> {
+    return this.#inTurn(() => this.#running(name));
+  }
+
+  /** Opens all groups, or those on one source; in the order of their creation. */
+  list(source?: string): Promise<readonly RunningGroup[]> {
+    return this.#inTurn(async () => {
+      const listed: RunningGroup[] = [];
+      for (const group of this.#recorded.groups.values())
+        if (source === undefined || group.source === source) listed.push(await this.#running(group));
+      return listed;
+    });
+  }
+
+  /** Closes all groups, and ends their consumers with the error. The groups can be opened again. */
+  closeAll(why: (name: GroupName) => unknown): Promise<void> {
+    return this.#inTurn(async () => {
+      await Promise.all([...this.#opened.values()].map(({ group }) => this.#close(group, why(group))));
+      await this.#watch.end();
+    });
+  }
+
+  #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    const result = this.#turn.then(work);
+    this.#turn = result.catch(() => undefined);
+    return result;
+  }
+
+  async #record(change: GroupEvent): Promise<void> {
+    const { groups, revision } = this.#recorded;
+    const failure = decide(groups, change);
+    if (failure) throw failure;
+    const event = ownEvent(this.#services, change.type, { data: groupEventJson(change) });
+    try {
+      const appended = await this.#services.append(CONFIGURATION_STREAM, revision ?? 'no-stream', [event]);
+      this.#recorded = { groups: evolve(groups, change), revision: appended.revision };
+    } catch (error) {
+      this.#recorded = await readGroups(this.#services); // the outcome may be unknown
+      throw error;
+    }
+  }
+
+  async #running(name: GroupName): Promise<RunningGroup> {
+    const group = this.#recorded.groups.get(keyOf(name));
+    if (group?.source !== name.source) throw new GroupFailure('persistent-subscription-does-not-exist', name);
+    const known = this.#opened.get(keyOf(name));
+    if (known) return known;
+    await this.#watch.begin();
+    const running = await openGroup(this.#services, group, (err) =>
+      this.#logger.error({ group: keyOf(name), err }, 'a group of consumers cannot read the log'),
+    );
+    this.#opened.set(keyOf(name), running);
+    return running;
+  }
+
+  async #close(name: GroupName, why: unknown): Promise<void> {
+    const open = this.#opened.get(keyOf(name));
+    this.#opened.delete(keyOf(name));
+    await open?.close(why);
+  }
+}
+
+/** Opens the groups that are recorded in the log. */
+export const openGroups = async (services: GroupServices, logger: StreamsLog): Promise<GroupRegistry> =>
+  new GroupRegistry(services, await readGroups(services), logger);

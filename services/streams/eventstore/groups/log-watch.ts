@@ -1,0 +1,48 @@
+import type { RecordedEvent } from '../../../kernel/event.js';
+import type { EventLog, Subscription } from '../../../kernel/ports/event-store.js';
+
+/** A live subscription for groups that have read the whole log. */
+export type LogWatch = {
+  /** Resolves when events from now on are noticed. */
+  readonly begin: () => Promise<void>;
+  readonly end: () => Promise<void>;
+};
+
+/** The time until a subscription that was lost is opened again, in milliseconds. */
+const REOPEN_MS = 500;
+
+/**
+ * Makes a watch that has not begun.
+ *
+ * @param onEvents is called with the events that are appended.
+ * @param onGap is called when events may have been missed.
+ */
+export const logWatch = (
+  log: EventLog,
+  onEvents: (events: readonly RecordedEvent[]) => void,
+  onGap: () => void,
+): LogWatch => {
+  let open: Promise<Subscription> | undefined;
+  const subscribe = async (): Promise<Subscription> => {
+    const subscription = log.subscribe({ after: await log.head() }, ({ events }) => onEvents(events));
+    subscription.ended.catch(lost);
+    return subscription;
+  };
+  const lost = (): void => {
+    open = undefined;
+    setTimeout(() => void begin().then(onGap, lost), REOPEN_MS).unref();
+  };
+  const begin = async (): Promise<void> => {
+    open ??= subscribe();
+    await open;
+  };
+  return {
+    begin,
+    end: async () => {
+      const ending = open;
+      open = undefined;
+      const subscription = await ending?.catch(() => undefined);
+      await subscription?.close();
+    },
+  };
+};

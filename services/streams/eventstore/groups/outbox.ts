@@ -1,0 +1,60 @@
+import type { RecordedEvent } from '../../../kernel/event.js';
+import type { Delivery } from './delivery.js';
+import { worker } from './worker.js';
+
+/** The connection of a consumer. */
+export type ConsumerConnection = {
+  readonly from: string;
+  readonly connectionName: string;
+  /** Sends an event, and resolves when the client can take the next one. */
+  send(event: RecordedEvent, retries: number): Promise<void>;
+  /** Ends the call. */
+  fail(error: unknown): void;
+};
+
+/** Events that wait to be written to the connection of one consumer. */
+export interface Outbox {
+  put(delivery: Delivery<RecordedEvent>): void;
+  idle(): Promise<void>;
+}
+
+/** A consumer gets no more events while so many are not written to its connection. */
+const MAX_UNSENT = 16;
+
+/** The part of a group that its outboxes use. */
+export type OutboxOwner = {
+  /** Reads the event of a delivery again. */
+  readonly load: (at: bigint) => Promise<RecordedEvent | undefined>;
+  /** The event is about to be sent. */
+  readonly sending: (event: RecordedEvent, at: bigint) => void;
+  readonly vanished: (at: bigint) => void;
+  readonly stall: (isStalled: boolean) => void;
+  readonly failed: (error: unknown) => void;
+};
+
+/** Makes the outbox of a connection. */
+export const outbox = (connection: ConsumerConnection, owner: OutboxOwner): Outbox => {
+  const unsent: Delivery<RecordedEvent>[] = [];
+  const sender = worker(async () => {
+    const delivery = unsent.shift();
+    if (delivery === undefined) {
+      owner.stall(false);
+      return false;
+    }
+    const event = delivery.content ?? (await owner.load(delivery.at));
+    if (event === undefined) owner.vanished(delivery.at);
+    else {
+      owner.sending(event, delivery.at);
+      await connection.send(event, delivery.retries);
+    }
+    return true;
+  }, owner.failed);
+  return {
+    put: (delivery) => {
+      unsent.push(delivery);
+      if (unsent.length >= MAX_UNSENT) owner.stall(true);
+      sender.wake();
+    },
+    idle: () => sender.idle(),
+  };
+};

@@ -1,0 +1,295 @@
+import type { RecordedEvent } from '../../../kernel/event.js';
+import type { ConfiguredGroup } from './configuration.js';
+import { ConsumerGroup } from './consumer-group.js';
+import type { Consumer } from './consumer-pool.js';
+import type { GroupCounts, Parking, Refusal } from './delivery.js';
+import { GroupFailure } from './group-failure.js';
+import { checkpointStreamOf, parkedStreamOf } from './group-name.js';
+import {
+  type GroupServices,
+  hideLinksBefore,
+  linkTo,
+  progressEvent,
+  readLinks,
+  readProgress,
+} from './group-records.js';
+import { groupSource, type GroupSource } from './group-source.js';
+import { type ConsumerConnection, outbox, type Outbox } from './outbox.js';
+import { checkpointOf, type Progress } from './progress.js';
+import { rulesOf } from './settings.js';
+import { untilReached, type Worker, worker } from './worker.js';
+
+/** A connected consumer. Event ids are texts of any one form. */
+export interface ConnectedConsumer {
+  acknowledge(ids: readonly string[]): void;
+  refuse(ids: readonly string[], refusal: Refusal, reason: string): void;
+  disconnect(): void;
+}
+
+/** A consumer as descriptions of its group show it. */
+type ShownConsumer = Consumer & Pick<ConsumerConnection, 'from' | 'connectionName'>;
+
+type Connected = { readonly connection: ConsumerConnection; readonly box: Outbox };
+
+/** The places of the events that a consumer was sent, by their ids. */
+type SentIds = Map<string, bigint>;
+
+/** Above so many, twice what a consumer may have in flight, events that are not in flight are forgotten. */
+const MAX_REMEMBERED = 20_000;
+
+const idOf = ({ id }: RecordedEvent): string => Buffer.from(id.buffer, id.byteOffset, id.length).toString('hex');
+
+/** A group in operation: reads its source, sends to its consumers, and appends its progress and parked events to the log. */
+export class RunningGroup {
+  readonly group: ConfiguredGroup;
+  readonly #services: GroupServices;
+  readonly #onFailure: (error: unknown) => void;
+  readonly #source: GroupSource;
+  readonly #bucket: number;
+  readonly #state: ConsumerGroup<RecordedEvent>;
+  readonly #workers: Readonly<Record<'reader' | 'parker' | 'recorder' | 'replayer', Worker>>;
+  readonly #connections = new Map<number, Connected>();
+  readonly #closing = new AbortController();
+  #recorded: Progress | undefined;
+  #readUpTo: bigint;
+  /** False when the source may have events after those that were read. */
+  #isAtEnd = false;
+  #lastId = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  /** @param onFailure is called when the log cannot be read; the consumers are then ended. */
+  constructor(
+    services: GroupServices,
+    group: ConfiguredGroup,
+    { progress, isRecorded }: Awaited<ReturnType<typeof readProgress>>,
+    onFailure: (error: unknown) => void,
+  ) {
+    this.group = group;
+    this.#services = services;
+    this.#onFailure = onFailure;
+    this.#source = groupSource(services, group);
+    this.#bucket = this.#source.bucketOf({ stream: group.source as RecordedEvent['stream'] });
+    this.#state = new ConsumerGroup(rulesOf(group.settings), progress, this.#bucket);
+    this.#recorded = isRecorded ? progress : undefined;
+    this.#readUpTo = progress.upTo;
+    const failed = (error: unknown): void => this.#fail(error);
+    this.#workers = {
+      reader: worker(() => this.#read(), failed),
+      parker: worker(() => this.#park(), failed),
+      recorder: worker(() => this.#record(), failed),
+      replayer: worker(() => this.#replay(), failed),
+    };
+    this.#proceed();
+  }
+
+  /** @throws {GroupFailure} when the group has its maximum of consumers. */
+  connect(connection: ConsumerConnection, bufferSize: number): ConnectedConsumer {
+    this.#lastId += 1;
+    const id = this.#lastId;
+    if (!this.#state.connect(id, bufferSize)) throw new GroupFailure('maximum-subscribers-reached', this.group);
+    const sent: SentIds = new Map();
+    this.#connections.set(id, { connection, box: this.#boxOf(id, connection, sent) });
+    this.#proceed();
+    const answer = (ids: readonly string[], apply: (at: bigint) => void): void => {
+      for (const each of ids) {
+        const at = sent.get(each);
+        if (at !== undefined) apply(at);
+        sent.delete(each);
+      }
+      this.#proceed();
+    };
+    return {
+      acknowledge: (ids) => answer(ids, (at) => this.#state.acknowledge(id, at)),
+      refuse: (ids, refusal, reason) => answer(ids, (at) => this.#state.refuse(id, at, refusal, reason)),
+      disconnect: () => this.#disconnect(id),
+    };
+  }
+
+  /** Tries parked events again, the oldest first. */
+  replay(count: number): void {
+    this.#state.replay(count);
+    this.#proceed();
+  }
+
+  /** Reads on, when the group may read one of the events. */
+  notice(events: readonly RecordedEvent[]): void {
+    if (events.some((event) => this.#source.has(event))) this.readOn();
+  }
+
+  /** Reads on, because events may have been missed. */
+  readOn(): void {
+    this.#isAtEnd = false;
+    this.#workers.reader.wake();
+  }
+
+  counts(): GroupCounts {
+    return this.#state.counts();
+  }
+
+  consumers(): readonly ShownConsumer[] {
+    return this.#state.consumers().map((consumer) => {
+      const { from = '', connectionName = '' } = this.#connections.get(consumer.id)?.connection ?? {};
+      return { ...consumer, from, connectionName };
+    });
+  }
+
+  /** The last event before which all is done and recorded; `undefined` when nothing is recorded. */
+  checkpoint(): bigint | undefined {
+    return this.#recorded && checkpointOf(this.#recorded);
+  }
+
+  /** The place of the last event of the source; `undefined` when there is none. */
+  lastKnown(): Promise<bigint | undefined> {
+    return this.#source.last();
+  }
+
+  /** Ends all consumers with the error, and records what they have answered. */
+  async close(why: unknown): Promise<void> {
+    this.#endAll(why);
+    this.#proceed();
+    const { reader, parker, recorder, replayer } = this.#workers;
+    await parker.idle();
+    await recorder.idle();
+    this.#closing.abort();
+    clearTimeout(this.#timer);
+    await Promise.all([reader, parker, recorder, replayer].map((each) => each.idle()));
+  }
+
+  /** Does all that the state of the group asks for. */
+  #proceed(): void {
+    for (;;) {
+      const delivery = this.#state.nextDelivery(this.#services.now());
+      if (delivery === undefined) break;
+      this.#connections.get(delivery.consumer)?.box.put(delivery);
+    }
+    this.#keepTime();
+    for (const each of Object.values(this.#workers)) each.wake();
+  }
+
+  #keepTime(): void {
+    if (this.#timer !== undefined || this.#closing.signal.aborted) return;
+    const due = this.#state.nextDueMs();
+    if (due === undefined) return;
+    const expire = (): void => {
+      this.#timer = undefined;
+      this.#state.expire(this.#services.now());
+      this.#proceed();
+    };
+    this.#timer = setTimeout(expire, Math.max(1, due - this.#services.now()));
+  }
+
+  #reached<Result>(work: () => Promise<Result>): Promise<Result> {
+    return untilReached(this.#closing.signal, work);
+  }
+
+  async #read(): Promise<boolean> {
+    const count = this.#state.wanted();
+    if (this.#isAtEnd || count === 0 || this.#closing.signal.aborted) return false;
+    this.#isAtEnd = true; // unless events are noticed during the read
+    const page = await this.#reached(() => this.#source.read(this.#readUpTo, count));
+    if (!page.isAtEnd) this.#isAtEnd = false;
+    this.#readUpTo = page.upTo;
+    const fresh = page.events.map((event) => ({
+      at: this.#source.placeOf(event),
+      bucket: this.#source.bucketOf(event),
+      content: event,
+    }));
+    this.#state.offer(fresh, page.upTo);
+    this.#proceed();
+    return true;
+  }
+
+  async #park(): Promise<boolean> {
+    const parking = this.#state.nextParking();
+    if (parking === undefined) return false;
+    await this.#link(parking);
+    this.#proceed();
+    return true;
+  }
+
+  async #link(parking: Parking): Promise<void> {
+    const event = await this.#reached(() => this.#source.at(parking.at));
+    if (event === undefined) {
+      this.#state.abandoned(parking.at);
+      return;
+    }
+    const link = linkTo(this.#services, this.group, event, parking);
+    await this.#reached(() => this.#services.append(parkedStreamOf(this.group), 'any', [link]));
+    this.#state.parked(parking.at);
+  }
+
+  async #record(): Promise<boolean> {
+    const recording = this.#state.nextRecording();
+    if (recording === undefined) return false;
+    const { number, progress } = recording;
+    const event = progressEvent(this.#services, this.group, progress);
+    await this.#reached(() => this.#services.append(checkpointStreamOf(this.group), 'any', [event]));
+    this.#recorded = progress;
+    this.#state.recorded(number);
+    const { replayedUpTo, replayUntil } = progress;
+    if (replayedUpTo === replayUntil)
+      await this.#reached(() => hideLinksBefore(this.#services, this.group, replayedUpTo));
+    this.#proceed();
+    return true;
+  }
+
+  async #replay(): Promise<boolean> {
+    const range = this.#state.replayRange();
+    if (range === undefined || this.#closing.signal.aborted) return false;
+    const links = await this.#reached(() => readLinks(this.#services, this.group, range.from, range.count));
+    const events = links.map(({ at }) => ({ at, bucket: this.#bucket }));
+    this.#state.replayed(events, range.from + BigInt(links.length));
+    this.#proceed();
+    return links.length > 0;
+  }
+
+  #boxOf(id: number, connection: ConsumerConnection, sent: SentIds): Outbox {
+    return outbox(connection, {
+      load: (at) => this.#reached(() => this.#source.at(at)),
+      sending: (event, at) => this.#remember(id, sent, event, at),
+      vanished: (at) => this.#state.abandoned(at),
+      stall: (isStalled) => {
+        this.#state.stall(id, isStalled);
+        if (!isStalled) this.#proceed();
+      },
+      failed: (error) => {
+        connection.fail(error);
+        this.#disconnect(id);
+      },
+    });
+  }
+
+  /** Notes an event that is sent; forgets events whose time for an answer was over. */
+  #remember(id: number, sent: SentIds, event: RecordedEvent, at: bigint): void {
+    sent.set(idOf(event), at);
+    if (sent.size <= MAX_REMEMBERED) return;
+    for (const [each, place] of sent) if (!this.#state.has(id, place)) sent.delete(each);
+  }
+
+  #disconnect(id: number): void {
+    if (!this.#connections.delete(id)) return;
+    this.#state.disconnect(id);
+    this.#proceed();
+  }
+
+  #endAll(why: unknown): void {
+    for (const [id, { connection }] of [...this.#connections]) {
+      this.#connections.delete(id);
+      this.#state.disconnect(id);
+      connection.fail(why);
+    }
+  }
+
+  #fail(error: unknown): void {
+    if (this.#closing.signal.aborted) return;
+    this.#onFailure(error);
+    this.#endAll(error);
+  }
+}
+
+/** Opens a group as it was recorded. */
+export const openGroup = async (
+  services: GroupServices,
+  group: ConfiguredGroup,
+  onFailure: (error: unknown) => void,
+): Promise<RunningGroup> => new RunningGroup(services, group, await readProgress(services, group), onFailure);

@@ -1,0 +1,71 @@
+import { ConsumerStrategy, type Settings } from '../../../../proto/gen/event_store/client/persistent_pb.js';
+import { missing } from '../../../kernel/rpc.js';
+import type { GroupRules } from './delivery.js';
+import type { Strategy } from './consumer-pool.js';
+
+/** The settings of a group, as they are recorded and answered. */
+export type GroupSettings = {
+  readonly resolveLinks: boolean;
+  readonly extraStatistics: boolean;
+  readonly messageTimeoutMs: number;
+  readonly maxRetryCount: number;
+  readonly checkpointAfterMs: number;
+  readonly minCheckpointCount: number;
+  readonly maxCheckpointCount: number;
+  readonly maxSubscriberCount: number;
+  readonly liveBufferSize: number;
+  readonly readBatchSize: number;
+  readonly historyBufferSize: number;
+  readonly strategy: string;
+};
+
+const TICKS_IN_MS = 10_000n;
+
+const millisecondsOf = ({ case: unit, value }: Settings['messageTimeout'] | Settings['checkpointAfter']): number => {
+  if (unit === undefined) return 0;
+  return typeof value === 'bigint' ? Number(value / TICKS_IN_MS) : value;
+};
+
+/**
+ * Reads the settings of a group.
+ *
+ * @throws {RpcError} INVALID_ARGUMENT when they are absent.
+ */
+export const settingsOf = (asked: Settings | undefined): GroupSettings => {
+  if (asked === undefined) throw missing('options.settings');
+  const named = ConsumerStrategy[asked.namedConsumerStrategy] as string | undefined;
+  return {
+    resolveLinks: asked.resolveLinks,
+    extraStatistics: asked.extraStatistics,
+    messageTimeoutMs: millisecondsOf(asked.messageTimeout),
+    maxRetryCount: asked.maxRetryCount,
+    checkpointAfterMs: millisecondsOf(asked.checkpointAfter),
+    minCheckpointCount: asked.minCheckpointCount,
+    maxCheckpointCount: asked.maxCheckpointCount,
+    maxSubscriberCount: asked.maxSubscriberCount,
+    liveBufferSize: asked.liveBufferSize,
+    readBatchSize: asked.readBatchSize,
+    historyBufferSize: asked.historyBufferSize,
+    strategy: asked.consumerStrategy === '' ? (named ?? 'RoundRobin') : asked.consumerStrategy,
+  };
+};
+
+/** The contradiction in settings, in the words of EventStoreDB; `undefined` when there is none. */
+export const contradictionIn = ({ readBatchSize, historyBufferSize }: GroupSettings): string | undefined =>
+  readBatchSize >= historyBufferSize
+    ? "Specified argument was out of the range of valid values. (Parameter 'ReadBatchSize may not be greater than or equal to BufferSize')"
+    : undefined;
+
+const STRATEGIES: ReadonlySet<string> = new Set<Strategy>(['RoundRobin', 'DispatchToSingle', 'Pinned']);
+
+/** A group reads at most so many events ahead, whatever its settings ask for. */
+const MAX_READ_AHEAD = 1_000;
+
+/** The rules of a group by its settings. Strategies that are not known here share events in turn. */
+export const rulesOf = (settings: GroupSettings): GroupRules => ({
+  strategy: STRATEGIES.has(settings.strategy) ? (settings.strategy as Strategy) : 'RoundRobin',
+  maxRetryCount: settings.maxRetryCount,
+  messageTimeoutMs: settings.messageTimeoutMs,
+  maxConsumers: settings.maxSubscriberCount,
+  readAhead: Math.max(1, Math.min(settings.historyBufferSize, MAX_READ_AHEAD)),
+});
