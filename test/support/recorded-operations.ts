@@ -18,13 +18,18 @@ const answersIn = (path: string): Answers => {
 /** The recorded outcomes of EventStoreDB 23.10.6. */
 export const answersOfEventstoredb = (): Answers => answersIn(join(FOLDER, 'operations-23.10.6.json'));
 
-/** Runs the same operations on another server, in a separate process, because some of them can crash a client. */
-export const playOperations = async (address: string): Promise<Answers> => {
+/** The recorded steps of persistent subscriptions of EventStoreDB 23.10.6. */
+export const stepsOfEventstoredb = (): Answers => answersIn(join(FOLDER, 'persistent-23.10.6.json'));
+
+/** Runs a script in a separate process, because some operations can crash a client. */
+const play = async (script: readonly string[], address: string): Promise<Answers> => {
   const directory = mkdtempSync(join(tmpdir(), 'flightlog-operations-'));
   try {
     const out = join(directory, 'answers.json');
-    const args = [join(FOLDER, 'operations.mjs'), 'record', address, out];
-    const client = spawn(process.execPath, args, { cwd: ROOT, stdio: ['ignore', 'ignore', 'inherit'] });
+    const client = spawn(process.execPath, [...script, address, out], {
+      cwd: ROOT,
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
     const [code] = (await once(client, 'exit')) as [number | null];
     if (code !== 0) throw new Error(`the client of ${address} ended with ${code}`);
     return answersIn(out);
@@ -32,6 +37,13 @@ export const playOperations = async (address: string): Promise<Answers> => {
     rmSync(directory, { recursive: true });
   }
 };
+
+/** Runs the same operations on another server. */
+export const playOperations = (address: string): Promise<Answers> =>
+  play([join(FOLDER, 'operations.mjs'), 'record'], address);
+
+/** Runs the same steps of persistent subscriptions on another server; takes two minutes, most of them waiting. */
+export const playSteps = (address: string): Promise<Answers> => play([join(FOLDER, 'persistent.mjs')], address);
 
 /** The file with the outcomes on one of our servers that differ from EventStoreDB's. */
 export const differingAnswersFile = (server: string): string => join(FOLDER, `differs-${server}.json`);

@@ -21,7 +21,7 @@ export const MATRICES: Apart = {
   'bad-input-bytes': 'changes the bytes of requests in every way that it knows',
   'eventstore-hostile': 'sends changed messages of every RPC of the EventStoreDB protocol to two servers',
   'eventstore-hostile-connections': 'opens connections by the hundred that say nothing, or nonsense',
-  'eventstore-recording': 'plays 126 recorded operations against three servers, and waits for what must not come',
+  'eventstore-recording': 'plays 185 recorded operations against three servers, and waits for what must not come',
 };
 
 /** The compiled files of a list. */
