@@ -1,8 +1,8 @@
 import type { ExpireTermination, TimeOutExecution } from '../../execution/commands.js';
 import { EXECUTION_CATEGORY, executionCodec } from '../../execution/events.js';
 import type { Checkpoint } from '../../kernel/ports/checkpoint.js';
-import { decodeEvent } from '../../kernel/decode-event.js';
-import type { RecordedEvent } from '../../kernel/event.js';
+import { decodeEvent, readingEvent } from '../../kernel/decode-event.js';
+import { metadataOf, type RecordedEvent } from '../../kernel/event.js';
 import type { EventLog } from '../../kernel/ports/event-store.js';
 import type { CommandContext } from '../../kernel/ports/sessions.js';
 import type { StreamName } from '../../kernel/stream.js';
@@ -35,21 +35,28 @@ type Expiry = {
 
 const hex = (bytes: Uint8Array): string => Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 
-type Item = { readonly stream: StreamName; readonly id: ExpireTermination['id']; readonly cause: string };
+type Item = {
+  readonly stream: StreamName;
+  readonly id: ExpireTermination['id'];
+  readonly cause: string;
+  /** W3C trace context of the request behind the event. */
+  readonly traceParent: string | undefined;
+};
 
 const itemOf = (event: RecordedEvent): Item | undefined => {
   const { data } = decodeEvent(executionCodec, event);
   const id = 'id' in data ? data.id : undefined;
   if (id === undefined) return undefined;
   const { project, domain, name } = id;
-  return { stream: event.stream, id: { project, domain, name }, cause: hex(event.id) };
+  const traceParent = readingEvent(event, () => metadataOf(event).traceparent);
+  return { stream: event.stream, id: { project, domain, name }, cause: hex(event.id), traceParent };
 };
 
 const follow = ({ name, types, command: type }: Expiry, options: ExpiryOptions): MeasuredReactor => {
   const { log, handle, afterMs } = options;
-  const settle = async ({ stream, id, cause }: Item): Promise<undefined> => {
+  const settle = async ({ stream, id, cause, traceParent }: Item): Promise<undefined> => {
     if (await hasEnded(log, stream)) return undefined;
-    const context = { actor: name, commandId: `${name}-${cause}`, causationId: cause };
+    const context = { actor: name, commandId: `${name}-${cause}`, causationId: cause, traceParent };
     await handle(stream, { type, id, afterMs }, context);
     return undefined;
   };

@@ -47,14 +47,17 @@ export const attempts = (options: AttemptOptions) => {
   const { sessions, channels, timers, timeoutMs, retry, closing, random = Math.random, onOutcome } = options;
   const limits = new Map([...channels].map(([name, each]) => [name, channelLimit(each.limits)]));
 
-  const handle = (key: MessageKey, command: NotificationCommand, step: string) =>
+  const handle = ({ key, facts }: Due, command: NotificationCommand, step: string) =>
     sessions.handle(notificationAggregate, notificationStream(key.execution), command, {
       actor: 'notify',
       commandId: `notify-${key.id}-${step}`,
+      causationId: facts.eventId,
+      traceParent: facts.traceParent,
     });
 
-  const giveUp = async (key: MessageKey, reason: string): Promise<undefined> => {
-    await handle(key, { type: 'GiveUpNotification', message: key, reason, nowMs: timers.now() }, randomUUID());
+  const giveUp = async (due: Due, reason: string): Promise<undefined> => {
+    const { key } = due;
+    await handle(due, { type: 'GiveUpNotification', message: key, reason, nowMs: timers.now() }, randomUUID());
     onOutcome(key.channel, 'given-up');
     return undefined;
   };
@@ -65,7 +68,8 @@ export const attempts = (options: AttemptOptions) => {
       return { count, mayHaveArrived };
     });
 
-  const send = async ({ key, facts, sinceMs }: Due, to: ConfiguredChannel, attempt: string): Promise<Worked> => {
+  const send = async (due: Due, to: ConfiguredChannel, attempt: string): Promise<Worked> => {
+    const { key, facts, sinceMs } = due;
     const { count, mayHaveArrived } = await known(key);
     const message = composeMessage(to.templates, key, facts, mayHaveArrived);
     const outcome = await to.channel.send(message, AbortSignal.any([closing, AbortSignal.timeout(timeoutMs)]));
@@ -74,7 +78,7 @@ export const attempts = (options: AttemptOptions) => {
     const nextAttemptAtMs = nowMs + Math.max(asked, retryDelayMs(retry, count, random()));
     const giveUpAtMs = sinceMs + retry.giveUpAfterMs;
     const ended = { messageId: key.id, attempt, outcome, nowMs, nextAttemptAtMs, giveUpAtMs };
-    await handle(key, { type: 'EndNotification', ...ended }, `${attempt}-end`);
+    await handle(due, { type: 'EndNotification', ...ended }, `${attempt}-end`);
     onOutcome(key.channel, outcome.kind);
     return outcome.kind === 'sent' || outcome.kind === 'refused' ? undefined : { againAtMs: nextAttemptAtMs };
   };
@@ -83,7 +87,7 @@ export const attempts = (options: AttemptOptions) => {
     const attempt = randomUUID();
     const lostAfterMs = LOST_AFTER_TIMEOUTS * timeoutMs;
     const begun = { message: due.key, attempt, nowMs: timers.now(), lostAfterMs };
-    const outcome = await handle(due.key, { type: 'BeginNotification', ...begun }, attempt);
+    const outcome = await handle(due, { type: 'BeginNotification', ...begun }, attempt);
     return outcome.kind === 'refused' ? afterRefusal(outcome.refusal) : send(due, to, attempt);
   };
 
@@ -95,8 +99,8 @@ export const attempts = (options: AttemptOptions) => {
   return async (due: Due): Promise<Worked> => {
     const to = channels.get(due.key.channel);
     const limit = limits.get(due.key.channel);
-    if (!to || !limit) return giveUp(due.key, `there is no channel ${due.key.channel}`);
-    if (timers.now() - due.sinceMs > retry.giveUpAfterMs) return giveUp(due.key, 'it was due too long ago');
+    if (!to || !limit) return giveUp(due, `there is no channel ${due.key.channel}`);
+    if (timers.now() - due.sinceMs > retry.giveUpAfterMs) return giveUp(due, 'it was due too long ago');
     const leave = limit.take(timers.now());
     if (leave.kind === 'later') return { againAtMs: leave.atMs };
     try {

@@ -31,6 +31,8 @@ export type Facts = {
   readonly createdAtMs: number;
   readonly occurredAtMs: number;
   readonly recordedAtMs: number;
+  /** W3C trace context of the request behind the event. */
+  readonly traceParent?: string | undefined;
   /** Why it has not succeeded, as the engine or the caller said it; empty where nothing is said. */
   readonly error: string;
   /** The id of the node that failed first; empty where none did. */
@@ -158,7 +160,7 @@ const factsOf = async (
   created: ExecutionCreated,
   payloads: FactsOptions['payloads'],
 ) => {
-  const { recordedAtMs } = metadataOf(cause);
+  const { recordedAtMs, traceparent: traceParent } = metadataOf(cause);
   const { error, occurredAtMs = recordedAtMs } = await saidIn(event, payloads);
   const { id: eventId, revision } = cause;
   return {
@@ -169,6 +171,7 @@ const factsOf = async (
     error,
     occurredAtMs,
     recordedAtMs,
+    traceParent,
   };
 };
 

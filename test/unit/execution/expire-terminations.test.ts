@@ -205,6 +205,18 @@ describe('a terminated execution', () => {
     });
   });
 
+  it('is recorded with the trace of the request that it answers', async () => {
+    const traceParent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+    await run(creation);
+    await sessions.handle(aggregate, stream, termination, { actor: '', commandId: 'traced', traceParent });
+    const reactor = open(manualTimers(START + AFTER_MS));
+    await until(async () => (await types()).length === 3);
+    await reactor.close();
+    const metadata: string[] = [];
+    for await (const page of store.readStream(stream)) metadata.push(...page.map((event) => event.metadata));
+    expect(JSON.parse(metadata[2]!)).toMatchObject({ traceparent: traceParent });
+  });
+
   it('is tried again when the store fails', async () => {
     await run(creation);
     await run(termination);

@@ -39,6 +39,7 @@ const START = 1_700_000_000_000;
 const DAY_MS = 86_400_000;
 const FIRST_RETRY_MS = 5_000;
 const TIMEOUT_MS = 10_000;
+const TRACE = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
 
 let directory: string;
 let store: EventStore;
@@ -115,7 +116,7 @@ const start = (paths: readonly string[] = [], more: Partial<NotifyOptions> = {})
 };
 
 const command = async (given: ExecutionCommand): Promise<void> => {
-  const context = { actor: 'tester', commandId: randomBytes(8).toString('hex') };
+  const context = { actor: 'tester', commandId: randomBytes(8).toString('hex'), traceParent: TRACE };
   await sessions.handle(executionAggregate({ payloads }), stream, given, context);
 };
 
@@ -181,6 +182,18 @@ describe('the messages about an execution', () => {
     expect(smtp.mails[0]?.content.replaceAll('=\r\n', '')).toMatch(
       /The node that failed is n1\. The execution failed with error: \[no such/u,
     );
+  });
+
+  it('are recorded with the event that caused them, and with its trace', async () => {
+    start();
+    await failFor('ann@example.com');
+    await untilTypes('Started', 'Sent');
+    const causes: string[] = [];
+    for await (const page of store.readStream(stream))
+      causes.push(...page.map(({ id: eventId }) => Buffer.from(eventId).toString('hex')));
+    for await (const page of store.readStream(notifications))
+      for (const { metadata } of page)
+        expect(JSON.parse(metadata)).toMatchObject({ traceparent: TRACE, $causationId: causes.at(-1) });
   });
 
   it('are sent once, also by a process that reads the log from its beginning', async () => {
