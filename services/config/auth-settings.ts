@@ -72,5 +72,6 @@ export const auth = z.strictObject({
   cached_tokens: count.default(10_000).describe('verified tokens that are remembered until they expire'),
   public_client: publicClient.prefault({}),
   server: authServer.prefault({}),
+  audit_retention: duration.prefault('90d').describe('how long entries of the audit are kept'),
   behind_tls: flag.default(false).describe('a proxy in front terminates TLS: take tokens on any address without it'),
 });

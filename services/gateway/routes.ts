@@ -2,6 +2,7 @@ import type { DescMethod, DescService } from '@bufbuild/protobuf';
 
 import { EngineService } from '../../proto/gen/platformidl/eventlog/engine_service_pb.js';
 import { AccessService } from '../../proto/gen/platformidl/eventlog/access_service_pb.js';
+import { AuditService } from '../../proto/gen/platformidl/eventlog/audit_service_pb.js';
 import { HistoryService } from '../../proto/gen/platformidl/eventlog/history_pb.js';
 import { NotificationService } from '../../proto/gen/platformidl/eventlog/notification_service_pb.js';
 import { ScheduleService } from '../../proto/gen/platformidl/eventlog/schedule_service_pb.js';
@@ -38,6 +39,7 @@ export const services: readonly DescService[] = [
   ScheduleService,
   EngineService,
   AccessService,
+  AuditService,
 ];
 
 /** One RPC of the interface with its handler, if it has one. */

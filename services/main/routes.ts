@@ -20,7 +20,9 @@ import { dataProxyRoutes } from '../data-proxy/rpc.js';
 import { mergedConfig } from '../execution/config.js';
 import { executionRoutes } from '../execution/rpc.js';
 import { agentClient } from '../agents/agent-client.js';
+import { auditRoutes } from '../audit/rpc.js';
 import { agentRoutes } from '../agents/rpc.js';
+import type { AuditTrail } from '../kernel/ports/audit-trail.js';
 import type { EventStore } from '../kernel/ports/event-store.js';
 import type { PayloadStore } from '../kernel/ports/payload-store.js';
 import type { Sessions } from '../kernel/ports/sessions.js';
@@ -70,6 +72,8 @@ export type RouteServices = {
   readonly largeLaunchPlans: LargeLaunchPlans;
   readonly uploads: UploadStore;
   readonly logger: Logger;
+  /** Absent without authentication. */
+  readonly audit: AuditTrail | undefined;
   /** Answers reads of the past, on a thread of its own. */
   readonly pastReads: PastReader;
   readonly tails: Tails;
@@ -204,6 +208,7 @@ export const allRoutes = (services: RouteServices): Routing => {
         recorded: services.launching.reference.bindings,
         roles: ROLES,
       }),
+      ...auditRoutes(services.audit),
       ...files,
       ...agentRoutes(agents),
       ...reportRoutes,

@@ -8,6 +8,7 @@ import { NEWEST_FORMAT } from '../kernel/log-format.js';
 import { setLogFormat } from '../log-format/decider.js';
 import { registerConfiguredProjects } from '../project/configured.js';
 import type { Configuration } from '../config/configuration.js';
+import { openAudit } from './audit.js';
 import { assertSomebody } from './authorization-server.js';
 import { presentChecks, watchViews } from './checks.js';
 import { openCurrentViews } from './current-views.js';
@@ -134,10 +135,11 @@ export const startServer = async (configuration: Configuration, logger: Logger):
   const executions = executionAggregate({ payloads });
   const threads = openThreads(configuration, foundation);
   const warm = await warmSessions(log, sessions);
+  const audit = openAudit(configuration, { directory, metrics, logger });
   const parts = { configuration, store, payloads, sessions, executions, readStore, freshness, parked, logger };
   const slots = slotsOf(sessions, executions);
   const launching = openLaunching({ ...parts, ...threads, slots, isShared: warm !== undefined });
-  const { routes, following } = allRoutes({ ...parts, ...threads, launching, uploads: uploads.store });
+  const { routes, following } = allRoutes({ ...parts, ...threads, launching, audit, uploads: uploads.store });
 
   const keeping = watchLag(log, { warm, reference: following });
   const reactors = duties.reactor ? await openReactors({ ...parts, foundation, slots, launching }) : undefined;
@@ -150,7 +152,7 @@ export const startServer = async (configuration: Configuration, logger: Logger):
   registerSources(metrics, configuration, { log: store, checks, ...measured });
   const { bindings } = launching.reference;
   const known = [following, ...(warm ? [warm] : [])];
-  const hosting = { logId: store.logId, logger, uploads, checks, known, metrics, bindings };
+  const hosting = { logId: store.logId, logger, uploads, checks, known, metrics, bindings, audit };
   const transports = await startTransports(configuration, routes, hosting);
   const eventstore = await startEventstore(configuration, eventstoreAt, { ...source, ...transports, store, logger });
 
@@ -159,7 +161,7 @@ export const startServer = async (configuration: Configuration, logger: Logger):
     ...[threads.tails, threads.watches, transports, behind, eventstore, egress, reactors, keeping, following],
     ...[launching.activations, unprojected],
   ];
-  const last = [threads, current, foundation];
+  const last = [audit, threads, current, foundation];
   return {
     grpc: transports.grpc,
     http: transports.http,

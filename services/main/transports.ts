@@ -16,6 +16,7 @@ import { positionTokens } from '../gateway/position-token.js';
 import { serveHttp } from '../gateway/rest/server.js';
 import type { Check } from '../gateway/readiness.js';
 import { routeTable, rpcName } from '../gateway/routes.js';
+import type { AuditTrail } from '../kernel/ports/audit-trail.js';
 import type { Authentication } from '../kernel/ports/authentication.js';
 import type { AnyRoute } from '../kernel/rpc.js';
 import type { RoleBindings } from '../reference/role-bindings.js';
@@ -65,6 +66,7 @@ export type Hosted = {
   readonly metrics: ProcessMetrics;
   /** Absent in a process that does not serve the interface. */
   readonly bindings?: RoleBindings;
+  readonly audit?: AuditTrail | undefined;
   /** Health of the components. */
   readonly checks: () => readonly Check[];
 };
@@ -94,11 +96,14 @@ const hostingOf = (configuration: Configuration, serving: Serving) => {
   const hashLarge = (method: DescMethod, request: Uint8Array): Promise<string> =>
     contents.ask(request, { rpc: rpcName(method) });
   const { known } = asked;
+  const audited = asked.audit && { trail: asked.audit, isBehindProxy: configuration.auth.behind_tls };
   const authentication = openAuthentication(configuration, authorization, asked.bindings);
   const observers = [metrics(asked.metrics.requests), ...(tracing ? [spans(tracing.tracer)] : []), requestLog(logger)];
   const state = { isOpen: true };
   const table = routeTable(routes);
-  const dispatch = dispatcher(interceptorsOf({ logger, positions, authentication, hashLarge, known, observers }));
+  const dispatch = dispatcher(
+    interceptorsOf({ logger, positions, authentication, hashLarge, known, observers, audit: audited }),
+  );
   return {
     hosting: {
       routes: table,

@@ -58,6 +58,11 @@ export const counters = {
     help: 'Ticks of schedules by what became of them: fired, skipped or failed.',
     labelNames: ['outcome'],
   },
+  auditDropped: {
+    name: 'flightlog_audit_entries_dropped_total',
+    help: 'Entries of the audit that could not be kept, because there were too many at once or their store failed; an entry of the audit has their number, too.',
+    labelNames: [],
+  },
   drops: {
     name: 'flightlog_subscription_drops_total',
     help: 'Live subscriptions that the event store has ended because this process left events unread; each is opened again at once, where it was.',

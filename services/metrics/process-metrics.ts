@@ -39,6 +39,8 @@ export interface ProcessMetrics {
   readonly notified: (channel: string, outcome: string) => void;
   /** Counts ticks of schedules by their outcome. */
   readonly ticks: (outcome: 'fired' | 'skipped' | 'failed', count: number) => void;
+  /** Counts entries of the audit that could not be kept. */
+  readonly auditDropped: (count: number) => void;
   /** Sets the source of a gauge; each gauge has one source in a process. */
   read(gauge: GaugeName, samples: ReadSamples): void;
   /** Renders all metrics in the text format of Prometheus. */
@@ -96,6 +98,7 @@ export const openMetrics = (): ProcessMetrics => {
   const shed = counterIn(registry, counters.shed);
   const notifications = counterIn(registry, counters.notifications);
   const drops = counterIn(registry, counters.drops);
+  const auditDropped = counterIn(registry, counters.auditDropped);
   const ticks = counterIn(registry, counters.ticks);
   const open = inFlightIn(registry);
   const sources = new Map<GaugeName, ReadSamples>();
@@ -117,6 +120,7 @@ export const openMetrics = (): ProcessMetrics => {
     notified: (channel, outcome) => notifications.inc({ channel, outcome }),
     subscriptionDropped: () => drops.inc(),
     ticks: (outcome, count) => ticks.inc({ outcome }, count),
+    auditDropped: (count) => auditDropped.inc(count),
     read: (gauge, samples) => void sources.set(gauge, samples),
     text: async () => ({ mediaType: registry.contentType, body: await registry.metrics() }),
     described: async () => {

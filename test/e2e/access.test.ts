@@ -280,6 +280,56 @@ describe('a role binding', () => {
   });
 });
 
+describe('the audit', () => {
+  type Entry = Readonly<Record<string, string | number>>;
+  const entries = async (query: string, headers: Headers): Promise<readonly Entry[]> =>
+    (await get(`/api/v1/audit?${query}`, headers)).json['entries'] as readonly Entry[];
+
+  it('has what was changed and what was refused, with caller, transport, target, result and position', async () => {
+    const root = await server.as('root');
+    const since = new Date().toISOString();
+    const headers = { ...(await server.as('auditor-test')), 'x-request-id': 'refused-here' };
+    await grpc.raw(`/${AdminService.typeName}/GetProject`, new Uint8Array(), headers);
+    await get('/api/v1/projects/third', headers);
+    const body = JSON.stringify({ id: 'third', name: 'third', description: 'MARKED' });
+    const http = { 'content-type': 'application/json', ...root };
+    await fetch(`${server.ready.http}/api/v1/projects/third`, { method: 'PUT', headers: http, body });
+    const found = await entries(`since=${since}`, root);
+    expect(found).toMatchObject([
+      { principal: 'auditor-test', transport: 'grpc', code: 'PERMISSION_DENIED', action: 'AdminService.GetProject' },
+      {
+        principal: 'auditor-test',
+        transport: 'rest',
+        project: 'third',
+        request_id: 'refused-here',
+        address: '127.0.0.1',
+      },
+      { principal: 'root', transport: 'rest', project: 'third', code: 'OK', action: 'AdminService.UpdateProject' },
+    ]);
+    expect(Number(found[2]?.['position'])).toBeGreaterThan(0);
+    expect(JSON.stringify(found)).not.toContain('MARKED');
+    expect(await entries(`since=${since}&actor=root`, root)).toHaveLength(1);
+    expect(await entries(`project=third&after=${found[1]?.['id']}`, root)).toHaveLength(1);
+  });
+
+  it('of a project is shown to its administrators alone', async () => {
+    const elsewhere = await server.as('elsewhere');
+    expect((await get('/api/v1/audit', elsewhere)).http).toBe(403);
+    expect((await get('/api/v1/audit?project=third', elsewhere)).http).toBe(403);
+    const own = await entries('project=other', elsewhere);
+    expect(own.every(({ project }) => project === 'other')).toBe(true);
+  });
+
+  it('is printed by the command line', async () => {
+    const { authorization = '' } = await server.as('root');
+    const file = join(mkdtempSync(join(tmpdir(), 'flightlog-token-')), 'token');
+    writeFileSync(file, authorization.slice('Bearer '.length));
+    const flags = ['--server', server.ready.http, '--token-file', file];
+    const { stdout } = await flightlog(['audit', '--actor', 'auditor-test', '--since', '1h', ...flags]).ended;
+    expect(stdout).toMatch(/auditor-test +PERMISSION_DENIED +AdminService.GetProject .*third.* rest 127\.0\.0\.1/u);
+  });
+});
+
 describe('what is no RPC', () => {
   it.each(['/healthz', '/readyz', '/healthcheck'])('%s needs no token', async (path) => {
     expect((await get(path)).http).toBe(200);

@@ -18,6 +18,7 @@ import { type Status, StatusSchema } from '../../proto/gen/google/rpc/status_pb.
 import { HistoryService } from '../../proto/gen/platformidl/eventlog/history_pb.js';
 import { AccessService } from '../../proto/gen/platformidl/eventlog/access_service_pb.js';
 import { EngineService } from '../../proto/gen/platformidl/eventlog/engine_service_pb.js';
+import { AuditService } from '../../proto/gen/platformidl/eventlog/audit_service_pb.js';
 import { NotificationService } from '../../proto/gen/platformidl/eventlog/notification_service_pb.js';
 import { ScheduleService } from '../../proto/gen/platformidl/eventlog/schedule_service_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
@@ -63,6 +64,7 @@ const SERVICES = [
   NotificationService,
   AccessService,
   EngineService,
+  AuditService,
   ScheduleService,
 ];
 const registry = createRegistry(...new Set(SERVICES.flatMap(({ file }) => withDependencies(file))));

@@ -3,6 +3,7 @@ import { names, oneOrMore } from '../../config/arguments.js';
 import type { TestFlags } from '../notifications-test.js';
 import type { DataCommands } from '../payload-commands.js';
 import type { AccessFlags } from './access.js';
+import type { AuditFlags } from './audit.js';
 import type { GetFlags } from './get.js';
 import type { HistoryFlags } from './history.js';
 import type { NotificationsFlags } from './notifications.js';
@@ -96,6 +97,24 @@ const addScheduleCommands = (program: Command): void => {
       });
 };
 
+const addAuditCommand = (program: Command): void => {
+  program
+    .command('audit')
+    .description('print the changes and the refusals, with their callers, from the oldest to the newest')
+    .option('--server <url>', 'REST address of the control plane', 'http://127.0.0.1:8080')
+    .option('--token-file <file>', 'file with an access token')
+    .option('-p, --project <id>', 'on this project only')
+    .option('-d, --domain <id>', 'on this domain only')
+    .option('--actor <principal>', 'of this person or program only')
+    .option('--since <when>', 'such as 15m, 2h or 7d ago, or a time such as 2026-03-02T09:58:16Z', '24h')
+    .option('--follow', 'go on with new entries, until Ctrl-C', false)
+    .option('--json', 'print JSON, one object a line', false)
+    .action(async (flags: AuditFlags) => {
+      const { audit } = await import('./audit.js');
+      await audit(flags);
+    });
+};
+
 const addAccessCommands = (program: Command): void => {
   const access = program.command('access').description('the roles of people and programs');
   const ofServer = (command: Command): Command =>
@@ -154,6 +173,7 @@ export const addClientCommands = (program: Command, configurationOf: Configurati
   addNotificationCommands(program, configurationOf);
   addScheduleCommands(program);
   addAccessCommands(program);
+  addAuditCommand(program);
 
   program
     .command('tail')

@@ -1,4 +1,66 @@
+import type { AuditEntry, AuditTrail } from '../../kernel/ports/audit-trail.js';
+import { failureOf } from '../status.js';
+import type { DispatchedCall } from './call.js';
+import { isCommand } from './commands.js';
 import type { Interceptor } from './dispatch.js';
 
-/** Records writes and refusals for auditors. Not built yet: the event log is the only record. */
-export const audit: Interceptor = (_call, next) => next();
+/** The services of the audit. */
+export type Audit = {
+  readonly trail: Pick<AuditTrail, 'record'>;
+  /** True where a proxy in front adds the addresses of clients to `X-Forwarded-For`. */
+  readonly isBehindProxy: boolean;
+};
+
+const REFUSALS: ReadonlySet<string> = new Set(['UNAUTHENTICATED', 'PERMISSION_DENIED']);
+
+const MAX_TEXT = 256;
+
+/** The address of the client; behind a proxy, the last one that the proxy has added. */
+const addressOf = ({ header, peer }: DispatchedCall, isBehindProxy: boolean): string => {
+  const forwarded = isBehindProxy ? header('x-forwarded-for')?.split(',').at(-1)?.trim() : undefined;
+  return forwarded ?? peer?.() ?? '';
+};
+
+type Result = Pick<AuditEntry, 'code' | 'reason'>;
+
+/** The message of a refusal is our own; that of another error may have something of the request, and is left out. */
+const resultOf = (thrown: unknown, { endpoint }: DispatchedCall): Result => {
+  const { code, message } = failureOf(thrown, endpoint.method);
+  return { code, reason: REFUSALS.has(code) ? message : '' };
+};
+
+const OK: Result = { code: 'OK', reason: '' };
+
+const entryOf = (call: DispatchedCall, result: Result, isBehindProxy: boolean): AuditEntry => {
+  const { endpoint, transport, principal, caller, requestId, request } = call;
+  const now = Date.now();
+  const { project, domain, name } = endpoint.targetOf(request);
+  return {
+    ...{ kind: 'call', atMs: now, lastAtMs: now, count: 1, ...result },
+    ...{ principal, issuer: caller?.identity.issuer ?? '', clientId: caller?.identity.clientId ?? '' },
+    ...{ transport, address: addressOf(call, isBehindProxy), action: endpoint.name },
+    ...{ project: project.slice(0, MAX_TEXT), domain: domain.slice(0, MAX_TEXT), name: name.slice(0, MAX_TEXT) },
+    ...{ requestId: requestId.slice(0, MAX_TEXT), position: call.position },
+  };
+};
+
+/**
+ * Records each call of a person or program that changes something, and each call that was refused, for auditors.
+ * Reports of engines are in the log, with their actor; here they are recorded when they are refused.
+ */
+export const audit = (services: Audit | undefined): Interceptor => {
+  if (!services) return (_call, next) => next();
+  const { trail, isBehindProxy } = services;
+  return (call, next) => {
+    const answer = next();
+    const records = isCommand(call.endpoint);
+    const record = (result: Result): void => {
+      if (records || REFUSALS.has(result.code)) trail.record(entryOf(call, result, isBehindProxy));
+    };
+    answer.then(
+      () => record(OK),
+      (thrown: unknown) => record(resultOf(thrown, call)),
+    );
+    return answer;
+  };
+};

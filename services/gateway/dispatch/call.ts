@@ -29,6 +29,8 @@ export type Arrival = {
   readonly startedAt: number;
   readonly deadline: Deadline | undefined;
   readonly header: (name: string) => string | undefined;
+  /** The address of the client, without its port. */
+  readonly peer?: (() => string) | undefined;
   readonly isCancelled: () => boolean;
   /** Calls `listener` when the call is answered or its client has gone; at once when that has happened already. */
   readonly onEnd?: ((listener: () => void) => void) | undefined;
@@ -98,6 +100,7 @@ export const openCall = (arrival: Arrival): DispatchedCall => {
     startedAt: arrival.startedAt,
     deadline: arrival.deadline,
     header: arrival.header,
+    peer: arrival.peer,
     isCancelled: arrival.isCancelled,
     onEnd: arrival.onEnd,
     receive: arrival.receive,

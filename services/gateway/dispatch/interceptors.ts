@@ -1,7 +1,7 @@
 import type { Authentication } from '../../kernel/ports/authentication.js';
 import type { GatewayLog } from '../log.js';
 import type { PositionTokens } from '../position-token.js';
-import { audit } from './audit.js';
+import { type Audit, audit } from './audit.js';
 import { authenticate } from './authenticate.js';
 import { authorize } from './authorize.js';
 import { deadline } from './deadline.js';
@@ -18,6 +18,8 @@ export type InterceptorServices = {
   readonly positions: PositionTokens;
   /** Authenticates callers; without it, every caller may do everything. */
   readonly authentication?: Authentication | undefined;
+  /** Records changes and refusals; none without it. */
+  readonly audit?: Audit | undefined;
   /** The log followers that a command with a minimum position waits for; none by default. */
   readonly known?: readonly Follower[] | undefined;
   /** Hashes large requests with an idempotency key on another thread. */
@@ -32,7 +34,7 @@ export type InterceptorServices = {
  */
 export const interceptorsOf = (services: InterceptorServices): readonly Interceptor[] => [
   ...(services.observers ?? []),
-  audit,
+  audit(services.audit),
   deadline,
   reportFaults(services.logger),
   memoryBudget,

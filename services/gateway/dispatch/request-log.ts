@@ -1,5 +1,6 @@
-import { failureOf, isRead } from '../status.js';
+import { failureOf } from '../status.js';
 import type { Endpoint } from '../routes.js';
+import { isCommand } from './commands.js';
 import type { DispatchedCall } from './call.js';
 import type { Interceptor } from './dispatch.js';
 
@@ -10,11 +11,8 @@ export interface RequestLog {
   info(fields: object, message: string): void;
 }
 
-/** Permissions of RPCs that are logged at `info`, unless they only read: docs/adr/0054-request-log.md. */
-const OF_WRITES: ReadonlySet<string> = new Set(['register', 'execute', 'admin']);
-
-const levelOf = ({ requires, method }: Endpoint): 'debug' | 'info' =>
-  OF_WRITES.has(requires.permission) && !isRead(method) ? 'info' : 'debug';
+/** Why reports of engines are at `debug`: docs/adr/0054-request-log.md. */
+const levelOf = (endpoint: Endpoint): 'debug' | 'info' => (isCommand(endpoint) ? 'info' : 'debug');
 
 /** Logs one line for each request when it has ended: writes at info, reads and events of engines at debug. */
 export const requestLog = (log: RequestLog): Interceptor => {

@@ -2,6 +2,7 @@ import type { DescMethod } from '@bufbuild/protobuf';
 
 import { EngineService } from '../../../proto/gen/platformidl/eventlog/engine_service_pb.js';
 import { AccessService } from '../../../proto/gen/platformidl/eventlog/access_service_pb.js';
+import { AuditService } from '../../../proto/gen/platformidl/eventlog/audit_service_pb.js';
 import { HistoryService } from '../../../proto/gen/platformidl/eventlog/history_pb.js';
 import { NotificationService } from '../../../proto/gen/platformidl/eventlog/notification_service_pb.js';
 import { ScheduleService } from '../../../proto/gen/platformidl/eventlog/schedule_service_pb.js';
@@ -163,6 +164,7 @@ const rows: Readonly<Record<Requirement['permission'], readonly Row[]>> = {
     [AccessService.method.grant, BINDING],
     [AccessService.method.revoke, BINDING],
     [AccessService.method.list, PROJECT_AND_DOMAIN],
+    [AuditService.method.list, PROJECT_AND_DOMAIN],
   ],
 };
 

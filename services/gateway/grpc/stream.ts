@@ -86,6 +86,7 @@ const open = (endpoint: Endpoint, { grpcCall, gone, leaving, hosting }: Streamin
     startedAt: performance.now(),
     deadline: grpcCall.deadline,
     header: grpcCall.header,
+    peer: () => grpcCall.socket.remoteAddress ?? '',
     isCancelled: () => gone.aborted,
     receive: () => receive(endpoint, grpcCall, hosting),
     reserveMemory: () => Promise.resolve(),

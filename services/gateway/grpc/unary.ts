@@ -38,6 +38,7 @@ const open = (endpoint: Endpoint, grpcCall: GrpcCall, hosting: Hosting): Dispatc
     startedAt: performance.now(),
     deadline: grpcCall.deadline,
     header: grpcCall.header,
+    peer: () => grpcCall.socket.remoteAddress ?? '',
     isCancelled: () => isGone(grpcCall),
     onEnd: (listener) => {
       if (isGone(grpcCall)) listener();

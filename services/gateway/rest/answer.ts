@@ -169,6 +169,7 @@ const open = (exchange: Exchange, hosting: Hosting): DispatchedCall => {
     startedAt,
     deadline,
     header: (name) => headerOf(request, name),
+    peer: () => request.raw.socket.remoteAddress ?? '',
     isCancelled: () => isOver() || (reply.raw.destroyed && !reply.raw.writableFinished),
     onEnd: (listener) => {
       if (reply.raw.destroyed) listener();

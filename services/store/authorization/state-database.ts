@@ -1,8 +1,9 @@
-import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import type { AuthorizationState, FoundObject, StoredKey } from '../../kernel/ports/authorization-state.js';
 import { failPoint } from '../fail-point.js';
+import { createPrivately } from '../private-file.js';
+import type { Blocking } from '../thread-calls.js';
 
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS objects (
@@ -22,7 +23,6 @@ const PUT = `
 `;
 
 const BUSY_TIMEOUT_MS = 5_000;
-const OWNER_ONLY = 0o600;
 
 type FoundRow = { readonly content: string; readonly consumed_at: number | null };
 
@@ -32,21 +32,11 @@ const found = (row: unknown): FoundObject | undefined => {
   return { content, consumedAt: at ?? undefined };
 };
 
-/** SQLite gives its write-ahead log the permissions of the file, so the file is created with them. */
-const createPrivately = (path: string): void => closeSync(openSync(path, 'a', OWNER_ONLY));
-
-/** The state of the authorization server as the thread that owns the file sees it. */
-export type StateDatabase = {
-  readonly [Method in keyof AuthorizationState]: (
-    ...args: Parameters<AuthorizationState[Method]>
-  ) => Awaited<ReturnType<AuthorizationState[Method]>>;
-};
-
 /**
  * Opens the state of the authorization server in a data directory, and creates it if missing. Every method blocks the
  * thread until the disk has answered.
  */
-export const stateDatabase = (directory: string): StateDatabase => {
+export const stateDatabase = (directory: string): Blocking<AuthorizationState> => {
   const path = join(directory, 'authorization.db');
   createPrivately(path);
   const db = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });

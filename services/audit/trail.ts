@@ -1,0 +1,80 @@
+import type { AuditEntry, AuditStore, AuditTrail } from '../kernel/ports/audit-trail.js';
+import { auditBatch } from './batch.js';
+
+/** Settings and services of an audit trail. */
+export type AuditTrailOptions = {
+  readonly store: AuditStore;
+  readonly retentionMs: number;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** Called with the number of entries that could not be kept. */
+  readonly onDropped: (count: number) => void;
+  readonly onError: (error: unknown) => void;
+};
+
+const BATCH_MS = 1_000;
+const CLEANING_MS = 3_600_000;
+
+const NOTHING = { principal: '', issuer: '', clientId: '', transport: '', address: '', action: '', project: '' };
+
+/** The entry that says how many could not be kept. */
+const lossOf = (count: number, now: number): AuditEntry => ({
+  ...{ ...NOTHING, domain: '', name: '', code: '', requestId: '', position: undefined },
+  ...{ kind: 'dropped', atMs: now, lastAtMs: now, count, reason: 'entries that could not be kept' },
+});
+
+/**
+ * Opens an audit trail. Entries are stored once a second, off the path of calls. Entries that find no place or cannot be
+ * stored are counted, and the count becomes an entry as soon as the store answers. The trail closes its store.
+ */
+export const auditTrail = ({ store, retentionMs, now, onDropped, onError }: AuditTrailOptions): AuditTrail => {
+  let batch = auditBatch();
+  let lost = 0;
+  let storing: Promise<void> = Promise.resolve();
+
+  const lose = (count: number): void => {
+    if (count === 0) return;
+    lost += count;
+    onDropped(count);
+  };
+
+  const storeNow = async (): Promise<void> => {
+    const { entries, dropped } = batch.taken();
+    batch = auditBatch();
+    lose(dropped);
+    const losses = lost;
+    if (entries.length === 0 && losses === 0) return;
+    try {
+      await store.write(losses === 0 ? entries : [...entries, lossOf(losses, now())]);
+      lost -= losses;
+    } catch (error) {
+      lose(entries.reduce((sum, { count }) => sum + count, 0));
+      onError(error);
+    }
+  };
+  /** Batches are stored one after another. */
+  const flush = (): Promise<void> => {
+    storing = storing.then(storeNow);
+    return storing;
+  };
+  const clean = (): void => void store.removeBefore(now() - retentionMs).catch(onError);
+
+  clean();
+  const timers = [
+    setInterval(() => (batch.isEmpty() && lost === 0 ? undefined : void flush()), BATCH_MS),
+    setInterval(clean, CLEANING_MS),
+  ];
+  for (const timer of timers) timer.unref();
+  return {
+    record: (entry) => batch.add(entry),
+    list: async (query) => {
+      await flush();
+      return store.list(query);
+    },
+    close: async () => {
+      for (const timer of timers) clearInterval(timer);
+      await flush();
+      await store.close();
+    },
+  };
+};

@@ -1,0 +1,65 @@
+/** One call, attempt to sign in, or loss of entries, as auditors see it. Texts are empty where they do not apply. */
+export type AuditEntry = {
+  /** `call`: an RPC or page; `sign-in`: at the authorization server; `dropped`: entries that could not be kept. */
+  readonly kind: 'call' | 'sign-in' | 'dropped';
+  /** Milliseconds since 1970; of the first where several are counted together. */
+  readonly atMs: number;
+  /** Of the last where several are counted together. */
+  readonly lastAtMs: number;
+  /** The number of calls that are counted together. */
+  readonly count: number;
+  readonly principal: string;
+  readonly issuer: string;
+  readonly clientId: string;
+  /** `grpc`, `rest` or `eventstoredb`. */
+  readonly transport: string;
+  /** The address of the client, without a port. */
+  readonly address: string;
+  /** An RPC such as `AdminService.CreateTask`, or the path of a page or endpoint. */
+  readonly action: string;
+  readonly project: string;
+  readonly domain: string;
+  readonly name: string;
+  /** The status that the caller was given. */
+  readonly code: string;
+  /** Why a call was refused. Never has anything of the request. */
+  readonly reason: string;
+  readonly requestId: string;
+  /** The position of the log that the answer reflects; absent where nothing was recorded. */
+  readonly position: bigint | undefined;
+};
+
+/** A stored entry; ids ascend in the order in which entries were stored. */
+export type StoredAuditEntry = AuditEntry & { readonly id: bigint };
+
+/** A query of entries; empty texts ask for all. */
+export type AuditQuery = {
+  readonly project: string;
+  readonly domain: string;
+  readonly actor: string;
+  /** In milliseconds since 1970. */
+  readonly sinceMs: number;
+  /** Only entries with a larger id. */
+  readonly after: bigint;
+  readonly limit: number;
+};
+
+/** A store of audit entries. */
+export interface AuditStore {
+  /** Stores all entries or none; durable when it resolves. */
+  write(entries: readonly AuditEntry[]): Promise<void>;
+  /** @returns entries by ascending id. */
+  list(query: AuditQuery): Promise<readonly StoredAuditEntry[]>;
+  /** Removes entries whose last time is before this one, in milliseconds since 1970. */
+  removeBefore(ms: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** The record of changes and refusals, with their callers. */
+export interface AuditTrail {
+  /** Notes an entry; it is stored a moment later, together with others. */
+  record(entry: AuditEntry): void;
+  /** Lists entries, including all that this process has recorded before. */
+  list(query: AuditQuery): Promise<readonly StoredAuditEntry[]>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,84 @@
+import { join } from 'node:path';
+import { DatabaseSync } from '@photostructure/sqlite';
+import type { AuditEntry, AuditQuery, AuditStore, StoredAuditEntry } from '../../kernel/ports/audit-trail.js';
+import type { Blocking } from '../thread-calls.js';
+import { createPrivately } from '../private-file.js';
+
+const SCHEMA = `
+  CREATE TABLE IF NOT EXISTS entries (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, at_ms INTEGER NOT NULL, last_at_ms INTEGER NOT NULL,
+    count INTEGER NOT NULL, principal TEXT NOT NULL, issuer TEXT NOT NULL, client_id TEXT NOT NULL,
+    transport TEXT NOT NULL, address TEXT NOT NULL, action TEXT NOT NULL, project TEXT NOT NULL, domain TEXT NOT NULL,
+    name TEXT NOT NULL, code TEXT NOT NULL, reason TEXT NOT NULL, request_id TEXT NOT NULL, position INTEGER
+  );
+  CREATE INDEX IF NOT EXISTS entries_by_time ON entries (last_at_ms);
+  CREATE INDEX IF NOT EXISTS entries_by_project ON entries (project, id);
+  CREATE INDEX IF NOT EXISTS entries_by_principal ON entries (principal, id);
+`;
+
+const INSERT = `
+  INSERT INTO entries (kind, at_ms, last_at_ms, count, principal, issuer, client_id, transport, address, action,
+    project, domain, name, code, reason, request_id, position)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+`;
+
+const COLUMNS = `CAST(id AS TEXT) AS id, kind, at_ms AS atMs, last_at_ms AS lastAtMs, count, principal, issuer,
+  client_id AS clientId, transport, address, action, project, domain, name, code, reason, request_id AS requestId,
+  CAST(position AS TEXT) AS position`;
+
+const BUSY_TIMEOUT_MS = 5_000;
+
+type Row = Omit<StoredAuditEntry, 'id' | 'position'> & { readonly id: string; readonly position: string | null };
+
+const entryOf = ({ id, position, ...same }: Row): StoredAuditEntry => ({
+  ...same,
+  id: BigInt(id),
+  position: position === null ? undefined : BigInt(position),
+});
+
+/** The condition of a query, and the values of its places. */
+const conditionOf = ({ project, domain, actor, sinceMs, after }: AuditQuery) => {
+  const equal = Object.entries({ project, domain, principal: actor }).filter(([, value]) => value !== '');
+  return {
+    condition: ['id > ?', 'last_at_ms >= ?', ...equal.map(([column]) => `${column} = ?`)].join(' AND '),
+    values: [after, sinceMs, ...equal.map(([, value]) => value)],
+  };
+};
+
+const valuesOf = (entry: AuditEntry) => [
+  ...[entry.kind, entry.atMs, entry.lastAtMs, entry.count, entry.principal, entry.issuer, entry.clientId],
+  ...[entry.transport, entry.address, entry.action, entry.project, entry.domain, entry.name, entry.code],
+  ...[entry.reason, entry.requestId, entry.position ?? null],
+];
+
+/**
+ * Opens the audit entries in a data directory, and creates their file if missing. Every method blocks the thread until
+ * the disk has answered.
+ */
+export const auditDatabase = (directory: string): Blocking<AuditStore> => {
+  const path = join(directory, 'audit.db');
+  createPrivately(path);
+  const db = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
+  db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; ${SCHEMA}`);
+  const insert = db.prepare(INSERT);
+  const removeBefore = db.prepare('DELETE FROM entries WHERE last_at_ms < ?');
+  return {
+    write: (entries) => {
+      db.exec('BEGIN IMMEDIATE');
+      try {
+        for (const entry of entries) insert.run(...valuesOf(entry));
+        db.exec('COMMIT');
+      } catch (error) {
+        db.exec('ROLLBACK');
+        throw error;
+      }
+    },
+    list: (query) => {
+      const { condition, values } = conditionOf(query);
+      const statement = db.prepare(`SELECT ${COLUMNS} FROM entries WHERE ${condition} ORDER BY entries.id LIMIT ?`);
+      return (statement.all(...values, query.limit) as Row[]).map(entryOf);
+    },
+    removeBefore: (ms) => void removeBefore.run(ms),
+    close: () => db.close(),
+  };
+};
