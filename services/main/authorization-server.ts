@@ -3,6 +3,8 @@ import type { Logger } from 'pino';
 import type { AuthorizationServer } from '../auth/server/authorization-server.js';
 import { type Client, clientsFile, clientsOf, hashSecret } from '../auth/server/clients.js';
 import { type Users, usersFile, usersOf } from '../auth/users/users.js';
+import type { OnAttempt } from '../auth/server/sign-in-attempt.js';
+import type { AuditTrail } from '../kernel/ports/audit-trail.js';
 import type { Configuration } from '../config/configuration.js';
 import { OperatorError, forSetting } from '../config/operator-errors.js';
 import { sqliteAuthorizationState } from '../store/authorization/sqlite-authorization-state.js';
@@ -46,16 +48,28 @@ export const assertSomebody = async (settings: Enabled): Promise<void> => {
   );
 };
 
+/** Records attempts to sign in for auditors. */
+const recordingIn =
+  (trail: AuditTrail | undefined, issuer: () => string): OnAttempt =>
+  (attempt) => {
+    const now = Date.now();
+    trail?.record({
+      ...{ kind: 'sign-in', atMs: now, lastAtMs: now, count: 1, ...attempt, issuer: issuer(), transport: 'rest' },
+      ...{ project: '', domain: '', name: '', reason: '', requestId: '', position: undefined },
+    });
+  };
+
 /** Opens the authorization server, if it is enabled. It serves once it knows the address that is listened on. */
 export const openAuthorizationServer = async (
   settings: Enabled,
   logger: Logger,
+  trail?: AuditTrail,
 ): Promise<AuthorizationServer | undefined> => {
   if (!isEnabled(settings)) return undefined;
   // Loaded where it is needed: it is a fifth of a second of every start.
   const { authorizationServer } = await import('../auth/server/authorization-server.js');
   const { server, behind_tls: isBehindProxy } = settings.auth;
-  return authorizationServer({
+  const opened: AuthorizationServer = authorizationServer({
     issuer: server.issuer,
     state: sqliteAuthorizationState(resolve(settings.data)),
     users: usersIn(settings),
@@ -68,5 +82,7 @@ export const openAuthorizationServer = async (
     failuresPerMinute: server.failures_per_minute,
     isBehindProxy,
     onError: (error) => logger.error({ err: error }, 'authorization server'),
+    onAttempt: recordingIn(trail, () => opened.issuer),
   });
+  return opened;
 };

@@ -150,7 +150,7 @@ export const startTransports = async (
 ): Promise<Transports> => {
   const { otlp_endpoint: endpoint, sample_ratio: sampleRatio } = configuration.tracing;
   const tracing = await openTracing({ endpoint, sampleRatio, version });
-  const authorization = await openAuthorizationServer(configuration, hosted.logger);
+  const authorization = await openAuthorizationServer(configuration, hosted.logger, hosted.audit);
   const all = [...routes, ...signInRoutes(signInMetadata(configuration, authorization))];
   const { hosting, leave, close } = hostingOf(configuration, { ...hosted, routes: all, authorization, tracing });
   // Until the role bindings are known, callers with roles of bindings are refused.

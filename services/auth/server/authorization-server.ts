@@ -8,6 +8,7 @@ import { answerPage, INTERACTIONS } from './interactions.js';
 import { pageHeaders } from './pages/page.js';
 import { makeProvider, type TokenLifetimes } from './provider.js';
 import { ALGORITHM, currentKeys, type SigningKeys } from './signing-keys.js';
+import type { OnAttempt } from './sign-in-attempt.js';
 import { signInLimits } from './sign-in-limits.js';
 
 /** Settings and services of an authorization server. */
@@ -23,6 +24,7 @@ export type AuthorizationServerOptions = {
   readonly failuresPerMinute: number;
   readonly isBehindProxy: boolean;
   readonly onError: (error: Error) => void;
+  readonly onAttempt?: OnAttempt;
   readonly now?: () => number;
 };
 
@@ -79,7 +81,7 @@ const answerEndpoint = async (
 
 /** Makes an authorization server. It closes its state. */
 export const authorizationServer = (options: AuthorizationServerOptions): AuthorizationServer => {
-  const { state, lifetimes, isBehindProxy, now = Date.now, onError } = options;
+  const { state, lifetimes, isBehindProxy, now = Date.now, onError, onAttempt = () => undefined } = options;
   const limits = signInLimits(options.failuresPerMinute, now);
   const addressOf = (request: IncomingMessage): string => clientAddress(request, isBehindProxy);
   // Another process may sign with a key for up to an hour after it was replaced.
@@ -93,7 +95,7 @@ export const authorizationServer = (options: AuthorizationServerOptions): Author
     const keys = await currentKeys(state, now(), keyLifetimes);
     const ids = [...keys.public.keys()].join();
     if (ids !== startedWith)
-      started = { keys, provider: makeProvider({ ...options, issuer, keys, limits, addressOf }) };
+      started = { keys, provider: makeProvider({ ...options, issuer, keys, limits, addressOf, onAttempt }) };
     startedWith = ids;
     await state.removeExpired(Math.floor(now() / 1_000) - DAY_S);
   };
@@ -115,7 +117,7 @@ export const authorizationServer = (options: AuthorizationServerOptions): Author
     }
     const { provider } = started;
     pinHost(request, issuer, isBehindProxy);
-    const signIn = { provider, users: options.users, limits };
+    const signIn = { provider, users: options.users, limits, onAttempt };
     if (request.url?.startsWith(INTERACTIONS) === true)
       await answerPage(signIn, { request, response, address: addressOf(request) });
     else await answerEndpoint(provider, request, response);

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { InteractionResults, Provider } from 'oidc-provider';
 import type { Users } from '../users/users.js';
+import type { OnAttempt, SignInAttempt } from './sign-in-attempt.js';
 import type { SignInLimits } from './sign-in-limits.js';
 import { failurePage, consentPage, loginPage } from './pages/sign-in.js';
 import { pageHeaders } from './pages/page.js';
@@ -12,6 +13,7 @@ export type SignIn = {
   readonly provider: Provider;
   readonly users: Users;
   readonly limits: SignInLimits;
+  readonly onAttempt: OnAttempt;
 };
 
 /** One request of a browser for a page of signing in. */
@@ -90,7 +92,7 @@ const allow = async (provider: Provider, interaction: Interaction): Promise<Inte
 
 type Answering = { readonly interaction: Interaction; readonly path: string } & PageRequest;
 
-const logIn = async ({ provider, users, limits }: SignIn, asked: Answering): Promise<void> => {
+const logIn = async ({ provider, users, limits, onAttempt }: SignIn, asked: Answering): Promise<void> => {
   const { request, response, interaction, path, address } = asked;
   const form = await formOf(request);
   const [name, password] = [form?.get('name') ?? '', form?.get('password') ?? ''];
@@ -98,17 +100,24 @@ const logIn = async ({ provider, users, limits }: SignIn, asked: Answering): Pro
     send(response, status, loginPage(path, clientOf(interaction), name, failure), [
       redirectOf(interaction) ?? "'self'",
     ]);
+  const clientId = clientOf(interaction);
+  const principal = (await users.find(name)) ? name : '';
+  const ended = (code: SignInAttempt['code']): void =>
+    onAttempt({ action: 'login', principal, clientId, address, code });
   const wait = limits.take(address, name);
   if (wait > 0) {
+    ended('RESOURCE_EXHAUSTED');
     response.setHeader('retry-after', wait);
     again(TOO_MANY_REQUESTS, `Too many attempts. Try again in ${wait} seconds.`);
     return;
   }
   if (!(await users.check(name, password))) {
+    ended('UNAUTHENTICATED');
     again(200, 'The user name or the password is wrong.');
     return;
   }
   limits.succeeded(address, name);
+  ended('OK');
   await provider.interactionFinished(request, response, { login: { accountId: name } });
 };
 

@@ -1,11 +1,13 @@
 import type { IncomingMessage } from 'node:http';
 import type { KoaContextWithOIDC } from 'oidc-provider';
+import type { OnAttempt, SignInAttempt } from './sign-in-attempt.js';
 import type { SignInLimits } from './sign-in-limits.js';
 
 /** The limits of the endpoints, and the address that a request comes from. */
 export type EndpointLimits = {
   readonly limits: SignInLimits;
   readonly addressOf: (request: IncomingMessage) => string;
+  readonly onAttempt: OnAttempt;
 };
 
 /** Endpoints at which a client could guess; `failures`: only failed requests count, `all`: each one does. */
@@ -30,8 +32,21 @@ const clientOf = ({ headers }: IncomingMessage): string => {
   return name;
 };
 
-const hasFailed = ({ status, body }: KoaContextWithOIDC): boolean =>
-  status >= FAILED && !PENDING.includes(String((body as { readonly error?: unknown } | undefined)?.error));
+const isPending = ({ body }: KoaContextWithOIDC): boolean =>
+  PENDING.includes(String((body as { readonly error?: unknown } | undefined)?.error));
+
+const hasFailed = (context: KoaContextWithOIDC): boolean => context.status >= FAILED && !isPending(context);
+
+/** Before the library has looked at a request, its context has no `oidc`. */
+type EarlyContext = { readonly path: string; readonly oidc?: KoaContextWithOIDC['oidc'] };
+
+const attemptOf = (context: EarlyContext, address: string, code: SignInAttempt['code']): SignInAttempt => ({
+  action: context.path,
+  principal: context.oidc?.account?.accountId ?? '',
+  clientId: context.oidc?.client?.clientId ?? '',
+  address,
+  code,
+});
 
 const refuse = (context: KoaContextWithOIDC, seconds: number): void => {
   context.status = TOO_MANY_REQUESTS;
@@ -41,7 +56,7 @@ const refuse = (context: KoaContextWithOIDC, seconds: number): void => {
 
 /** Middleware of Koa that refuses requests for a while after too many failed ones, by address and by client. */
 export const limitEndpoints =
-  ({ limits, addressOf }: EndpointLimits) =>
+  ({ limits, addressOf, onAttempt }: EndpointLimits) =>
   async (context: KoaContextWithOIDC, next: () => Promise<unknown>): Promise<void> => {
     const counted = context.method === 'POST' ? COUNTED[context.path] : undefined;
     if (counted === undefined) {
@@ -51,10 +66,12 @@ export const limitEndpoints =
     const [address, client] = [addressOf(context.req), clientOf(context.req)];
     const wait = client === '' ? limits.addresses.take(address) : limits.take(address, client);
     if (wait > 0) {
+      onAttempt(attemptOf(context, address, 'RESOURCE_EXHAUSTED'));
       refuse(context, wait);
       return;
     }
     await next();
+    if (!isPending(context)) onAttempt(attemptOf(context, address, hasFailed(context) ? 'UNAUTHENTICATED' : 'OK'));
     if (counted === 'all' || hasFailed(context)) return;
     if (client === '') limits.addresses.giveBack(address);
     else limits.succeeded(address, client);

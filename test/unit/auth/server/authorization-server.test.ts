@@ -11,6 +11,7 @@ import {
   authorizationServer,
 } from '../../../../services/auth/server/authorization-server.js';
 import { clientsFile, clientsOf, hashSecret } from '../../../../services/auth/server/clients.js';
+import type { SignInAttempt } from '../../../../services/auth/server/sign-in-attempt.js';
 import { hashPassword } from '../../../../services/auth/users/password-hash.js';
 import { usersFile, usersOf } from '../../../../services/auth/users/users.js';
 import { sqliteAuthorizationState } from '../../../../services/store/authorization/sqlite-authorization-state.js';
@@ -28,6 +29,7 @@ let http: Server;
 let issuer = '';
 let server: AuthorizationServer;
 const errors: Error[] = [];
+const attempts: SignInAttempt[] = [];
 let passedMs = 0;
 
 /** Opens the server on the state of the directory, as a process does at its start. */
@@ -46,6 +48,7 @@ const openServer = async (): Promise<void> => {
     failuresPerMinute: 5,
     isBehindProxy: false,
     onError: (error) => errors.push(error),
+    onAttempt: (attempt) => attempts.push(attempt),
     now: () => Date.now() + passedMs,
   });
   await server.listensAt(issuer);
@@ -280,6 +283,55 @@ describe('the pages', () => {
       error: 'access_denied',
       state: 'the-state',
     });
+  });
+});
+
+describe('attempts to sign in', () => {
+  const since = (count: number) =>
+    attempts.slice(count).map(({ action, principal, clientId, code }) => [action, principal, clientId, code]);
+
+  it('of a person are reported with their results', async () => {
+    const before = attempts.length;
+    const browser = openBrowser();
+    const login = await browser.open(begin(issuer).url);
+    await browser.submit(login, '/login', { name: 'alice', password: 'wrong' });
+    await redeem(issuer, await getCode(issuer, ALICE));
+    expect(since(before)).toEqual([
+      ['login', 'alice', 'flytectl', 'UNAUTHENTICATED'],
+      ['login', 'alice', 'flytectl', 'OK'],
+      ['/oauth2/token', 'alice', 'flytectl', 'OK'],
+    ]);
+    expect(attempts.at(-1)?.address).toContain('127.0.0.1');
+  });
+
+  it('of a program are reported with their results', async () => {
+    const before = attempts.length;
+    const fields = { grant_type: 'client_credentials' };
+    for (const secret of ['wrong', SECRET]) await post(`${issuer}/oauth2/token`, fields, `engine:${secret}`);
+    expect(since(before)).toEqual([
+      ['/oauth2/token', '', 'engine', 'UNAUTHENTICATED'],
+      ['/oauth2/token', '', 'engine', 'OK'],
+    ]);
+  });
+
+  it('never have what was typed where no user or client has that name', async () => {
+    const before = attempts.length;
+    const browser = openBrowser();
+    const login = await browser.open(begin(issuer).url);
+    await browser.submit(login, '/login', { name: PASSWORD, password: 'alice' });
+    await post(`${issuer}/oauth2/token`, { grant_type: 'client_credentials' }, `${SECRET}:engine`);
+    expect(since(before)).toEqual([
+      ['login', '', 'flytectl', 'UNAUTHENTICATED'],
+      ['/oauth2/token', '', '', 'UNAUTHENTICATED'],
+    ]);
+    expect(JSON.stringify(attempts)).not.toContain('marked');
+  });
+
+  it('that are held back are reported as well', async () => {
+    const before = attempts.length;
+    const fields = { grant_type: 'client_credentials' };
+    for (let each = 0; each < 7; each += 1) await post(`${issuer}/oauth2/token`, fields, 'engine:wrong');
+    expect(attempts.slice(before).at(-1)).toMatchObject({ code: 'RESOURCE_EXHAUSTED' });
   });
 });
 
