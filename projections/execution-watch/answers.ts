@@ -1,11 +1,13 @@
-import { create, toBinary } from '@bufbuild/protobuf';
+import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
 import { type Timestamp, timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { ExecutionSchema } from '../../proto/gen/platformidl/admin/execution_pb.js';
 import {
   type WatchResponse,
   WatchResponse_Kind as Kind,
   WatchResponseSchema,
 } from '../../proto/gen/platformidl/eventlog/watch_pb.js';
 import { encodedField } from '../../services/kernel/encoding/field-bytes.js';
+import type { StoredDocument } from '../runtime/read-store.js';
 import type { RunChange, RunDocument } from './run.js';
 
 /** An encoded answer of a watch. */
@@ -15,6 +17,8 @@ export type WatchAnswer = {
   /** False for a part of a state or a change that is continued: a caller cannot go on after it. */
   readonly isWhole: boolean;
   readonly bytes: Uint8Array;
+  /** The execution's stream, for a change of a list. */
+  readonly of?: string;
 };
 
 /** The most documents of one answer, and their bytes, unless one alone is larger. */
@@ -50,6 +54,7 @@ type Said = Pick<WatchResponse, 'kind' | 'position'> & {
   readonly hasMore?: boolean;
   readonly type?: string;
   readonly recordedAt?: Timestamp;
+  readonly noLongerMatching?: WatchResponse['noLongerMatching'];
 };
 
 const answerOf = (said: Said, documents: readonly RunDocument[]): WatchAnswer => {
@@ -72,6 +77,10 @@ const answersOf = function* (said: Said, documents: readonly RunDocument[]): Gen
   yield answerOf(said, page ?? []);
 };
 
+/** The answer for a page of a state that is read in pages. */
+export const statePage = (documents: readonly RunDocument[], position: bigint, hasMore: boolean): WatchAnswer =>
+  answerOf({ kind: Kind.STATE, position, hasMore }, documents);
+
 /** The answers for the state at a position. */
 export const stateAnswers = (documents: readonly RunDocument[], position: bigint): Generator<WatchAnswer> =>
   answersOf({ kind: Kind.STATE, position }, documents);
@@ -79,6 +88,13 @@ export const stateAnswers = (documents: readonly RunDocument[], position: bigint
 /** The answers for what one event has changed. */
 export const changeAnswers = ({ position, type, recordedAtMs, documents }: RunChange): Generator<WatchAnswer> =>
   answersOf({ kind: Kind.CHANGE, position, type, recordedAt: timestampFromMs(recordedAtMs) }, documents);
+
+/** The answer for a change by which an execution has left a list. */
+export const leftAnswer = ({ position, type, recordedAtMs }: RunChange, { answer }: StoredDocument): WatchAnswer => {
+  const { id } = fromBinary(ExecutionSchema, answer);
+  const recordedAt = timestampFromMs(recordedAtMs);
+  return answerOf({ kind: Kind.CHANGE, position, type, recordedAt, noLongerMatching: id ? [id] : [] }, []);
+};
 
 /** The last answer for an execution that has ended, or one without news. */
 export const bareAnswer = (kind: Kind.END | Kind.CHECKPOINT, position: bigint): WatchAnswer =>

@@ -115,7 +115,10 @@ export const openRun = (stream: StreamName, sources: RunSources): Run => {
     take: async (event) => {
       if (event.revision <= revision + 1n) return changesOf([event]);
       const changes: RunChange[] = [];
-      for await (const page of catchUp()) changes.push(...page);
+      for await (const page of rest()) {
+        changes.push(...(await changesOf(page.filter((each) => each.revision <= event.revision))));
+        if (revision >= event.revision) break;
+      }
       return changes;
     },
     catchUp,

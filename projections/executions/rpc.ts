@@ -21,6 +21,7 @@ import {
 } from '../query/run-identifiers.js';
 import { executionCollection, executionColumns } from './columns.js';
 import { inputsOf, outputsOf } from './data.js';
+import { executionScope } from './matching.js';
 
 export type ExecutionReads = {
   readonly store: ReadStore;
@@ -30,7 +31,6 @@ export type ExecutionReads = {
 };
 
 const LIST = { elements: 1, token: 2 };
-const ACTIVE = 0;
 
 const found = async (reads: ExecutionReads, sent: ExecutionId | undefined, call: Call): Promise<StoredDocument> => {
   const id = executionIdOf(sent);
@@ -59,15 +59,7 @@ const list = async (
     entities,
     order: { field: 'created_at', direction: 'descending' },
   };
-  const scope = Object.entries({ project, domain, ...(name && { name }) });
-  const page = await listPage(
-    listed,
-    {
-      where: scope.map(([field, value]) => ({ field, is: '=', value })),
-      unlessNamed: [{ field: 'state', is: '=', value: ACTIVE }],
-    },
-    request,
-  );
+  const page = await listPage(listed, executionScope({ project, domain, ...(name && { name }) }), request);
   return listMessage(LIST, page.elements, page.token);
 };
 

@@ -201,7 +201,7 @@ export const allRoutes = (services: RouteServices): Routing => {
       ...reads,
       ...pastRoutes(services.pastReads),
       ...tailRoutes(services.tails),
-      ...watchRoutes(services.watches),
+      ...watchRoutes(services.watches, { store: services.readStore, freshness: services.freshness }),
       ...notificationRoutes({ sessions: services.sessions, isThere: executionsIn(services.store), now: Date.now }),
       ...roleBindingRoutes({
         sessions: services.sessions,

@@ -17,6 +17,7 @@ import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
 import { withNeeds } from '../support/fixtures.js';
 import { launchHello } from '../support/hello.js';
+import { until } from '../support/until.js';
 
 const SCOPE = { project: 'flytesnacks', domain: 'development' };
 const path = (name: string) => `/api/v1/watch/executions/${SCOPE.project}/${SCOPE.domain}/${name}`;
@@ -36,13 +37,19 @@ const toldIn = (block: string): Told => {
   return { id, type: type!, data: JSON.parse(data!) as Told['data'] };
 };
 
-/** Reads the Server-Sent Events of a watch until they end; `onFirst` is called when the first has come. */
+type Following = {
+  readonly after?: string;
+  readonly onTold?: (each: Told) => void;
+  readonly signal?: AbortSignal;
+};
+
+/** Reads the Server-Sent Events of a watch until they end. */
 const told = async (
   url: string,
-  { after, onFirst = () => undefined }: { after?: string; onFirst?: () => void } = {},
+  { after, onTold = () => undefined, signal }: Following = {},
 ): Promise<readonly Told[]> => {
   const headers = after === undefined ? {} : { 'last-event-id': after };
-  const request = get(`${plane.server().ready.http}${url}`, { headers, agent: false });
+  const request = get(`${plane.server().ready.http}${url}`, { headers, agent: false, ...(signal && { signal }) });
   const [response] = (await once(request, 'response')) as [IncomingMessage];
   expect(response.headers['content-type']).toContain('text/event-stream');
   const all: Told[] = [];
@@ -51,8 +58,10 @@ const told = async (
     text += String(chunk);
     const blocks = text.split('\n\n');
     text = blocks.pop()!;
-    all.push(...blocks.map(toldIn));
-    if (all.length > 0) onFirst();
+    for (const each of blocks.map(toldIn)) {
+      all.push(each);
+      onTold(each);
+    }
   }
   return all;
 };
@@ -70,6 +79,27 @@ const overGrpc = async (request: Parameters<typeof create<typeof WatchRequestSch
   return answers;
 };
 
+type Watching = { readonly all: Told[]; readonly close: () => void };
+
+/** Reads the Server-Sent Events of a watch without end; resolves when the state is there. */
+const watchList = async (query: string, after?: string): Promise<Watching> => {
+  const all: Told[] = [];
+  const stop = new AbortController();
+  const isBegun = ({ type, id }: Told): boolean => id !== undefined && (type === 'state' || after !== undefined);
+  await new Promise<void>((resolve, reject) => {
+    const onTold = (each: Told): void => {
+      all.push(each);
+      if (isBegun(each)) resolve();
+    };
+    told(`/api/v1/watch/executions?project=flytesnacks&domain=development&${query}`, {
+      ...(after !== undefined && { after }),
+      onTold,
+      signal: stop.signal,
+    }).catch((error: unknown) => (stop.signal.aborted ? undefined : reject(error as Error)));
+  });
+  return { all, close: () => stop.abort() };
+};
+
 const withoutCheckpoints = (all: readonly Told[]) => all.filter(({ type }) => type !== 'checkpoint');
 
 describe('a watch of one execution', () => {
@@ -78,8 +108,8 @@ describe('a watch of one execution', () => {
   beforeAll(async () => {
     await launchHello(plane.grpc, 'watched');
     let watching: Promise<readonly Told[]> | undefined;
-    await new Promise<void>((onFirst) => {
-      watching = told(path('watched'), { onFirst });
+    await new Promise<void>((resolve) => {
+      watching = told(path('watched'), { onTold: () => resolve() });
     });
     await plane.run();
     live = withoutCheckpoints(await watching!);
@@ -127,5 +157,55 @@ describe('a watch of one execution', () => {
     expect((await fetch(`${plane.server().ready.http}${path('other')}`)).status).toBe(404);
     const headers = { 'last-event-id': 'x' };
     expect((await fetch(`${plane.server().ready.http}${path('watched')}`, { headers })).status).toBe(400);
+  });
+});
+
+describe('a watch of a filter', () => {
+  const RUNNING = 'filters=eq(phase,RUNNING)';
+  const named = ({ data }: Told) => [
+    ...(data['executions'] as { id: { name: string } }[]).map(({ id }) => id.name),
+    ...(data['noLongerMatching'] as { name: string }[]).map(({ name }) => `not ${name}`),
+  ];
+  let running: readonly Told[];
+  let began: string;
+
+  beforeAll(async () => {
+    const watching = await watchList(RUNNING);
+    began = watching.all[0]!.id!;
+    await launchHello(plane.grpc, 'listed');
+    await plane.run();
+    await until(
+      () => Promise.resolve(watching.all),
+      (all) => all.some((each) => named(each).includes('not listed')),
+    );
+    running = withoutCheckpoints(watching.all);
+    watching.close();
+  });
+
+  it('has what matches, then what begins to match and what no longer does', () => {
+    expect(running.map(named)).toEqual([[], ['listed'], ['not listed']]);
+    expect(running[0]).toMatchObject({ type: 'state', data: { hasMore: false } });
+  });
+
+  it('goes on after the last event that a client names', async () => {
+    const again = await watchList(RUNNING, began);
+    await until(
+      () => Promise.resolve(again.all),
+      (all) => withoutCheckpoints(all).length >= 2,
+    );
+    again.close();
+    expect(withoutCheckpoints(again.all)).toEqual(running.slice(1));
+  });
+
+  it('begins with all that match', async () => {
+    const { all, close } = await watchList('filters=value_in(name,listed;watched)');
+    close();
+    expect(all.flatMap(named)).toEqual(['listed', 'watched']);
+  });
+
+  it('is refused where the filter cannot be tested alone', async () => {
+    const url = '/api/v1/watch/executions?project=flytesnacks&domain=development';
+    for (const query of ['filters=eq(workflow.created_at,2026-01-01T00:00:00Z)', 'filters=eq(nothing,x)', 'labels=x'])
+      expect((await fetch(`${plane.server().ready.http}${url}&${query}`)).status, query).toBe(400);
   });
 });

@@ -8,8 +8,8 @@ import type { SentAnswer, WatchFormat } from './messages.js';
 const MAX_DEPTH = 200;
 
 /** Encodes an answer as watchers of a format want it; as JSON it is one line. */
-export const encodedAs = (format: WatchFormat, { kind, position, isWhole, bytes }: WatchAnswer): SentAnswer => {
-  if (format === 'protobuf') return { kind, position, isWhole, data: bytes };
+export const encodedAs = (format: WatchFormat, { bytes, ...rest }: WatchAnswer): SentAnswer => {
+  if (format === 'protobuf') return { ...rest, data: bytes };
   const message = fromBinary(WatchResponseSchema, bytes, { recursionLimit: MAX_DEPTH });
-  return { kind, position, isWhole, data: writeJson(WatchResponseSchema, message, 'jsonName') };
+  return { ...rest, data: writeJson(WatchResponseSchema, message, 'jsonName') };
 };

@@ -11,6 +11,8 @@ export type SentAnswer = {
   readonly position: bigint;
   readonly isWhole: boolean;
   readonly data: string | Uint8Array;
+  /** The execution's stream, for a change of a list. */
+  readonly of?: string;
 };
 
 /** A question to the thread: begin a watch, give more of what is first, or end the watch. */

@@ -1,7 +1,13 @@
+import { matchingExecutions } from '../../../projections/executions/matching.js';
+import type { ExecutionReads } from '../../../projections/executions/rpc.js';
 import { ExecutionWatchService, WatchResponse_Kind as Kind } from '../../../proto/gen/platformidl/eventlog/watch_pb.js';
-import { RpcError, type ServerSentEvent, type StreamRoute } from '../../kernel/rpc.js';
+import { type Call, RpcError, type ServerSentEvent, type StreamRoute } from '../../kernel/rpc.js';
 import type { SentAnswer } from './messages.js';
-import type { Watches } from './watches.js';
+import { filterOf } from './subject.js';
+import type { Asked, ReadList, Watches } from './watches.js';
+
+/** The sources of the state of lists. */
+type ListReads = Pick<ExecutionReads, 'store' | 'freshness'>;
 
 const asEvent = ({ kind, position, isWhole, data }: SentAnswer): ServerSentEvent => ({
   // Without an id, a client that connects again does not go on in the middle of a state.
@@ -16,18 +22,32 @@ const droppedEvent = (error: unknown): ServerSentEvent => {
   return { type: 'dropped', data: JSON.stringify({ message: error.message }) };
 };
 
+/** Reads lists for one call: with the events up to the position at which the changes begin. */
+const listsFor =
+  (reads: ListReads, call: Call): ReadList =>
+  (request, minPosition) =>
+    matchingExecutions(reads, filterOf(request), {
+      principal: call.principal,
+      requestId: call.requestId,
+      isCancelled: () => call.isCancelled(),
+      minPosition,
+      answeredAt: () => undefined,
+    });
+
 /** The route of watches. */
-export const watchRoutes = (watches: Watches): readonly StreamRoute[] => [
+export const watchRoutes = (watches: Watches, reads: ListReads): readonly StreamRoute[] => [
   {
     method: ExecutionWatchService.method.watch,
     takes: 'stream',
-    async *open(requests, _call, signal) {
+    async *open(requests, call, signal) {
+      const asked: Asked = { format: 'protobuf', signal, readList: listsFor(reads, call) };
       for await (const request of requests)
-        for await (const { data } of watches.open(request, 'protobuf', signal)) yield data as Uint8Array;
+        for await (const { data } of watches.open(request, asked)) yield data as Uint8Array;
     },
-    async *events(request, _call, signal) {
+    async *events(request, call, signal) {
+      const asked: Asked = { format: 'json', signal, readList: listsFor(reads, call) };
       try {
-        for await (const answer of watches.open(request, 'json', signal)) yield asEvent(answer);
+        for await (const answer of watches.open(request, asked)) yield asEvent(answer);
       } catch (error) {
         yield droppedEvent(error);
       }

@@ -1,5 +1,6 @@
 import type { WatchRequest } from '../../../proto/gen/platformidl/eventlog/watch_pb.js';
-import { missing, RpcError, invalid } from '../../kernel/rpc.js';
+import { invalid, missing } from '../../kernel/rpc.js';
+import type { ExecutionFilter } from '../../../projections/executions/matching.js';
 import type { WatchFormat } from './messages.js';
 
 /**
@@ -10,13 +11,32 @@ import type { WatchFormat } from './messages.js';
 export const subjectOf = ({ project, domain, name, filters, labels }: WatchRequest): string => {
   if (project === '') throw missing('project');
   if (domain === '') throw missing('domain');
-  if (name === '') throw new RpcError('UNIMPLEMENTED', 'only one execution can be watched');
+  if (name === '') return JSON.stringify([project, domain, filters, [...labels].sort()]);
   if (filters !== '' || labels.length > 0) throw invalid('filters', 'one execution is watched as a whole');
   return JSON.stringify([project, domain, name]);
 };
 
 /** The name of the watchers of a subject that share encoded answers. */
 export const topicOf = (subject: string, format: WatchFormat): string => `${format} ${subject}`;
+
+/** True for a request that names no execution, but a filter. */
+export const isList = ({ name }: WatchRequest): boolean => name === '';
+
+/**
+ * The filter of a request.
+ *
+ * @throws {RpcError} INVALID_ARGUMENT naming the field.
+ */
+export const filterOf = ({ project, domain, filters, labels }: WatchRequest): ExecutionFilter => ({
+  project,
+  domain,
+  filters,
+  labels: labels.map((label) => {
+    const [, key, value = ''] = /^([^=]+)=(.*)$/su.exec(label) ?? [];
+    if (key === undefined) throw invalid('labels', `${label} is not key=value`);
+    return [key, value];
+  }),
+});
 
 const POSITION = /^\d{1,19}$/u;
 

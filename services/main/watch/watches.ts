@@ -1,5 +1,8 @@
 import { fromBinary, toBinary } from '@bufbuild/protobuf';
-import { bareAnswer } from '../../../projections/execution-watch/answers.js';
+import { bareAnswer, statePage } from '../../../projections/execution-watch/answers.js';
+import { executions } from '../../../projections/executions/projection.js';
+import type { RunDocument } from '../../../projections/execution-watch/run.js';
+import type { StoredDocument } from '../../../projections/runtime/read-store.js';
 import {
   type WatchRequest,
   WatchRequestSchema,
@@ -10,9 +13,15 @@ import { RpcError } from '../../kernel/rpc.js';
 import type { ViewsThreadData } from '../threads/views-thread.js';
 import { encodedAs } from './encoded.js';
 import type { SentAnswer, WatchFormat, WatchMessage } from './messages.js';
-import { afterOf, subjectOf, topicOf } from './subject.js';
+import { afterOf, isList, subjectOf, topicOf } from './subject.js';
 import { openTopics, type Watcher } from './topics.js';
 import { type WatchingThread, watchingThread } from './watching-thread.js';
+
+/** Reads the executions that the filter of a request matches, from views that have reached a position, in pages. */
+export type ReadList = (request: WatchRequest, position: bigint) => AsyncIterable<readonly StoredDocument[]>;
+
+/** The way in which a caller wants its answers. */
+export type Asked = { readonly format: WatchFormat; readonly signal: AbortSignal; readonly readList: ReadList };
 
 /** The watches of this process. */
 export interface Watches {
@@ -23,7 +32,7 @@ export interface Watches {
    * watchers; ABORTED when the caller reads too slowly.
    * @throws {StoreUnavailable} when the log cannot be read, and when the process shuts down.
    */
-  open(request: Uint8Array, format: WatchFormat, signal: AbortSignal): AsyncIterable<SentAnswer>;
+  open(request: Uint8Array, asked: Asked): AsyncIterable<SentAnswer>;
   close(): Promise<void>;
 }
 
@@ -40,6 +49,25 @@ type Watch = {
   readonly format: WatchFormat;
   readonly signal: AbortSignal;
   readonly watcher: Watcher;
+  readonly readList: ReadList;
+};
+
+/** Documents of a list that were read after the position that its changes begin at: their stream and position. */
+type Newer = Map<string, bigint>;
+
+/** The state of a list, which was read from the views when they had reached a position. */
+const listed = async function* (
+  { request, format, readList }: Watch,
+  position: bigint,
+  newer: Newer,
+): AsyncGenerator<SentAnswer> {
+  let documents: readonly RunDocument[] = [];
+  for await (const page of readList(request, position)) {
+    if (documents.length > 0) yield encodedAs(format, statePage(documents, position, true));
+    for (const { key, position: at } of page) if (at > position) newer.set(key, at);
+    documents = page.map((document) => ({ collection: executions.collection, document }));
+  }
+  yield encodedAs(format, statePage(documents, position, false));
 };
 
 /** The beginning of a watch: the state, or the changes that it has missed. */
@@ -55,13 +83,13 @@ const first = async function* ({ id, signal }: Watch, thread: WatchingThread): A
 /** The changes after a position, until the end; `reached` gives the position up to which all were published. */
 const live = async function* (
   { watcher, signal, format }: Watch,
-  after: bigint,
-  reached: () => bigint,
+  { after, newer, reached }: { readonly after: bigint; readonly newer: Newer; readonly reached: () => bigint },
 ): AsyncGenerator<SentAnswer> {
+  const isNew = ({ position: at, of = '' }: SentAnswer): boolean => at > after && at > (newer.get(of) ?? 0n);
   let position = after;
   while (!signal.aborted) {
     const next = watcher.take();
-    if (next && next.position > after) {
+    if (next && isNew(next)) {
       yield next;
       position = next.position;
       if (next.kind === Kind.END) return;
@@ -81,11 +109,12 @@ const answersTo = async function* (
   try {
     const encoded = toBinary(WatchRequestSchema, request);
     const { position = 0n, isEnded } = await thread.ask({ begin: id, request: encoded, format });
-    yield* first(watch, thread);
-    const asked = afterOf(request) ?? 0n;
-    const after = asked > position ? asked : position;
+    const newer: Newer = new Map();
+    const asked = afterOf(request);
+    yield* isList(request) && asked === undefined ? listed(watch, position, newer) : first(watch, thread);
+    const after = asked !== undefined && asked > position ? asked : position;
     if (isEnded === true) yield encodedAs(format, bareAnswer(Kind.END, after));
-    else yield* live(watch, after, reached);
+    else yield* live(watch, { after, newer, reached });
   } finally {
     thread.leave(id);
   }
@@ -104,7 +133,7 @@ export const openWatches = (data: ViewsThreadData): Watches => {
   const thread = watchingThread(data, hear, (error) => topics.failAll(error));
 
   return {
-    async *open(encoded, format, signal) {
+    async *open(encoded, { format, signal, readList }) {
       const request = fromBinary(WatchRequestSchema, encoded);
       if (watchers >= MAX_WATCHERS)
         throw new RpcError('RESOURCE_EXHAUSTED', `this process has ${MAX_WATCHERS} watchers already`);
@@ -113,7 +142,7 @@ export const openWatches = (data: ViewsThreadData): Watches => {
       watchers += 1;
       count += 1;
       try {
-        yield* answersTo({ id: count, request, format, signal, watcher }, thread, () => reached);
+        yield* answersTo({ id: count, request, format, signal, watcher, readList }, thread, () => reached);
       } finally {
         watchers -= 1;
         watcher.leave();
