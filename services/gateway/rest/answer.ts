@@ -106,6 +106,7 @@ const streamBody = (
   const { endpoint, request: received } = call;
   const { events } = endpoint.stream;
   const gone = new AbortController();
+  if (reply.raw.destroyed) gone.abort();
   reply.raw.once('close', () => gone.abort());
   if (events && received && !(received instanceof Uint8Array))
     return sendEvents(reply, events(toBinary(endpoint.method.input, received), call, gone.signal), gone.signal);

@@ -1,4 +1,5 @@
 import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
 
 import {
   fastify,
@@ -102,9 +103,36 @@ const open = (hosting: Hosting): FastifyInstance => {
   return app;
 };
 
-const close = async (app: FastifyInstance, drainMs: number): Promise<void> => {
+const SILENT_CHECK_MS = 50;
+
+/**
+ * Closes connections on which nothing has come yet, which the server counts as active: a client of Node opens one at
+ * once where it has aborted a request.
+ */
+const closeSilent = (silent: Silent): void => {
+  for (const [socket, bytes] of silent) if (socket.bytesRead === bytes) socket.destroy();
+};
+
+/** The connections without a request so far, with the bytes that were read when they were opened. */
+type Silent = ReadonlyMap<Socket, number>;
+
+const silentConnections = (server: Server): Silent => {
+  const silent = new Map<Socket, number>();
+  const add = (socket: Socket): void => {
+    silent.set(socket, socket.bytesRead);
+    socket.once('close', () => silent.delete(socket));
+  };
+  server.on('connection', add);
+  server.on('secureConnection', add);
+  server.on('request', ({ socket }) => silent.delete(socket));
+  return silent;
+};
+
+const close = async (app: FastifyInstance, silent: Silent, drainMs: number): Promise<void> => {
   const timer = setTimeout(() => app.server.closeAllConnections(), drainMs);
+  const silentTimer = setInterval(() => closeSilent(silent), SILENT_CHECK_MS);
   await app.close();
+  clearInterval(silentTimer);
   clearTimeout(timer);
 };
 
@@ -116,8 +144,9 @@ const close = async (app: FastifyInstance, drainMs: number): Promise<void> => {
  */
 export const serveHttp = async (hosting: Hosting): Promise<Listening> => {
   const app = open(hosting);
+  const silent = silentConnections(app.server);
   await app.listen({ host: hosting.host, port: hosting.port });
   const address = app.server.address();
   const port = typeof address === 'object' && address ? address.port : hosting.port;
-  return { port, close: ({ drainMs }) => close(app, drainMs) };
+  return { port, close: ({ drainMs }) => close(app, silent, drainMs) };
 };

@@ -542,6 +542,15 @@ describe('a caller', () => {
 });
 
 describe('a server that closes', () => {
+  it('does not wait for a connection on which nothing has come', async () => {
+    const own = await overHttp(routes);
+    const silent = connect(Number(new URL(own.url).port), '127.0.0.1');
+    await new Promise((resolve) => silent.once('connect', resolve));
+    const closed = new Promise((resolve) => silent.once('close', resolve));
+    await own.server.close({ drainMs: 60_000 });
+    await closed;
+  });
+
   it('waits for requests in flight, then cuts them off', async () => {
     let release: (() => void) | undefined;
     const own = await overHttp([
