@@ -6,6 +6,7 @@ import { eventstore } from './eventstore/eventstore.js';
 import { fanOut } from './fan-out.js';
 import { type Disk, openDisk } from './disk.js';
 import { ingestStream } from './ingest-stream.js';
+import { tails, watch } from './follow.js';
 import { ingestUnary } from './ingest-unary.js';
 import { kafkaExport } from './kafka-export.js';
 import { lists } from './list.js';
@@ -20,6 +21,8 @@ const BENCHES: readonly Bench[] = [
   ingestStream,
   creates,
   fanOut,
+  watch,
+  tails,
   repeats,
   lists,
   rebuild,
