@@ -4,7 +4,8 @@ import { createClient, type InterfaceClient } from './client.js';
 import { createWorkerPool, type WorkerPool } from './worker-pool.js';
 import { createDefinitions, readDynamicClosures } from './definitions.js';
 import { createActiveExecutions, executionKey, type ActiveExecution } from './active-executions.js';
-import { createPoller } from './poller.js';
+import { FeedReader } from './feed/feed-reader.js';
+import { createPoller, type Poller } from './poller.js';
 import {
   createCounters,
   type EngineCounters,
@@ -60,7 +61,10 @@ const walkerOf = (
     client,
     options,
     signal,
-    report: createReporter({ client, counters, logger, watch, pace: createPacer(options.rate, signal) }),
+    report: createReporter({
+      ...{ client, counters, logger, watch, producerId: options.feed?.name },
+      pace: createPacer(options.rate, signal),
+    }),
     isHeld: (id: Execution['id']) => within.isHeld(executionKey(id)),
     onLaunch: within.onLaunch,
     held: within.held,
@@ -98,7 +102,10 @@ export const runEngine = async (options: EngineOptions, surroundings: EngineSurr
   const workers: WorkerPool = createWorkerPool({ active, retries, capacity, walk, onEnd });
   const { untilIdle } = options;
   const isWoken = surroundings.onWork !== undefined;
-  const poller = createPoller({ client, workers, active, capacity, untilIdle, isWoken, signal, logger });
+  const { feed, endpoint } = options;
+  const poller: Poller = feed
+    ? new FeedReader({ ...feed, endpoint, workers, active, capacity, signal, logger })
+    : createPoller({ client, workers, active, capacity, untilIdle, isWoken, signal, logger });
   surroundings.onWork?.(() => poller.wake());
   try {
     const endedBecause = await poller.run();

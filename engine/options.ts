@@ -14,7 +14,9 @@ export type EngineOptions = {
   readonly gates: 'auto' | 'wait';
   /** Folder of compiled closures, one for each dynamic task. */
   readonly dynamicDirectory?: string | undefined;
-  /** Ends the engine when the only executions left wait at a gate. */
+  /** The group and the name by which the engine gets its work from the feed; it polls lists where this is absent. */
+  readonly feed?: { readonly group: string; readonly name: string } | undefined;
+  /** Ends the engine when the only executions left wait at a gate; not of an engine of the feed. */
   readonly untilIdle: boolean;
 };
 

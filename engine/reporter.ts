@@ -18,7 +18,7 @@ const { createWorkflowEvent, createNodeEvent, createTaskEvent } = AdminService.m
 /** The control plane accepts no more events of an execution from this walk. */
 export class ExecutionLost extends Error {
   override readonly name = 'ExecutionLost';
-  readonly why: 'ended' | 'unknown' | 'refused';
+  readonly why: 'ended' | 'unknown' | 'refused' | 'fenced';
 
   constructor(why: ExecutionLost['why'], cause: CallError) {
     super(`${why}: ${cause.message}`, { cause });
@@ -43,9 +43,10 @@ type Encoded = {
   readonly bytes: Uint8Array;
 };
 
-const encode = (report: Report, now: Timestamp): Encoded => {
+const encode = (report: Report, now: Timestamp, producerId: string | undefined): Encoded => {
   const { event } = report;
   event.occurredAt = now;
+  if (producerId !== undefined) event.producerId = producerId;
   if (report.kind === 'workflow') {
     const request = { event: report.event };
     return { method: createWorkflowEvent, bytes: bytesOf(WorkflowExecutionEventRequestSchema, request) };
@@ -87,6 +88,7 @@ const countEnd = (counters: EngineCounters, report: Report): void => {
  */
 const weigh = (report: Report, error: CallError): void => {
   if (error.code === status.NOT_FOUND) throw new ExecutionLost('unknown', error);
+  if (error.reason?.reason.case === 'incompatibleCluster') throw new ExecutionLost('fenced', error);
   if (report.kind !== 'workflow') return;
   const hasEnded = error.reason?.reason.case === 'alreadyInTerminalState';
   throw new ExecutionLost(hasEnded ? 'ended' : 'refused', error);
@@ -96,6 +98,8 @@ export type Reporter = (report: Report) => Promise<void>;
 
 type ReporterNeeds = {
   readonly client: InterfaceClient;
+  /** The name of the engine in its events; by default that of an engine without one. */
+  readonly producerId?: string | undefined;
   readonly pace: () => Promise<void>;
   readonly counters: EngineCounters;
   readonly logger: EngineLogger;
@@ -103,7 +107,8 @@ type ReporterNeeds = {
 };
 
 /** Sends events. Each is encoded once and retried with the same bytes until it is answered. */
-export const createReporter = ({ client, pace, counters, logger, watch }: ReporterNeeds): Reporter => {
+export const createReporter = (needs: ReporterNeeds): Reporter => {
+  const { client, pace, counters, logger, watch, producerId } = needs;
   const now = createClock();
   const { events } = counters;
 
@@ -120,7 +125,7 @@ export const createReporter = ({ client, pace, counters, logger, watch }: Report
 
   return async (report) => {
     await pace();
-    const { method, bytes } = encode(report, now());
+    const { method, bytes } = encode(report, now(), producerId);
     watch?.sending(bytes);
     try {
       events.repeated += await client.send(method, bytes);

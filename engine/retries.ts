@@ -20,9 +20,10 @@ const FIRST_BACKOFF_MS = 200;
 /** Above this number the oldest is forgotten, and retried if its execution is still open. */
 const MOST_DROPPED = 10_000;
 
-/** The execution was ended by a request, or the engine is stopping: no failure. */
+/** The execution was ended by a request, another engine has it, or the engine is stopping: no failure. */
 const isExpected = (error: unknown): boolean =>
-  error instanceof EngineStopped || (error instanceof ExecutionLost && error.why === 'ended');
+  error instanceof EngineStopped ||
+  (error instanceof ExecutionLost && (error.why === 'ended' || error.why === 'fenced'));
 
 const isPermanent = (error: unknown, count: number): boolean =>
   count >= MAX_ATTEMPTS || (error instanceof ExecutionLost && error.why === 'unknown');

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { Client, credentials } from '@grpc/grpc-js';
 import type { Logger } from 'pino';
@@ -16,6 +17,9 @@ export type EngineFlags = {
   readonly seed: string;
   readonly gates: 'auto' | 'wait';
   readonly dynamic?: string;
+  readonly group: string;
+  readonly name?: string;
+  readonly poll: boolean;
   readonly untilIdle: boolean;
   readonly logLevel: string;
 };
@@ -40,13 +44,14 @@ const sayWhenAway = (endpoint: string, logger: Logger): void => {
  * Runs executions until a stop signal, or with `untilIdle` until nothing is left to run. Prints a summary as one JSON
  * object.
  */
-export const engine = async ({ dynamic, logLevel, ...flags }: EngineFlags): Promise<void> => {
+export const engine = async ({ dynamic, logLevel, group, name, poll, ...flags }: EngineFlags): Promise<void> => {
   if (dynamic !== undefined) assertFolder(dynamic);
   const logger = openLogger(logLevel);
   const stop = new AbortController();
   void onStopSignals().then(() => stop.abort());
   sayWhenAway(flags.endpoint, logger);
-  const options = { ...flags, dynamicDirectory: dynamic ?? SAMPLE_GRAPHS };
+  const feed = poll || flags.untilIdle ? undefined : { group, name: name ?? `simulated-${randomUUID()}` };
+  const options = { ...flags, feed, dynamicDirectory: dynamic ?? SAMPLE_GRAPHS };
   const summary = await runEngine(options, { signal: stop.signal, logger });
   process.stdout.write(`${JSON.stringify({ ...summary, dropped: Object.fromEntries(summary.dropped) })}\n`);
   process.exit(0);

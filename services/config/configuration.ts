@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { agents } from './agent-settings.js';
 import { auth } from './auth-settings.js';
 import { contradictionsIn } from './contradictions.js';
+import { engineFeed } from './engine-feed-settings.js';
 import { kafka } from './kafka-settings.js';
 import { bridge } from './bridge-settings.js';
 import { notifications } from './notification-settings.js';
@@ -127,6 +128,7 @@ export const settings = z
     abort: z
       .strictObject({ timeout: duration.prefault('10m').describe('how long an engine has to answer a termination') })
       .prefault({}),
+    engine_feed: engineFeed.prefault({}),
     data_proxy: z
       .strictObject({
         public_url: publicUrl

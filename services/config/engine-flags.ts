@@ -25,7 +25,10 @@ export const withEngineFlags = (command: Command): Command =>
       '--dynamic <directory>',
       'compiled closures of dynamic tasks (default: those of the samples); others that say they are dynamic run two instances of themselves',
     )
-    .option('--until-idle', 'end when nothing is left to run', false)
+    .option('--group <name>', 'group of engines in the feed', 'default')
+    .option('--name <name>', 'name of the engine in its group (default: one of its own)')
+    .option('--poll', 'find work by polling lists instead of the feed', false)
+    .option('--until-idle', 'end when nothing is left to run; polls', false)
     .addOption(
       new Option('--log-level <level>', 'least severe log that is written').choices(LOG_LEVELS).default('info'),
     );

@@ -45,6 +45,8 @@ import type { WorkflowLimits } from '../workflow/registration/compile.js';
 import { workflowRoutes } from '../workflow/rpc.js';
 import type { UploadStore } from '../kernel/ports/uploads.js';
 import type { Configuration } from '../config/configuration.js';
+import type { EngineFeed } from '../streams/engine-feed/feed.js';
+import { feedRoutes } from './engine-feed.js';
 import { entities } from './entities.js';
 import { executionsIn } from './executions-in.js';
 import { type PastReader, pastRoutes, withPast } from './past/past-reads.js';
@@ -78,6 +80,9 @@ export type RouteServices = {
   readonly pastReads: PastReader;
   readonly tails: Tails;
   readonly watches: Watches;
+  readonly feed: EngineFeed;
+  /** The format that the log is written in. */
+  readonly format: () => number;
 };
 
 /**
@@ -202,6 +207,7 @@ export const allRoutes = (services: RouteServices): Routing => {
       ...pastRoutes(services.pastReads),
       ...tailRoutes(services.tails),
       ...watchRoutes(services.watches, { store: services.readStore, freshness: services.freshness }),
+      ...feedRoutes(services.feed, services.format),
       ...notificationRoutes({ sessions: services.sessions, isThere: executionsIn(services.store), now: Date.now }),
       ...roleBindingRoutes({
         sessions: services.sessions,

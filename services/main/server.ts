@@ -13,6 +13,7 @@ import { assertSomebody } from './authorization-server.js';
 import { presentChecks, watchViews } from './checks.js';
 import { openCurrentViews } from './current-views.js';
 import { eventstorePort, startEventstore } from './eventstore.js';
+import { openFeed } from './engine-feed.js';
 import { startExport } from './export.js';
 import { type Foundation, openFoundation } from './foundation.js';
 import { openLaunching } from './launching.js';
@@ -139,7 +140,9 @@ export const startServer = async (configuration: Configuration, logger: Logger):
   const parts = { configuration, store, payloads, sessions, executions, readStore, freshness, parked, logger };
   const slots = slotsOf(sessions, executions);
   const launching = openLaunching({ ...parts, ...threads, slots, isShared: warm !== undefined });
-  const { routes, following } = allRoutes({ ...parts, ...threads, launching, audit, uploads: uploads.store });
+  const feed = openFeed({ ...parts, ...launching, isShared: warm !== undefined });
+  const served = { ...parts, ...threads, launching, audit, uploads: uploads.store, feed, format: format.format };
+  const { routes, following } = allRoutes(served);
 
   const keeping = watchLag(log, { warm, reference: following });
   const reactors = duties.reactor ? await openReactors({ ...parts, foundation, slots, launching }) : undefined;
@@ -158,7 +161,7 @@ export const startServer = async (configuration: Configuration, logger: Logger):
 
   // Closed in this order: components that take calls first, those that others depend on last.
   const first = [
-    ...[threads.tails, threads.watches, transports, behind, eventstore, egress, reactors, keeping, following],
+    ...[threads.tails, threads.watches, feed, transports, behind, eventstore, egress, reactors, keeping, following],
     ...[launching.activations, unprojected],
   ];
   const last = [audit, threads, current, foundation];

@@ -71,6 +71,7 @@ const rows: Readonly<Record<Requirement['permission'], readonly Row[]>> = {
     [data.getData, NOWHERE],
     [EngineService.method.report, NOWHERE],
     [EngineService.method.reportBatch, NOWHERE],
+    [EngineService.method.work, NOWHERE],
   ],
   read: [
     [admin.getProject, { project: 'id' }],
@@ -147,7 +148,6 @@ const rows: Readonly<Record<Requirement['permission'], readonly Row[]>> = {
     [admin.createNodeEvent, at('event.id.execution_id')],
     [admin.createTaskEvent, at('event.parent_node_execution_id.execution_id')],
     [signal.getOrCreateSignal, EXECUTION_OF_ID],
-    [EngineService.method.work, NOWHERE],
   ],
   admin: [
     [admin.registerProject, { project: 'project.id' }],

@@ -1,0 +1,177 @@
+import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
+import { Client, type ClientDuplexStream, credentials, Metadata, type ServiceError, status } from '@grpc/grpc-js';
+import { ExecutionSchema } from '../../proto/gen/platformidl/admin/execution_pb.js';
+import {
+  type WorkLaunch,
+  type WorkLease,
+  WorkRequestSchema,
+  type WorkResponse,
+  WorkResponseSchema,
+} from '../../proto/gen/platformidl/eventlog/engine_work_pb.js';
+import { type ActiveExecutions, executionKey } from '../active-executions.js';
+import { type EngineLogger } from '../options.js';
+import { pause } from '../pace.js';
+import { type Poller } from '../poller.js';
+import { type WorkerPool } from '../worker-pool.js';
+
+export type FeedReaderOptions = {
+  readonly endpoint: string;
+  readonly group: string;
+  readonly name: string;
+  readonly workers: WorkerPool;
+  readonly active: ActiveExecutions;
+  readonly capacity: number;
+  readonly signal: AbortSignal;
+  readonly logger: EngineLogger;
+};
+
+type Message = NonNullable<MessageInitShape<typeof WorkRequestSchema>['message']>;
+type Stream = ClientDuplexStream<Buffer, Buffer>;
+
+const PATH = '/platformidl.eventlog.EngineService/Work';
+const RECONNECT_MS = 200;
+/** Between looks at the leases, while there are some: for walks that have failed, and for places that are free. */
+const LOOK_MS = 250;
+/** Statuses of a stream that has only broken. */
+const BROKEN: ReadonlySet<status> = new Set([status.UNAVAILABLE, status.CANCELLED, status.ABORTED]);
+const asIs = (bytes: Buffer): Buffer => bytes;
+
+/** Gets executions from the engine feed, in place of polls. */
+export class FeedReader implements Poller {
+  readonly #options: FeedReaderOptions;
+  readonly #leases = new Map<string, WorkLease>();
+  #stream: Stream | undefined;
+  #session = '';
+  /** The free places as the server knows them. */
+  #told = 0;
+
+  constructor(options: FeedReaderOptions) {
+    this.#options = options;
+  }
+
+  /** A place may be free again. */
+  hurry(): void {
+    const free = this.#free();
+    if (free === this.#told) return;
+    this.#told = free;
+    this.#send({ case: 'places', value: { free } });
+  }
+
+  /** The feed sends what there is without being asked. */
+  wake(): void {
+    this.hurry();
+  }
+
+  async run(): Promise<'stopped'> {
+    const { endpoint, signal } = this.#options;
+    const client = new Client(endpoint, credentials.createInsecure(), {
+      'grpc.use_local_subchannel_pool': 1,
+      'grpc.max_receive_message_length': -1,
+      'grpc.max_reconnect_backoff_ms': 500,
+    });
+    while (!signal.aborted) {
+      await this.#stay(client);
+      await pause(RECONNECT_MS, signal).catch(() => undefined); // the loop looks at the signal
+    }
+    client.close();
+    return 'stopped';
+  }
+
+  /** Keeps one stream until it ends. */
+  #stay(client: Client): Promise<void> {
+    const { signal, logger } = this.#options;
+    const stream = client.makeBidiStreamRequest(PATH, asIs, asIs, new Metadata());
+    this.#stream = stream;
+    let beat: NodeJS.Timeout | undefined;
+    const look = setInterval(() => {
+      if (this.#leases.size > 0) this.#look();
+    }, LOOK_MS);
+    const leave = (): void => {
+      this.#send({ case: 'leave', value: {} });
+      stream.end();
+    };
+    signal.addEventListener('abort', leave, { once: true });
+    stream.on('data', (bytes: Buffer) => {
+      const { message } = fromBinary(WorkResponseSchema, bytes);
+      if (message.case === 'joined') {
+        const { heartbeatInterval } = message.value;
+        const ms = Number(heartbeatInterval?.seconds ?? 1n) * 1000 + (heartbeatInterval?.nanos ?? 0) / 1e6;
+        beat = setInterval(() => this.#send({ case: 'heartbeat', value: {} }), ms);
+      }
+      this.#take(message);
+    });
+    stream.on('error', (error: ServiceError) => {
+      if (!BROKEN.has(error.code))
+        logger.warn({ err: error }, 'the engine feed has refused the engine; it goes on trying');
+    });
+    this.#join();
+    return new Promise((resolve) => {
+      stream.on('status', () => {
+        clearInterval(beat);
+        clearInterval(look);
+        signal.removeEventListener('abort', leave);
+        this.#stream = undefined;
+        resolve();
+      });
+    });
+  }
+
+  #join(): void {
+    const { group, name } = this.#options;
+    const leases = [...this.#leases.values()];
+    this.#told = this.#free();
+    const value = { group, engine: name, session: this.#session, leases, freePlaces: this.#told };
+    this.#send({ case: 'join', value });
+  }
+
+  #take(message: WorkResponse['message']): void {
+    if (message.case === 'joined') this.#joined(message.value.session, message.value.leases);
+    else if (message.case === 'launch') this.#launch(message.value);
+    else if (message.case === 'abort') this.#abort(message.value.lease, message.value.cause);
+    else if (message.case === 'update') this.#leases.delete(executionKey(message.value.lease?.execution));
+  }
+
+  #joined(session: string, kept: readonly WorkLease[]): void {
+    this.#session = session;
+    this.#leases.clear();
+    for (const lease of kept) this.#leases.set(executionKey(lease.execution), lease);
+  }
+
+  #launch({ lease, abort }: WorkLaunch): void {
+    if (lease?.execution === undefined) return;
+    this.#leases.set(executionKey(lease.execution), lease);
+    this.#told -= 1;
+    this.#send({ case: 'accept', value: { lease } });
+    if (abort) this.#abort(lease, abort.cause);
+    else this.#walk(lease);
+  }
+
+  #walk({ execution: id }: WorkLease): void {
+    const { workers } = this.#options;
+    workers.offer(create(ExecutionSchema, id ? { id } : {}));
+    workers.fill();
+  }
+
+  #abort(lease: WorkLease | undefined, cause: string): void {
+    if (lease?.execution === undefined) return;
+    const outputResult = { case: 'abortMetadata', value: { cause } } as const;
+    this.#options.workers.abort(create(ExecutionSchema, { id: lease.execution, closure: { outputResult } }));
+  }
+
+  /** Walks again what the engine still has a lease for and no walk is at work on: its walk has failed. */
+  #look(): void {
+    const { active } = this.#options;
+    for (const [key, lease] of this.#leases) if (!active.all.has(key)) this.#walk(lease);
+    this.hurry();
+  }
+
+  #free(): number {
+    const { active, capacity, workers } = this.#options;
+    return Math.max(0, capacity - active.busy() - workers.pending());
+  }
+
+  #send(message: Message): void {
+    const bytes = toBinary(WorkRequestSchema, create(WorkRequestSchema, { message }));
+    if (this.#stream?.writable === true) this.#stream.write(Buffer.from(bytes));
+  }
+}

@@ -1,0 +1,162 @@
+import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+
+import {
+  type CompiledWorkflowClosure,
+  CompiledWorkflowClosureSchema,
+} from '../../../proto/gen/platformidl/core/compiler_pb.js';
+import type { Identifier } from '../../../proto/gen/platformidl/core/identifier_pb.js';
+import { LiteralMapSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
+import {
+  type WorkAbort,
+  WorkAbortSchema,
+  type WorkContainer,
+  WorkContainerSchema,
+  type WorkLaunch,
+  WorkLaunchSchema,
+  type WorkNode,
+  WorkNodeSchema,
+  type WorkProgress,
+  WorkProgressSchema,
+  WorkReferenceSchema,
+  type WorkSettings,
+  WorkSettingsSchema,
+} from '../../../proto/gen/platformidl/eventlog/engine_work_pb.js';
+import type { ExecutionCreated, EngineSettings } from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
+import { containerResources } from '../../compiler/container-resources.js';
+import { WORKFLOW } from '../phases.js';
+import type { ExecutionState, NodeState } from '../state.js';
+import type { ExecutionId } from '../wire/envelope.js';
+
+/** A compiled workflow, decoded, and its size in bytes. */
+export type SizedClosure = { readonly closure: CompiledWorkflowClosure; readonly bytes: number };
+
+/** Everything that a launch is made of. */
+export type LaunchFacts = {
+  readonly id: ExecutionId;
+  readonly created: ExecutionCreated;
+  readonly createdAtMs: number;
+  /** The time limit of an execution, in milliseconds; 0 is none. */
+  readonly timeoutMs: number;
+  readonly workflow: SizedClosure;
+  /** An encoded `core.LiteralMap`. */
+  readonly inputs: Uint8Array;
+  readonly maxInlineBytes: number;
+};
+
+/** The state of an execution, as a launch has it. */
+export type LaunchState = Pick<WorkLaunch, 'progress' | 'abort'>;
+
+/** The most nodes in a launch: the others are read by lists. */
+const MAX_NODES = 5_000;
+
+/* eslint-disable @typescript-eslint/no-unsafe-enum-assignment -- the state has phases as the plain numbers of the enums */
+const workNode = ([nodeId, { phase, tasks }]: readonly [string, NodeState]): WorkNode =>
+  create(WorkNodeSchema, {
+    nodeId,
+    phase,
+    tasks: tasks.map(({ id, attempt, phase: taskPhase, version }) => ({
+      taskId: id,
+      attempt,
+      phase: taskPhase,
+      phaseVersion: version,
+    })),
+  });
+
+const progressOf = ({ phase, nodes }: ExecutionState): WorkProgress =>
+  create(WorkProgressSchema, {
+    phase,
+    nodes: Array.from(nodes).slice(0, MAX_NODES).map(workNode),
+    isCut: nodes.size > MAX_NODES,
+  });
+
+/* eslint-enable @typescript-eslint/no-unsafe-enum-assignment */
+
+/** The abort that an execution waits for; `undefined` when it is not ABORTING. */
+export const abortOf = ({ phase, abort, isTimedOut }: ExecutionState): WorkAbort | undefined =>
+  phase === WORKFLOW.ABORTING ? create(WorkAbortSchema, { ...abort, timedOut: isTimedOut }) : undefined;
+
+/** Copies the part of a state that a launch has. */
+export const launchState = (state: ExecutionState): LaunchState => {
+  const abort = abortOf(state);
+  const isFirst = state.lease?.number === 1;
+  return { ...(abort && { abort }), ...(!isFirst && { progress: progressOf(state) }) };
+};
+
+const containersOf = (
+  { tasks }: CompiledWorkflowClosure,
+  platform: EngineSettings['taskResources'],
+): readonly WorkContainer[] =>
+  tasks.flatMap(({ template }) =>
+    template?.target.case === 'container' && template.id
+      ? [
+          create(WorkContainerSchema, {
+            taskId: template.id,
+            resources: containerResources(template.target.value.resources, platform ?? {}),
+          }),
+        ]
+      : [],
+  );
+
+const settingsOf = (engine: EngineSettings): WorkSettings => {
+  const { tier, queueingBudget, clusterLabel, clusterAssignment, queue, pluginOverrides, taskResources } = engine;
+  return create(WorkSettingsSchema, {
+    tier,
+    clusterPool: clusterAssignment?.clusterPoolName ?? '',
+    ...(queueingBudget && { queueingBudget }),
+    ...(clusterLabel && { clusterLabel }),
+    ...(queue && { queue }),
+    ...(pluginOverrides && { pluginOverrides }),
+    ...(taskResources && { taskResources }),
+  });
+};
+
+const path = (...parts: readonly string[]): string => `/api/v1/${parts.map(encodeURIComponent).join('/')}`;
+
+const workflowPath = ({ project, domain, name, version }: Identifier): string =>
+  path('workflows', project, domain, name, version);
+
+const workflowOf = ({ created, workflow, maxInlineBytes }: LaunchFacts): WorkLaunch['workflow'] => {
+  if (workflow.bytes <= maxInlineBytes) return { case: 'closure', value: workflow.closure };
+  const where = created.workflowId ? workflowPath(created.workflowId) : '';
+  const value = create(WorkReferenceSchema, { path: where, sizeBytes: BigInt(workflow.bytes) });
+  return { case: 'closureReference', value };
+};
+
+const inputOf = ({ id, inputs, maxInlineBytes }: LaunchFacts): WorkLaunch['input'] => {
+  if (inputs.length <= maxInlineBytes) return { case: 'inputs', value: fromBinary(LiteralMapSchema, inputs) };
+  const where = path('data', 'executions', id.project, id.domain, id.name);
+  return {
+    case: 'inputsReference',
+    value: create(WorkReferenceSchema, { path: where, sizeBytes: BigInt(inputs.length) }),
+  };
+};
+
+const timesOf = ({ createdAtMs, timeoutMs }: LaunchFacts) => ({
+  createdAt: timestampFromMs(createdAtMs),
+  ...(timeoutMs > 0 && { deadline: timestampFromMs(createdAtMs + timeoutMs) }),
+});
+
+/** Composes the launch of an execution, without its lease. */
+export const launchMessage = (facts: LaunchFacts, state: LaunchState): WorkLaunch => {
+  const { workflowId, launchPlanId, taskId, spec, config, engine } = facts.created;
+  return create(WorkLaunchSchema, {
+    ...(workflowId && { workflowId }),
+    ...(launchPlanId && { launchPlanId }),
+    ...(taskId && { taskId }),
+    workflow: workflowOf(facts),
+    input: inputOf(facts),
+    ...(spec && { spec }),
+    ...(config && { config }),
+    ...(engine && { settings: settingsOf(engine) }),
+    containers: [...containersOf(facts.workflow.closure, engine?.taskResources)],
+    ...timesOf(facts),
+    ...state,
+  });
+};
+
+/** Measures a compiled workflow. */
+export const sizedClosure = (closure: CompiledWorkflowClosure): SizedClosure => ({
+  closure,
+  bytes: toBinary(CompiledWorkflowClosureSchema, closure).length,
+});

@@ -1,0 +1,83 @@
+import { durationFromMs } from '@bufbuild/protobuf/wkt';
+import type { WorkJoin } from '../../../proto/gen/platformidl/eventlog/engine_work_pb.js';
+import type { EngineSessionId } from '../../engine-session/events.js';
+import { type Call, RpcError } from '../../kernel/rpc.js';
+import { namedLease } from './engine-messages.js';
+import { joiningOf } from './joined.js';
+import type { Outbox } from './outbox.js';
+import { type BoardServices, HEARTBEATS, type WorkBoard } from './work-board.js';
+import { type JoinedEngine, sendAbort } from './work-offers.js';
+
+/** The parts of a process that the feed needs. */
+export type FeedServices = BoardServices & {
+  /** A new id of a session, a UUID. */
+  readonly newSession: () => string;
+};
+
+/** A stream whose first message has come. */
+export type Arrived = { readonly call: Call; readonly outbox: Outbox };
+
+/** The leases that an engine has kept, and the aborts to send for them. */
+type Kept = { readonly kept: WorkJoin['leases']; readonly aborts: readonly (() => void)[] };
+
+const NONE_KEPT: Kept = { kept: [], aborts: [] };
+
+/** Lets an engine join: in the session of its earlier stream while that has not ended, or else in a new one. */
+export const admission = (
+  { leases, sessions, leaseMs, now, newSession }: FeedServices,
+  board: WorkBoard,
+): ((join: WorkJoin, arrived: Arrived) => Promise<JoinedEngine>) => {
+  const resumes = async (id: EngineSessionId): Promise<boolean> =>
+    id.session !== '' && (await sessions.renewals(id)) !== undefined && sessions.renew(id);
+
+  const sessionOf = async (asked: EngineSessionId, principal: string): Promise<EngineSessionId> => {
+    if (await resumes(asked)) return asked;
+    const id = { ...asked, session: newSession() };
+    for (const earlier of board.sessions.namesakes(id))
+      await sessions.end(earlier.id, 'another engine of this name has joined');
+    await sessions.open(id, principal);
+    board.sessions.opened(id);
+    return id;
+  };
+
+  /** The leases that the engine names and has; aborts that it may have missed follow. */
+  const keepLeases = async (engine: JoinedEngine, named: WorkJoin['leases']): Promise<Kept> => {
+    const kept: WorkJoin['leases'] = [];
+    const aborts: (() => void)[] = [];
+    for (const each of named) {
+      const lease = namedLease(each, engine);
+      const found = await leases.held(lease);
+      if (found === undefined) continue;
+      kept.push(each);
+      engine.held.set(leases.streamOf(lease.id), { number: lease.number, isSent: true });
+      const { abort } = found;
+      if (abort) aborts.push(() => sendAbort(engine, lease, abort));
+    }
+    return { kept, aborts };
+  };
+
+  const times = {
+    leaseDuration: durationFromMs(leaseMs),
+    heartbeatInterval: durationFromMs(Math.floor(leaseMs / HEARTBEATS)),
+  };
+
+  return async (join: WorkJoin, { call, outbox }: Arrived): Promise<JoinedEngine> => {
+    const { group, engine: name, ...joining } = joiningOf(join, call);
+    await board.started();
+    const id = await sessionOf({ group, engine: name, session: join.session }, call.principal);
+    const engine: JoinedEngine = {
+      ...joining,
+      ...{ group, engine: name, id, outbox, free: 0, seenAtMs: now(), renewedAtMs: now() },
+      ...{ deciding: new Set(), held: new Map(), rejected: new Set() },
+    };
+    const { kept, aborts } = id.session === join.session ? await keepLeases(engine, join.leases) : NONE_KEPT;
+    board.engines.get(id.session)?.outbox.end(new RpcError('ABORTED', 'another stream has taken over the session'));
+    board.engines.set(id.session, engine);
+    outbox.send({ case: 'joined', value: { session: id.session, leases: kept, ...times } });
+    for (const send of aborts) send();
+    board.giveBackUnheld(engine);
+    engine.free = joining.places;
+    board.distribute();
+    return engine;
+  };
+};

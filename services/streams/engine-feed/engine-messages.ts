@@ -1,0 +1,106 @@
+import type {
+  WorkAccept,
+  WorkLease,
+  WorkReject,
+  WorkRequest,
+} from '../../../proto/gen/platformidl/eventlog/engine_work_pb.js';
+import { invalid } from '../../kernel/rpc.js';
+import { leaseOf, type HeldLease, type WorkLeases } from './ports.js';
+import type { JoinedEngine } from './work-offers.js';
+
+/** The parts of the feed that messages need. */
+export type MessageServices = {
+  readonly leases: WorkLeases;
+  readonly now: () => number;
+  /** Called when the engine has more places, or work may wait again. */
+  readonly distribute: () => void;
+  /** Renews the session of an engine in the log, where it is due. */
+  readonly renew: (engine: JoinedEngine) => Promise<void>;
+  /** Ends the session of an engine. */
+  readonly leave: (engine: JoinedEngine) => Promise<void>;
+};
+
+const OK = 0;
+const FAILED_PRECONDITION = 9;
+
+const lostText = 'the engine does not hold this lease';
+
+/**
+ * The lease that a message names.
+ *
+ * @throws {RpcError} INVALID_ARGUMENT when it names none.
+ */
+export const namedLease = (lease: WorkLease | undefined, { id }: Pick<JoinedEngine, 'id'>): HeldLease => {
+  if (lease?.execution === undefined) throw invalid('lease.execution', 'it is not set');
+  const { project, domain, name } = lease.execution;
+  return { id: { project, domain, name }, number: Number(lease.number), session: id.session };
+};
+
+type LeaseMessage = { readonly lease?: WorkLease | undefined };
+
+/** Handles the messages of an engine after its first, one at a time. */
+export const engineMessages = ({ leases, now, distribute, renew, leave }: MessageServices) => {
+  const holds = (engine: JoinedEngine, { id, number }: HeldLease): boolean =>
+    engine.held.get(leases.streamOf(id))?.number === number;
+
+  const answer = ({ outbox }: JoinedEngine, lease: HeldLease, isHeld: boolean): void =>
+    outbox.send({
+      case: 'answer',
+      value: { lease: leaseOf(lease), ...(isHeld ? { code: OK } : { code: FAILED_PRECONDITION, message: lostText }) },
+    });
+
+  /** Ends a lease by what the engine asks for, and answers it. */
+  const end = async (
+    engine: JoinedEngine,
+    message: LeaseMessage,
+    how: (lease: HeldLease) => Promise<boolean>,
+  ): Promise<void> => {
+    const lease = namedLease(message.lease, engine);
+    const isHeld = holds(engine, lease) && (await how(lease));
+    if (isHeld) engine.held.delete(leases.streamOf(lease.id));
+    answer(engine, lease, isHeld);
+  };
+
+  /** Another engine is to have it, so this one is not offered it again. */
+  const giveBack = (engine: JoinedEngine, lease: HeldLease, reason: string): Promise<boolean> => {
+    engine.rejected.add(leases.streamOf(lease.id));
+    return leases.giveBack(lease, reason);
+  };
+
+  const rejected =
+    (engine: JoinedEngine, { reason, then }: WorkReject) =>
+    (lease: HeldLease) => {
+      if (then.case === 'fail') return leases.fail(lease, engine.producerId, then.value);
+      return giveBack(engine, lease, reason);
+    };
+
+  const accept = async (engine: JoinedEngine, message: WorkAccept): Promise<void> => {
+    const lease = namedLease(message.lease, engine);
+    answer(engine, lease, holds(engine, lease));
+    return Promise.resolve();
+  };
+
+  return async (engine: JoinedEngine, { message }: WorkRequest): Promise<void> => {
+    engine.seenAtMs = now();
+    switch (message.case) {
+      case 'accept':
+        return accept(engine, message.value);
+      case 'reject':
+        return end(engine, message.value, rejected(engine, message.value));
+      case 'return':
+        return end(engine, message.value, (lease) => giveBack(engine, lease, message.value.reason));
+      case 'heartbeat':
+        return renew(engine);
+      case 'places':
+        engine.free = message.value.free;
+        distribute();
+        return undefined;
+      case 'leave':
+        return leave(engine);
+      case 'join':
+        throw invalid('message', 'an engine joins once in a stream');
+      case undefined:
+        throw invalid('message', 'it is not set');
+    }
+  };
+};

@@ -1,0 +1,75 @@
+import { fromBinary } from '@bufbuild/protobuf';
+import { WorkRequestSchema } from '../../../proto/gen/platformidl/eventlog/engine_work_pb.js';
+import { type Call, missing, RpcError } from '../../kernel/rpc.js';
+import { engineMessages } from './engine-messages.js';
+import { openOutbox, type Outbox } from './outbox.js';
+import { admission, type FeedServices } from './admission.js';
+import { WorkBoard } from './work-board.js';
+import type { JoinedEngine } from './work-offers.js';
+
+/** Gives executions to the engines that have a stream in this process. */
+export interface EngineFeed {
+  /**
+   * Serves the stream of an engine, until it ends its requests, or the signal.
+   *
+   * @throws {RpcError} INVALID_ARGUMENT for a message that cannot be; FAILED_PRECONDITION when its session has ended.
+   */
+  open(requests: AsyncIterable<Uint8Array>, call: Call, signal: AbortSignal): AsyncIterable<Uint8Array>;
+  close(): Promise<void>;
+}
+
+/** The stream of one engine. */
+type Stream = { readonly call: Call; readonly outbox: Outbox; engine: JoinedEngine | undefined };
+
+const errorOf = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(String(thrown)));
+
+/** Opens the feed. The log is read from the first engine on that joins. */
+export const openEngineFeed = (services: FeedServices): EngineFeed => {
+  const board = new WorkBoard(services);
+  const admit = admission(services, board);
+  const { leases, sessions, now } = services;
+  const { engines } = board;
+  const handle = engineMessages({
+    ...{ leases, now },
+    distribute: () => board.distribute(),
+    renew: (engine) => board.renew(engine),
+    leave: ({ id }) => sessions.end(id, 'the engine has left'),
+  });
+
+  /** The session goes on for the time of a lease, in which the engine may join again. */
+  const detach = ({ engine }: Stream): void => {
+    if (engine === undefined || engines.get(engine.id.session) !== engine) return;
+    engines.delete(engine.id.session);
+    const left = board.sessions.of(engine.id.session);
+    if (left) left.seenAtMs = now();
+  };
+
+  /** Handles the requests of an engine in their order. */
+  const serve = async (requests: AsyncIterable<Uint8Array>, stream: Stream): Promise<void> => {
+    for await (const bytes of requests) {
+      const request = fromBinary(WorkRequestSchema, bytes);
+      if (stream.engine) await handle(stream.engine, request);
+      else if (request.message.case === 'join') stream.engine = await admit(request.message.value, stream);
+      else throw missing('join');
+    }
+  };
+
+  return {
+    async *open(requests, call, signal) {
+      const stream: Stream = { call, outbox: openOutbox(), engine: undefined };
+      serve(requests, stream).then(
+        () => stream.outbox.end(),
+        (thrown: unknown) => stream.outbox.end(errorOf(thrown)),
+      );
+      try {
+        yield* stream.outbox.messages(signal);
+      } finally {
+        detach(stream);
+      }
+    },
+    close: async () => {
+      for (const { outbox } of engines.values()) outbox.end(new RpcError('UNAVAILABLE', 'shutting down'));
+      await board.close();
+    },
+  };
+};

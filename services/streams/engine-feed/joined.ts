@@ -1,0 +1,64 @@
+import type { WorkJoin, WorkLabels } from '../../../proto/gen/platformidl/eventlog/engine_work_pb.js';
+import type { Access } from '../../kernel/access.js';
+import { accessOf, denied } from '../../kernel/permitted.js';
+import { type Call, invalid, missing } from '../../kernel/rpc.js';
+import type { Lane } from './work-order.js';
+
+const MAX_NAME = 200;
+const MAX_PLACES = 10_000;
+const DEFAULT_INLINE_BYTES = 1024 * 1024;
+
+/** An engine as it has joined. */
+export type Joining = {
+  readonly group: string;
+  readonly engine: string;
+  readonly producerId: string;
+  readonly places: number;
+  readonly maxInlineBytes: number;
+  readonly takes: (lane: Lane) => boolean;
+};
+
+const named = (field: string, name: string): string => {
+  if (name === '') throw missing(field);
+  if (name.length > MAX_NAME) throw invalid(field, `longer than ${MAX_NAME} characters`);
+  return name;
+};
+
+const isIn = (list: readonly string[], value: string): boolean =>
+  list.length === 0 || value === '' || list.includes(value);
+
+const takesOf =
+  ({ clusterLabels = [], clusterPools = [], scopes = [] }: Partial<WorkLabels>, access: Access) =>
+  ({ project, domain, clusterLabel, clusterPool }: Lane): boolean =>
+    isIn(clusterLabels, clusterLabel) &&
+    isIn(clusterPools, clusterPool) &&
+    (scopes.length === 0 ||
+      scopes.some((scope) => ['', project].includes(scope.project) && ['', domain].includes(scope.domain))) &&
+    access.may('events', project, domain);
+
+/** An engine names the projects that it takes, or takes all those where it may report. */
+const assertMayWork = (access: Access, scopes: readonly { project: string; domain: string }[]): void => {
+  for (const scope of scopes) if (!access.may('events', scope.project, scope.domain)) throw denied('events', scope);
+  const projects = access.projectsWith('events');
+  if (projects?.length === 0) throw denied('events', { project: '', domain: '' });
+};
+
+/**
+ * Reads the first message of an engine.
+ *
+ * @throws {RpcError} INVALID_ARGUMENT naming the field; PERMISSION_DENIED where the engine may not report.
+ */
+export const joiningOf = (join: WorkJoin, call: Pick<Call, 'caller'>): Joining => {
+  const group = named('join.group', join.group);
+  const engine = named('join.engine', join.engine);
+  const access = accessOf(call);
+  assertMayWork(access, join.labels?.scopes ?? []);
+  return {
+    group,
+    engine,
+    producerId: join.producerId === '' ? engine : named('join.producer_id', join.producerId),
+    places: Math.min(join.freePlaces, MAX_PLACES),
+    maxInlineBytes: join.maxInlineBytes === 0 ? DEFAULT_INLINE_BYTES : join.maxInlineBytes,
+    takes: takesOf(join.labels ?? {}, access),
+  };
+};

@@ -1,0 +1,234 @@
+import { ENGINE_SESSION_CATEGORY } from '../../engine-session/events.js';
+import { EXECUTION_CATEGORY } from '../../execution/events.js';
+import type { RecordedEvent } from '../../kernel/event.js';
+import { StreamParked } from '../../kernel/fault.js';
+import type { EventLog, Subscription } from '../../kernel/ports/event-store.js';
+import { RpcError } from '../../kernel/rpc.js';
+import { categoryOf } from '../../kernel/stream.js';
+import { type KnownSession, KnownSessions } from './known-sessions.js';
+import { type EngineSessions, leaseOf, type WorkLeases } from './ports.js';
+import { type JoinedEngine, sendAbort, WorkOffers } from './work-offers.js';
+import { WORK_TYPES, type WorkChange, type WorkItem, WorkItems } from './work-items.js';
+import { WorkOrder } from './work-order.js';
+
+/** The parts of a process that the list of work needs. */
+export type BoardServices = {
+  readonly log: Pick<EventLog, 'subscribe' | 'head'>;
+  readonly leases: WorkLeases;
+  readonly sessions: EngineSessions;
+  /** The weight of a project among those whose executions wait. */
+  readonly weightOf: (project: string) => number;
+  /** The time for which an engine that sends nothing keeps its leases, in milliseconds. */
+  readonly leaseMs: number;
+  /** True when other processes write the log too: they are to see that an engine lives. */
+  readonly isShared: boolean;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** Called with each failure that the feed survives. */
+  readonly onFailure: (error: unknown) => void;
+};
+
+/** Heartbeats, and checks of them, in the time of a lease. */
+export const HEARTBEATS = 3;
+const SESSION_TYPES = ['EngineSessionOpened', 'EngineSessionEnded'] as const;
+
+const SESSION_OVER = 'the session of the engine has ended: join again without it';
+
+/**
+ * The list of work of a process: the executions that wait and the sessions of engines, folded from the log, and the
+ * engines that have a stream here, which get what changes at once.
+ */
+export class WorkBoard {
+  readonly engines = new Map<string, JoinedEngine>();
+  readonly sessions: KnownSessions;
+  readonly #services: BoardServices;
+  readonly #order: WorkOrder<WorkItem>;
+  readonly #items = new WorkItems();
+  readonly #offers: WorkOffers;
+  readonly #subscriptions: Subscription[] = [];
+  #started: Promise<void> | undefined;
+  #isComplete = false;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(services: BoardServices) {
+    this.#services = services;
+    this.sessions = new KnownSessions(services.now);
+    this.#order = new WorkOrder(services.weightOf);
+    const waitAgain = (item: WorkItem): void => this.#waitAgain(item);
+    this.#offers = new WorkOffers({ ...services, order: this.#order, engines: this.engines, waitAgain });
+  }
+
+  /** Follows the log, from the first call on; resolves when the list is complete. */
+  started(): Promise<void> {
+    return (this.#started ??= this.#start());
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await Promise.all(this.#subscriptions.map((each) => each.close()));
+  }
+
+  /** Gives executions to engines with free places. */
+  distribute(): void {
+    if (this.#isComplete) this.#offers.distribute();
+  }
+
+  /** Renews the session of an engine in the log, where other processes look for it there. */
+  async renew(engine: JoinedEngine): Promise<void> {
+    const { isShared, leaseMs, now, sessions } = this.#services;
+    const isDue = now() - engine.renewedAtMs >= leaseMs / HEARTBEATS / 2;
+    if (!isShared || !isDue || engine.held.size === 0) return;
+    engine.renewedAtMs = now();
+    if (!(await sessions.renew(engine.id))) this.#lose(engine);
+  }
+
+  /** Gives back the leases of an engine that it does not hold. */
+  giveBackUnheld(engine: JoinedEngine): void {
+    for (const item of this.sessions.of(engine.id.session)?.leased ?? [])
+      if (!engine.held.has(item.stream)) this.#giveBack(engine, item);
+  }
+
+  /** Follows all of the log for executions and sessions, and from now on for the renewals of sessions. */
+  async #start(): Promise<void> {
+    const { log, leaseMs } = this.#services;
+    const head = await log.head();
+    const categories = [EXECUTION_CATEGORY, ENGINE_SESSION_CATEGORY];
+    const take = (event: RecordedEvent): void => this.#take(event);
+    await new Promise<void>((resolve, reject) => {
+      const filter = { categories, types: [...WORK_TYPES, ...SESSION_TYPES] };
+      const work = log.subscribe({ after: 0n, filter }, ({ events }, isLive) => {
+        events.forEach(take);
+        if (isLive) resolve();
+      });
+      this.#subscriptions.push(work);
+      work.ended.catch(reject);
+    });
+    const filter = { categories: [ENGINE_SESSION_CATEGORY], types: ['EngineSessionRenewed'] };
+    this.#subscriptions.push(log.subscribe({ after: head, filter }, ({ events }) => events.forEach(take)));
+    this.#isComplete = true;
+    this.#timer = setInterval(() => this.#checkSessions(), leaseMs / HEARTBEATS).unref();
+  }
+
+  /** An execution that cannot be read is not given out. */
+  #take(event: RecordedEvent): void {
+    try {
+      if (categoryOf(event.stream) === ENGINE_SESSION_CATEGORY) this.#takeOfSession(event);
+      else this.#changed(this.#items.take(event));
+    } catch (error) {
+      if (!(error instanceof StreamParked)) throw error;
+      this.#services.onFailure(error);
+    }
+  }
+
+  #takeOfSession(event: RecordedEvent): void {
+    const over = this.sessions.take(event);
+    if (over === undefined) return;
+    const engine = this.engines.get(over.id.session);
+    if (engine) this.#lose(engine);
+    for (const item of over.leased) this.#waitAgain(item);
+  }
+
+  #changed(change: WorkChange | undefined): void {
+    if (change === undefined) return;
+    const { item, kind } = change;
+    if (kind === 'leased') this.#leased(item);
+    else if (kind === 'aborting') this.#aborting(item);
+    else if (kind === 'ended') this.#ended(item);
+    else {
+      this.#forget(item);
+      this.#waitAgain(item);
+    }
+  }
+
+  /** True when no engine has the execution and the feed may give it out. */
+  #isFree({ isElsewhere, lease }: WorkItem): boolean {
+    return !isElsewhere && (lease === undefined || this.sessions.of(lease.session) === undefined);
+  }
+
+  #waitAgain(item: WorkItem): void {
+    if (this.#items.of(item.stream) !== item || !this.#isFree(item)) return;
+    this.#order.add(item);
+    this.distribute();
+  }
+
+  #forget(item: WorkItem): void {
+    this.#order.remove(item);
+    for (const session of this.sessions.all()) session.leased.delete(item);
+  }
+
+  /** A lease that its engine does not know of was given by a process that the engine has left. */
+  #leased(item: WorkItem): void {
+    this.#forget(item);
+    const session = item.lease && this.sessions.of(item.lease.session);
+    if (session === undefined) {
+      this.#waitAgain(item);
+      return;
+    }
+    session.seenAtMs = this.#services.now();
+    session.leased.add(item);
+    const engine = this.engines.get(session.id.session);
+    if (engine === undefined || engine.deciding.has(item.stream)) return;
+    if (engine.held.get(item.stream)?.number !== item.lease?.number) this.#giveBack(engine, item);
+  }
+
+  #giveBack({ id: { session } }: JoinedEngine, { id, lease }: WorkItem): void {
+    const { leases, onFailure } = this.#services;
+    if (lease) leases.giveBack({ id, number: lease.number, session }, 'the engine does not hold it').catch(onFailure);
+  }
+
+  #aborting(item: WorkItem): void {
+    const { leases, onFailure } = this.#services;
+    const engine = item.lease && this.engines.get(item.lease.session);
+    const held = engine?.held.get(item.stream);
+    this.#waitAgain(item);
+    if (engine === undefined || held?.isSent !== true) return;
+    const lease = { id: item.id, number: held.number, session: engine.id.session };
+    const send = async (): Promise<void> => {
+      const found = await leases.held(lease);
+      if (found?.abort) sendAbort(engine, lease, found.abort);
+    };
+    send().catch(onFailure);
+  }
+
+  #ended(item: WorkItem): void {
+    this.#forget(item);
+    for (const engine of this.engines.values()) {
+      const held = engine.held.get(item.stream);
+      engine.rejected.delete(item.stream);
+      engine.held.delete(item.stream);
+      if (held === undefined) continue;
+      const lease = leaseOf({ id: item.id, number: held.number });
+      engine.outbox.send({ case: 'update', value: { lease, change: { case: 'ended', value: {} } } });
+    }
+  }
+
+  /** Takes the leases of an engine away, and ends its stream. */
+  #lose(engine: JoinedEngine): void {
+    this.engines.delete(engine.id.session);
+    for (const [stream, { number }] of engine.held) {
+      const id = this.#items.of(stream)?.id;
+      if (id === undefined) continue;
+      const change = { case: 'lost', value: { cause: SESSION_OVER } } as const;
+      engine.outbox.send({ case: 'update', value: { lease: leaseOf({ id, number }), change } });
+    }
+    engine.outbox.end(new RpcError('FAILED_PRECONDITION', SESSION_OVER));
+  }
+
+  #checkSessions(): void {
+    for (const session of this.sessions.all()) this.#check(session).catch(this.#services.onFailure);
+  }
+
+  /** Ends the session of an engine that has sent nothing for the time of a lease, unless another process has seen it. */
+  async #check(session: KnownSession): Promise<void> {
+    const { leaseMs, isShared, now, sessions } = this.#services;
+    const engine = this.engines.get(session.id.session);
+    const seenAtMs = engine?.seenAtMs ?? session.seenAtMs;
+    if (now() - seenAtMs < leaseMs || (!engine && session.leased.size === 0)) return;
+    const renewals = await sessions.renewals(session.id);
+    if (renewals !== session.renewals && !engine && isShared) {
+      Object.assign(session, { renewals, seenAtMs: now() }); // it ends when nothing is renewed for another lease
+      return;
+    }
+    await sessions.end(session.id, `no heartbeat for ${leaseMs / 1_000} s`, renewals);
+  }
+}

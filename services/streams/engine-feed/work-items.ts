@@ -1,0 +1,118 @@
+import { QualityOfService_Tier as Tier } from '../../../proto/gen/platformidl/core/execution_pb.js';
+import type { ExecutionCreated } from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
+import { endsExecution, executionCodec, type ExecutionEvent } from '../../execution/events.js';
+import { decodeEvent } from '../../kernel/decode-event.js';
+import { metadataOf, type RecordedEvent } from '../../kernel/event.js';
+import type { StreamName } from '../../kernel/stream.js';
+import type { WorkId } from './ports.js';
+import type { Lane } from './work-order.js';
+
+/** The types of events that the list of work is folded from. */
+export const WORK_TYPES = [
+  'ExecutionCreated',
+  'WorkLeased',
+  'WorkReturned',
+  'WorkflowPhaseReported',
+  'EngineReported',
+  'TerminationRequested',
+  'ExecutionExpired',
+] as const;
+
+/** An execution that has not ended. Only the fold of the log changes it. */
+export type WorkItem = {
+  readonly stream: StreamName;
+  readonly id: WorkId;
+  readonly lane: Lane;
+  readonly tier: Tier;
+  readonly createdAtMs: number;
+  readonly budgetMs: number | undefined;
+  /** The last lease, until it is returned. */
+  lease: { readonly number: number; readonly session: string } | undefined;
+  isAborting: boolean;
+  /** True once an engine outside the feed has begun it. */
+  isElsewhere: boolean;
+};
+
+/** A change of an execution by an event. */
+export type WorkChange = {
+  readonly item: WorkItem;
+  readonly kind: 'created' | 'leased' | 'returned' | 'aborting' | 'elsewhere' | 'ended';
+};
+
+const laneOf = (id: WorkId, { engine }: ExecutionCreated): Lane => ({
+  project: id.project,
+  domain: id.domain,
+  clusterLabel: engine?.clusterLabel?.value ?? '',
+  clusterPool: engine?.clusterAssignment?.clusterPoolName ?? '',
+});
+
+const NANOS_IN_MS = 1e6;
+
+const itemOf = (recorded: RecordedEvent, created: ExecutionCreated): WorkItem => {
+  const { project = '', domain = '', name = '' } = created.id ?? {};
+  const id = { project, domain, name };
+  const budget = created.engine?.queueingBudget;
+  return {
+    stream: recorded.stream,
+    id,
+    lane: laneOf(id, created),
+    tier: created.engine?.tier ?? Tier.UNDEFINED,
+    createdAtMs: metadataOf(recorded).recordedAtMs,
+    budgetMs: budget && Number(budget.seconds) * 1_000 + budget.nanos / NANOS_IN_MS,
+    lease: undefined,
+    isAborting: false,
+    isElsewhere: false,
+  };
+};
+
+/** Changes an execution by an event after its first. */
+const changed = (item: WorkItem, event: ExecutionEvent): WorkChange['kind'] | undefined => {
+  if (endsExecution(event)) return 'ended';
+  switch (event.type) {
+    case 'WorkLeased':
+      item.lease = { number: Number(event.data.number), session: event.data.session };
+      return 'leased';
+    case 'WorkReturned':
+      if (item.lease?.number === Number(event.data.number)) item.lease = undefined;
+      return 'returned';
+    case 'TerminationRequested':
+      item.isAborting = true;
+      return 'aborting';
+    case 'WorkflowPhaseReported':
+      if (item.lease !== undefined || item.isElsewhere) return undefined;
+      item.isElsewhere = true;
+      return 'elsewhere';
+    default:
+      return undefined;
+  }
+};
+
+/** The executions that have not ended, folded from the log. */
+export class WorkItems {
+  readonly #items = new Map<StreamName, WorkItem>();
+
+  of(stream: StreamName): WorkItem | undefined {
+    return this.#items.get(stream);
+  }
+
+  /**
+   * Folds an event of an execution; `undefined` when it changes nothing here.
+   *
+   * @throws {StreamParked} when this release cannot read it.
+   */
+  take(recorded: RecordedEvent): WorkChange | undefined {
+    const event = decodeEvent(executionCodec, recorded);
+    if (event.type === 'ExecutionCreated') return this.#created(recorded, event.data);
+    const item = this.#items.get(recorded.stream);
+    const kind = item && changed(item, event);
+    if (item === undefined || kind === undefined) return undefined;
+    if (kind === 'ended') this.#items.delete(item.stream);
+    return { item, kind };
+  }
+
+  #created(recorded: RecordedEvent, created: ExecutionCreated): WorkChange {
+    const item = itemOf(recorded, created);
+    this.#items.set(item.stream, item);
+    return { item, kind: 'created' };
+  }
+}

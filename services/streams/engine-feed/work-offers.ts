@@ -1,0 +1,126 @@
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import type { WorkAbort } from '../../../proto/gen/platformidl/eventlog/engine_work_pb.js';
+import type { EngineSessionId } from '../../engine-session/events.js';
+import type { StreamName } from '../../kernel/stream.js';
+import type { Joining } from './joined.js';
+import type { Outbox } from './outbox.js';
+import { type HeldLease, leaseOf, type WorkLeases } from './ports.js';
+import type { WorkItem } from './work-items.js';
+import type { WorkOrder } from './work-order.js';
+
+/** A lease of an engine that has its stream here. `isSent` is false until its launch was sent. */
+export type EngineLease = { readonly number: number; isSent: boolean };
+
+/** An engine that has its stream in this process. */
+export type JoinedEngine = Joining & {
+  readonly id: EngineSessionId;
+  readonly outbox: Outbox;
+  /** The number of launches that it may be given. */
+  free: number;
+  /** When it has last sent anything, in milliseconds since 1970. */
+  seenAtMs: number;
+  /** When its session was renewed in the log. */
+  renewedAtMs: number;
+  /** Executions whose lease is being decided. */
+  readonly deciding: Set<StreamName>;
+  readonly held: Map<StreamName, EngineLease>;
+  /** Executions that it has rejected. */
+  readonly rejected: Set<StreamName>;
+};
+
+/** The parts of the feed that offers need. */
+export type OfferServices = {
+  readonly leases: WorkLeases;
+  readonly order: Pick<WorkOrder<WorkItem>, 'next' | 'size'>;
+  readonly engines: ReadonlyMap<string, JoinedEngine>;
+  readonly leaseMs: number;
+  readonly now: () => number;
+  readonly onFailure: (error: unknown) => void;
+  /** Puts an execution back into the order, where it may be leased. */
+  readonly waitAgain: (item: WorkItem) => void;
+};
+
+/** Tells an engine that it is to end an execution. */
+export const sendAbort = ({ outbox }: JoinedEngine, lease: HeldLease, abort: WorkAbort): void =>
+  outbox.send({ case: 'abort', value: { ...abort, lease: leaseOf(lease) } });
+
+/** After a failure of the machinery an execution waits this long for its next offer. */
+const RETRY_MS = 1_000;
+
+/** Gives the executions that wait to engines with free places, one to each in turn. */
+export class WorkOffers {
+  readonly #services: OfferServices;
+
+  constructor(services: OfferServices) {
+    this.#services = services;
+  }
+
+  /** Offers executions until no engine has a free place for one. */
+  distribute(): void {
+    const { order, engines } = this.#services;
+    for (let isGiven = order.size() > 0; isGiven;) {
+      isGiven = false;
+      for (const engine of engines.values()) {
+        const item = this.#nextFor(engine);
+        if (item === undefined) continue;
+        isGiven = true;
+        void this.#offer(engine, item);
+      }
+    }
+  }
+
+  #nextFor({ free, takes, rejected }: JoinedEngine): WorkItem | undefined {
+    const { order, now } = this.#services;
+    return free > 0 ? order.next(takes, now(), ({ stream }) => rejected.has(stream)) : undefined;
+  }
+
+  async #offer(engine: JoinedEngine, item: WorkItem): Promise<void> {
+    const { onFailure, waitAgain } = this.#services;
+    engine.free -= 1;
+    engine.deciding.add(item.stream);
+    try {
+      await this.#give(engine, item);
+    } catch (error) {
+      onFailure(error);
+      engine.free += 1;
+      setTimeout(() => waitAgain(item), RETRY_MS).unref();
+    } finally {
+      engine.deciding.delete(item.stream);
+    }
+  }
+
+  async #give(engine: JoinedEngine, item: WorkItem): Promise<void> {
+    const { leases, leaseMs, now } = this.#services;
+    const { id, producerId } = engine;
+    const terms = { untilMs: now() + leaseMs, over: item.lease?.number };
+    const leased = await leases.lease(item.id, { ...id, producerId }, terms);
+    if (leased.kind === 'refused') {
+      engine.free += 1;
+      return; // another process was faster, or the execution has ended: the log says so in a moment
+    }
+    engine.held.set(item.stream, { number: leased.number, isSent: false });
+    const lease = { id: item.id, number: leased.number, session: id.session };
+    try {
+      await this.#launch(engine, item, lease, leased.position);
+    } catch (error) {
+      engine.held.delete(item.stream);
+      engine.rejected.add(item.stream);
+      await leases.giveBack(lease, 'it could not be offered');
+      throw error;
+    }
+  }
+
+  /** Sends a launch. An abort that is requested after its state was read follows it. */
+  async #launch(engine: JoinedEngine, item: WorkItem, lease: HeldLease, position: bigint): Promise<void> {
+    const { leases, leaseMs, now } = this.#services;
+    const held = engine.held.get(item.stream);
+    const message = await leases.launch(lease, engine.maxInlineBytes);
+    if (message === undefined || held === undefined) return;
+    held.isSent = true;
+    const leaseUntil = timestampFromMs(now() + leaseMs);
+    engine.outbox.send({ case: 'launch', value: { ...message, lease: leaseOf(lease), leaseUntil, position } });
+    if (!item.isAborting || message.abort !== undefined) return;
+    const state = await leases.held(lease);
+    if (state?.abort) sendAbort(engine, lease, state.abort);
+  }
+}

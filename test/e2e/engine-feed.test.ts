@@ -1,0 +1,225 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { WorkflowExecution_Phase as Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
+import { runEngine } from '../../engine/engine.js';
+import type { EngineOptions } from '../../engine/options.js';
+import { Resources_ResourceName as Resource } from '../../proto/gen/platformidl/core/tasks_pb.js';
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { register } from '../support/control-plane.js';
+import { withNeeds } from '../support/fixtures.js';
+import { launchHello } from '../support/hello.js';
+import { type ExecutionId, workflowReport } from '../support/reports.js';
+import { type ServerProcess, startServerProcess } from '../support/server-process.js';
+import { overGrpc, type Transport } from '../support/transports.js';
+import { until } from '../support/until.js';
+import { nameOf, openWork, type WorkStream } from '../support/work-stream.js';
+
+const { method } = AdminService;
+const PLACES = 100;
+
+describe('the engine feed', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'flightlog-feed-'));
+  let server: ServerProcess;
+  let api: Transport;
+  const streams: WorkStream[] = [];
+
+  const engine = (name: string, more: object = {}): WorkStream => {
+    const stream = openWork(server.ready.grpc, { group: 'default', engine: name, freePlaces: PLACES, ...more });
+    streams.push(stream);
+    return stream;
+  };
+
+  const report = (id: ExecutionId, phase: Phase, producerId: string) =>
+    api.call(method.createWorkflowEvent, workflowReport(id, { phase, producerId }));
+
+  beforeAll(async () => {
+    server = await startServerProcess({
+      data: directory,
+      env: { FLIGHTLOG_PROJECTS: '["flytesnacks"]', FLIGHTLOG_ENGINE_FEED_LEASE_DURATION: '1s' },
+    });
+    api = overGrpc(server.ready);
+    await register(api, withNeeds('01-hello'));
+  }, 60_000);
+
+  afterAll(async () => {
+    api.close();
+    await server.kill();
+    rmSync(directory, { recursive: true });
+  });
+
+  // Every test begins without engines, and ends what the one before has left.
+  beforeEach(async () => {
+    for (const stream of streams.splice(0)) {
+      stream.send({ case: 'leave', value: {} });
+      await stream.ended;
+    }
+    const broom = engine(`broom-${Math.random()}`);
+    const id = await launchHello(api, `swept-${Math.floor(Math.random() * 1e9)}`);
+    for (let name = ''; name !== id.name;) {
+      const { lease } = await broom.next('launch');
+      name = nameOf(lease);
+      broom.send({ case: 'reject', value: { lease: lease!, then: { case: 'fail', value: { message: 'swept' } } } });
+      await broom.next('answer');
+    }
+    broom.send({ case: 'leave', value: {} });
+    await broom.ended;
+  });
+
+  it('gives an engine everything that it needs to run an execution', async () => {
+    const id = await launchHello(api, 'given');
+    const launch = await engine('a').next('launch');
+    expect(launch).toMatchObject({
+      lease: { execution: { ...id }, number: 1n },
+      workflow: { case: 'closure', value: { primary: { template: { id: { name: 'hello.hello' } } } } },
+      input: { case: 'inputs' },
+      spec: { metadata: { systemMetadata: { namespace: 'flytesnacks-development' } } },
+      config: { maxParallelism: 25 },
+    });
+    expect(launch.progress).toBeUndefined();
+    expect(launch.containers[0]?.resources?.requests.map(({ name }) => name)).toEqual(
+      expect.arrayContaining([Resource.CPU, Resource.MEMORY]),
+    );
+  });
+
+  it('sends large parts by reference', async () => {
+    await launchHello(api, 'referred');
+    const { workflow } = await engine('a', { maxInlineBytes: 1 }).next('launch');
+    expect(workflow.value).toMatchObject({ path: '/api/v1/workflows/flytesnacks/development/hello.hello/v1' });
+  });
+
+  it('takes the reports of the engine that has the lease, and no others', async () => {
+    const id = await launchHello(api, 'fenced');
+    const holder = engine('a');
+    const { lease } = await holder.next('launch');
+    holder.send({ case: 'accept', value: { lease: lease! } });
+    expect(await holder.next('answer')).toMatchObject({ code: 0 });
+    await report(id, Phase.RUNNING, 'a');
+    const { code, details } = await api.refused(
+      method.createWorkflowEvent,
+      workflowReport(id, { phase: Phase.SUCCEEDED, producerId: 'propeller' }),
+    );
+    expect([code, details[0]?.typeUrl]).toEqual(['FAILED_PRECONDITION', expect.stringContaining('EventFailureReason')]);
+    await report(id, Phase.SUCCEEDED, 'a');
+    expect(await holder.next('update')).toMatchObject({ change: { case: 'ended' } });
+  });
+
+  it('leaves executions to the engines outside that have begun them', async () => {
+    const id = await launchHello(api, 'outside');
+    await report(id, Phase.RUNNING, 'propeller');
+    await launchHello(api, 'inside');
+    expect(nameOf((await engine('a').next('launch')).lease)).toBe('inside');
+    await report(id, Phase.SUCCEEDED, 'propeller');
+  });
+
+  it('offers what an engine rejects or returns to another, with what was reported', async () => {
+    const id = await launchHello(api, 'passed');
+    const first = engine('a', { freePlaces: 1 });
+    const offered = await first.next('launch');
+    first.send({
+      case: 'reject',
+      value: { lease: offered.lease!, reason: 'full', then: { case: 'offerToOthers', value: true } },
+    });
+    const second = engine('b');
+    const taken = await second.next('launch');
+    await report(id, Phase.RUNNING, 'b');
+    second.send({ case: 'return', value: { lease: taken.lease!, reason: 'going home' } });
+    const third = await engine('c').next('launch');
+    expect([offered, taken, third].map(({ lease }) => lease?.number)).toEqual([1n, 2n, 3n]);
+    expect(third.progress?.phase).toBe(Phase.RUNNING);
+    expect(first.received.filter(({ case: name }) => name === 'launch')).toHaveLength(1);
+  });
+
+  it('fails an execution that its engine rejects permanently', async () => {
+    const id = await launchHello(api, 'rejected');
+    const only = engine('a');
+    const { lease } = await only.next('launch');
+    const error = { code: 'NoSuchPlugin', message: 'no plugin for it' };
+    only.send({ case: 'reject', value: { lease: lease!, then: { case: 'fail', value: error } } });
+    expect(await only.next('answer')).toMatchObject({ code: 0 });
+    const { closure } = await until(
+      () => api.call(method.getExecution, { id }),
+      ({ closure: seen }) => seen?.phase === Phase.FAILED,
+    );
+    expect(closure?.outputResult).toMatchObject({ case: 'error', value: error });
+  });
+
+  it('tells the engine of an abort, and the next one too', async () => {
+    const id = await launchHello(api, 'aborted');
+    const first = engine('a');
+    const { lease } = await first.next('launch');
+    await api.call(method.terminateExecution, { id, cause: 'enough' });
+    expect(await first.next('abort')).toMatchObject({ lease: { number: 1n }, cause: 'enough' });
+    first.send({ case: 'return', value: { lease: lease! } });
+    expect(await engine('b').next('launch')).toMatchObject({ lease: { number: 2n }, abort: { cause: 'enough' } });
+    await report(id, Phase.ABORTED, 'b');
+  });
+
+  it('keeps the leases of an engine that joins again in time', async () => {
+    await launchHello(api, 'kept');
+    const before = engine('a');
+    const { session } = await before.next('joined');
+    const { lease } = await before.next('launch');
+    before.drop();
+    const after = engine('a', { session, leases: [lease!] });
+    expect(await after.next('joined')).toMatchObject({ session, leases: [{ number: 1n }] });
+    after.send({ case: 'return', value: { lease: lease! } });
+    expect(await after.next('answer')).toMatchObject({ code: 0 });
+  });
+
+  it('gives the work of a silent engine to another, and refuses its reports', async () => {
+    const id = await launchHello(api, 'silent');
+    const silent = engine('a');
+    await silent.next('launch');
+    const next = engine('b');
+    await next.next('joined');
+    const beat = setInterval(() => next.send({ case: 'heartbeat', value: {} }), 200);
+    expect(await next.next('launch')).toMatchObject({ lease: { execution: { ...id }, number: 2n } });
+    expect(await silent.next('update')).toMatchObject({ change: { case: 'lost' } });
+    expect((await silent.ended).code).toBe('FAILED_PRECONDITION');
+    clearInterval(beat);
+    const late = await api.refused(
+      method.createWorkflowEvent,
+      workflowReport(id, { phase: Phase.RUNNING, producerId: 'a' }),
+    );
+    expect(late.code).toBe('FAILED_PRECONDITION');
+    await report(id, Phase.SUCCEEDED, 'b');
+  });
+
+  it('ends the session of an earlier engine of the same name at once', async () => {
+    await launchHello(api, 'twice');
+    const old = engine('a');
+    await old.next('launch');
+    expect(await engine('a').next('launch')).toMatchObject({ lease: { number: 2n } });
+    expect((await old.ended).code).toBe('FAILED_PRECONDITION');
+  });
+
+  it('gives the simulated engine its work, which it reports in its own name', async () => {
+    const stop = new AbortController();
+    const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined };
+    const options: EngineOptions = {
+      ...{ endpoint: server.ready.grpc, concurrency: 4, rate: 0, failureProbability: 0, seed: 's' },
+      gates: 'auto',
+      untilIdle: false,
+      feed: { group: 'default', name: 'simulated' },
+    };
+    const running = runEngine(options, { signal: stop.signal, logger: quiet });
+    const ids = await Promise.all(Array.from({ length: 12 }, (_, at) => launchHello(api, `simulated-${at}`)));
+    for (const id of ids)
+      await until(
+        () => api.call(method.getExecution, { id }),
+        ({ closure }) => closure?.phase === Phase.SUCCEEDED,
+      );
+    stop.abort();
+    expect((await running).executions).toMatchObject({ SUCCEEDED: 12 });
+  });
+
+  it.each([
+    ['a stream that does not begin with a join', { case: 'heartbeat', value: {} } as const, 'missing join.engine'],
+  ])('refuses %s', async (_, message, text) => {
+    const stream = openWork(server.ready.grpc, { group: 'default', engine: '' });
+    stream.send(message);
+    expect(await stream.ended).toMatchObject({ code: 'INVALID_ARGUMENT', message: text });
+  });
+});

@@ -1,0 +1,122 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import { QualityOfService_Tier as Tier } from '../../../proto/gen/platformidl/core/execution_pb.js';
+import { type Waiting, WorkOrder } from '../../../services/streams/engine-feed/work-order.js';
+
+type Item = Waiting & { readonly name: string };
+
+let count = 0;
+const item = (project: string, more: Partial<Omit<Item, 'lane'>> & { label?: string } = {}): Item => ({
+  name: `e${(count += 1)}`,
+  lane: { project, domain: 'development', clusterLabel: more.label ?? '', clusterPool: '' },
+  tier: Tier.MEDIUM,
+  createdAtMs: count,
+  budgetMs: undefined,
+  isAborting: false,
+  ...more,
+});
+
+const all = (): boolean => true;
+
+/** Adds the items, and takes them all at one time. */
+const taken = (items: readonly Item[], nowMs = 0, weights: Readonly<Record<string, number>> = {}): readonly Item[] => {
+  const order = new WorkOrder<Item>((project) => weights[project] ?? 1);
+  for (const each of items) order.add(each);
+  const found: Item[] = [];
+  for (let next = order.next(all, nowMs); next; next = order.next(all, nowMs)) found.push(next);
+  return found;
+};
+
+const names = (items: readonly Item[]): readonly string[] => items.map(({ name }) => name);
+
+const arbitrary: fc.Arbitrary<Item> = fc
+  .record({
+    project: fc.constantFrom('a', 'b', 'c'),
+    tier: fc.constantFrom(Tier.HIGH, Tier.MEDIUM, Tier.LOW, Tier.UNDEFINED),
+    createdAtMs: fc.nat(100),
+    budgetMs: fc.option(fc.nat(100), { nil: undefined }),
+    isAborting: fc.boolean(),
+  })
+  .map(({ project, ...more }) => item(project, more));
+
+describe('the order of executions that wait', () => {
+  it('is HIGH before MEDIUM before LOW, and the older first', () => {
+    const low = item('a', { tier: Tier.LOW });
+    const medium = item('a');
+    const younger = item('a', { tier: Tier.HIGH, createdAtMs: 2_000 });
+    const older = item('a', { tier: Tier.HIGH, createdAtMs: 1_000 });
+    expect(taken([low, medium, younger, older])).toEqual([older, younger, medium, low]);
+  });
+
+  it('raises an execution before its queueing budget is used up', () => {
+    const high = item('a', { tier: Tier.HIGH });
+    const low = item('a', { tier: Tier.LOW, createdAtMs: 0, budgetMs: 1_000 });
+    expect(taken([high, low], 899)).toEqual([high, low]);
+    expect(taken([high, low], 900)).toEqual([low, high]);
+  });
+
+  it('puts an execution that is to be aborted first', () => {
+    const high = item('a', { tier: Tier.HIGH });
+    const aborting = item('a', { tier: Tier.LOW, isAborting: true });
+    expect(taken([high, aborting])).toEqual([aborting, high]);
+  });
+
+  it('gives projects turns by their weights, however many executions one has', () => {
+    const flood = Array.from({ length: 1_000 }, () => item('flood'));
+    const few = Array.from({ length: 10 }, () => item('few'));
+    const first = taken([...flood, ...few], 0, { few: 1, flood: 3 }).slice(0, 40);
+    expect(first.filter(({ lane }) => lane.project === 'few')).toHaveLength(10);
+  });
+
+  it('passes over what an engine does not take, or has refused', () => {
+    const order = new WorkOrder<Item>(() => 1);
+    const [gpu, refused, plain] = [item('a', { label: 'gpu' }), item('a'), item('a')];
+    for (const each of [gpu, refused, plain]) order.add(each);
+    const next = () =>
+      order.next(
+        ({ clusterLabel }) => clusterLabel === '',
+        0,
+        (each) => each === refused,
+      );
+    expect([next(), next()]).toEqual([plain, undefined]);
+    expect(order.size()).toBe(2);
+  });
+
+  it('gives each execution once, and none that was removed', () => {
+    fc.assert(
+      fc.property(fc.array(arbitrary), fc.nat(300), (items, nowMs) => {
+        expect([...names(taken(items, nowMs))].sort()).toEqual([...names(items)].sort());
+        const order = new WorkOrder<Item>(() => 1);
+        for (const each of items) order.add(each);
+        for (const each of items) order.remove(each);
+        expect(order.next(all, nowMs)).toBeUndefined();
+      }),
+    );
+  });
+
+  it('is that of age within a project and tier without budgets', () => {
+    fc.assert(
+      fc.property(fc.array(arbitrary), (items) => {
+        const plain = items.map((each) => ({ ...each, budgetMs: undefined, isAborting: false }));
+        for (const project of ['a', 'b', 'c']) {
+          const own = taken(plain).filter(({ lane, tier }) => lane.project === project && tier === Tier.HIGH);
+          const ages = own.map(({ createdAtMs }) => createdAtMs);
+          expect(ages).toEqual([...ages].sort((x, y) => x - y));
+        }
+      }),
+    );
+  });
+
+  it('differs from the weights by less than one round at any time', () => {
+    const weights = fc.record({ a: fc.integer({ min: 1, max: 9 }), b: fc.integer({ min: 1, max: 9 }) });
+    fc.assert(
+      fc.property(weights, fc.integer({ min: 1, max: 60 }), (weightOf, turns) => {
+        const items = ['a', 'b'].flatMap((project) => Array.from({ length: 60 }, () => item(project)));
+        const first = taken(items, 0, weightOf).slice(0, turns);
+        const share = (turns * weightOf.a) / (weightOf.a + weightOf.b);
+        expect(Math.abs(first.filter(({ lane }) => lane.project === 'a').length - share)).toBeLessThan(1);
+      }),
+    );
+  });
+});
