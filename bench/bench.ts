@@ -22,5 +22,7 @@ export type Bench = {
   readonly name: string;
   /** Smallest accepted ratio to the floor; 0 for no target, or where the bench checks a limit of its own. */
   readonly target: number;
+  /** True for a bench that waits for minutes of the clock: it runs only when it is named. */
+  readonly onlyByName?: boolean;
   readonly run: (options: BenchOptions) => Promise<readonly Figure[]>;
 };

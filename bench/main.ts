@@ -65,7 +65,9 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { count: { type: 'string', default: '60000' }, 'cpu-prof': { type: 'boolean', default: false } },
 });
-const wanted = positionals.length === 0 ? BENCHES : BENCHES.filter(({ name }) => positionals.includes(name));
+const isWanted = ({ name, onlyByName = false }: Bench): boolean =>
+  positionals.length === 0 ? !onlyByName : positionals.includes(name);
+const wanted = BENCHES.filter(isWanted);
 if (wanted.length === 0) {
   say(`usage: npm run bench -- [${BENCHES.map(({ name }) => name).join('|')}] [--count N] [--cpu-prof]`);
   process.exit(1);

@@ -96,6 +96,7 @@ const scheduledExecutions = async (client: GrpcClient): Promise<number> => {
 /** Many launch plans are due in the same minute, while engines report: 10,000 of them without `--count`. */
 export const scheduleBurst: Bench = {
   name: 'schedule-burst',
+  onlyByName: true,
   target: 1,
   run: async ({ disk, count, nodeArgs }) => {
     const plans = Math.ceil(count / 6);

@@ -27,6 +27,7 @@ describe('the parts of the tests', () => {
       'e2e',
       'loads',
       'matrices',
+      'console',
       'integration',
     ]);
   });
