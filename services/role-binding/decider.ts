@@ -40,7 +40,7 @@ export const roleBindingDecider: Decider<RoleBindingState, RoleBindingCommand, R
   decide: (state, { type, binding }) => (type === 'GrantRole' ? grant(state, binding) : revoke(state, binding)),
 };
 
-const STATE_BYTES = 300;
+const STATE_BYTES = 250;
 const BINDING_BYTES = 350;
 
 export const roleBindingAggregate: Aggregate<

@@ -2,74 +2,139 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { WorkflowExecution_Phase as Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
+import { ResourceType } from '../../proto/gen/platformidl/core/identifier_pb.js';
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { NAMESPACE, prepare } from '../contract/kubernetes/cluster.contract.js';
 import { flightlog, type Running } from '../support/command.js';
+import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
+import { fixtureFolder, withNeeds } from '../support/fixtures.js';
 import { ask, BRIDGE_TOKEN, kubeConfigOf, objectPath } from '../support/kubernetes/server.js';
 import { type StandIn, startStandIn } from '../support/kubernetes/stand-in.js';
-import { startWorkServer, type WorkServer } from '../support/kubernetes/work-server.js';
 import { until } from '../support/until.js';
-import { fixtureLaunch } from '../unit/engine/bridge/launches.js';
 
-const hello = fixtureLaunch('01-hello');
+const { createExecution, createWorkflowEvent, getExecution, terminateExecution } = AdminService.method;
 const folder = mkdtempSync(join(tmpdir(), 'flightlog-bridge-'));
-
-/** Starts the program as an operator does, with a file of settings and a kubeconfig. */
-const startBridge = (server: StandIn, work: WorkServer): Running => {
-  writeFileSync(join(folder, 'kubeconfig'), kubeConfigOf(server.url, BRIDGE_TOKEN).exportConfig());
-  const clusters = [{ name: 'one', kubeconfig: join(folder, 'kubeconfig') }];
-  writeFileSync(join(folder, 'flightlog.json'), JSON.stringify({ bridge: { clusters, keep_finished: '0s' } }));
-  return flightlog(['bridge', '--config', join(folder, 'flightlog.json'), '--endpoint', work.endpoint]);
+const settingsFile = (kubeconfig: string): string => {
+  const file = join(folder, 'flightlog.json');
+  writeFileSync(file, JSON.stringify({ bridge: { clusters: [{ name: 'one', kubeconfig }], keep_finished: '0s' } }));
+  return file;
 };
 
 describe('flightlog bridge', () => {
-  let server: StandIn;
-  let work: WorkServer;
+  let plane: ControlPlane;
+  let cluster: StandIn;
+  let bridge: Running;
   beforeAll(async () => {
-    server = await prepare(await startStandIn());
-    work = await startWorkServer();
+    cluster = await prepare(await startStandIn());
+    plane = await startControlPlane();
+    await register(plane.grpc, withNeeds('01-hello'));
+    bridge = startBridge();
   });
   afterAll(async () => {
-    work.close();
-    await server.close();
+    bridge.child.kill('SIGKILL');
+    await plane.close();
+    await cluster.close();
     rmSync(folder, { recursive: true });
   });
 
-  const count = (kind: string, wanted: number) =>
-    until(
-      () => Promise.resolve(work.received.filter((each) => each.case === kind).length),
-      (found) => found >= wanted,
-    );
+  /** Starts the program as an operator does, with a file of settings and a kubeconfig. */
+  const startBridge = (): Running => {
+    const kubeconfig = join(folder, 'kubeconfig');
+    writeFileSync(kubeconfig, kubeConfigOf(cluster.url, BRIDGE_TOKEN).exportConfig());
+    return flightlog(['bridge', '--config', settingsFile(kubeconfig), '--endpoint', plane.server().ready.grpc]);
+  };
 
-  it('runs launches over its own kill, and ends at a stop signal', async () => {
-    const first = startBridge(server, work);
-    await count('join', 1);
-    work.launch('a1', hello);
-    await count('accept', 1);
-    first.child.kill('SIGKILL');
-    await first.ended;
-    const second = startBridge(server, work);
-    await count('join', 2);
-    work.launch('a1', hello, { lease: 2n, isStarted: true });
-    await count('accept', 2);
-    const path = objectPath(NAMESPACE, 'a1');
-    await ask(server, 'PATCH', path, { metadata: { finalizers: [] } });
-    work.ended('a1', 2n);
+  const idOf = (name: string) => ({ project: 'flytesnacks', domain: 'development', name });
+  const launch = async (name: string): Promise<void> => {
+    const { id } = fixtureFolder('01-hello').entries.find(({ kind }) => kind === 'launch_plan')!;
+    const launchPlan = { ...id, resourceType: ResourceType.LAUNCH_PLAN };
+    await plane.grpc.call(createExecution, { ...idOf(name), spec: { launchPlan } });
+  };
+  const object = async (name: string) => {
+    const { status, body } = await ask(cluster, 'GET', objectPath(NAMESPACE, name));
+    return status === 200 ? body : undefined;
+  };
+  const stands = (name: string) =>
+    until(
+      () => object(name),
+      (found) => found !== undefined,
+    );
+  const deleted = (name: string) =>
+    until(
+      () => object(name),
+      (found) => found?.metadata.deletionTimestamp !== undefined,
+    );
+  const gone = (name: string) =>
+    until(
+      () => object(name),
+      (found) => found === undefined,
+    );
+  const phaseOf = async (name: string) => (await plane.grpc.call(getExecution, { id: idOf(name) })).closure?.phase;
+
+  /** The engine reads which execution an object is, and reports of it. */
+  const report = async (name: string, phase: Phase): Promise<void> => {
+    const executionId = (await object(name))!['executionId'] as ReturnType<typeof idOf>;
+    const outputResult =
+      phase === Phase.ABORTED
+        ? { case: 'error' as const, value: { code: 'Aborted', message: 'its object was deleted' } }
+        : { case: undefined };
+    const occurredAt = { seconds: BigInt(Math.floor(Date.now() / 1_000)), nanos: 0 };
+    const event = { executionId, producerId: 'propeller', phase, occurredAt, outputResult };
+    await plane.grpc.call(createWorkflowEvent, { requestId: `${name}-${phase}`, event });
+  };
+  const letGo = (name: string) => ask(cluster, 'PATCH', objectPath(NAMESPACE, name), { metadata: { finalizers: [] } });
+
+  it('makes the object of an execution, which an engine runs to its end, over the kill of the bridge', async () => {
+    await launch('b1');
+    await stands('b1');
+    await report('b1', Phase.RUNNING);
+    bridge.child.kill('SIGKILL');
+    await bridge.ended;
+    await report('b1', Phase.SUCCEEDED);
+    await letGo('b1');
+    bridge = startBridge();
+    await gone('b1');
+    expect(await phaseOf('b1')).toBe(Phase.SUCCEEDED);
+    const created = cluster.requests.filter((each) => each.startsWith('POST') && each.includes('flyteworkflows'));
+    expect(created).toHaveLength(1);
+  });
+
+  it('deletes the object of an execution that is terminated, whose end the engine reports', async () => {
+    await launch('b2');
+    await stands('b2');
+    await report('b2', Phase.RUNNING);
+    await plane.grpc.call(terminateExecution, { id: idOf('b2'), cause: 'test' });
+    await deleted('b2');
+    await report('b2', Phase.ABORTED);
+    await letGo('b2');
+    await gone('b2');
+    expect(await phaseOf('b2')).toBe(Phase.ABORTED);
+  });
+
+  it('fails an execution whose object is deleted by hand', async () => {
+    await launch('b3');
+    await stands('b3');
+    await report('b3', Phase.RUNNING);
+    await letGo('b3');
+    await ask(cluster, 'DELETE', objectPath(NAMESPACE, 'b3'));
     await until(
-      () => ask(server, 'GET', path),
-      ({ status }) => status === 404,
+      () => phaseOf('b3'),
+      (phase) => phase === Phase.FAILED,
     );
-    expect(server.requests.filter((each) => each.startsWith('POST') && each.includes('flyteworkflows'))).toHaveLength(
-      1,
-    );
-    second.child.kill('SIGTERM');
-    expect((await second.ended).code).toBe(0);
+  });
+
+  it('ends at a stop signal, and leaves what stands', async () => {
+    await launch('b4');
+    await stands('b4');
+    bridge.child.kill('SIGTERM');
+    expect((await bridge.ended).code).toBe(0);
+    expect((await object('b4'))?.metadata.deletionTimestamp).toBeUndefined();
   });
 
   it('says which cluster it cannot use', async () => {
-    const settings = { bridge: { clusters: [{ name: 'far', kubeconfig: join(folder, 'none') }] } };
-    writeFileSync(join(folder, 'wrong.json'), JSON.stringify(settings));
-    const { code, stderr } = await flightlog(['bridge', '--config', join(folder, 'wrong.json')]).ended;
+    const { code, stderr } = await flightlog(['bridge', '--config', settingsFile(join(folder, 'none'))]).ended;
     expect(code).toBe(1);
-    expect(stderr).toContain('bridge.clusters: far:');
+    expect(stderr).toContain('bridge.clusters: one:');
   });
 });
