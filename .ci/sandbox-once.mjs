@@ -1,6 +1,6 @@
 // Starts the sandbox with the command given, waits until its execution has succeeded, and stops it as Ctrl-C does.
 // Says after how many seconds that was. Fails when anything is written to standard error but that sources are
-// translated: a warning would be the first thing that people see.
+// translated and the console is built: a warning would be the first thing that people see.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -37,7 +37,7 @@ await closed;
 rmSync(data, { recursive: true });
 
 const isClean =
-  output.trimEnd().endsWith('Stopped. The data is kept.') && warnings.replace(/^flightlog: translat.*\n/gmu, '') === '';
+  output.trimEnd().endsWith('Stopped. The data is kept.') && warnings.replace(/^flightlog: (?:translat|buil).*\n/gmu, '') === '';
 process.stdout.write(
   `churn-v1 is ${last} after ${seconds} s; the sandbox has ${isClean ? '' : 'not '}stopped cleanly\n`,
 );
