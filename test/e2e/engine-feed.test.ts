@@ -3,13 +3,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { WorkflowExecution_Phase as Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
+import type { WorkLaunch } from '../../proto/gen/platformidl/eventlog/engine_work_pb.js';
 import { runEngine } from '../../engine/engine.js';
 import type { EngineOptions } from '../../engine/options.js';
 import { Resources_ResourceName as Resource } from '../../proto/gen/platformidl/core/tasks_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { register } from '../support/control-plane.js';
+import { importDocumented } from '../support/documented-code.js';
 import { withNeeds } from '../support/fixtures.js';
 import { launchHello } from '../support/hello.js';
+import { startProxy } from '../support/proxy.js';
 import { type ExecutionId, workflowReport } from '../support/reports.js';
 import { type ServerProcess, startServerProcess } from '../support/server-process.js';
 import { overGrpc, type Transport } from '../support/transports.js';
@@ -18,6 +21,17 @@ import { nameOf, openWork, type WorkStream } from '../support/work-stream.js';
 
 const { method } = AdminService;
 const PLACES = 100;
+
+/** The worker in `docs/engines.md`. */
+type DocumentedWorker = {
+  readonly work: (
+    address: string,
+    engine: string,
+    places: number,
+    run: (launch: WorkLaunch) => Promise<void>,
+    stop: AbortSignal,
+  ) => Promise<void>;
+};
 
 describe('the engine feed', () => {
   const directory = mkdtempSync(join(tmpdir(), 'flightlog-feed-'));
@@ -193,6 +207,31 @@ describe('the engine feed', () => {
     await old.next('launch');
     expect(await engine('a').next('launch')).toMatchObject({ lease: { number: 2n } });
     expect((await old.ended).code).toBe('FAILED_PRECONDITION');
+  });
+
+  it('gives the worker in the documentation each execution once, though its connection is cut', async () => {
+    const { work } = await importDocumented<DocumentedWorker>('docs/engines.md', '### A worker in TypeScript');
+    const proxy = await startProxy(server.ready.grpc);
+    const stop = new AbortController();
+    const runs: string[] = [];
+    const run = async ({ lease }: WorkLaunch): Promise<void> => {
+      const id = lease!.execution!;
+      runs.push(id.name);
+      await report(id, Phase.RUNNING, 'documented');
+      if (runs.length % 3 === 0) proxy.cut();
+      await report(id, Phase.SUCCEEDED, 'documented');
+    };
+    const working = work(proxy.address, 'documented', 2, run, stop.signal);
+    const ids = await Promise.all(Array.from({ length: 6 }, (_, at) => launchHello(api, `documented-${at}`)));
+    for (const id of ids)
+      await until(
+        () => api.call(method.getExecution, { id }),
+        ({ closure }) => closure?.phase === Phase.SUCCEEDED,
+      );
+    stop.abort();
+    await working;
+    await proxy.close();
+    expect([...runs].sort()).toEqual(ids.map(({ name }) => name));
   });
 
   it('gives the simulated engine its work, which it reports in its own name', async () => {

@@ -6,20 +6,22 @@ import { transform } from 'esbuild';
 import { CHECKOUT } from './command.js';
 
 /**
- * Finds the first fenced block of a language in a document.
+ * Finds the first fenced block of a language in a document, or in its part from a heading on.
  *
  * @throws {Error} when there is none.
  */
-export const codeIn = (document: string, language: string): string => {
+export const codeIn = (document: string, language: string, heading = ''): string => {
   const text = readFileSync(join(CHECKOUT, document), 'utf8');
-  const [, code] = new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\`$`, 'msu').exec(text) ?? [];
-  if (code === undefined) throw new Error(`${document} has no code in ${language}`);
+  const part = text.slice(text.indexOf(heading));
+  const [, code] = new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\`$`, 'msu').exec(part) ?? [];
+  if (code === undefined || !text.includes(heading))
+    throw new Error(`${document} has no code in ${language} ${heading}`);
   return code;
 };
 
 /** Loads the TypeScript of a document as a module; what it imports from `./gen/` is the generated code. */
-export const importDocumented = async <Module>(document: string): Promise<Module> => {
-  const { code } = await transform(codeIn(document, 'ts'), { loader: 'ts', format: 'esm' });
+export const importDocumented = async <Module>(document: string, heading?: string): Promise<Module> => {
+  const { code } = await transform(codeIn(document, 'ts', heading), { loader: 'ts', format: 'esm' });
   const generated = pathToFileURL(join(CHECKOUT, 'dist/proto/gen/')).href;
   const folder = mkdtempSync(join(CHECKOUT, 'dist/documented-')); // in the checkout, so that packages are found
   const file = join(folder, 'code.mjs');

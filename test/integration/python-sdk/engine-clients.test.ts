@@ -1,0 +1,102 @@
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { CHECKOUT, start } from '../../support/command.js';
+import { type ControlPlane, register, startControlPlane } from '../../support/control-plane.js';
+import { codeIn } from '../../support/documented-code.js';
+import { withNeeds } from '../../support/fixtures.js';
+import { launchHello } from '../../support/hello.js';
+import { python } from './interpreter.js';
+
+const PROTO = join(CHECKOUT, 'proto');
+const LIMIT_MS = 300_000;
+
+/** Reports two events of a node and one that is refused, with the client of the documentation beside it. */
+const PROGRAM = `
+import sys
+
+from client import report
+from platformidl.eventlog.engine_report_pb2 import ReportRequest
+
+events = []
+for sequence, phase in enumerate((1, 2, 2), start=1):
+    request = ReportRequest(sequence=sequence)
+    event = request.node_event.event
+    event.id.node_id = "n0"
+    event.id.execution_id.project = "flytesnacks"
+    event.id.execution_id.domain = "development"
+    event.id.execution_id.name = "from-python"
+    event.phase = phase
+    event.occurred_at.FromSeconds(1_767_225_600 + phase)
+    events.append(request)
+for sequence, answer in sorted(report(sys.argv[1], events).items()):
+    print(sequence, answer.status.code, answer.position != "")
+`;
+
+/** Runs one execution, and ends. */
+const WORKER = `
+import sys
+import threading
+
+from client import report
+from platformidl.eventlog.engine_report_pb2 import ReportRequest
+from worker import work
+
+stop = threading.Event()
+
+
+def run(launch, abort):
+    events = []
+    for sequence, phase in enumerate((2, 4), start=1):
+        request = ReportRequest(sequence=sequence)
+        event = request.workflow_event.event
+        event.execution_id.CopyFrom(launch.lease.execution)
+        event.producer_id = "python"
+        event.phase = phase
+        event.occurred_at.FromSeconds(1_767_225_600 + phase)
+        events.append(request)
+    answers = report(sys.argv[1], events)
+    print(launch.lease.execution.name, launch.closure.primary.template.id.name, [a.status.code for a in answers.values()])
+    stop.set()
+
+
+work(sys.argv[1], "python", 1, run, stop)
+`;
+
+const run = async (args: readonly string[], cwd: string): Promise<string> => {
+  const { code, stdout, stderr } = await start(python!, args, { cwd, env: { PYTHONPATH: join(cwd, 'gen') } }).ended;
+  expect(code, stderr).toBe(0);
+  return stdout;
+};
+
+describe.skipIf(python === undefined)('the Python clients for engines in the documentation', () => {
+  let plane: ControlPlane;
+  let folder: string;
+  beforeAll(async () => {
+    plane = await startControlPlane();
+    await register(plane.grpc, withNeeds('01-hello'));
+    folder = join(plane.directory, 'python-client');
+    mkdirSync(join(folder, 'gen'), { recursive: true });
+    const files = readdirSync(PROTO, { recursive: true, encoding: 'utf8' }).filter((file) =>
+      /^platformidl.*\.proto$/u.test(file),
+    );
+    await run(['-m', 'grpc_tools.protoc', '-I', PROTO, '--python_out=gen', '--grpc_python_out=gen', ...files], folder);
+    writeFileSync(join(folder, 'client.py'), codeIn('docs/engines.md', 'python'));
+    writeFileSync(join(folder, 'worker.py'), codeIn('docs/engines.md', 'python', '### A worker in Python'));
+    writeFileSync(join(folder, 'program.py'), PROGRAM);
+    writeFileSync(join(folder, 'work.py'), WORKER);
+  }, LIMIT_MS);
+  afterAll(() => plane.close());
+
+  it('gets an execution to run, and reports its end', { timeout: LIMIT_MS }, async () => {
+    await launchHello(plane.grpc, 'worked-in-python');
+    expect(await run(['work.py', plane.server().ready.grpc], folder)).toBe('worked-in-python hello.hello [0, 0]\n');
+  });
+
+  it('reports events', { timeout: LIMIT_MS }, async () => {
+    await launchHello(plane.grpc, 'from-python');
+    expect(await run(['program.py', plane.server().ready.grpc], folder)).toBe('1 0 True\n2 0 True\n3 6 True\n');
+  });
+});
