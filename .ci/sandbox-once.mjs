@@ -37,7 +37,8 @@ await closed;
 rmSync(data, { recursive: true });
 
 const isClean =
-  output.trimEnd().endsWith('Stopped. The data is kept.') && warnings.replace(/^flightlog: (?:translat|buil).*\n/gmu, '') === '';
+  output.trimEnd().endsWith('Stopped. The data is kept.') &&
+  warnings.replace(/^flightlog: (?:translat|buil).*\n/gmu, '') === '';
 process.stdout.write(
   `churn-v1 is ${last} after ${seconds} s; the sandbox has ${isClean ? '' : 'not '}stopped cleanly\n`,
 );

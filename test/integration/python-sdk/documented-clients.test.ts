@@ -3,11 +3,14 @@ import { join } from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
+import { WorkflowExecution_Phase as Phase } from '../../../proto/gen/platformidl/core/execution_pb.js';
+import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
 import { CHECKOUT, start } from '../../support/command.js';
 import { type ControlPlane, register, startControlPlane } from '../../support/control-plane.js';
 import { codeIn } from '../../support/documented-code.js';
 import { withNeeds } from '../../support/fixtures.js';
 import { launchHello } from '../../support/hello.js';
+import { workflowReport } from '../../support/reports.js';
 import { python } from './interpreter.js';
 
 const PROTO = join(CHECKOUT, 'proto');
@@ -65,13 +68,23 @@ def run(launch, abort):
 work(sys.argv[1], "python", 1, run, stop)
 `;
 
+/** Waits for an execution, and prints how it has ended. */
+const WAITER = `
+import sys
+from types import SimpleNamespace
+
+from waiter import wait
+
+print(wait(sys.argv[1], SimpleNamespace(project="flytesnacks", domain="development", name="waited")))
+`;
+
 const run = async (args: readonly string[], cwd: string): Promise<string> => {
   const { code, stdout, stderr } = await start(python!, args, { cwd, env: { PYTHONPATH: join(cwd, 'gen') } }).ended;
   expect(code, stderr).toBe(0);
   return stdout;
 };
 
-describe.skipIf(python === undefined)('the Python clients for engines in the documentation', () => {
+describe.skipIf(python === undefined)('the Python clients in the documentation', () => {
   let plane: ControlPlane;
   let folder: string;
   beforeAll(async () => {
@@ -85,7 +98,9 @@ describe.skipIf(python === undefined)('the Python clients for engines in the doc
     await run(['-m', 'grpc_tools.protoc', '-I', PROTO, '--python_out=gen', '--grpc_python_out=gen', ...files], folder);
     writeFileSync(join(folder, 'client.py'), codeIn('docs/engines.md', 'python'));
     writeFileSync(join(folder, 'worker.py'), codeIn('docs/engines.md', 'python', '### A worker in Python'));
+    writeFileSync(join(folder, 'waiter.py'), codeIn('docs/consumers.md', 'python', '### Wait in Python'));
     writeFileSync(join(folder, 'program.py'), PROGRAM);
+    writeFileSync(join(folder, 'wait.py'), WAITER);
     writeFileSync(join(folder, 'work.py'), WORKER);
   }, LIMIT_MS);
   afterAll(() => plane.close());
@@ -98,5 +113,13 @@ describe.skipIf(python === undefined)('the Python clients for engines in the doc
   it('reports events', { timeout: LIMIT_MS }, async () => {
     await launchHello(plane.grpc, 'from-python');
     expect(await run(['program.py', plane.server().ready.grpc], folder)).toBe('1 0 True\n2 0 True\n3 6 True\n');
+  });
+
+  it('waits for the end of an execution without polling', { timeout: LIMIT_MS }, async () => {
+    const id = await launchHello(plane.grpc, 'waited');
+    const waited = run(['wait.py', plane.server().ready.http], folder);
+    for (const phase of [Phase.RUNNING, Phase.SUCCEEDED])
+      await plane.grpc.call(AdminService.method.createWorkflowEvent, workflowReport(id, { phase }));
+    expect(await waited).toBe('SUCCEEDED\n');
   });
 });
