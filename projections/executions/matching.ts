@@ -8,7 +8,7 @@ import { executionIdOf, executionStream, executionStreams } from '../query/run-i
 import { satisfies } from '../query/satisfies.js';
 import type { Condition, StoredDocument } from '../runtime/read-store.js';
 import { executionCollection, executionColumns } from './columns.js';
-import type { ExecutionReads } from './rpc.js';
+import type { ExecutionReads } from './reads.js';
 
 /** Selects executions of a project and domain. */
 export type ExecutionFilter = {

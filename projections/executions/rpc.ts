@@ -5,12 +5,11 @@ import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { WorkflowExecutionGetDataResponseSchema } from '../../proto/gen/platformidl/admin/execution_pb.js';
 import { encodedField } from '../../services/kernel/encoding/field-bytes.js';
 import { type Call, missing, type Route, route } from '../../services/kernel/rpc.js';
-import { type Freshness, latestDocument } from '../query/freshness.js';
-import type { EntityKind } from '../query/columns.js';
+import { latestDocument } from '../query/freshness.js';
 import { listMessage } from '../query/list-message.js';
 import { type Listed, listPage } from '../query/list-query.js';
-import { type RecordedContents, contentsFor } from '../query/recorded-contents.js';
-import type { ReadStore, StoredDocument } from '../runtime/read-store.js';
+import { contentsFor } from '../query/recorded-contents.js';
+import type { StoredDocument } from '../runtime/read-store.js';
 import {
   absentRun,
   type ExecutionId,
@@ -22,13 +21,7 @@ import {
 import { executionCollection, executionColumns } from './columns.js';
 import { inputsOf, outputsOf } from './data.js';
 import { executionScope } from './matching.js';
-
-export type ExecutionReads = {
-  readonly store: ReadStore;
-  readonly entities: EntityKind;
-  readonly freshness: Freshness;
-  readonly past: RecordedContents;
-};
+import type { ExecutionReads } from './reads.js';
 
 const LIST = { elements: 1, token: 2 };
 

@@ -107,7 +107,7 @@ const scheduleDecider: Decider<ScheduleState, ScheduleCommand, ScheduleEvent, Sc
   decide,
 };
 
-const STATE_BYTES = 300;
+const STATE_BYTES = 400;
 const TICK_BYTES = 200;
 const SKIP_BYTES = 16;
 

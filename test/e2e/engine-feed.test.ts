@@ -22,16 +22,9 @@ import { nameOf, openWork, type WorkStream } from '../support/work-stream.js';
 const { method } = AdminService;
 const PLACES = 100;
 
-/** The worker in `docs/engines.md`. */
-type DocumentedWorker = {
-  readonly work: (
-    address: string,
-    engine: string,
-    places: number,
-    run: (launch: WorkLaunch) => Promise<void>,
-    stop: AbortSignal,
-  ) => Promise<void>;
-};
+/** The worker in `docs/engines.md`: address, name of the engine, places, what runs an execution, and the end. */
+type Work = [string, string, number, (launch: WorkLaunch) => Promise<void>, AbortSignal];
+type DocumentedWorker = { readonly work: (...given: Work) => Promise<void> };
 
 describe('the engine feed', () => {
   const directory = mkdtempSync(join(tmpdir(), 'flightlog-feed-'));

@@ -1,5 +1,5 @@
 import { matchingExecutions } from '../../../projections/executions/matching.js';
-import type { ExecutionReads } from '../../../projections/executions/rpc.js';
+import type { ExecutionReads } from '../../../projections/executions/reads.js';
 import { ExecutionWatchService, WatchResponse_Kind as Kind } from '../../../proto/gen/platformidl/eventlog/watch_pb.js';
 import { type Call, RpcError, type ServerSentEvent, type StreamRoute } from '../../kernel/rpc.js';
 import type { SentAnswer } from './messages.js';

@@ -35,7 +35,7 @@ const classOf = (tier: Tier): number => (tier === Tier.HIGH ? 1 : tier === Tier.
  * Smooth weighted round robin, as nginx has it: each turn gives every project its weight, and the richest pays for the
  * turn. Any number of turns among the same projects differs from their shares by less than one round.
  */
-export const weightedTurns = (weightOf: (project: string) => number) => {
+const weightedTurns = (weightOf: (project: string) => number) => {
   const credits = new Map<string, number>();
   return (projects: readonly string[]): string | undefined => {
     let chosen: string | undefined;
