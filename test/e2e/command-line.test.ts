@@ -72,8 +72,8 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
     'json',
   ],
   engine: [
-    ...['endpoint', 'concurrency', 'rate', 'failure-probability', 'seed', 'gates', 'dynamic', 'until-idle'],
-    'log-level',
+    ...['endpoint', 'concurrency', 'rate', 'failure-probability', 'seed', 'gates', 'dynamic'],
+    ...['group', 'name', 'poll', 'until-idle', 'log-level'],
   ],
   'views rebuild': ['config', 'data', 'event-store', 'payload-store', 'read-store'],
   'log copy': ['from', 'to'],
