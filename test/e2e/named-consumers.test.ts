@@ -154,26 +154,26 @@ it('uses the groups of the event store that has the log', async () => {
     args: ['--event-store', eventStore, '--eventstore-mode', 'write'],
   });
   const own = EventStoreDBClient.connectionString(`esdb://${ready.eventstore}?tls=false&keepAliveInterval=-1`);
-  await own.createPersistentSubscriptionToAll('formats', toAll({ startFrom: START }), {
-    filter: streamNameFilter({ prefixes: ['log-format'] }),
+  await own.createPersistentSubscriptionToAll('identities', toAll({ startFrom: START }), {
+    filter: streamNameFilter({ prefixes: ['flightlog-identity'] }),
   });
-  const again = own.createPersistentSubscriptionToAll('formats', toAll({ startFrom: START }));
-  await expect(again).rejects.toMatchObject({ type: ErrorType.PERSISTENT_SUBSCRIPTION_EXISTS, groupName: 'formats' });
-  expect((await client.listPersistentSubscriptionsToAll()).map(({ groupName }) => groupName)).toContain('formats');
-  const subscription = own.subscribeToPersistentSubscriptionToAll('formats');
+  const again = own.createPersistentSubscriptionToAll('identities', toAll({ startFrom: START }));
+  await expect(again).rejects.toMatchObject({ type: ErrorType.PERSISTENT_SUBSCRIPTION_EXISTS, groupName: 'identities' });
+  expect((await client.listPersistentSubscriptionsToAll()).map(({ groupName }) => groupName)).toContain('identities');
+  const subscription = own.subscribeToPersistentSubscriptionToAll('identities');
   for await (const resolved of subscription) {
-    expect(resolved.event).toMatchObject({ isJson: true, data: { format: expect.any(Number) as number } });
+    expect(resolved.event).toMatchObject({ isJson: true, data: { logId: expect.any(String) as string } });
     await subscription.ack(resolved);
     break;
   }
   await until(
-    () => client.getPersistentSubscriptionToAllInfo('formats'),
+    () => client.getPersistentSubscriptionToAllInfo('identities'),
     ({ stats }) => stats.lastCheckpointedEventPosition !== undefined,
   );
-  const deleted = own.subscribeToPersistentSubscriptionToAll('formats');
+  const deleted = own.subscribeToPersistentSubscriptionToAll('identities');
   const ended = new Promise<unknown>((resolve) => deleted.on('error', resolve));
   await new Promise((resolve) => deleted.once('confirmation', () => resolve(undefined)));
-  await client.deletePersistentSubscriptionToAll('formats');
+  await client.deletePersistentSubscriptionToAll('identities');
   expect(await ended).toMatchObject({ type: ErrorType.PERSISTENT_SUBSCRIPTION_DROPPED });
   await own.dispose();
   await stop();
