@@ -158,7 +158,10 @@ it('uses the groups of the event store that has the log', async () => {
     filter: streamNameFilter({ prefixes: ['flightlog-identity'] }),
   });
   const again = own.createPersistentSubscriptionToAll('identities', toAll({ startFrom: START }));
-  await expect(again).rejects.toMatchObject({ type: ErrorType.PERSISTENT_SUBSCRIPTION_EXISTS, groupName: 'identities' });
+  await expect(again).rejects.toMatchObject({
+    type: ErrorType.PERSISTENT_SUBSCRIPTION_EXISTS,
+    groupName: 'identities',
+  });
   expect((await client.listPersistentSubscriptionsToAll()).map(({ groupName }) => groupName)).toContain('identities');
   const subscription = own.subscribeToPersistentSubscriptionToAll('identities');
   for await (const resolved of subscription) {
