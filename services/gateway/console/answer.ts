@@ -40,7 +40,7 @@ const send = async (request: FastifyRequest, reply: FastifyReply, path: string):
  * the same for every caller, so they need no token; what they show comes from RPCs, which do.
  */
 export const answerConsole = (request: FastifyRequest, reply: FastifyReply, path: string): boolean => {
-  if (request.method !== 'GET') return false;
+  if (request.method !== 'GET' && request.method !== 'HEAD') return false;
   if (path === '/') {
     void reply.redirect('console', 302);
     return true;

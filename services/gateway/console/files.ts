@@ -14,8 +14,8 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
   '.woff2': 'font/woff2',
 };
 
-/** Names have a hash of their content, so that browsers may keep them for ever. */
-const ASSET = /^\/console\/(assets\/[\w.-]+)$/u;
+/** Names have a hash of their content, so that browsers may keep them for ever; none begins with a dot. */
+const ASSET = /^\/console\/(assets\/[\w-][\w.-]*)$/u;
 
 /** A file of the console, with the time that browsers may keep it. */
 export type ConsoleFile = BrowserFile & { readonly cacheControl: string };

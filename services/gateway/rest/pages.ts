@@ -22,6 +22,9 @@ const pagesOf = (hosting: Hosting, bindings: readonly Binding[]): Readonly<Recor
   return { '/openapi.json': json, '/api/v1/openapi': json, ...openApiPage };
 };
 
+/** HTTP servers answer HEAD wherever they answer GET; Node leaves the body out. */
+const isRead = ({ method }: FastifyRequest): boolean => method === 'GET' || method === 'HEAD';
+
 const pathOf = ({ originalUrl }: FastifyRequest): string => originalUrl.split('?', 1)[0] ?? '';
 
 type Probed = { readonly status: number; readonly body?: Readonly<Record<string, unknown>> };
@@ -65,7 +68,7 @@ const sendMetrics = async (reply: FastifyReply, metrics: NonNullable<Hosting['me
 
 const answerMetrics = (hosting: Hosting, request: FastifyRequest, reply: FastifyReply): boolean => {
   const { authentication, metrics } = hosting;
-  if (pathOf(request) !== '/metrics' || request.method !== 'GET' || !metrics) return false;
+  if (pathOf(request) !== '/metrics' || !isRead(request) || !metrics) return false;
   assertPageAllowed(authentication, request, 'read')
     .then(() => sendMetrics(reply, metrics))
     .catch((error: unknown) => void reply.send(error));
@@ -84,7 +87,7 @@ export const pages = (hosting: Hosting, bindings: readonly Binding[]): Pages => 
       return true;
     }
     if (answerMetrics(hosting, request, reply) || answerConsole(request, reply, path)) return true;
-    const page = request.method === 'GET' && Object.hasOwn(all, path) ? all[path] : undefined;
+    const page = isRead(request) && Object.hasOwn(all, path) ? all[path] : undefined;
     if (!page) return false;
     sendPage(hosting, { request, reply, page }).catch((error: unknown) => void reply.send(error));
     return true;

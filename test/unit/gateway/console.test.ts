@@ -40,12 +40,15 @@ describe('the files of the web console', () => {
     expect(await textAt('/console/assets/index-1.js')).toBe('start()');
   });
 
-  it.each(['/console/assets/../index.html', '/console/assets/%2e%2e/index.html', '/console/assets/a/b.js'])(
-    '%s is the page, and no file of another place',
-    async (path) => {
-      expect(await textAt(path)).toContain('<title>console</title>');
-    },
-  );
+  it.each([
+    '/console/assets/../index.html',
+    '/console/assets/%2e%2e/index.html',
+    '/console/assets/a/b.js',
+    '/console/assets/..',
+    '/console/assets/.',
+  ])('%s is the page, and no file of another place', async (path) => {
+    expect(await textAt(path)).toContain('<title>console</title>');
+  });
 
   it('a server without a built console names the command that builds it', async () => {
     const page = await consoleFile('/console', new URL('absent/', url)).read();

@@ -123,4 +123,13 @@ describe('the page of the interface', () => {
       });
     }
   });
+
+  it.each(['/openapi', '/openapi.json', '/console', '/'])(
+    'answers HEAD at %s as GET, without the body',
+    async (path) => {
+      const [got, headed] = await Promise.all([toy.get(path), toy.send('HEAD', path)]);
+      expect({ status: headed.status, body: await headed.text() }).toEqual({ status: got.status, body: '' });
+      expect(headed.headers.get('content-type')).toBe(got.headers.get('content-type'));
+    },
+  );
 });
