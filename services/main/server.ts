@@ -3,16 +3,13 @@ import { executions as executionsView } from '../../projections/executions/proje
 import { freshness as freshnessOf, lastPositionOf } from '../../projections/query/freshness.js';
 import type { Check } from '../gateway/readiness.js';
 import { executionAggregate } from '../execution/aggregate.js';
-import type { EventLog } from '../kernel/ports/event-store.js';
-import { NEWEST_FORMAT } from '../kernel/log-format.js';
-import { setLogFormat } from '../log-format/decider.js';
-import { registerConfiguredProjects } from '../project/configured.js';
 import type { Configuration } from '../config/configuration.js';
 import { openAudit } from './audit.js';
 import { assertSomebody } from './authorization-server.js';
 import { presentChecks, watchViews } from './checks.js';
 import { openCurrentViews } from './current-views.js';
 import { eventstorePort, startEventstore } from './eventstore.js';
+import { beginLog } from './begin-log.js';
 import { openFeed } from './engine-feed.js';
 import { startExport } from './export.js';
 import { type Foundation, openFoundation } from './foundation.js';
@@ -47,7 +44,7 @@ export type Running = {
   /** The data directory, absolute. */
   readonly data: string;
   readonly logId: string;
-  /** True when the log had no event at the start. */
+  /** True when no control plane had written the log before the start. */
   readonly isEmpty: boolean;
   /** The number of executions in the views at the start. */
   readonly executions: number;
@@ -80,25 +77,6 @@ const checkedPorts = async (configuration: Configuration): Promise<number | unde
   return eventstorePort(configuration);
 };
 
-/** True when the log has an event; events that an event store writes itself do not count. */
-const isBegun = async (log: Pick<EventLog, 'readLog'>): Promise<boolean> => {
-  for await (const { events } of log.readLog({ after: 0n, limit: 1 })) if (events.length > 0) return true;
-  return false;
-};
-
-/**
- * Gives a log without events the configured projects and the newest format.
- *
- * @returns true when the log was empty.
- */
-const beginEmptyLog = async ({ projects }: Configuration, { log, sessions, format }: Foundation): Promise<boolean> => {
-  if (await isBegun(log.store)) return false;
-  await registerConfiguredProjects(projects, sessions);
-  await setLogFormat(NEWEST_FORMAT, sessions, { actor: '', commandId: 'the format of a new log' });
-  await format.refresh();
-  return true;
-};
-
 /** Opens the threads for requests that would keep the main thread from answering others. */
 const openThreads = (configuration: Configuration, { source }: Foundation) => {
   const { task_types: taskTypes } = configuration.registration;
@@ -126,7 +104,7 @@ export const startServer = async (configuration: Configuration, logger: Logger):
   const { directory, log, payloads, sessions, source, watch, format, parked, metrics } = foundation;
   const { store } = log;
   const uploads = await openUploads(configuration, directory);
-  const isEmpty = await beginEmptyLog(configuration, foundation);
+  const isEmpty = await beginLog(configuration, { ...foundation, store });
 
   const current = await openCurrentViews(configuration, foundation, logger);
   const { readStore, views } = current;

@@ -1,14 +1,14 @@
 import { ENGINE_SESSION_CATEGORY } from '../../engine-session/events.js';
-import { EXECUTION_CATEGORY } from '../../execution/events.js';
 import type { RecordedEvent } from '../../kernel/event.js';
 import { StreamParked } from '../../kernel/fault.js';
-import type { EventLog, Subscription } from '../../kernel/ports/event-store.js';
+import type { EventLog } from '../../kernel/ports/event-store.js';
 import { RpcError } from '../../kernel/rpc.js';
 import { categoryOf } from '../../kernel/stream.js';
 import { type KnownSession, KnownSessions } from './known-sessions.js';
 import { type EngineSessions, leaseOf, type WorkLeases } from './ports.js';
 import { type JoinedEngine, sendAbort, WorkOffers } from './work-offers.js';
-import { WORK_TYPES, type WorkChange, type WorkItem, WorkItems } from './work-items.js';
+import { type WorkChange, type WorkItem, WorkItems } from './work-items.js';
+import { WorkLog } from './work-log.js';
 import { WorkOrder } from './work-order.js';
 
 /** The parts of a process that the list of work needs. */
@@ -30,7 +30,6 @@ export type BoardServices = {
 
 /** Heartbeats, and checks of them, in the time of a lease. */
 export const HEARTBEATS = 3;
-const SESSION_TYPES = ['EngineSessionOpened', 'EngineSessionEnded'] as const;
 
 const SESSION_OVER = 'the session of the engine has ended: join again without it';
 
@@ -45,9 +44,7 @@ export class WorkBoard {
   readonly #order: WorkOrder<WorkItem>;
   readonly #items = new WorkItems();
   readonly #offers: WorkOffers;
-  readonly #subscriptions: Subscription[] = [];
-  #started: Promise<void> | undefined;
-  #isComplete = false;
+  readonly #log: WorkLog;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(services: BoardServices) {
@@ -56,21 +53,28 @@ export class WorkBoard {
     this.#order = new WorkOrder(services.weightOf);
     const waitAgain = (item: WorkItem): void => this.#waitAgain(item);
     this.#offers = new WorkOffers({ ...services, order: this.#order, engines: this.engines, waitAgain });
+    const onBroken = (error: unknown): void => this.#broken(error);
+    this.#log = new WorkLog({ log: services.log, take: (event) => this.#take(event), onBroken });
   }
 
-  /** Follows the log, from the first call on; resolves when the list is complete. */
-  started(): Promise<void> {
-    return (this.#started ??= this.#start());
+  /**
+   * Follows the log, from the first call on; resolves when the list is complete.
+   *
+   * @throws {Fault} when the log cannot be read; the next call tries again.
+   */
+  async started(): Promise<void> {
+    await this.#log.started();
+    this.#timer ??= setInterval(() => this.#checkSessions(), this.#services.leaseMs / HEARTBEATS).unref();
   }
 
   async close(): Promise<void> {
     clearInterval(this.#timer);
-    await Promise.all(this.#subscriptions.map((each) => each.close()));
+    await this.#log.close();
   }
 
   /** Gives executions to engines with free places. */
   distribute(): void {
-    if (this.#isComplete) this.#offers.distribute();
+    if (this.#log.isComplete()) this.#offers.distribute();
   }
 
   /** Renews the session of an engine in the log, where other processes look for it there. */
@@ -88,25 +92,10 @@ export class WorkBoard {
       if (!engine.held.has(item.stream)) this.#giveBack(engine, item);
   }
 
-  /** Follows all of the log for executions and sessions, and from now on for the renewals of sessions. */
-  async #start(): Promise<void> {
-    const { log, leaseMs } = this.#services;
-    const head = await log.head();
-    const categories = [EXECUTION_CATEGORY, ENGINE_SESSION_CATEGORY];
-    const take = (event: RecordedEvent): void => this.#take(event);
-    await new Promise<void>((resolve, reject) => {
-      const filter = { categories, types: [...WORK_TYPES, ...SESSION_TYPES] };
-      const work = log.subscribe({ after: 0n, filter }, ({ events }, isLive) => {
-        events.forEach(take);
-        if (isLive) resolve();
-      });
-      this.#subscriptions.push(work);
-      work.ended.catch(reject);
-    });
-    const filter = { categories: [ENGINE_SESSION_CATEGORY], types: ['EngineSessionRenewed'] };
-    this.#subscriptions.push(log.subscribe({ after: head, filter }, ({ events }) => events.forEach(take)));
-    this.#isComplete = true;
-    this.#timer = setInterval(() => this.#checkSessions(), leaseMs / HEARTBEATS).unref();
+  /** The list of work is stale: engines join again, and the first of them has the log followed anew. */
+  #broken(error: unknown): void {
+    this.#services.onFailure(error);
+    for (const { outbox } of this.engines.values()) outbox.end(new RpcError('UNAVAILABLE', 'the log cannot be read'));
   }
 
   /** An execution that cannot be read is not given out. */
@@ -215,6 +204,7 @@ export class WorkBoard {
   }
 
   #checkSessions(): void {
+    if (!this.#log.isComplete()) return;
     for (const session of this.sessions.all()) this.#check(session).catch(this.#services.onFailure);
   }
 

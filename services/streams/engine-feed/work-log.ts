@@ -1,0 +1,93 @@
+import { ENGINE_SESSION_CATEGORY } from '../../engine-session/events.js';
+import { EXECUTION_CATEGORY } from '../../execution/events.js';
+import type { RecordedEvent } from '../../kernel/event.js';
+import type { EventFilter, EventLog, Subscription } from '../../kernel/ports/event-store.js';
+import { RpcError } from '../../kernel/rpc.js';
+import { WORK_TYPES } from './work-items.js';
+
+/** The parts of a process that following needs. */
+export type WorkLogServices = {
+  readonly log: Pick<EventLog, 'subscribe' | 'head'>;
+  /** Folds an event. */
+  readonly take: (event: RecordedEvent) => void;
+  /** Called when the log could be followed no further: what was folded is stale until the next `started`. */
+  readonly onBroken: (error: unknown) => void;
+};
+
+const WORK: EventFilter = {
+  categories: [EXECUTION_CATEGORY, ENGINE_SESSION_CATEGORY],
+  types: [...WORK_TYPES, 'EngineSessionOpened', 'EngineSessionEnded'],
+};
+
+const RENEWALS: EventFilter = { categories: [ENGINE_SESSION_CATEGORY], types: ['EngineSessionRenewed'] };
+
+/** Follows the log for the list of work. After a failure it goes on from the last event that was folded. */
+export class WorkLog {
+  readonly #services: WorkLogServices;
+  #subscriptions: readonly Subscription[] = [];
+  #started: Promise<void> | undefined;
+  #position = 0n;
+  #isComplete = false;
+
+  constructor(services: WorkLogServices) {
+    this.#services = services;
+  }
+
+  /** True while everything that existed when the log was last followed anew has been folded. */
+  isComplete(): boolean {
+    return this.#isComplete;
+  }
+
+  /**
+   * Follows the log, from the first call on, and again from the first call after a failure; resolves when the list is
+   * complete.
+   *
+   * @throws {Fault} when the log cannot be read.
+   */
+  started(): Promise<void> {
+    if (this.#started) return this.#started;
+    const started = this.#start();
+    this.#started = started;
+    started.catch(() => this.#stop()).catch(() => undefined); // the caller gets the failure of the start
+    return started;
+  }
+
+  async close(): Promise<void> {
+    this.#isComplete = false;
+    await Promise.all(this.#subscriptions.map((each) => each.close()));
+  }
+
+  /** Follows all of the log for executions and sessions, and from now on for the renewals of sessions. */
+  async #start(): Promise<void> {
+    const { log, take } = this.#services;
+    const head = await log.head();
+    await new Promise<void>((resolve, reject) => {
+      const work = log.subscribe({ after: this.#position, filter: WORK }, ({ events, position }, isLive) => {
+        for (const event of events) {
+          take(event);
+          this.#position = event.position;
+        }
+        this.#position = position;
+        if (isLive) resolve();
+      });
+      const renewals = log.subscribe({ after: head, filter: RENEWALS }, ({ events }) => events.forEach(take));
+      this.#subscriptions = [work, renewals];
+      const closed = (): void => reject(new RpcError('UNAVAILABLE', 'shutting down'));
+      for (const { ended } of this.#subscriptions) ended.then(closed, reject);
+    });
+    this.#isComplete = true;
+    for (const { ended } of this.#subscriptions) ended.catch((error: unknown) => this.#broken(error));
+  }
+
+  async #stop(): Promise<void> {
+    await this.close();
+    this.#subscriptions = [];
+    this.#started = undefined;
+  }
+
+  #broken(error: unknown): void {
+    if (!this.#isComplete) return; // closed, or the other subscription has broken before
+    const tell = (): void => this.#services.onBroken(error);
+    this.#stop().then(tell, tell);
+  }
+}
