@@ -1,10 +1,18 @@
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type PayloadLocation, payloadLocation } from '../store/payloads/payload-location.js';
 import type { BackupFlags, RestoreFlags } from './backup.js';
 import type { DataCommands } from './payload-commands.js';
 
 const PLACE = 'a directory, or s3://BUCKET/PREFIX?endpoint=URL&region=NAME';
 
 const FOREIGN = ['--foreign <category...>', 'categories of streams that others write to the log'] as const;
+
+/** Parses where a restore puts payloads and uploads. @throws {InvalidArgumentError} which commander prints. */
+const restoredPayloads = (text: string): PayloadLocation => {
+  const location = payloadLocation(text);
+  if (typeof location === 'string') throw new InvalidArgumentError(`It ${location}.`);
+  return location;
+};
 
 /** Adds `backup` and `restore` to the command line. */
 export const addBackupCommands = (program: Command, { withData, ownSettings, configurationOf }: DataCommands): void => {
@@ -23,6 +31,11 @@ export const addBackupCommands = (program: Command, { withData, ownSettings, con
     .description('restore a backup, checked by content hash; its log gets an identity of its own')
     .requiredOption('--from <place>', PLACE)
     .requiredOption('--data-dir <directory>', 'the data directory to create: empty or absent')
+    .addOption(
+      new Option('--payload-store <location>', 'payloads and uploads go into a bucket instead of the data directory')
+        .argParser(restoredPayloads)
+        .default({ kind: 'file' }, 'file:'),
+    )
     .option(...FOREIGN)
     .action(async (flags: RestoreFlags) => {
       const { restore } = await import('./backup.js');

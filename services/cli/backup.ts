@@ -1,8 +1,9 @@
 import { resolve } from 'node:path';
 import { backUp } from '../store/backup/back-up.js';
 import { type BackupTarget, folderTarget } from '../store/backup/backup-target.js';
-import { restoreBackup } from '../store/backup/restore.js';
-import { payloadLocation } from '../store/payloads/payload-location.js';
+import { type BackupFiles, directoryFiles, joinedFiles } from '../store/backup/backup-files.js';
+import { type RestoreBucket, restoreBackup } from '../store/backup/restore.js';
+import { type PayloadLocation, payloadLocation } from '../store/payloads/payload-location.js';
 import type { Configuration } from '../config/configuration.js';
 import { logSource, openOwnLog } from '../main/log-source.js';
 import { codecs } from '../main/models.js';
@@ -12,7 +13,12 @@ import { OperatorError, forSetting } from '../config/operator-errors.js';
 
 /** The flags of `backup` and of `restore`. */
 export type BackupFlags = { readonly to: string; readonly foreign?: readonly string[] };
-export type RestoreFlags = { readonly from: string; readonly dataDir: string; readonly foreign?: readonly string[] };
+export type RestoreFlags = {
+  readonly from: string;
+  readonly dataDir: string;
+  readonly payloadStore: PayloadLocation;
+  readonly foreign?: readonly string[];
+};
 
 const isS3 = (target: string): boolean => target.startsWith('s3:');
 
@@ -24,6 +30,20 @@ const openTarget = async (flag: string, target: string): Promise<BackupTarget> =
     throw new OperatorError(`${flag} ${target} ${typeof location === 'string' ? location : 'is no bucket'}`);
   const { s3Target } = await import('../store/backup/s3-target.js');
   return forSetting(flag, () => s3Target(location));
+};
+
+/** Uploads are in the data directory, or beside the payloads in a bucket; after a move, in both. */
+const openFiles = async (directory: string, location: PayloadLocation): Promise<BackupFiles> => {
+  if (location.kind === 'file') return directoryFiles(directory);
+  const { s3Files } = await import('../store/backup/s3-files.js');
+  return joinedFiles(directoryFiles(directory), s3Files(location));
+};
+
+const openBucket = async (directory: string, location: PayloadLocation): Promise<RestoreBucket | undefined> => {
+  if (location.kind === 'file') return undefined;
+  const { s3UploadRestorer } = await import('../store/backup/s3-files.js');
+  const payloads = await forSetting('--payload-store', () => openPayloads({ directory, location }));
+  return { payloads, uploads: s3UploadRestorer(location) };
 };
 
 const print = (done: object, started: number): void => {
@@ -40,8 +60,8 @@ const assertEmbedded = (configuration: Configuration): void => {
 };
 
 /**
- * Backs up the data directory into a folder or a bucket; servers may use it meanwhile. Prints a summary as a JSON
- * object.
+ * Backs up the data directory, with payloads and uploads that are in a bucket, into a folder or a bucket; servers may
+ * use it meanwhile. Prints a summary as a JSON object.
  *
  * @throws {OperatorError} when the log is not in the data directory, or the folder or bucket cannot be used.
  * @throws {Fault} when an object that the log refers to is missing or damaged.
@@ -55,38 +75,43 @@ export const backup = async (configuration: Configuration, { to, foreign = [] }:
   const payloads = await forSetting('payload_store', () =>
     openPayloads({ directory, location: configuration.payload_store }),
   );
+  const files = await openFiles(directory, configuration.payload_store);
   const target = await openTarget('--to', to);
   try {
     const onProgress = (position: bigint, head: bigint): void =>
       bar.show(throughLog({ phase: 'copy', position, head }));
-    const done = await backUp({ log, payloads, directory, target, codecs, foreign: new Set(foreign), onProgress });
+    const done = await backUp({ log, payloads, files, target, codecs, foreign: new Set(foreign), onProgress });
     bar.stop();
     print(done, started);
   } finally {
     bar.stop();
-    for (const part of [target, payloads, log]) await part.close();
+    for (const part of [target, files, payloads, log]) await part.close();
   }
 };
 
 /**
- * Restores a backup into an empty directory, and prints a summary as a JSON object.
+ * Restores a backup into an empty directory, its payloads and uploads into a bucket if one is named, and prints a summary as a JSON object.
  *
  * @throws {OperatorError} when the folder or bucket of the backup cannot be used.
  * @throws {Fault} when the directory is not empty, or the backup is damaged or incomplete.
  */
-export const restore = async ({ from, dataDir, foreign = [] }: RestoreFlags): Promise<void> => {
+export const restore = async ({ from, dataDir, payloadStore, foreign = [] }: RestoreFlags): Promise<void> => {
   const started = performance.now();
   const bar = progressBar();
+  const directory = resolve(dataDir);
   const target = await openTarget('--from', from);
+  const bucket = await openBucket(directory, payloadStore);
   try {
     const onProgress = (done: number, total: number): void =>
       bar.show({ phase: 'restore', done, total, detail: `${done} of ${total} events` });
-    const directory = resolve(dataDir);
-    const done = await restoreBackup({ target, directory, codecs, foreign: new Set(foreign), onProgress });
+    const into = { directory, ...(bucket && { bucket }) };
+    const done = await restoreBackup({ target, ...into, codecs, foreign: new Set(foreign), onProgress });
     bar.stop();
     print({ ...done, data: directory }, started);
   } finally {
     bar.stop();
+    bucket?.uploads.close();
+    await bucket?.payloads.close();
     await target.close();
   }
 };

@@ -20,6 +20,7 @@ import { runEngine } from '../../engine/engine.js';
 import { bytesOf, type Content } from '../../services/kernel/ports/payload-store.js';
 import { codecs } from '../../services/main/models.js';
 import { backUp } from '../../services/store/backup/back-up.js';
+import { directoryFiles } from '../../services/store/backup/backup-files.js';
 import { folderTarget } from '../../services/store/backup/backup-target.js';
 import { restoreBackup } from '../../services/store/backup/restore.js';
 import { filePayloadStore } from '../../services/store/payloads/file-payload-store.js';
@@ -55,9 +56,8 @@ const restoredHere = (directory: string) =>
 const backedUpHere = async (directory: string) => {
   const log = await sqliteLogReader({ directory });
   const payloads = filePayloadStore({ directory });
-  return backUp({ log, payloads, directory, target: folderTarget(place), codecs, foreign, onProgress }).finally(() =>
-    log.close(),
-  );
+  const from = { log, payloads, files: directoryFiles(directory) };
+  return backUp({ ...from, target: folderTarget(place), codecs, foreign, onProgress }).finally(() => log.close());
 };
 
 const done = ({ code, stdout, stderr }: Ended): Record<string, number> => {

@@ -1,11 +1,13 @@
-import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { create } from '@bufbuild/protobuf';
+import { create, equals } from '@bufbuild/protobuf';
 import { PutObjectCommand } from '@aws-sdk/client-s3';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { LiteralMapSchema } from '../../proto/gen/platformidl/core/literals_pb.js';
+import { LiteralMapSchema, LiteralSchema } from '../../proto/gen/platformidl/core/literals_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { DataProxyService } from '../../proto/gen/platformidl/service/dataproxy_pb.js';
 import { s3Target } from '../../services/store/backup/s3-target.js';
 import { s3Client } from '../../services/store/s3-client.js';
 import { sqliteLogReader } from '../../services/store/log/sqlite-log-reader.js';
@@ -71,5 +73,64 @@ describe.skipIf(s3Url === undefined)('with an S3 server', () => {
     client.destroy();
     const { code, stderr } = await restore(join(folder, 'broken'));
     expect([code, stderr]).toEqual([1, expect.stringContaining(`is damaged: ${damaged} is not what its name says`)]);
+  });
+
+  it('payloads and uploads of a bucket are in a backup, and are restored into another bucket or into files', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'flightlog-backup-of-s3-'));
+    const [data, to] = [join(folder, 'data'), join(folder, 'backup')];
+    const [original, other] = [s3Setting(newS3Location()), s3Setting(newS3Location())];
+    const serve = (directory: string, payloads: string) =>
+      startServerProcess({
+        data: directory,
+        args: ['--event-store', 'embedded:', '--read-store', 'sqlite:', '--payload-store', payloads],
+        env: { FLIGHTLOG_PROJECTS: '["flytesnacks"]' },
+      });
+    const server = await serve(data, original);
+    const grpc = overGrpc(server.ready);
+    await register(grpc, withNeeds('01-hello'));
+    const name = 'x'.repeat(100_000);
+    const request = helloRequest('large', (of) => {
+      of.inputs = create(LiteralMapSchema, { literals: { name: literal(name) } });
+    });
+    const { id } = await grpc.call(AdminService.method.createExecution, request);
+    const code = Buffer.alloc(9_000_000, 'code');
+    const contentMd5 = createHash('md5').update(code).digest();
+    const place = { project: 'flytesnacks', domain: 'development', contentMd5, filenameRoot: 'kept', filename: 'code' };
+    const located = await grpc.call(DataProxyService.method.createUploadLocation, place);
+    await fetch(located.signedUrl, { method: 'PUT', body: code, headers: located.headers });
+
+    const run = async (...args: readonly string[]): Promise<Record<string, number>> => {
+      const { code: exit, stdout, stderr } = await flightlog(args).ended;
+      expect([exit, stderr]).toEqual([0, '']);
+      return JSON.parse(stdout) as Record<string, number>;
+    };
+    const from = ['--data', data, '--event-store', 'embedded:', '--payload-store', original];
+    const backup = () => run('backup', ...from, '--to', to);
+    expect(await backup()).toMatchObject({ copiedPayloads: 2, copiedFiles: 1, files: 1 });
+    expect(await backup()).toMatchObject({ copiedPayloads: 0, copiedBytes: 0, copiedFiles: 0, files: 1 });
+    grpc.close();
+    await server.kill();
+
+    const [inBucket, inFiles] = [join(folder, 'in-bucket'), join(folder, 'in-files')];
+    const restored = { payloads: 2, files: 1 };
+    const into = ['restore', '--from', to, '--data-dir'];
+    expect(await run(...into, inBucket, '--payload-store', other)).toMatchObject(restored);
+    expect(await run(...into, inFiles)).toMatchObject(restored);
+    expect(existsSync(join(inBucket, 'payloads'))).toBe(false);
+    expect(existsSync(join(inBucket, 'files'))).toBe(false);
+    expect(readFileSync(join(inFiles, 'files/uploads/flytesnacks/development/kept/code')).equals(code)).toBe(true);
+
+    const second = await serve(inBucket, other);
+    const client = overGrpc(second.ready);
+    const inputs = await client.call(AdminService.method.getExecutionData, { id: id! });
+    expect(equals(LiteralSchema, inputs.fullInputs!.literals['name']!, create(LiteralSchema, literal(name)))).toBe(
+      true,
+    );
+    // The upload is found by its content, as a client does that registers the same code again.
+    const { nativeUrl } = await client.call(DataProxyService.method.createUploadLocation, place);
+    const { signedUrl } = await client.call(DataProxyService.method.createDownloadLocation, { nativeUrl });
+    expect(Buffer.from(await (await fetch(signedUrl)).arrayBuffer()).equals(code)).toBe(true);
+    client.close();
+    await second.kill();
   });
 });

@@ -1,6 +1,3 @@
-import { createReadStream } from 'node:fs';
-import { stat } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { EventCodec } from '../../kernel/aggregate.js';
 import type { RecordedEvent } from '../../kernel/event.js';
 import type { EventLog } from '../../kernel/ports/event-store.js';
@@ -22,15 +19,16 @@ import {
   segmentPath,
   writeManifest,
 } from './manifest.js';
-import { type BackupTarget, filesIn } from './backup-target.js';
+import { type BackupFiles, CHUNK_BYTES, type FoundFile, LINK_KEY } from './backup-files.js';
+import type { BackupTarget } from './backup-target.js';
 import { packSegment } from './segment.js';
 
 /** Sources and target of a backup. */
 export type BackUp = {
   readonly log: EventLog;
   readonly payloads: PayloadStore;
-  /** The data directory whose `files/` and `link.key` are backed up. */
-  readonly directory: string;
+  /** Uploads and the key of their links. */
+  readonly files: BackupFiles;
   readonly target: BackupTarget;
   readonly codecs: ReadonlyMap<string, EventCodec<unknown>>;
   readonly foreign: ReadonlySet<string>;
@@ -50,7 +48,6 @@ export type BackedUp = {
 
 /** Target size of a segment: bytes of its events before compression. */
 const SEGMENT_BYTES = 4 * 1024 * 1024;
-const CHUNK_BYTES = 8 * 1024 * 1024;
 
 /** Writes objects that are not in the target yet, and counts the bytes written. */
 const writerOf = async (target: BackupTarget) => {
@@ -155,40 +152,35 @@ const segmentsOf = async function* (log: EventLog, after: bigint): AsyncGenerato
 };
 
 const copyFile = async (
-  { directory }: BackUp,
+  { files }: BackUp,
   writer: Writer,
-  [path, sizeBytes]: readonly [string, number],
+  [path, found]: readonly [string, FoundFile],
 ): Promise<BackedUpFile> => {
   const chunks: string[] = [];
-  for await (const chunk of createReadStream(join(directory, path), { highWaterMark: CHUNK_BYTES })) {
-    const sha256 = await contentHash(chunk as Uint8Array);
-    await writer.write(chunkPath(sha256), chunk as Uint8Array);
+  for await (const chunk of files.chunks(path, found)) {
+    const sha256 = await contentHash(chunk);
+    await writer.write(chunkPath(sha256), chunk);
     chunks.push(sha256);
   }
-  return { path, sizeBytes, chunks };
+  return { path, ...found, chunks };
 };
 
-/**
- * Copies `files/` and `link.key` where they exist. Uploads never change, so a file that was copied before is not read
- * again.
- */
+/** Copies uploads and link key. Uploads never change under one version, so none is read a second time. */
 const copyFiles = async (backingUp: BackUp, writer: Writer, before: Manifest | undefined) => {
-  const { directory } = backingUp;
   const known = new Map(before?.files.map((file) => [file.path, file]));
-  const uploads = await filesIn(join(directory, 'files'));
-  const key = await stat(join(directory, 'link.key')).catch(() => undefined); // created with the first link
-  const wanted = new Map([...uploads].map(([path, size]) => [`files/${path}`, size]));
-  if (key) wanted.set('link.key', key.size);
   const files: BackedUpFile[] = [];
   let copied = 0;
-  for (const file of wanted) {
+  for (const file of await backingUp.files.find()) {
     const earlier = known.get(file[0]);
-    const isThere = earlier?.sizeBytes === file[1] && file[0] !== 'link.key' && areThere(earlier, writer);
+    const isThere = earlier !== undefined && isUnchanged(earlier, file[1]) && areThere(earlier, writer);
     if (!isThere) copied += 1;
     files.push(isThere ? earlier : await copyFile(backingUp, writer, file));
   }
   return { files, copied };
 };
+
+const isUnchanged = (earlier: BackedUpFile, { sizeBytes, version }: FoundFile): boolean =>
+  earlier.sizeBytes === sizeBytes && earlier.version === version && earlier.path !== LINK_KEY;
 
 const areThere = ({ chunks, sizeBytes }: BackedUpFile, { has }: Writer): boolean =>
   chunks.every((sha256, i) =>
@@ -196,7 +188,7 @@ const areThere = ({ chunks, sizeBytes }: BackedUpFile, { has }: Writer): boolean
   );
 
 /**
- * Backs up a log, the payloads that it refers to, and the files of the data directory, while servers use them. The log
+ * Backs up a log, the payloads that it refers to, and the uploads, while servers use them. The log
  * is read first, up to its head at the start, then the files beside it: a file is durable before the event that refers
  * to it. Objects that are already in the target are not copied again. The manifest is replaced last, so the previous
  * backup stays valid when this one is interrupted.

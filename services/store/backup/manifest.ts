@@ -1,15 +1,15 @@
 import { CorruptPayload, StoreUnavailable } from '../../kernel/fault.js';
 import { sha256Hex } from '../../kernel/encoding/hash.js';
+import type { FoundFile } from './backup-files.js';
 import type { BackupTarget } from './backup-target.js';
 
 /** Consecutive events of the log, in one object. */
 export type Segment = { readonly sha256: string; readonly sizeBytes: number; readonly events: number };
 
-/** A file of the data directory, stored in chunks of some megabytes. */
-export type BackedUpFile = {
-  /** Path below the data directory. */
+/** An upload or the link key, stored in chunks of some megabytes. */
+export type BackedUpFile = FoundFile & {
+  /** Path below a data directory, also for an upload of a bucket. */
   readonly path: string;
-  readonly sizeBytes: number;
   readonly chunks: readonly string[];
 };
 

@@ -15,14 +15,21 @@ import { payloadsNamedBy } from '../payloads/payload-references.js';
 import { limitConcurrency, MAX_CONCURRENT_COPIES } from './limit-concurrency.js';
 import { sqliteEventStore } from '../log/sqlite-event-store.js';
 import { chunkPath, payloadObject, readManifest, segmentPath, type BackedUpFile, type Manifest } from './manifest.js';
+import { LINK_KEY } from './backup-files.js';
 import type { BackupTarget } from './backup-target.js';
+import type { UploadRestorer } from './s3-files.js';
 import { unpackSegment } from './segment.js';
+
+/** Takes the payloads and the uploads of a backup; the caller opens and closes it. */
+export type RestoreBucket = { readonly payloads: PayloadStore; readonly uploads: UploadRestorer };
 
 /** Source and target of a restore. */
 export type Restore = {
   readonly target: BackupTarget;
   /** Target directory: must be empty or missing. */
   readonly directory: string;
+  /** Takes payloads and uploads in place of the directory. */
+  readonly bucket?: RestoreBucket;
   readonly codecs: ReadonlyMap<string, EventCodec<unknown>>;
   readonly foreign: ReadonlySet<string>;
   readonly onProgress: (events: number, of: number) => void;
@@ -104,18 +111,19 @@ const restoreLog = async (restoring: Restore, { segments }: Manifest, store: Eve
   return { events: total, payloads: done.size };
 };
 
-const restoreFile = async ({ target }: Restore, to: string, { path, chunks }: BackedUpFile): Promise<void> => {
-  const file = join(to, path);
+const restoreFile = async ({ target, bucket }: Restore, to: string, file: BackedUpFile): Promise<void> => {
+  const { path, chunks } = file;
   const content = async function* (): AsyncGenerator<Uint8Array> {
     for (const sha256 of chunks) yield genuine(target, chunkPath(sha256), sha256);
   };
-  await durableFiles(to).create(file, content());
-  if (path === 'link.key') await chmod(file, 0o600);
+  if (bucket && path !== LINK_KEY) return bucket.uploads.restore(file, content());
+  await durableFiles(to).create(join(to, path), content());
+  if (path === LINK_KEY) await chmod(join(to, path), 0o600);
 };
 
 /** Moves the log last: a directory without it is recognized as an interrupted restore. */
 const moveIntoPlace = async (from: string, directory: string): Promise<void> => {
-  for (const name of ['payloads', 'files', 'link.key', 'log.db']) {
+  for (const name of ['payloads', 'files', LINK_KEY, 'log.db']) {
     await rename(join(from, name), join(directory, name)).catch((error: unknown) => {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
     });
@@ -127,7 +135,7 @@ const moveIntoPlace = async (from: string, directory: string): Promise<void> => 
 
 /**
  * Restores a backup into an empty directory: the log, with a new identity and every event at its revision, the payloads
- * that it refers to, and the files. All contents are checked against their hashes. Read models are not in a backup;
+ * that it refers to, and the files; payloads and uploads into a bucket where one is given. All contents are checked against their hashes. Read models are not in a backup;
  * they are projected again at the next start.
  *
  * @throws {DataDirectoryUnusable} when the directory is not empty, or there is no backup.
@@ -139,9 +147,9 @@ export const restoreBackup = async (restoring: Restore): Promise<Restored> => {
   if (manifest === undefined) throw new DataDirectoryUnusable(`there is no backup in ${target.shown}`);
   const unfinished = await prepared(directory);
   const store = await sqliteEventStore({ directory: unfinished });
-  const payloads = filePayloadStore({ directory: unfinished });
+  const payloads = restoring.bucket?.payloads ?? filePayloadStore({ directory: unfinished });
   const restored = await restoreLog(restoring, manifest, store, payloads).finally(async () => {
-    await payloads.close();
+    if (!restoring.bucket) await payloads.close();
     await store.close();
   });
   for (const file of manifest.files) await restoreFile(restoring, unfinished, file);

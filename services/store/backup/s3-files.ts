@@ -1,0 +1,76 @@
+import { Readable } from 'node:stream';
+import { GetObjectCommand, HeadObjectCommand, paginateListObjectsV2, PutObjectCommand } from '@aws-sdk/client-s3';
+import { StoreUnavailable } from '../../kernel/fault.js';
+import { uploadAt } from '../../kernel/ports/uploads.js';
+import { fromS3, s3Client, type S3Location } from '../s3-client.js';
+import { type BackupFiles, CHUNK_BYTES, type FoundFile, UPLOADS } from './backup-files.js';
+import type { BackedUpFile } from './manifest.js';
+
+/** Time limit of one request in milliseconds: a whole upload is one request. */
+const REQUEST_MS = 10 * 60_000;
+
+/** The uploads of a bucket; `version` is the ETag, and an upload that changes while it is read ends the backup. */
+export const s3Files = (location: S3Location): BackupFiles => {
+  const { bucket: Bucket, prefix } = location;
+  const client = s3Client(location, { requestMs: REQUEST_MS });
+  const keyOf = (path: string): string => `${prefix}${path.slice(UPLOADS.length)}`;
+
+  const chunk = async (Key: string, from: number, version?: string): Promise<Uint8Array> => {
+    const Range = `bytes=${from}-${from + CHUNK_BYTES - 1}`;
+    const object = { Bucket, Key, Range, ...(version !== undefined && { IfMatch: version }) };
+    const bytes = await fromS3(`upload ${Key} cannot be read`, async () =>
+      (await client.send(new GetObjectCommand(object))).Body?.transformToByteArray(),
+    );
+    if (bytes === undefined) throw new StoreUnavailable(`upload ${Key} was removed while it was backed up`);
+    return bytes;
+  };
+
+  const list = async function* (area: string): AsyncGenerator<[string, FoundFile]> {
+    for await (const page of paginateListObjectsV2({ client }, { Bucket, Prefix: `${prefix}${area}` }))
+      for (const { Key = '', Size = 0, ETag } of page.Contents ?? []) {
+        const path = Key.slice(prefix.length);
+        const file = { sizeBytes: Size, ...(ETag !== undefined && { version: ETag }) };
+        if (uploadAt(path)) yield [`${UPLOADS}${path}`, file];
+      }
+  };
+
+  return {
+    find: async () => {
+      const found = new Map<string, FoundFile>();
+      await fromS3(`uploads of s3://${Bucket}/${prefix} cannot be listed`, async () => {
+        for (const area of ['uploads/', 'orgs/']) for await (const file of list(area)) found.set(...file);
+      });
+      return found;
+    },
+    async *chunks(path, { sizeBytes, version }) {
+      for (let from = 0; from < sizeBytes; from += CHUNK_BYTES) yield chunk(keyOf(path), from, version);
+    },
+    close: () => {
+      client.destroy();
+      return Promise.resolve();
+    },
+  };
+};
+
+/** Puts uploads of a backup into a bucket. */
+export type UploadRestorer = {
+  /** An upload that the bucket has already is left as it is. */
+  restore(file: BackedUpFile, content: AsyncIterable<Uint8Array>): Promise<void>;
+  close(): void;
+};
+
+/** One PUT for each upload, so that its ETag is its MD5 again, by which clients find it. */
+export const s3UploadRestorer = (location: S3Location): UploadRestorer => {
+  const { bucket: Bucket, prefix } = location;
+  const client = s3Client(location, { requestMs: REQUEST_MS, attempts: 1 }); // a stream cannot be sent twice
+  return {
+    restore: async ({ path, sizeBytes: ContentLength }, content) => {
+      const object = { Bucket, Key: `${prefix}${path.slice(UPLOADS.length)}` };
+      const what = `upload ${object.Key} cannot be restored`;
+      if (await fromS3(what, () => client.send(new HeadObjectCommand(object)))) return;
+      const put = new PutObjectCommand({ ...object, ContentLength, Body: Readable.from(content) });
+      await fromS3(what, () => client.send(put));
+    },
+    close: () => client.destroy(),
+  };
+};
