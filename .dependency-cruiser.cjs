@@ -81,6 +81,18 @@ module.exports = {
       to: { path: '^(services|projections|engine|test|bench)/' },
     },
     {
+      name: 'what-clients-have-in-common-knows-the-messages',
+      severity: 'error',
+      from: { path: '^interface/' },
+      to: { pathNot: ['^interface/', '^proto/gen/', '^node_modules/@(bufbuild/protobuf|msgpack/msgpack)/'] },
+    },
+    {
+      name: 'only-clients-have-it-in-common',
+      severity: 'error',
+      from: { pathNot: '^(interface|console|engine|services/cli|test|bench)/' },
+      to: { path: '^interface/' },
+    },
+    {
       name: 'write-side-knows-no-read-side',
       severity: 'error',
       from: { path: '^services/(?!(main|cli|config)/)' },
@@ -170,14 +182,14 @@ module.exports = {
     {
       name: 'no-dev-dependency-at-run-time',
       severity: 'error',
-      from: { path: '^(services|projections|engine)/' },
+      from: { path: '^(services|projections|engine|interface)/' },
       to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'], dependencyTypesNot: ['type-only'] },
     },
     { name: 'no-unresolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
     {
       name: 'paths-are-kebab-case',
       severity: 'error',
-      from: { path: '^(services|projections|engine|console|test)/.*[A-Z_]' },
+      from: { path: '^(services|projections|engine|interface|console|test)/.*[A-Z_]' },
       to: {},
     },
     ...Object.entries(DRIVERS).map(([driver, home]) => ({

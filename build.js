@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = dirname(fileURLToPath(import.meta.url));
-const PRODUCT = ['proto/gen', 'services', 'projections', 'engine'];
+const PRODUCT = ['proto/gen', 'services', 'projections', 'engine', 'interface'];
 const REST = ['test', 'bench', 'console', 'vitest.config.ts'];
 
 /** Files that the translation of every source file depends on, besides the file itself. */

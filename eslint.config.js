@@ -94,7 +94,7 @@ export default defineConfig(
   },
   {
     // Fields of messages are optional, and each `?.` and `??` counts.
-    files: ['console/**'],
+    files: ['console/**', 'interface/**'],
     rules: { complexity: ['error', 25] },
   },
   {

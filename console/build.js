@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const SOURCES = ['console', 'proto/gen', 'package-lock.json'];
+const SOURCES = ['console', 'interface', 'proto/gen', 'package-lock.json'];
 const TARGET = join(ROOT, 'dist/web');
 
 /** The mark of the sources that the built console was made from. */

@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 
 import type { VariableMap } from '../../proto/gen/platformidl/core/interface_pb.js';
 import { Card } from '../look/page.js';
-import { typeText } from '../values/type-text.js';
+import { typeText } from '../../interface/values/type-text.js';
 import type { Version } from './versions.js';
 
 type VariablesProps = { readonly title: string; readonly variables: VariableMap['variables'] };

@@ -2,11 +2,11 @@ import { type ReactNode, useState } from 'react';
 
 import type { Literal } from '../../proto/gen/platformidl/core/literals_pb.js';
 import { type LiteralType, SimpleType } from '../../proto/gen/platformidl/core/types_pb.js';
-import { jsonOf } from '../values/json-of.js';
-import { literalOf, unionOf } from '../values/literal-of.js';
+import { jsonOf } from '../../interface/values/json-of.js';
+import { literalOf, unionOf } from '../../interface/values/literal-of.js';
 import { jsonText } from '../values/plain.js';
-import { Problem } from '../values/problem.js';
-import { typeText } from '../values/type-text.js';
+import { Problem } from '../../interface/values/problem.js';
+import { typeText } from '../../interface/values/type-text.js';
 
 /** The state of a field: a value, a problem in words, or neither while it is empty. */
 export type Entry = { readonly literal?: Literal; readonly problem?: string };

@@ -9,7 +9,7 @@ import { FailureNote } from '../look/notes.js';
 import { Card } from '../look/page.js';
 import { call } from '../server/call.js';
 import type { Scope } from '../server/ids.js';
-import { typeText } from '../values/type-text.js';
+import { typeText } from '../../interface/values/type-text.js';
 import type { AskedInput, Launchable } from './asked-inputs.js';
 import { type Entry, Field } from './field.js';
 

@@ -7,7 +7,7 @@ import { type Entry, Field } from '../../launch/field.js';
 import { call } from '../../server/call.js';
 import type { Named } from '../../server/ids.js';
 import { asking } from '../../server/queries.js';
-import { typeText } from '../../values/type-text.js';
+import { typeText } from '../../../interface/values/type-text.js';
 import { Confirm } from './confirm.js';
 
 const SHOWN = 100;

@@ -1,9 +1,8 @@
 import { toJson } from '@bufbuild/protobuf';
 import { decode } from '@msgpack/msgpack';
-import { StructSchema } from '@bufbuild/protobuf/wkt';
+import { StructSchema, timestampDate } from '@bufbuild/protobuf/wkt';
 
 import type { Literal, Primitive, Scalar } from '../../proto/gen/platformidl/core/literals_pb.js';
-import { msOf } from '../look/times.js';
 import { textOfDuration } from './duration-text.js';
 
 const ofPrimitive = ({ value }: Primitive): unknown => {
@@ -11,7 +10,7 @@ const ofPrimitive = ({ value }: Primitive): unknown => {
     case 'integer':
       return Number.isSafeInteger(Number(value.value)) ? Number(value.value) : String(value.value);
     case 'datetime':
-      return new Date(msOf(value.value) ?? 0).toISOString();
+      return timestampDate(value.value).toISOString();
     case 'duration':
       return textOfDuration(value.value);
     default:

@@ -2,10 +2,10 @@ import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/p
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { jsonOf } from '../../../console/values/json-of.js';
-import { literalOf } from '../../../console/values/literal-of.js';
+import { jsonOf } from '../../../interface/values/json-of.js';
+import { literalOf } from '../../../interface/values/literal-of.js';
 import { jsonText, plainOf } from '../../../console/values/plain.js';
-import { typeText } from '../../../console/values/type-text.js';
+import { typeText } from '../../../interface/values/type-text.js';
 import { ExecutionCreateRequestSchema } from '../../../proto/gen/platformidl/admin/execution_pb.js';
 import { type Literal, LiteralSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
 import { type LiteralType, LiteralTypeSchema, SimpleType } from '../../../proto/gen/platformidl/core/types_pb.js';
@@ -80,6 +80,12 @@ describe('the values of a form', () => {
     expect(jsonOf(literalOf(type, 'seven'))).toBe('seven');
     expect(jsonOf(literalOf(type, 7))).toBe(7);
     expect(typeText(type)).toBe('integer or text');
+  });
+
+  it('takes none in a union for no value alone', () => {
+    const type = typeOf({ case: 'unionType', value: { variants: [simple(SimpleType.NONE), TEXT] } });
+    expect(jsonOf(literalOf(type, 'seven'))).toBe('seven');
+    expect(jsonOf(literalOf(type, null))).toBe(null);
   });
 });
 

@@ -20,6 +20,11 @@ const scalar = (value: NonNullable<ScalarInit>): Literal =>
 
 const primitive = (value: NonNullable<PrimitiveInit>): Literal => scalar({ case: 'primitive', value: { value } });
 
+const nothingOf = (value: unknown): Record<string, never> => {
+  if (value !== null) throw new Problem('write null');
+  return {};
+};
+
 const textOf = (value: unknown): string => {
   if (typeof value !== 'string') throw new Problem('write a text');
   return value;
@@ -68,7 +73,7 @@ const bytesOf = (value: unknown): Uint8Array => {
 };
 
 const SIMPLE: Readonly<Record<SimpleType, (value: unknown) => Literal>> = {
-  [SimpleType.NONE]: () => scalar({ case: 'noneType', value: {} }),
+  [SimpleType.NONE]: (value) => scalar({ case: 'noneType', value: nothingOf(value) }),
   [SimpleType.INTEGER]: (value) => primitive({ case: 'integer', value: integerOf(value) }),
   [SimpleType.FLOAT]: (value) => primitive({ case: 'floatValue', value: floatOf(value) }),
   [SimpleType.STRING]: (value) => primitive({ case: 'stringValue', value: textOf(value) }),
@@ -139,6 +144,6 @@ export const literalOf = ({ type }: LiteralType, value: unknown): Literal => {
     case 'unionType':
       return firstThatFits(type.value.variants, value);
     default:
-      throw new Problem('the form knows no values of this type');
+      throw new Problem('values of this type cannot be written');
   }
 };
