@@ -17,23 +17,29 @@ const longerThanNothing = duration.refine((ms) => ms >= 1_000, 'must be a second
 
 /** The settings of the authorization server that is built in. */
 export const authServer = z.strictObject({
-  enabled: flag.default(false).describe('issue tokens to the people and programs in a users file and a clients file'),
-  issuer: address
+  enabled: flag
+    .default(false)
+    .describe('issue tokens here, to the people of `users_file` and the programs of `clients_file`'),
+  issuer: address.default('').describe('address under which clients reach REST; by default the address listened on'),
+  users_file: z
+    .string()
     .default('')
-    .describe('address under which clients reach REST; the one that is listened on where it is empty'),
-  users_file: z.string().default('').describe('people that may sign in; users.json in the data directory by default'),
-  clients_file: z.string().default('').describe('programs that get tokens; clients.json in the data directory'),
+    .describe('file of the users that may sign in; by default `users.json` in the data directory'),
+  clients_file: z
+    .string()
+    .default('')
+    .describe('file of the programs that get tokens; by default `clients.json` in the data directory'),
   clients: z
     .array(client)
     .default([])
-    .describe('further programs that get tokens, each with id, secret, redirect_uris and roles'),
-  access_token_ttl: longerThanNothing.prefault('30m').describe('how long a token is valid'),
+    .describe('further programs that get tokens, each with `id`, `secret`, `redirect_uris` and `roles`'),
+  access_token_ttl: longerThanNothing.prefault('30m').describe('time for which a token is valid'),
   refresh_token_ttl: longerThanNothing
     .prefault('14d')
-    .describe('how long a sign-in can be renewed, after its last use'),
-  key_rotation: longerThanNothing.prefault('30d').describe('how long a key signs tokens before a new one does'),
+    .describe('time after its last use for which a sign-in can be renewed'),
+  key_rotation: longerThanNothing.prefault('30d').describe('time after which a new key signs the tokens'),
   failures_per_minute: count
     .refine((failures) => failures > 0, 'must be 1 or more')
     .default(10)
-    .describe('failed attempts at one name in a minute; six times as many from one address'),
+    .describe('failed attempts to sign in with one name in a minute; six times as many from one address'),
 });

@@ -48,10 +48,17 @@ const grant = z.strictObject({
 
 /** Settings that command lines get for signing people in. */
 const publicClient = z.strictObject({
-  client_id: z.string().min(1).default('flytectl').describe('public client as which command lines sign people in'),
-  redirect_uri: z.string().default('http://localhost:53593/callback').describe('where their browser comes back to'),
-  scopes: z.array(z.string().min(1)).default(['all', 'offline']).describe('scopes that they ask for'),
-  audience: z.string().default('').describe('audience that they ask for, where an issuer wants one'),
+  client_id: z
+    .string()
+    .min(1)
+    .default('flytectl')
+    .describe('id of the OAuth client with which command lines sign people in'),
+  redirect_uri: z
+    .string()
+    .default('http://localhost:53593/callback')
+    .describe('address on the local machine to which the browser returns after signing in'),
+  scopes: z.array(z.string().min(1)).default(['all', 'offline']).describe('scopes that command lines ask for'),
+  audience: z.string().default('').describe('audience that command lines ask for, where an issuer wants one'),
 });
 
 /** The settings of authentication and permissions. */
@@ -59,19 +66,21 @@ export const auth = z.strictObject({
   issuers: z
     .array(issuer)
     .default([])
-    .describe('issuers of tokens, each with issuer, audience, jwks_url, algorithms, clock_skew and introspection'),
+    .describe(
+      'issuers of tokens, each with `issuer`, `audience`, and where needed `jwks_url`, `algorithms`, `clock_skew`, `introspection`',
+    ),
   metadata_key: z
     .string()
     .regex(/^[a-z0-9][a-z0-9._-]*$/u, { error: 'must be a header name in small letters' })
     .default('flyte-authorization')
-    .describe('header that is read for a token where authorization has none'),
+    .describe('header that is read for a token where `authorization` has none'),
   grants: z
     .array(grant)
     .default([])
-    .describe('roles by token: claim and value, and the role, projects and domains that they give'),
+    .describe('roles by token, each with `claim`, `value`, `role`, `projects`, `domains`, and where needed `issuer`'),
   cached_tokens: count.default(10_000).describe('verified tokens that are remembered until they expire'),
   public_client: publicClient.prefault({}),
   server: authServer.prefault({}),
-  audit_retention: duration.prefault('90d').describe('how long entries of the audit are kept'),
+  audit_retention: duration.prefault('90d').describe('time for which entries of the audit are kept'),
   behind_tls: flag.default(false).describe('a proxy in front terminates TLS: take tokens on any address without it'),
 });

@@ -22,13 +22,13 @@ export const bridge = z.strictObject({
     .regex(HOST_AND_PORT, { error: 'must be HOST:PORT' })
     .default('127.0.0.1:8081')
     .describe('gRPC address of the control plane'),
-  group: id.default('bridges').describe('engines of one group take each other’s work'),
+  group: id.default('bridges').describe('group of engines that take over the executions of each other'),
   name: z
     .string()
     .regex(LABEL_VALUE, { error: 'must be the value of a label in Kubernetes' })
     .default('flightlog')
     .describe('name of the bridge in its group, and the label of its objects'),
-  producer_id: z.string().default('propeller').describe('producer_id of the events of the engines in the clusters'),
+  producer_id: z.string().default('propeller').describe('`producer_id` of the events of the engines in the clusters'),
   clusters: z
     .array(cluster)
     .min(1, { error: 'must have a cluster' })
@@ -36,26 +36,31 @@ export const bridge = z.strictObject({
       error: 'must not have one name twice',
     })
     .prefault([{ name: 'default' }])
-    .describe('clusters, each with its name, kubeconfig, context, labels and weight'),
-  scopes: z.array(scope).default([]).describe('projects and domains that are taken; all when there are none'),
+    .describe(
+      'clusters, each with `name`, `kubeconfig`, `context`, `labels` and `weight`; without a `kubeconfig` that of kubectl or of the pod',
+    ),
+  scopes: z
+    .array(scope)
+    .default([])
+    .describe('projects and domains whose executions are taken, each with `project` and `domain`; empty is all'),
   namespace_template: z
     .string()
     .regex(NAMESPACE, { error: 'must be a namespace, with {{ project }} and {{ domain }} in it' })
     .default('{{ project }}-{{ domain }}')
-    .describe('namespace of the object of an execution'),
-  capacity: oneOrMore.default(1_000).describe('executions at a time'),
+    .describe('template of the namespace of the object of an execution'),
+  capacity: oneOrMore.default(1_000).describe('executions that the bridge holds at a time'),
   concurrency: oneOrMore.default(16).describe('objects that are worked on at a time'),
   call_timeout: duration.prefault('10s').describe('longest time that an API server may take to answer'),
-  keep_finished: duration.prefault('10m').describe('how long the object of a finished execution stands'),
+  keep_finished: duration.prefault('10m').describe('time after which the object of a finished execution is deleted'),
   finalizer_grace: duration
     .prefault('0s')
     .describe(
-      'time after which the object of a finished execution is taken from an engine that does not let it go; 0s is never',
+      'time after which the finalizer of the engine is removed from the object of a finished execution; `0s` is never',
     ),
   event_version: count
     .refine((value) => value <= 2, { error: 'must be 0, 1 or 2' })
     .default(2)
-    .describe('version of the events that engines report'),
+    .describe('version of the events that engines report: 0, 1 or 2'),
   role_key: id.default('iam.amazonaws.com/role').describe('annotation that names the IAM role of an execution'),
-  console_url: publicUrl.default('').describe('address of the web page, for links'),
+  console_url: publicUrl.default('').describe('address of the web console, for links'),
 });

@@ -53,55 +53,61 @@ export const settings = z
     data: z.string().min(1).default('./data').describe('data directory'),
     event_store: eventStore
       .prefault(EMBEDDED)
-      .describe(
-        'where the log is: embedded: is the data directory, or esdb://HOST:PORT of an EventStoreDB or KurrentDB',
-      ),
+      .describe('the log: `embedded:` is the data directory; or `esdb://HOST:PORT` of an EventStoreDB or KurrentDB'),
     payload_store: payloads
       .prefault('file:')
-      .describe('where large parts of events are kept: file: is the data directory, or s3://BUCKET/PREFIX'),
+      .describe('store of large event fields: `file:` is the data directory; or `s3://BUCKET/PREFIX`'),
     read_store: readStore
       .prefault('sqlite:')
-      .describe('where views are kept: sqlite: is the data directory, or mongodb://HOST:PORT/DATABASE?replicaSet=NAME'),
+      .describe(
+        'store of the views: `sqlite:` is the data directory; or `mongodb://HOST:PORT/DATABASE?replicaSet=NAME`',
+      ),
     host: z.string().min(1).default('127.0.0.1').describe('address to listen on'),
-    grpc_port: port.default(81).describe('port of gRPC; 0 takes a free one'),
-    http_port: port.default(80).describe('port of REST; 0 takes a free one; with TLS 443 unless it is given'),
+    grpc_port: port.default(81).describe('port of gRPC; 0 takes a free one; the sandbox and the image use 8081'),
+    http_port: port
+      .default(80)
+      .describe('port of REST; 0 takes a free one; 443 with TLS unless it is set; the sandbox and the image use 8080'),
     eventstore_port: port
       .optional()
-      .describe('port of the EventStoreDB protocol; 0 takes a free one; by default 2113, where it is free'),
+      .describe('port of the EventStoreDB protocol; 0 takes a free one; by default 2113 if that is free'),
     eventstore_mode: z
       .enum(EVENTSTORE_MODES, { error: `must be one of ${EVENTSTORE_MODES.join(', ')}` })
       .default('read')
       .describe(
-        'what clients of the EventStoreDB protocol may do; the streams of the control plane are read-only to them',
+        'permission of EventStoreDB clients: `off`, `read` or `write` (to streams of their own; those of the control plane are read-only)',
       ),
     eventstore_format: z
       .enum(EVENTSTORE_FORMATS, { error: `must be one of ${EVENTSTORE_FORMATS.join(', ')}` })
       .optional()
-      .describe('how event data is presented to clients; by default json, by a log server stored'),
+      .describe(
+        'format of event data for EventStoreDB clients: `json` (the default) or `stored` (always, in a log server)',
+      ),
     role: roles
       .prefault(['all'])
-      .describe(
-        'what this process does: all; or of it api, projector and reactor, any of them; or log, a log server and nothing else',
-      ),
+      .describe('roles of this process: `all`; or any of `api`, `projector`, `reactor`; or `log` alone, a log server'),
     leases: flag
       .default(true)
-      .describe('divide views and reactors over the processes; off: each process works on all of them'),
+      .describe(
+        'divide views and reactors over the processes; `off`: each process works on all of them; named `claims` in earlier releases',
+      ),
     log_level: z
       .enum(LOG_LEVELS, { error: `must be one of ${LOG_LEVELS.join(', ')}` })
       .default('info')
-      .describe('least severe log that is written'),
+      .describe('least severe level that is logged: `trace`, `debug`, `info`, `warn`, `error`, `fatal`, `silent`'),
     tracing: z
       .strictObject({
         otlp_endpoint: publicUrl
           .default('')
           .describe(
-            'OpenTelemetry collector (OTLP over HTTP) that gets a span of each request; none where it is empty',
+            'OpenTelemetry collector that gets a span of each request: OTLP over HTTP, such as `http://host:4318`',
           ),
-        sample_ratio: share.default(1).describe('share of the traces that begin here which are sampled, 0 to 1'),
+        sample_ratio: share
+          .default(1)
+          .describe('share of the traces begun here that are sampled, 0 to 1; the decision of a caller is kept'),
       })
       .prefault({}),
     insecure: flag.default(false).describe('serve without authentication'),
-    allow_insecure_remote: flag.default(false).describe('let insecure listen on other addresses than loopback'),
+    allow_insecure_remote: flag.default(false).describe('let `insecure` listen on addresses other than loopback'),
     domains: domains.prefault(['development', 'staging', 'production']).describe('domains of every project'),
     projects: projects.default([]).describe('projects that are registered in an empty log'),
     max_message_bytes: count.default(64 * 1024 * 1024).describe('largest request, in bytes'),
@@ -109,64 +115,73 @@ export const settings = z
     max_connections: count
       .refine((connections) => connections > 0, 'must be 1 or more')
       .default(4_096)
-      .describe('connections at a time, for gRPC and for REST each; more are closed as they come'),
+      .describe('connections at a time, for gRPC and for REST each; further ones are closed'),
     max_unread_bytes: count
       .default(256 * 1024 * 1024)
       .describe('answers that callers have not read, in bytes; half of it for one connection'),
     max_request_bytes: count
       .default(256 * 1024 * 1024)
-      .describe('large requests that are received or worked on, in bytes; half of it for one connection'),
+      .describe('large requests being received or worked on, in bytes; half of it for one connection'),
     cors: cors.prefault({}),
-    max_output_bytes: count.default(2 * 1024 * 1024).describe('largest output_data in an event, in bytes'),
-    max_parallelism: count.default(25).describe('parallel nodes of an execution that does not say'),
+    max_output_bytes: count.default(2 * 1024 * 1024).describe('largest `output_data` in an event, in bytes'),
+    max_parallelism: count.default(25).describe('parallel nodes of an execution that does not name a number'),
     max_session_bytes: count.default(64 * 1024 * 1024).describe('cache of live streams, in bytes'),
-    agents: agents.default([]).describe('agents, each with its name, endpoint and the task_types that it runs'),
+    agents: agents.default([]).describe('agents, each with its `name`, `endpoint` and the `task_types` that it runs'),
     kafka: kafka.prefault({}),
     notifications: notifications.prefault({}),
     bridge: bridge.prefault({}),
     auth: auth.prefault({}),
     abort: z
-      .strictObject({ timeout: duration.prefault('10m').describe('how long an engine has to answer a termination') })
+      .strictObject({ timeout: duration.prefault('10m').describe('time that an engine has to answer a termination') })
       .prefault({}),
     engine_feed: engineFeed.prefault({}),
     data_proxy: z
       .strictObject({
-        public_url: publicUrl
-          .default('')
-          .describe('address that links to files lead to; the one that is listened on where it is empty'),
+        public_url: publicUrl.default('').describe('address in links to files; by default the address listened on'),
         max_upload_bytes: count
           .default(1024 * 1024 * 1024)
-          .describe('largest file that is uploaded; larger ones in a bucket get no link to read them'),
+          .describe('largest uploaded file, in bytes; a larger one in a bucket gets no link to read it'),
       })
       .prefault({}),
     quality_of_service: z
       .strictObject({
         queueing_budgets: budgets
           .prefault({ HIGH: '1m', MEDIUM: '10m', LOW: '1h' })
-          .describe('how long an execution of each tier may wait for its turn'),
+          .describe('longest time that an execution of each tier may wait in the queue'),
         default_tiers: z
           .record(z.string(), tier)
           .default({})
-          .describe('tier of executions that do not say, by domain; MEDIUM where it does not say either'),
+          .describe('tier of executions that name none, by domain; MEDIUM for domains that are not listed'),
       })
       .prefault({}),
     execution: z
       .strictObject({
-        labels: labels.default({}).describe('labels of an execution that is given none'),
-        annotations: texts.default({}).describe('annotations of an execution that is given none'),
-        envs: texts.default({}).describe('environment of an execution that is given none'),
+        labels: labels.default({}).describe('labels of an execution that has none'),
+        annotations: texts.default({}).describe('annotations of an execution that has none'),
+        envs: texts.default({}).describe('environment variables of an execution that has none'),
         k8s_service_account: z.string().default('').describe('service account of an execution that names no identity'),
         iam_role: z.string().default('').describe('IAM role of an execution that names no identity'),
-        interruptible: flag.default(false).describe('let executions that do not say be interrupted'),
-        overwrite_cache: flag.default(false).describe('let every execution overwrite the cache'),
-        raw_output_prefix: z.string().default('').describe('where raw outputs are written by default'),
+        interruptible: flag.default(false).describe('make executions interruptible unless they say otherwise'),
+        overwrite_cache: flag.default(false).describe('make every execution overwrite the cache'),
+        raw_output_prefix: z
+          .string()
+          .default('')
+          .describe('prefix of the addresses of raw outputs, for executions that name none'),
         cluster_label: z.string().default('').describe('cluster label of an execution that has none'),
-        cluster_pools: texts.default({}).describe('cluster pool of the projects of a domain, by domain'),
+        cluster_pools: texts
+          .default({})
+          .describe('cluster pool of the projects of a domain, by domain; a launch that asks for another is refused'),
         timeout: duration
           .refine((ms) => ms > 0, 'must be longer than 0')
           .optional()
-          .describe('how long an execution may take before it is aborted and recorded TIMED_OUT; by default for ever'),
-        namespace: z.string().min(1).default('{{ project }}-{{ domain }}').describe('Kubernetes namespace'),
+          .describe(
+            'longest duration of an execution, which is then aborted and recorded as TIMED_OUT; by default unlimited',
+          ),
+        namespace: z
+          .string()
+          .min(1)
+          .default('{{ project }}-{{ domain }}')
+          .describe('template of the Kubernetes namespace'),
       })
       .prefault({}),
     schedules: z
@@ -175,36 +190,46 @@ export const settings = z
         catch_up: z
           .enum(CATCH_UP, { error: `must be one of ${CATCH_UP.join(', ')}` })
           .default('all')
-          .describe('which ticks of a schedule are made up for that were missed: all, last or none'),
-        catch_up_max: count.default(100).describe('most missed ticks of one launch plan that are made up for'),
-        catch_up_max_age: duration.prefault('24h').describe('older ticks are not made up for'),
+          .describe('missed ticks of a schedule that are started later: `all`, `last` or `none`'),
+        catch_up_max: count.default(100).describe('most missed ticks of one launch plan that are started later'),
+        catch_up_max_age: duration.prefault('24h').describe('age from which a missed tick is dropped'),
         max_starts_per_second: count
           .refine((starts) => starts > 0, 'must be 1 or more')
           .default(20)
-          .describe('missed ticks that are made up for in a second, over all launch plans'),
+          .describe('missed ticks that are started in a second, over all launch plans'),
         overlap: z
           .enum(OVERLAP, { error: `must be one of ${OVERLAP.join(', ')}` })
           .default('allow')
-          .describe('a tick while the execution of the one before runs: allow, skip or queue'),
-        give_up_after: duration.prefault('1h').describe('how long a tick is tried that cannot be launched'),
+          .describe('a tick while the execution of the one before runs: `allow`, `skip` or `queue`'),
+        give_up_after: duration
+          .prefault('1h')
+          .describe('time for which a failing launch of a tick is retried before it is recorded as failed'),
       })
       .prefault({}),
     registration: z
       .strictObject({
-        max_label_entries: count.default(0).describe('most labels that an execution runs with; 0 is no limit'),
-        max_annotation_entries: count.default(0).describe('most annotations; 0 is no limit'),
-        max_workflow_nodes: count.default(0).describe('most nodes of a workflow; 0 is no limit'),
+        max_label_entries: count
+          .default(0)
+          .describe('labels that an execution of a launch plan may have; 0 is no limit'),
+        max_annotation_entries: count
+          .default(0)
+          .describe('annotations that an execution of a launch plan may have; 0 is no limit'),
+        max_workflow_nodes: count.default(0).describe('nodes that a workflow may have; 0 is no limit'),
         workflow_size_limit: count.default(0).describe('largest compiled workflow, in bytes; 0 is no limit'),
         task_types: z
           .record(z.string(), z.array(scope))
           .default({})
-          .describe('task types that only these projects and domains may register'),
+          .describe('task types that only the listed projects and domains may register'),
       })
       .prefault({}),
     task_resources: z
       .strictObject({
-        defaults: resources.prefault({ cpu: '2', memory: '200Mi' }).describe('what a container gets that does not ask'),
-        limits: resources.prefault({ cpu: '2', memory: '1Gi', gpu: '1' }).describe('what a container may ask for'),
+        defaults: resources
+          .prefault({ cpu: '2', memory: '200Mi' })
+          .describe('resources of a container that asks for none'),
+        limits: resources
+          .prefault({ cpu: '2', memory: '1Gi', gpu: '1' })
+          .describe('most resources that a container may ask for'),
       })
       .prefault({}),
   })

@@ -6,9 +6,9 @@ export const engineFeed = z.strictObject({
   lease_duration: duration
     .prefault('30s')
     .refine((ms) => ms >= 1_000, 'must be 1s or longer')
-    .describe('how long an engine of the feed that sends nothing keeps its executions'),
+    .describe('time without a message after which an engine of the feed loses the leases of its executions'),
   project_weights: z
     .record(z.string(), z.coerce.number().positive())
     .default({})
-    .describe('share of the turns of a project among those whose executions wait; 1 where it is not set'),
+    .describe('weight of a project when several have executions in the queue, by project; by default 1'),
 });

@@ -15,20 +15,20 @@ const MECHANISMS = ['plain', 'scram-sha-256', 'scram-sha-512'] as const;
 
 /** The settings of the export to Kafka. */
 export const kafka = z.strictObject({
-  brokers: brokers.default([]).describe('HOST:PORT of the brokers that the log is published to'),
+  brokers: brokers.default([]).describe('`HOST:PORT` of the brokers to which events are published; empty is no export'),
   format: z
     .enum(EXPORT_FORMATS, { error: `must be one of ${EXPORT_FORMATS.join(', ')}` })
     .default('json')
-    .describe('event format of CloudEvents: json or protobuf'),
+    .describe('event format of CloudEvents: `json` or `protobuf`'),
   topic_prefix: z
     .string()
     .regex(/^[A-Za-z0-9._-]{1,180}$/u, { error: 'must be letters, digits, dots, dashes and underscores, at most 180' })
     .default('flightlog')
-    .describe('what the names of all topics begin with'),
+    .describe('prefix of the names of all topics'),
   topic_partitions: oneOrMore.default(6).describe('partitions of each topic of events'),
   replication_factor: count
     .default(0)
-    .describe('copies of each partition of a topic that is made; 0 is the default of the cluster'),
+    .describe('replicas of each partition of a created topic; 0 is the default of the cluster'),
   export_partitions: oneOrMore
     .default(1)
     .describe('partitions of the log that are published concurrently; fixed from the first event on'),
@@ -36,11 +36,11 @@ export const kafka = z.strictObject({
   tls_ca: z
     .string()
     .default('')
-    .describe('file with the authorities to trust, in PEM; those of the platform by default'),
+    .describe('file with the authorities to trust, in PEM; by default those of the platform'),
   sasl_mechanism: z
     .enum(MECHANISMS, { error: `must be one of ${MECHANISMS.join(', ')}` })
     .default('plain')
-    .describe('how a username is shown to be ours'),
-  sasl_username: z.string().default('').describe('username at the brokers; none without'),
+    .describe('mechanism of authentication: `plain`, `scram-sha-256` or `scram-sha-512`'),
+  sasl_username: z.string().default('').describe('username at the brokers; without it there is no authentication'),
   sasl_password: z.string().default('').describe('password at the brokers'),
 });

@@ -52,19 +52,19 @@ const rule = z.strictObject({
 });
 
 const smtp = z.strictObject({
-  host: z.string().default('').describe('SMTP server that mail is sent through; none is sent where it is empty'),
-  port: port.default(587).describe('its port'),
+  host: z.string().default('').describe('SMTP server that mail is sent through; without it no mail is sent'),
+  port: port.default(587).describe('port of the SMTP server'),
   security: z
     .enum(SECURITY, { error: `must be one of ${SECURITY.join(', ')}` })
     .default('starttls')
-    .describe('starttls, which must then work; tls from the start; or none'),
+    .describe('encryption: `starttls` (a server without it is refused), `tls` from the start, or `none`'),
   ca_file: z
     .string()
     .default('')
-    .describe('file with the authorities to trust, in PEM; those of the platform by default'),
-  username: z.string().default('').describe('username at the server; no authentication without'),
+    .describe('file with the authorities to trust, in PEM; by default those of the platform'),
+  username: z.string().default('').describe('username at the server; without it there is no authentication'),
   password: z.string().default('').describe('password at the server'),
-  max_connections: oneOrMore.default(4).describe('connections to it at a time'),
+  max_connections: oneOrMore.default(4).describe('connections to the server at a time'),
   max_per_minute: oneOrMore.default(600).describe('most messages per minute'),
 });
 
@@ -77,24 +77,38 @@ const shape = z.strictObject({
   outbox: z
     .string()
     .default('')
-    .describe('folder that mail is written to instead of being sent; for trying things out'),
-  sender: z.string().min(1).default('flightlog <flightlog@localhost>').describe('address that mail is from'),
+    .describe(
+      'folder that mail is written to instead of being sent, to try things out; in the sandbox `outbox` in the data directory',
+    ),
+  sender: z.string().min(1).default('flightlog <flightlog@localhost>').describe('address of the sender of mail'),
   subject: z.string().min(1).default(SUBJECT).describe('template of subjects'),
   body: z.string().min(1).default(BODY).describe('template of messages as text'),
-  html: z.string().default('').describe('template of mail as HTML; made from body where it is empty'),
+  html: z.string().default('').describe('template of mail as HTML; by default made from `body`'),
   link: z.string().default('').describe('template of the address of an execution in a console'),
   channels: z
     .array(channel)
     .default([])
-    .describe('webhooks, Slack and PagerDuty, each with name, type, url and what its type needs'),
-  slack_channel: z.string().default(MAIL_CHANNEL).describe('channel for Slack entries of executions; mail by default'),
-  pager_duty_channel: z.string().default(MAIL_CHANNEL).describe('channel for their PagerDuty entries; mail by default'),
+    .describe(
+      'webhooks, Slack and PagerDuty: `name`, `type` (`webhook`, `slack`, `pagerduty`), `url`, `secret`, `routing_key`, `allow_private`, `max_per_minute` (60)',
+    ),
+  slack_channel: z
+    .string()
+    .default(MAIL_CHANNEL)
+    .describe('channel for the Slack notifications that executions ask for'),
+  pager_duty_channel: z
+    .string()
+    .default(MAIL_CHANNEL)
+    .describe('channel for the PagerDuty notifications that executions ask for'),
   rules: z
     .array(rule)
     .default([])
-    .describe('messages that executions do not ask for: projects, domains, phases, labels, channel and recipients'),
+    .describe(
+      'messages that executions do not ask for: `projects`, `domains`, `phases`, `labels`, `channel`, `recipients`',
+    ),
   timeout: duration.prefault('30s').describe('longest time that one attempt to send may take'),
-  give_up_after: duration.prefault('1d').describe('how long a message is tried; older events are not notified of'),
+  give_up_after: duration
+    .prefault('1d')
+    .describe('time for which a message is tried; there are no messages about older events'),
 });
 
 type Settings = z.output<typeof shape>;

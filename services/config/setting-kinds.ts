@@ -165,16 +165,22 @@ const headerName = z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/u, { error: 'must be 
 
 /** The settings of CORS: origins that may call REST from a browser. */
 export const cors = z.strictObject({
-  allowed_origins: z.array(origin).default([]).describe('pages that may call REST from a browser; "*" is all'),
-  allowed_headers: z.array(headerName).default([]).describe('headers that those may send besides the known ones'),
+  allowed_origins: z
+    .array(origin)
+    .default([])
+    .describe('origins of web pages that may call REST; `"*"` allows all, without credentials'),
+  allowed_headers: z.array(headerName).default([]).describe('headers that those pages may send besides the known ones'),
 });
 
 /** The files of TLS, in PEM. */
 export const tls = z
   .strictObject({
-    cert_file: z.string().default('').describe('certificate chain of gRPC and REST; without TLS where it is empty'),
-    key_file: z.string().default('').describe('its private key'),
-    client_ca_file: z.string().default('').describe('authority whose certificates callers must have'),
+    cert_file: z.string().default('').describe('certificate chain of all ports, in PEM; without it there is no TLS'),
+    key_file: z.string().default('').describe('private key of the certificate, in PEM'),
+    client_ca_file: z
+      .string()
+      .default('')
+      .describe('authority whose certificates callers must have, in PEM; without it callers need none'),
   })
   .refine(({ cert_file: cert, key_file: key }) => cert === '' || key !== '', {
     path: ['key_file'],

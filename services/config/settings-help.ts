@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Given } from './configuration.js';
 import { allSettings, type Setting } from './sources.js';
 
-const UNSAID: readonly unknown[] = ['', false, {}, []];
+const UNSAID: readonly unknown[] = [undefined, '', false, {}, []];
 
 /** A default as it would be written in the file; empty where it means the same as leaving the setting out. */
 const written = (value: unknown): string => {
@@ -18,7 +18,7 @@ const VARIABLE_WIDTH = widthOf(allSettings.map(({ variable }) => variable));
 const line = ({ path, variable, about, byDefault }: Setting, defaults: readonly Given[]): string => {
   const key = path.join('.');
   const own = defaults.find((each) => each.path.join('.') === key);
-  return `  ${key.padEnd(KEY_WIDTH)}${variable.padEnd(VARIABLE_WIDTH)}${about}${written(own === undefined ? byDefault : own.value)}`;
+  return `  ${key.padEnd(KEY_WIDTH)}${variable.padEnd(VARIABLE_WIDTH)}${about.replaceAll('`', '')}${written(own === undefined ? byDefault : own.value)}`;
 };
 
 /** The help text with the table of all settings; `defaults` are those of the command, over the general ones. */

@@ -23,11 +23,14 @@ const SERVICE_ADDRESS = /^(?:tcp|udp|sctp):\/\//u;
 const isServiceLink = (variable: string, text: string): boolean =>
   SERVICE_LINK.test(variable) || (variable.endsWith('_PORT') && SERVICE_ADDRESS.test(text));
 
-/** One setting: its path in the file, its environment variable, its description and its default. */
+/** One setting, as the help and the reference list it. */
 export type Setting = {
+  /** The keys in the configuration file, from the outermost. */
   readonly path: readonly string[];
   readonly variable: string;
+  /** The description, with names and values in backticks. */
   readonly about: string;
+  /** The default as it is written in the file; `undefined` where there is none. */
   readonly byDefault: unknown;
   /** The value for an empty variable: an empty list, an empty mapping, or otherwise the empty text. */
   readonly whenEmpty: unknown;
@@ -50,7 +53,8 @@ const settingsIn = (shape: z.ZodRawShape, path: readonly string[]): Setting[] =>
     const inner = unwrap(schema);
     const about = (schema as z.ZodType).description;
     if (about === undefined && inner instanceof z.ZodObject) return settingsIn(inner.shape, here);
-    const byDefault = schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault ? schema.def.defaultValue : '';
+    const byDefault =
+      schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault ? schema.def.defaultValue : undefined;
     const variable = `FLIGHTLOG_${here.join('_').toUpperCase()}`;
     return [{ path: here, variable, about: about ?? '', byDefault, whenEmpty: emptyOf(inner) }];
   });

@@ -5,16 +5,13 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 
 import { configure } from '../../../services/config/configuration.js';
-import { allSettings, fromFile } from '../../../services/config/sources.js';
+import { fromFile } from '../../../services/config/sources.js';
+import { exampleFile, misplacedSettings, NO_DEFAULT, settingsPage } from '../../support/settings-reference.js';
 
-const page = readFileSync(join(import.meta.dirname, '../../../../docs/operations/configuration.md'), 'utf8');
+const ROOT = join(import.meta.dirname, '../../../..');
+const page = readFileSync(join(ROOT, 'docs/operations/configuration.md'), 'utf8');
 const folder = mkdtempSync(join(tmpdir(), 'flightlog-configuration-'));
 afterAll(() => rmSync(folder, { recursive: true }));
-
-/** The key and the variable of each row of the tables. */
-const rows = [...page.matchAll(/^\| `(?<key>[\w.]+)` +\| `(?<variable>FLIGHTLOG_\w+)` +\|/gmu)].map(
-  ({ groups }) => `${groups?.['key']} ${groups?.['variable']}`,
-);
 
 const [, example = ''] = /```yaml\n(?<text># flightlog\.yaml.*?)```/su.exec(page) ?? [];
 
@@ -25,16 +22,36 @@ const read = (text: string) => {
   return configure(fromFile(file));
 };
 
-describe('the page of settings', () => {
-  it('has a row for each setting, and for nothing else', () => {
-    expect([...rows].sort()).toEqual(allSettings.map(({ path, variable }) => `${path.join('.')} ${variable}`).sort());
+describe('the reference of the settings', () => {
+  it('has each setting in one section', () => {
+    expect(misplacedSettings()).toEqual([]);
   });
 
-  it('has an example file that the server reads', () => {
+  it('is docs/operations/settings.md', async () => {
+    await expect(settingsPage()).toMatchFileSnapshot(join(ROOT, 'docs/operations/settings.md'));
+  });
+});
+
+describe('the file with all settings as comments', () => {
+  it('is deployment/flightlog.yaml', async () => {
+    await expect(exampleFile()).toMatchFileSnapshot(join(ROOT, 'deployment/flightlog.yaml'));
+  });
+
+  it('gives the defaults when every setting is uncommented', () => {
+    const lines = exampleFile().split('\n');
+    const uncommented = lines
+      .filter((line) => !line.endsWith(NO_DEFAULT))
+      .map((line) => line.replace(/^#(?! \S)/u, ''));
+    expect(read(uncommented.join('\n'))).toEqual(configure([]));
+  });
+});
+
+describe('the example on the page of the configuration', () => {
+  it('is read by the server', () => {
     expect(read(example)).toMatchObject({ host: '127.0.0.1', insecure: true, execution: { timeout: 86_400_000 } });
   });
 
-  it('has commented lines in the example that the server reads too', () => {
+  it('has commented lines that the server reads too', () => {
     const uncommented = example.replaceAll(/^# (?=[ a-z]+[a-z_]*:)(?!.*node flightlog)/gmu, '');
     expect(read(uncommented)).toMatchObject({ role: ['api'], kafka: { replication_factor: 3 } });
   });
