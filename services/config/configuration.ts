@@ -3,12 +3,13 @@ import { agents } from './agent-settings.js';
 import { auth } from './auth-settings.js';
 import { contradictionsIn } from './contradictions.js';
 import { engineFeed } from './engine-feed-settings.js';
+import { execution, qualityOfService } from './execution-settings.js';
 import { kafka } from './kafka-settings.js';
 import { bridge } from './bridge-settings.js';
 import { notifications } from './notification-settings.js';
 import { roles } from './roles.js';
+import { schedules } from './schedule-settings.js';
 import {
-  budgets,
   cors,
   count,
   domains,
@@ -16,7 +17,6 @@ import {
   EMBEDDED,
   eventStore,
   flag,
-  labels,
   payloads,
   port,
   projects,
@@ -25,9 +25,6 @@ import {
   resources,
   scope,
   share,
-  texts,
-  tier,
-  timezone,
   tls,
 } from './setting-kinds.js';
 import { InvalidConfiguration } from './operator-errors.js';
@@ -40,12 +37,6 @@ export const EVENTSTORE_MODES = ['off', 'read', 'write'] as const;
 
 /** The formats in which clients of the EventStoreDB protocol get the data of events. */
 export const EVENTSTORE_FORMATS = ['json', 'stored'] as const;
-
-/** The policies for ticks that were missed. */
-const CATCH_UP = ['all', 'last', 'none'] as const;
-
-/** The policies for a tick while the execution of the tick before it runs. */
-const OVERLAP = ['allow', 'skip', 'queue'] as const;
 
 /** Every setting, with its default. Keys are those of the configuration file. */
 export const settings = z
@@ -143,69 +134,9 @@ export const settings = z
           .describe('largest uploaded file, in bytes; a larger one in a bucket gets no link to read it'),
       })
       .prefault({}),
-    quality_of_service: z
-      .strictObject({
-        queueing_budgets: budgets
-          .prefault({ HIGH: '1m', MEDIUM: '10m', LOW: '1h' })
-          .describe('longest time that an execution of each tier may wait in the queue'),
-        default_tiers: z
-          .record(z.string(), tier)
-          .default({})
-          .describe('tier of executions that name none, by domain; MEDIUM for domains that are not listed'),
-      })
-      .prefault({}),
-    execution: z
-      .strictObject({
-        labels: labels.default({}).describe('labels of an execution that has none'),
-        annotations: texts.default({}).describe('annotations of an execution that has none'),
-        envs: texts.default({}).describe('environment variables of an execution that has none'),
-        k8s_service_account: z.string().default('').describe('service account of an execution that names no identity'),
-        iam_role: z.string().default('').describe('IAM role of an execution that names no identity'),
-        interruptible: flag.default(false).describe('make executions interruptible unless they say otherwise'),
-        overwrite_cache: flag.default(false).describe('make every execution overwrite the cache'),
-        raw_output_prefix: z
-          .string()
-          .default('')
-          .describe('prefix of the addresses of raw outputs, for executions that name none'),
-        cluster_label: z.string().default('').describe('cluster label of an execution that has none'),
-        cluster_pools: texts
-          .default({})
-          .describe('cluster pool of the projects of a domain, by domain; a launch that asks for another is refused'),
-        timeout: duration
-          .refine((ms) => ms > 0, 'must be longer than 0')
-          .optional()
-          .describe(
-            'longest duration of an execution, which is then aborted and recorded as TIMED_OUT; by default unlimited',
-          ),
-        namespace: z
-          .string()
-          .min(1)
-          .default('{{ project }}-{{ domain }}')
-          .describe('template of the Kubernetes namespace'),
-      })
-      .prefault({}),
-    schedules: z
-      .strictObject({
-        timezone: timezone.default('UTC').describe('time zone of cron expressions that name none'),
-        catch_up: z
-          .enum(CATCH_UP, { error: `must be one of ${CATCH_UP.join(', ')}` })
-          .default('all')
-          .describe('missed ticks of a schedule that are started later: `all`, `last` or `none`'),
-        catch_up_max: count.default(100).describe('most missed ticks of one launch plan that are started later'),
-        catch_up_max_age: duration.prefault('24h').describe('age from which a missed tick is dropped'),
-        max_starts_per_second: count
-          .refine((starts) => starts > 0, 'must be 1 or more')
-          .default(20)
-          .describe('missed ticks that are started in a second, over all launch plans'),
-        overlap: z
-          .enum(OVERLAP, { error: `must be one of ${OVERLAP.join(', ')}` })
-          .default('allow')
-          .describe('a tick while the execution of the one before runs: `allow`, `skip` or `queue`'),
-        give_up_after: duration
-          .prefault('1h')
-          .describe('time for which a failing launch of a tick is retried before it is recorded as failed'),
-      })
-      .prefault({}),
+    quality_of_service: qualityOfService.prefault({}),
+    execution: execution.prefault({}),
+    schedules: schedules.prefault({}),
     registration: z
       .strictObject({
         max_label_entries: count
