@@ -8,8 +8,9 @@ import {
 } from '../../proto/gen/platformidl/admin/description_entity_pb.js';
 import type { TaskEvent } from '../../services/task/events.js';
 import type { WorkflowEvent } from '../../services/workflow/events.js';
-import type { ReadModel, SeenEvent } from '../runtime/read-model.js';
+import type { SeenEvent } from '../runtime/read-model.js';
 import type { StoredDocument } from '../runtime/read-store.js';
+import { readModel } from '../runtime/typed-read-model.js';
 import { microsOf, timestampOfMs } from '../query/times.js';
 import { descriptionEntityCollection } from './columns.js';
 
@@ -33,8 +34,11 @@ const fieldsOf = (entity: DescriptionEntity, event: SeenEvent): StoredDocument['
   link: (entity.sourceCode?.link ?? '').slice(0, COMPARED),
 });
 
-const registered = (event: SeenEvent): DescriptionDocument | undefined => {
-  const { id, description } = (event.body as TaskEvent | WorkflowEvent).data;
+const registered = (
+  _: DescriptionDocument | undefined,
+  event: SeenEvent<TaskEvent | WorkflowEvent>,
+): DescriptionDocument | undefined => {
+  const { id, description } = event.body.data;
   if (description === undefined) return undefined;
   const entity = create(DescriptionEntitySchema, {
     ...description,
@@ -47,11 +51,9 @@ const registered = (event: SeenEvent): DescriptionDocument | undefined => {
 };
 
 /** Descriptions, one document for each version that has one, keyed by the version's stream. */
-export const descriptionEntities: ReadModel<DescriptionDocument> = {
+export const descriptionEntities = readModel<DescriptionDocument, TaskEvent | WorkflowEvent>({
   collection: descriptionEntityCollection,
-  follows: ['TaskRegistered', 'WorkflowRegistered'],
-  touches: ({ stream }) => [stream],
-  fold: (_, event) => registered(event),
+  handlers: { TaskRegistered: { fold: registered }, WorkflowRegistered: { fold: registered } },
   store: (_, document) => document,
   load: ({ fields, answer }) => ({ fields, answer }),
-};
+});

@@ -19,6 +19,7 @@ import type { ExecutionCreated } from '../../proto/gen/platformidl/eventlog/exec
 import type { ExecutionEvent } from '../../services/execution/events.js';
 import { messageIn } from '../runtime/decoded.js';
 import type { SeenEvent } from '../runtime/read-model.js';
+import type { Handler, Handlers } from '../runtime/typed-read-model.js';
 import { between, earliest, latest, timestampOf, timestampOfMs } from '../query/times.js';
 import { closureOf, type ExecutionDocument } from './document.js';
 import { originOf } from './origin.js';
@@ -27,12 +28,10 @@ const TERMINAL: ReadonlySet<Phase> = new Set([Phase.SUCCEEDED, Phase.FAILED, Pha
 
 type Result = ExecutionClosure['outputResult'];
 
+type EventOf<Type extends ExecutionEvent['type']> = Extract<ExecutionEvent, { readonly type: Type }>;
+
 /** Folds an event of one type into the document. */
-type Fold<Type extends ExecutionEvent['type']> = (
-  document: ExecutionDocument,
-  data: Extract<ExecutionEvent, { readonly type: Type }>['data'],
-  event: SeenEvent,
-) => void;
+type Fold<Type extends ExecutionEvent['type']> = (document: ExecutionDocument, event: SeenEvent<EventOf<Type>>) => void;
 
 const systemMetadataOf = (spec: ExecutionSpec): SystemMetadata => {
   const metadata = (spec.metadata ??= create(ExecutionMetadataSchema));
@@ -44,7 +43,8 @@ const specOf = ({ spec }: ExecutionCreated): ExecutionSpec =>
   spec ? clone(ExecutionSpecSchema, spec) : create(ExecutionSpecSchema);
 
 /** Creates the document from the first event: the execution is queued for an engine. */
-export const created = (data: ExecutionCreated, event: SeenEvent): ExecutionDocument => {
+const created = (event: SeenEvent<EventOf<'ExecutionCreated'>>): ExecutionDocument => {
+  const { data } = event.body;
   const at = timestampOfMs(event.metadata.recordedAtMs);
   const spec = specOf(data);
   const principal = spec.metadata?.principal ?? '';
@@ -103,8 +103,9 @@ const end = (closure: ExecutionClosure, phase: Phase, at: { seconds: bigint; nan
   if (duration !== undefined) closure.duration = duration;
 };
 
-const reported: Fold<'WorkflowPhaseReported'> = (document, report, event) => {
+const reported: Fold<'WorkflowPhaseReported'> = (document, event) => {
   const { execution } = document;
+  const report = event.body.data;
   const closure = closureOf(execution);
   const at = timestampOf(report.occurredAt);
   const message = messageIn(WorkflowExecutionEventSchema, report.message);
@@ -117,12 +118,14 @@ const reported: Fold<'WorkflowPhaseReported'> = (document, report, event) => {
   if (isClaim(message) && execution.spec) systemMetadataOf(execution.spec).executionCluster = message.producerId;
 };
 
-const terminationRequested: Fold<'TerminationRequested'> = (document, { cause, principal }) => {
+const terminationRequested: Fold<'TerminationRequested'> = (document, { body }) => {
+  const { cause, principal } = body.data;
   document.abort = { cause, principal };
   closureOf(document.execution).phase = Phase.ABORTING;
 };
 
-const expired: Fold<'ExecutionExpired'> = (document, { phase, cause, principal }, { metadata }) => {
+const expired: Fold<'ExecutionExpired'> = (document, { body, metadata }) => {
+  const { phase, cause, principal } = body.data;
   const closure = closureOf(document.execution);
   const at = timestampOfMs(metadata.recordedAtMs);
   document.abort = { cause, principal };
@@ -130,7 +133,8 @@ const expired: Fold<'ExecutionExpired'> = (document, { phase, cause, principal }
   closure.updatedAt = latest(closure.updatedAt, at);
 };
 
-const stateChanged: Fold<'ExecutionStateChanged'> = ({ execution }, { state, principal }, { metadata }) => {
+const stateChanged: Fold<'ExecutionStateChanged'> = ({ execution }, { body, metadata }) => {
+  const { state, principal } = body.data;
   closureOf(execution).stateChangeDetails = {
     $typeName: 'platformidl.admin.ExecutionStateChangeDetails',
     state,
@@ -139,15 +143,12 @@ const stateChanged: Fold<'ExecutionStateChanged'> = ({ execution }, { state, pri
   };
 };
 
-const tagged: Fold<'ExecutionTagged'> = ({ execution }, { tags }) => {
+const tagged: Fold<'ExecutionTagged'> = ({ execution }, { body }) => {
   // eslint-disable-next-line @typescript-eslint/no-deprecated -- clients read the tags there
-  if (execution.spec) execution.spec.tags = [...tags];
+  if (execution.spec) execution.spec.tags = [...body.data.tags];
 };
 
-/**
- * Events of an existing execution, except those of nodes, tasks and signals, which have views of their own, and those
- * that do not change the view.
- */
+/** Events of executions, except those of nodes, tasks and signals, which have views of their own, and of work. */
 export type FollowedEvent = Exclude<
   ExecutionEvent,
   {
@@ -163,22 +164,19 @@ export type FollowedEvent = Exclude<
   }
 >;
 
-const folds: { readonly [Type in Exclude<FollowedEvent['type'], 'ExecutionCreated'>]: Fold<Type> } = {
-  WorkflowPhaseReported: reported,
-  TerminationRequested: terminationRequested,
-  ExecutionExpired: expired,
-  ExecutionStateChanged: stateChanged,
-  ExecutionTagged: tagged,
-};
+/** Handles an event of an execution that exists. */
+const changes = <Type extends FollowedEvent['type']>(fold: Fold<Type>): Handler<ExecutionDocument, EventOf<Type>> => ({
+  fold: (document, event) => {
+    if (document) fold(document, event);
+    return document;
+  },
+});
 
-/** Folds any event after the first. */
-export const changed = (
-  document: ExecutionDocument,
-  body: Exclude<FollowedEvent, { readonly type: 'ExecutionCreated' }>,
-  event: SeenEvent,
-): ExecutionDocument => {
-  // Each function takes exactly the data of its event type; the compiler cannot infer this.
-  const fold = folds[body.type] as (document: ExecutionDocument, data: unknown, event: SeenEvent) => void;
-  fold(document, body.data, event);
-  return document;
+export const handlers: Handlers<ExecutionDocument, FollowedEvent> = {
+  ExecutionCreated: { fold: (_, event) => created(event) },
+  WorkflowPhaseReported: changes(reported),
+  TerminationRequested: changes(terminationRequested),
+  ExecutionExpired: changes(expired),
+  ExecutionStateChanged: changes(stateChanged),
+  ExecutionTagged: changes(tagged),
 };

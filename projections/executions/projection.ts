@@ -6,15 +6,16 @@ import {
   ExecutionSchema,
 } from '../../proto/gen/platformidl/admin/execution_pb.js';
 import { ExecutionError_ErrorKind, WorkflowExecution_Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
-import { ENGINE_REPORTED, type ExecutionEvent } from '../../services/execution/events.js';
+import { ENGINE_REPORTED } from '../../services/execution/events.js';
 import { durationClass } from '../query/duration-class.js';
 import { enumName } from '../query/enum-name.js';
 import type { ReadModel } from '../runtime/read-model.js';
 import { pairsText, type StoredDocument } from '../runtime/read-store.js';
+import { readModel } from '../runtime/typed-read-model.js';
 import { microsOf } from '../query/times.js';
 import { executionCollection } from './columns.js';
 import { closureOf, type ExecutionDocument, listPresented, presented } from './document.js';
-import { changed, created, type FollowedEvent } from './fold.js';
+import { type FollowedEvent, handlers } from './fold.js';
 import { storedOrigin } from './origin.js';
 
 type Fields = StoredDocument['fields'];
@@ -99,26 +100,10 @@ const load = ({ fields, answer, state }: StoredDocument): ExecutionDocument => {
 };
 
 /** Executions, one document each, keyed by the execution's stream. */
-export const executions: ReadModel<ExecutionDocument> = {
+export const executions = readModel<ExecutionDocument, FollowedEvent>({
   collection: executionCollection,
-  follows: [
-    'ExecutionCreated',
-    'WorkflowPhaseReported',
-    ENGINE_REPORTED,
-    'TerminationRequested',
-    'ExecutionExpired',
-    'ExecutionStateChanged',
-    'ExecutionTagged',
-  ],
-  touches: ({ body, stream }) => {
-    const { type } = body as ExecutionEvent;
-    return type === 'NodePhaseReported' || type === 'TaskPhaseReported' ? [] : [stream];
-  },
-  fold: (document, event) => {
-    const body = event.body as FollowedEvent;
-    if (body.type === 'ExecutionCreated') return created(body.data, event);
-    return document && changed(document, body, event);
-  },
+  formerTypes: [ENGINE_REPORTED],
+  handlers,
   store,
   load,
-};
+});

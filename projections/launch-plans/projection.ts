@@ -7,15 +7,15 @@ import {
   LaunchPlanSpecSchema,
   LaunchPlanState,
 } from '../../proto/gen/platformidl/admin/launch_plan_pb.js';
-import type { LaunchPlanRegistered } from '../../proto/gen/platformidl/eventlog/launch_plan_pb.js';
 import type { LaunchPlanEvent } from '../../services/launch-plan/events.js';
 import type { StreamName } from '../../services/kernel/stream.js';
 import { workflowStream } from '../../services/workflow/events.js';
 import { messageIn } from '../runtime/decoded.js';
 import { digestText } from '../query/digest-text.js';
 import { documentKey } from '../query/document-key.js';
-import type { ReadModel, SeenEvent } from '../runtime/read-model.js';
+import type { SeenEvent } from '../runtime/read-model.js';
 import type { StoredDocument } from '../runtime/read-store.js';
+import { readModel } from '../runtime/typed-read-model.js';
 import { microsOf, timestampOfMs } from '../query/times.js';
 import { launchPlanCollection } from './columns.js';
 
@@ -30,9 +30,11 @@ export type LaunchPlanDocument = {
 /** Key of a version's document; all versions of a name share a stream. */
 export const launchPlanKey = (stream: StreamName, version: string): string => documentKey(stream, version);
 
-const registered = (data: LaunchPlanRegistered, { metadata, position }: SeenEvent): LaunchPlanDocument => {
+type EventOf<Type extends LaunchPlanEvent['type']> = SeenEvent<Extract<LaunchPlanEvent, { readonly type: Type }>>;
+
+const registered = ({ body, metadata, position }: EventOf<'LaunchPlanRegistered'>): LaunchPlanDocument => {
   const at = timestampOfMs(metadata.recordedAtMs);
-  const { id, spec, expectedInputs, expectedOutputs } = data;
+  const { id, spec, expectedInputs, expectedOutputs, digest } = body.data;
   const plan = create(LaunchPlanSchema, {
     ...(id && { id }),
     ...(spec && { spec: messageIn(LaunchPlanSpecSchema, spec) }),
@@ -44,7 +46,7 @@ const registered = (data: LaunchPlanRegistered, { metadata, position }: SeenEven
       updatedAt: at,
     },
   });
-  return { plan, recorded: Number(position), digest: digestText(data.digest) };
+  return { plan, recorded: Number(position), digest: digestText(digest) };
 };
 
 /**
@@ -105,31 +107,33 @@ const fieldsOf = ({ plan, recorded, digest }: LaunchPlanDocument): StoredDocumen
   };
 };
 
-const touches: ReadModel<LaunchPlanDocument>['touches'] = ({ body, stream }) => {
-  const { type, data } = body as LaunchPlanEvent;
-  const versions = [data.id?.version ?? ''];
-  if (type === 'LaunchPlanActivated' && data.deactivatedVersion !== '') versions.push(data.deactivatedVersion);
-  return [...new Set(versions)].map((version) => launchPlanKey(stream, version));
-};
+/** The key of the version that the event is about. */
+const keyOf = ({ body, stream }: SeenEvent<LaunchPlanEvent>): string =>
+  launchPlanKey(stream, body.data.id?.version ?? '');
 
-const fold: ReadModel<LaunchPlanDocument>['fold'] = (document, event, key) => {
-  const { type, data } = event.body as LaunchPlanEvent;
-  if (type === 'LaunchPlanRegistered') return registered(data, event);
-  if (document === undefined) return undefined;
-  if (type === 'LaunchPlanDeactivated') return deactivated(document, event);
-  return activated(document, key === launchPlanKey(event.stream, data.id?.version ?? ''));
+const touches = (event: SeenEvent<LaunchPlanEvent>): readonly string[] => [keyOf(event)];
+
+const bothVersions = (event: EventOf<'LaunchPlanActivated'>): readonly string[] => {
+  const { deactivatedVersion } = event.body.data;
+  if (deactivatedVersion === '') return touches(event);
+  return [...new Set([keyOf(event), launchPlanKey(event.stream, deactivatedVersion)])];
 };
 
 /** Launch plans, one document for each version. An activation changes up to two of them. */
-export const launchPlans: ReadModel<LaunchPlanDocument> = {
+export const launchPlans = readModel<LaunchPlanDocument, LaunchPlanEvent>({
   collection: launchPlanCollection,
-  follows: ['LaunchPlanRegistered', 'LaunchPlanActivated', 'LaunchPlanDeactivated'],
-  touches,
-  fold,
+  handlers: {
+    LaunchPlanRegistered: { touches, fold: (_, event) => registered(event) },
+    LaunchPlanActivated: {
+      touches: bothVersions,
+      fold: (document, event, key) => document && activated(document, key === keyOf(event)),
+    },
+    LaunchPlanDeactivated: { touches, fold: (document, event) => document && deactivated(document, event) },
+  },
   store: (_, document) => ({ fields: fieldsOf(document), answer: toBinary(LaunchPlanSchema, document.plan) }),
   load: ({ fields, answer }) => ({
     plan: fromBinary(LaunchPlanSchema, answer),
     recorded: Number(fields['recorded'] ?? 0),
     digest: String(fields['digest'] ?? ''),
   }),
-};
+});

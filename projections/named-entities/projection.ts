@@ -13,6 +13,7 @@ import { type NamedEntityEvent, namedEntityStream } from '../../services/named-e
 import type { TaskEvent } from '../../services/task/events.js';
 import type { WorkflowEvent } from '../../services/workflow/events.js';
 import type { ReadModel, SeenEvent } from '../runtime/read-model.js';
+import { type Handler, readModel } from '../runtime/typed-read-model.js';
 import { namedEntityCollection } from './columns.js';
 
 /**
@@ -38,11 +39,6 @@ const entityOf = ({ type, data }: Registered): EntityName => {
   return { kind: KIND_OF[type], project, domain, name };
 };
 
-const touches = ({ body, stream }: SeenEvent): readonly string[] => {
-  const event = body as Registered | NamedEntityEvent;
-  return [event.type === 'NamedEntityUpdated' ? stream : namedEntityStream(entityOf(event))];
-};
-
 const named = (name: EntityName): NamedEntityDocument => {
   const { kind, ...id } = name;
   const state = isGenerated(name) ? State.SYSTEM_GENERATED : State.NAMED_ENTITY_ACTIVE;
@@ -53,10 +49,17 @@ const named = (name: EntityName): NamedEntityDocument => {
   };
 };
 
-const fold: ReadModel<NamedEntityDocument>['fold'] = (document, { body, metadata }) => {
-  const event = body as Registered | NamedEntityEvent;
-  if (event.type !== 'NamedEntityUpdated') return document ?? named(entityOf(event));
-  const { resourceType, id, metadata: notes } = event.data;
+/** A version is registered: its name is known from the first one on. */
+const registered: Handler<NamedEntityDocument, Registered> = {
+  touches: ({ body }) => [namedEntityStream(entityOf(body))],
+  fold: (document, { body }) => document ?? named(entityOf(body)),
+};
+
+const updated = (
+  document: NamedEntityDocument | undefined,
+  { body, metadata }: SeenEvent<NamedEntityEvent>,
+): NamedEntityDocument => {
+  const { resourceType, id, metadata: notes } = body.data;
   const at = metadata.recordedAtMs * 1_000;
   const entity = create(NamedEntitySchema, { resourceType, ...(id && { id }), ...(notes && { metadata: notes }) });
   return { entity, notedAt: document?.notedAt ?? at, updatedAt: at };
@@ -77,16 +80,19 @@ const store: ReadModel<NamedEntityDocument>['store'] = (_, { entity, notedAt, up
 const numberOr = (value: unknown): number | null => (typeof value === 'number' ? value : null);
 
 /** Names, one document each, keyed by the stream of the name's metadata. */
-export const namedEntities: ReadModel<NamedEntityDocument> = {
+export const namedEntities = readModel<NamedEntityDocument, Registered | NamedEntityEvent>({
   collection: namedEntityCollection,
-  follows: [...Object.keys(KIND_OF), 'NamedEntityUpdated'],
   isFedByOneStream: false,
-  touches,
-  fold,
+  handlers: {
+    TaskRegistered: registered,
+    WorkflowRegistered: registered,
+    LaunchPlanRegistered: registered,
+    NamedEntityUpdated: { fold: updated },
+  },
   store,
   load: ({ fields, answer }) => ({
     entity: fromBinary(NamedEntitySchema, answer),
     notedAt: numberOr(fields['noted_at']),
     updatedAt: numberOr(fields['updated_at']),
   }),
-};
+});

@@ -17,6 +17,7 @@ import type { Content } from '../../services/kernel/ports/payload-store.js';
 import { messageIn, readIn } from '../runtime/decoded.js';
 import { enumName } from '../query/enum-name.js';
 import type { ReadModel, SeenEvent } from '../runtime/read-model.js';
+import { readModel } from '../runtime/typed-read-model.js';
 import type { FieldValue, StoredDocument } from '../runtime/read-store.js';
 import { nodeExecutionKey } from '../query/run-identifiers.js';
 import { microsOf, timestampOfMs } from '../query/times.js';
@@ -89,32 +90,44 @@ const load = ({ fields, answer, state }: StoredDocument): NodeDocument => ({
 const openIn = (part: Content | undefined): OpenEntities['nodes'] =>
   part === undefined ? [] : messageIn(OpenEntitiesSchema, part).nodes;
 
-const touches: ReadModel<NodeDocument>['touches'] = ({ body, stream }) => {
-  const { type, data } = body as ExecutionEvent;
-  if (type === 'NodePhaseReported') return [nodeExecutionKey(stream, data.nodeId)];
-  if (type !== 'WorkflowPhaseReported' && type !== 'ExecutionExpired') return [];
-  return openIn(data.closed).map((nodeId) => nodeExecutionKey(stream, nodeId));
+type EventOf<Type extends ExecutionEvent['type']> = Extract<ExecutionEvent, { readonly type: Type }>;
+
+/** The events that can end an execution, with its open nodes. */
+type EndEvent = EventOf<'WorkflowPhaseReported' | 'ExecutionExpired'>;
+
+const nodeReported = (
+  document: NodeDocument | undefined,
+  event: SeenEvent<EventOf<'NodePhaseReported'>>,
+): NodeDocument => {
+  const { data } = event.body;
+  const message = readIn(readNodeEvent, data.message);
+  return reported(document ?? opened(message, event), message, data, event);
 };
 
-const folded = (document: NodeDocument | undefined, event: SeenEvent): NodeDocument | undefined => {
-  const { type, data } = event.body as ExecutionEvent;
-  if (type === 'NodePhaseReported') {
-    const message = readIn(readNodeEvent, data.message);
-    return reported(document ?? opened(message, event), message, data, event);
-  }
-  if (document === undefined) return undefined;
-  if (type === 'WorkflowPhaseReported')
-    return closed(document, enumName(WorkflowExecution_Phase, data.phase), data.occurredAt);
-  if (type !== 'ExecutionExpired') return document;
-  return closed(document, enumName(WorkflowExecution_Phase, data.phase), timestampOfMs(event.metadata.recordedAtMs));
-};
+const openNodes = ({ body, stream }: SeenEvent<EndEvent>): readonly string[] =>
+  openIn(body.data.closed).map((nodeId) => nodeExecutionKey(stream, nodeId));
+
+const phaseOf = ({ body }: SeenEvent<EndEvent>): string => enumName(WorkflowExecution_Phase, body.data.phase);
 
 /** Node executions, one document each. The end of an execution closes all its open nodes. */
-export const nodeExecutions: ReadModel<NodeDocument> = {
+export const nodeExecutions = readModel<NodeDocument, EventOf<'NodePhaseReported'> | EndEvent>({
   collection: nodeExecutionCollection,
-  follows: ['NodePhaseReported', 'WorkflowPhaseReported', ENGINE_REPORTED, 'ExecutionExpired'],
-  touches,
-  fold: folded,
+  formerTypes: [ENGINE_REPORTED],
+  handlers: {
+    NodePhaseReported: {
+      touches: ({ body, stream }) => [nodeExecutionKey(stream, body.data.nodeId)],
+      fold: nodeReported,
+    },
+    WorkflowPhaseReported: {
+      touches: openNodes,
+      fold: (document, event) => document && closed(document, phaseOf(event), event.body.data.occurredAt),
+    },
+    ExecutionExpired: {
+      touches: openNodes,
+      fold: (document, event) =>
+        document && closed(document, phaseOf(event), timestampOfMs(event.metadata.recordedAtMs)),
+    },
+  },
   store,
   load,
-};
+});

@@ -2,7 +2,8 @@ import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
 
 import { type Project, ProjectSchema } from '../../proto/gen/platformidl/admin/project_pb.js';
 import type { ProjectEvent } from '../../services/project/events.js';
-import type { ReadModel } from '../runtime/read-model.js';
+import type { SeenEvent } from '../runtime/read-model.js';
+import { readModel } from '../runtime/typed-read-model.js';
 import { projectCollection } from './columns.js';
 
 /** A project, without the domains that all projects have. Times are microseconds since 1970. */
@@ -14,17 +15,19 @@ export type ProjectDocument = {
   readonly recorded: number;
 };
 
+const changed = (
+  document: ProjectDocument | undefined,
+  { body, metadata, position }: SeenEvent<ProjectEvent>,
+): ProjectDocument => {
+  const at = metadata.recordedAtMs * 1_000;
+  const { createdAt = at, recorded = Number(position) } = document ?? {};
+  return { project: body.data.project ?? create(ProjectSchema), createdAt, updatedAt: at, recorded };
+};
+
 /** Projects, one document each, keyed by the project's stream. */
-export const projects: ReadModel<ProjectDocument> = {
+export const projects = readModel<ProjectDocument, ProjectEvent>({
   collection: projectCollection,
-  follows: ['ProjectRegistered', 'ProjectUpdated'],
-  touches: ({ stream }) => [stream],
-  fold: (document, { body, metadata, position }) => {
-    const { project } = (body as ProjectEvent).data;
-    const at = metadata.recordedAtMs * 1_000;
-    const { createdAt = at, recorded = Number(position) } = document ?? {};
-    return { project: project ?? create(ProjectSchema), createdAt, updatedAt: at, recorded };
-  },
+  handlers: { ProjectRegistered: { fold: changed }, ProjectUpdated: { fold: changed } },
   store: (_, { project, createdAt, updatedAt, recorded }) => ({
     fields: {
       recorded,
@@ -43,4 +46,4 @@ export const projects: ReadModel<ProjectDocument> = {
     updatedAt: Number(fields['updated_at']),
     recorded: Number(fields['recorded']),
   }),
-};
+});

@@ -3,17 +3,20 @@ import type { StreamName } from '../../services/kernel/stream.js';
 import type { Collection, StoredDocument } from './read-store.js';
 
 /** An event as read models receive it: decoded, with its large contents loaded. */
-export type SeenEvent = {
+export type SeenEvent<Body = unknown> = {
   readonly type: string;
   /** The decoded event, of the type that the category's slice declares. */
-  readonly body: unknown;
+  readonly body: Body;
   readonly stream: StreamName;
   readonly revision: bigint;
   readonly position: bigint;
   readonly metadata: EventMetadata;
 };
 
-/** A read model: maps an event to the documents that it touches, and folds it into each. Its functions are pure. */
+/**
+ * A read model as it is run: maps an event to the documents that it touches, and folds it into each. Its functions are
+ * pure. `readModel` makes one of handlers that are typed by their events.
+ */
 export interface ReadModel<Document> {
   readonly collection: Collection;
   /** Types of the events that the read model follows. */

@@ -2,12 +2,12 @@ import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
 
 import { type Signal, SignalSchema } from '../../proto/gen/platformidl/admin/signal_pb.js';
 import { LiteralSchema } from '../../proto/gen/platformidl/core/literals_pb.js';
-import type { SignalCreated, SignalSet } from '../../proto/gen/platformidl/eventlog/execution_pb.js';
 import type { ExecutionEvent } from '../../services/execution/events.js';
 import type { StreamName } from '../../services/kernel/stream.js';
 import { messageIn } from '../runtime/decoded.js';
 import { documentKey } from '../query/document-key.js';
 import type { ReadModel, SeenEvent } from '../runtime/read-model.js';
+import { readModel } from '../runtime/typed-read-model.js';
 import { signalCollection } from './columns.js';
 
 /** A signal with its value, when it has one. Times are microseconds since 1970. */
@@ -20,28 +20,26 @@ export type SignalDocument = {
   readonly recorded: number;
 };
 
-type SignalEvent = Extract<ExecutionEvent, { readonly type: 'SignalCreated' | 'SignalSet' }>;
+type SignalCreated = Extract<ExecutionEvent, { readonly type: 'SignalCreated' }>;
+type SignalSet = Extract<ExecutionEvent, { readonly type: 'SignalSet' }>;
 
 const microsAt = ({ metadata }: SeenEvent): number => metadata.recordedAtMs * 1_000;
 
-const created = ({ id, signalId, type }: SignalCreated, event: SeenEvent): SignalDocument => ({
-  execution: event.stream,
-  signal: create(SignalSchema, { id: { signalId, ...(id && { executionId: id }) }, ...(type && { type }) }),
-  createdAt: microsAt(event),
-  updatedAt: microsAt(event),
-  recorded: Number(event.position),
-});
+const created = (event: SeenEvent<SignalCreated>): SignalDocument => {
+  const { id, signalId, type } = event.body.data;
+  return {
+    execution: event.stream,
+    signal: create(SignalSchema, { id: { signalId, ...(id && { executionId: id }) }, ...(type && { type }) }),
+    createdAt: microsAt(event),
+    updatedAt: microsAt(event),
+    recorded: Number(event.position),
+  };
+};
 
-const valued = (document: SignalDocument, { value }: SignalSet, event: SeenEvent): SignalDocument => ({
-  ...document,
-  signal: { ...document.signal, ...(value && { value: messageIn(LiteralSchema, value) }) },
-  updatedAt: microsAt(event),
-});
-
-const fold: ReadModel<SignalDocument>['fold'] = (document, event) => {
-  const { type, data } = event.body as SignalEvent;
-  if (type === 'SignalCreated') return created(data, event);
-  return document && valued(document, data, event);
+const valued = (document: SignalDocument, event: SeenEvent<SignalSet>): SignalDocument => {
+  const { value } = event.body.data;
+  const signal = { ...document.signal, ...(value && { value: messageIn(LiteralSchema, value) }) };
+  return { ...document, signal, updatedAt: microsAt(event) };
 };
 
 const store: ReadModel<SignalDocument>['store'] = (_, { execution, signal, createdAt, updatedAt, recorded }) => {
@@ -54,12 +52,17 @@ const store: ReadModel<SignalDocument>['store'] = (_, { execution, signal, creat
   };
 };
 
+const touches = ({ body, stream }: SeenEvent<SignalCreated | SignalSet>): readonly string[] => [
+  documentKey(stream, body.data.signalId),
+];
+
 /** Signals, one document each, with a key under that of the execution. */
-export const signals: ReadModel<SignalDocument> = {
+export const signals = readModel<SignalDocument, SignalCreated | SignalSet>({
   collection: signalCollection,
-  follows: ['SignalCreated', 'SignalSet'],
-  touches: ({ body, stream }) => [documentKey(stream, (body as SignalEvent).data.signalId)],
-  fold,
+  handlers: {
+    SignalCreated: { touches, fold: (_, event) => created(event) },
+    SignalSet: { touches, fold: (document, event) => document && valued(document, event) },
+  },
   store,
   load: ({ fields, answer }) => ({
     execution: fields['execution'] as StreamName,
@@ -68,4 +71,4 @@ export const signals: ReadModel<SignalDocument> = {
     updatedAt: Number(fields['updated_at']),
     recorded: Number(fields['recorded']),
   }),
-};
+});

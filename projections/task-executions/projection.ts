@@ -4,18 +4,14 @@ import { type TaskExecution, TaskExecutionSchema } from '../../proto/gen/platfor
 import { TaskExecution_Phase, WorkflowExecution_Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
 import { TaskExecutionEventSchema } from '../../proto/gen/platformidl/event/event_pb.js';
 import { type OpenEntities, OpenEntitiesSchema } from '../../proto/gen/platformidl/eventlog/execution_pb.js';
-import {
-  ENGINE_REPORTED,
-  type EngineReport,
-  type ExecutionEvent,
-  readNodeEvent,
-} from '../../services/execution/events.js';
+import { ENGINE_REPORTED, type ExecutionEvent, readNodeEvent } from '../../services/execution/events.js';
 import type { Content } from '../../services/kernel/ports/payload-store.js';
 import type { StreamName } from '../../services/kernel/stream.js';
 import { taskStream } from '../../services/task/events.js';
 import { messageIn, readIn } from '../runtime/decoded.js';
 import { enumName } from '../query/enum-name.js';
 import type { ReadModel, SeenEvent } from '../runtime/read-model.js';
+import { readModel } from '../runtime/typed-read-model.js';
 import type { FieldValue, StoredDocument } from '../runtime/read-store.js';
 import { nodeExecutionKey, taskExecutionKey } from '../query/run-identifiers.js';
 import { microsOf, timestampOfMs } from '../query/times.js';
@@ -94,43 +90,59 @@ const load = ({ fields, answer, state }: StoredDocument): TaskDocument => ({
 const openIn = (part: Content | undefined): OpenEntities['tasks'] =>
   part === undefined ? [] : messageIn(OpenEntitiesSchema, part).tasks;
 
+type EventOf<Type extends ExecutionEvent['type']> = Extract<ExecutionEvent, { readonly type: Type }>;
+
+/** The events that can end an execution, with its open attempts. */
+type EndEvent = EventOf<'WorkflowPhaseReported' | 'ExecutionExpired'>;
+
 /** The key of the task execution that created a node; only old engines report such nodes. */
-const parentTask = (report: EngineReport, stream: StreamName): readonly string[] => {
-  const parent = readIn(readNodeEvent, report.message).parentTaskMetadata?.id;
+const parentTask = ({ body, stream }: SeenEvent<EventOf<'NodePhaseReported'>>): readonly string[] => {
+  const parent = readIn(readNodeEvent, body.data.message).parentTaskMetadata?.id;
   if (parent === undefined) return [];
   return [taskExecutionKey(stream, { ...parent, nodeId: parent.nodeExecutionId?.nodeId ?? '' })];
 };
 
-const touches: ReadModel<TaskDocument>['touches'] = ({ body, stream }) => {
-  const { type, data } = body as ExecutionEvent;
-  if (type === 'TaskPhaseReported') return [taskExecutionKey(stream, data)];
-  if (type === 'NodePhaseReported') return parentTask(data, stream);
-  if (type !== 'WorkflowPhaseReported' && type !== 'ExecutionExpired') return [];
-  return openIn(data.closed).map(({ node, taskId, attempt }) =>
+const openTasks = ({ body, stream }: SeenEvent<EndEvent>): readonly string[] =>
+  openIn(body.data.closed).map(({ node, taskId, attempt }) =>
     taskExecutionKey(stream, { nodeId: node, taskId, retryAttempt: attempt }),
   );
+
+const phaseOf = ({ body }: SeenEvent<EndEvent>): string => enumName(WorkflowExecution_Phase, body.data.phase);
+
+const taskReported = (
+  document: TaskDocument | undefined,
+  event: SeenEvent<EventOf<'TaskPhaseReported'>>,
+): TaskDocument => {
+  const { data } = event.body;
+  const message = messageIn(TaskExecutionEventSchema, data.message);
+  return reported(document ?? opened(message, event), message, data, event);
 };
 
-const folded = (document: TaskDocument | undefined, event: SeenEvent): TaskDocument | undefined => {
-  const { type, data } = event.body as ExecutionEvent;
-  if (type === 'TaskPhaseReported') {
-    const message = messageIn(TaskExecutionEventSchema, data.message);
-    return reported(document ?? opened(message, event), message, data, event);
-  }
-  if (document === undefined) return undefined;
-  if (type === 'NodePhaseReported') document.task.isParent = true;
-  if (type === 'WorkflowPhaseReported')
-    return closed(document, enumName(WorkflowExecution_Phase, data.phase), data.occurredAt);
-  if (type !== 'ExecutionExpired') return document;
-  return closed(document, enumName(WorkflowExecution_Phase, data.phase), timestampOfMs(event.metadata.recordedAtMs));
+const parentOfNode = (document: TaskDocument | undefined): TaskDocument | undefined => {
+  if (document) document.task.isParent = true;
+  return document;
 };
 
 /** Task executions, one document for each attempt. The end of an execution closes all its open attempts. */
-export const taskExecutions: ReadModel<TaskDocument> = {
+export const taskExecutions = readModel<TaskDocument, EventOf<'TaskPhaseReported' | 'NodePhaseReported'> | EndEvent>({
   collection: taskExecutionCollection,
-  follows: ['TaskPhaseReported', 'NodePhaseReported', 'WorkflowPhaseReported', ENGINE_REPORTED, 'ExecutionExpired'],
-  touches,
-  fold: folded,
+  formerTypes: [ENGINE_REPORTED],
+  handlers: {
+    TaskPhaseReported: {
+      touches: ({ body, stream }) => [taskExecutionKey(stream, body.data)],
+      fold: taskReported,
+    },
+    NodePhaseReported: { touches: parentTask, fold: parentOfNode },
+    WorkflowPhaseReported: {
+      touches: openTasks,
+      fold: (document, event) => document && closed(document, phaseOf(event), event.body.data.occurredAt),
+    },
+    ExecutionExpired: {
+      touches: openTasks,
+      fold: (document, event) =>
+        document && closed(document, phaseOf(event), timestampOfMs(event.metadata.recordedAtMs)),
+    },
+  },
   store,
   load,
-};
+});

@@ -3,8 +3,9 @@ import { create, toBinary } from '@bufbuild/protobuf';
 import { IdentifierSchema } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import type { TaskEvent } from '../../services/task/events.js';
 import { bytesIn } from '../runtime/decoded.js';
-import type { ReadModel, SeenEvent } from '../runtime/read-model.js';
+import type { SeenEvent } from '../runtime/read-model.js';
 import type { StoredDocument } from '../runtime/read-store.js';
+import { readModel } from '../runtime/typed-read-model.js';
 import { microsOf, timestampOfMs } from '../query/times.js';
 import { digestText } from '../query/digest-text.js';
 import { versionAnswer } from '../query/version-answer.js';
@@ -13,8 +14,8 @@ import { taskCollection } from './columns.js';
 /** A registered task never changes, so its document is kept in stored form. */
 export type TaskDocument = Omit<StoredDocument, 'key' | 'position'>;
 
-const registered = (event: SeenEvent): TaskDocument => {
-  const { data } = event.body as TaskEvent;
+const registered = (event: SeenEvent<TaskEvent>): TaskDocument => {
+  const { data } = event.body;
   const id = data.id ?? create(IdentifierSchema);
   const createdAt = timestampOfMs(event.metadata.recordedAtMs);
   const shortDescription = data.description?.shortDescription ?? '';
@@ -41,11 +42,9 @@ const registered = (event: SeenEvent): TaskDocument => {
 };
 
 /** Registered tasks, one document for each version, keyed by the version's stream. */
-export const tasks: ReadModel<TaskDocument> = {
+export const tasks = readModel<TaskDocument, TaskEvent>({
   collection: taskCollection,
-  follows: ['TaskRegistered'],
-  touches: ({ stream }) => [stream],
-  fold: (_, event) => registered(event),
+  handlers: { TaskRegistered: { fold: (_, event) => registered(event) } },
   store: (_, document) => document,
   load: ({ fields, answer }) => ({ fields, answer }),
-};
+});

@@ -7,8 +7,9 @@ import type { WorkflowRegistered } from '../../proto/gen/platformidl/eventlog/wo
 import type { WorkflowEvent } from '../../services/workflow/events.js';
 import { bytesIn } from '../runtime/decoded.js';
 import { digestText } from '../query/digest-text.js';
-import type { ReadModel, SeenEvent } from '../runtime/read-model.js';
+import type { SeenEvent } from '../runtime/read-model.js';
 import type { StoredDocument } from '../runtime/read-store.js';
+import { readModel } from '../runtime/typed-read-model.js';
 import { microsOf, timestampOfMs } from '../query/times.js';
 import { versionAnswer } from '../query/version-answer.js';
 import { workflowCollection } from './columns.js';
@@ -29,8 +30,8 @@ const elementOf = (data: WorkflowRegistered, id: Identifier, createdAt: Timestam
   );
 };
 
-const registered = (event: SeenEvent): WorkflowDocument => {
-  const { data } = event.body as WorkflowEvent;
+const registered = (event: SeenEvent<WorkflowEvent>): WorkflowDocument => {
+  const { data } = event.body;
   const id = data.id ?? create(IdentifierSchema);
   const createdAt = timestampOfMs(event.metadata.recordedAtMs);
   const shortDescription = data.description?.shortDescription ?? '';
@@ -57,11 +58,9 @@ const registered = (event: SeenEvent): WorkflowDocument => {
 };
 
 /** Registered workflows, one document for each version, keyed by the version's stream. */
-export const workflows: ReadModel<WorkflowDocument> = {
+export const workflows = readModel<WorkflowDocument, WorkflowEvent>({
   collection: workflowCollection,
-  follows: ['WorkflowRegistered'],
-  touches: ({ stream }) => [stream],
-  fold: (_, event) => registered(event),
+  handlers: { WorkflowRegistered: { fold: (_, event) => registered(event) } },
   store: (_, document) => document,
   load: ({ fields, answer, element }) => ({ fields, answer, ...(element && { element }) }),
-};
+});
