@@ -73,7 +73,7 @@ const open = (hosting: Hosting): FastifyInstance => {
     ...(tls ? { https: { ...server, ...tlsOptions(tls), handshakeTimeout: handshakeMs } } : { http: server }),
     forceCloseConnections: 'idle',
     clientErrorHandler: answerBroken(),
-    // Not routed by Fastify: the contract decodes a path before it is split, and answers 501 for another verb.
+    // Not routed by Fastify: a path is decoded before it is split, and 501 is answered for another verb (ADR 0032).
     rewriteUrl: ({ url }) => (hosting.files ? routed(url) : '/'),
   } as FastifyHttpOptions<Server>);
   app.server.maxConnections = hosting.maxConnections;
