@@ -15,6 +15,9 @@ type Kind = {
   readonly isolate?: boolean;
 };
 
+/** Files that Node loads as they are. The runner would translate what is translated already, anew for each file of tests. */
+const AS_BUILT = /\/dist\/.*(?<!\.test)\.js$/u;
+
 // Tests run as compiled: worker threads load the same files then as in production.
 const kind = (name: string, { timeoutMs, files, apart = [], setupFiles = [], isolate = true }: Kind) => ({
   test: {
@@ -26,6 +29,7 @@ const kind = (name: string, { timeoutMs, files, apart = [], setupFiles = [], iso
     setupFiles: [...setupFiles],
     isolate,
     env: { FLIGHTLOG_TEST_AS_BUILT: '1' },
+    server: { deps: { external: [AS_BUILT] } },
   },
 });
 
