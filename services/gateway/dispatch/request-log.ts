@@ -11,7 +11,7 @@ export interface RequestLog {
   info(fields: object, message: string): void;
 }
 
-/** Why reports of engines are at `debug`: docs/adr/0054-request-log.md. */
+/** Why reports of engines are at `debug`: docs/adr/0054-log-line-for-each-request.md. */
 const levelOf = (endpoint: Endpoint): 'debug' | 'info' => (isCommand(endpoint) ? 'info' : 'debug');
 
 /** Logs one line for each request when it has ended: writes at info, reads and events of engines at debug. */
