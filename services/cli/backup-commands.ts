@@ -1,9 +1,8 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type PayloadLocation, payloadLocation } from '../store/payloads/payload-location.js';
 import type { BackupFlags, RestoreFlags } from './backup.js';
+import { PLACE } from './object-target.js';
 import type { DataCommands } from './payload-commands.js';
-
-const PLACE = 'a directory, or s3://BUCKET/PREFIX?endpoint=URL&region=NAME';
 
 const FOREIGN = ['--foreign <category...>', 'categories of streams that others write to the log'] as const;
 

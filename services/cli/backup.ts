@@ -1,13 +1,13 @@
 import { resolve } from 'node:path';
 import { backUp } from '../store/backup/back-up.js';
-import { type BackupTarget, folderTarget } from '../store/backup/backup-target.js';
 import { type BackupFiles, directoryFiles, joinedFiles } from '../store/backup/backup-files.js';
 import { type RestoreBucket, restoreBackup } from '../store/backup/restore.js';
-import { type PayloadLocation, payloadLocation } from '../store/payloads/payload-location.js';
+import type { PayloadLocation } from '../store/payloads/payload-location.js';
 import type { Configuration } from '../config/configuration.js';
 import { logSource, openOwnLog } from '../main/log-source.js';
 import { codecs } from '../main/models.js';
 import { openPayloads } from '../main/payloads.js';
+import { openTarget } from './object-target.js';
 import { progressBar, throughLog } from './progress-bar.js';
 import { OperatorError, forSetting } from '../config/operator-errors.js';
 
@@ -18,18 +18,6 @@ export type RestoreFlags = {
   readonly dataDir: string;
   readonly payloadStore: PayloadLocation;
   readonly foreign?: readonly string[];
-};
-
-const isS3 = (target: string): boolean => target.startsWith('s3:');
-
-/** Opens a folder or a bucket; the client of an object store is loaded only for a bucket. */
-const openTarget = async (flag: string, target: string): Promise<BackupTarget> => {
-  if (!isS3(target)) return folderTarget(target);
-  const location = payloadLocation(target);
-  if (typeof location === 'string' || location.kind !== 's3')
-    throw new OperatorError(`${flag} ${target} ${typeof location === 'string' ? location : 'is no bucket'}`);
-  const { s3Target } = await import('../store/backup/s3-target.js');
-  return forSetting(flag, () => s3Target(location));
 };
 
 /** Uploads are in the data directory, or beside the payloads in a bucket; after a move, in both. */
@@ -76,7 +64,7 @@ export const backup = async (configuration: Configuration, { to, foreign = [] }:
     openPayloads({ directory, location: configuration.payload_store }),
   );
   const files = await openFiles(directory, configuration.payload_store);
-  const target = await openTarget('--to', to);
+  const target = await openTarget('--to', to, 'backup');
   try {
     const onProgress = (position: bigint, head: bigint): void =>
       bar.show(throughLog({ phase: 'copy', position, head }));
@@ -99,7 +87,7 @@ export const restore = async ({ from, dataDir, payloadStore, foreign = [] }: Res
   const started = performance.now();
   const bar = progressBar();
   const directory = resolve(dataDir);
-  const target = await openTarget('--from', from);
+  const target = await openTarget('--from', from, 'backup');
   const bucket = await openBucket(directory, payloadStore);
   try {
     const onProgress = (done: number, total: number): void =>

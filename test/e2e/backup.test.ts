@@ -21,7 +21,7 @@ import { bytesOf, type Content } from '../../services/kernel/ports/payload-store
 import { codecs } from '../../services/main/models.js';
 import { backUp } from '../../services/store/backup/back-up.js';
 import { directoryFiles } from '../../services/store/backup/backup-files.js';
-import { folderTarget } from '../../services/store/backup/backup-target.js';
+import { folderTarget } from '../../services/store/targets/object-target.js';
 import { restoreBackup } from '../../services/store/backup/restore.js';
 import { filePayloadStore } from '../../services/store/payloads/file-payload-store.js';
 import { sqliteLogReader } from '../../services/store/log/sqlite-log-reader.js';
@@ -52,12 +52,12 @@ const onProgress = (): void => undefined;
 
 /** Restores as the command does, within this process. */
 const restoredHere = (directory: string) =>
-  restoreBackup({ target: folderTarget(place), directory, codecs, foreign, onProgress });
+  restoreBackup({ target: folderTarget(place, 'backup'), directory, codecs, foreign, onProgress });
 const backedUpHere = async (directory: string) => {
   const log = await sqliteLogReader({ directory });
   const payloads = filePayloadStore({ directory });
   const from = { log, payloads, files: directoryFiles(directory) };
-  return backUp({ ...from, target: folderTarget(place), codecs, foreign, onProgress }).finally(() => log.close());
+  return backUp({ ...from, target: folderTarget(place, 'backup'), codecs, foreign, onProgress }).finally(() => log.close());
 };
 
 const done = ({ code, stdout, stderr }: Ended): Record<string, number> => {

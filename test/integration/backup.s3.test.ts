@@ -8,7 +8,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { LiteralMapSchema, LiteralSchema } from '../../proto/gen/platformidl/core/literals_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { DataProxyService } from '../../proto/gen/platformidl/service/dataproxy_pb.js';
-import { s3Target } from '../../services/store/backup/s3-target.js';
+import { s3Target } from '../../services/store/targets/s3-target.js';
 import { s3Client } from '../../services/store/s3-client.js';
 import { sqliteLogReader } from '../../services/store/log/sqlite-log-reader.js';
 import { flightlog } from '../support/command.js';
@@ -64,7 +64,7 @@ describe.skipIf(s3Url === undefined)('with an S3 server', () => {
     expect(await eventsIn(copy)).toEqual(await eventsIn(data));
     expect(readFileSync(join(copy, UPLOAD)).equals(readFileSync(join(data, UPLOAD)))).toBe(true);
 
-    const place = await s3Target(location);
+    const place = await s3Target(location, 'backup');
     const [damaged = ''] = [...(await place.sizes()).keys()].filter((path) => path.startsWith('payloads/'));
     await place.close();
     const client = s3Client(location);

@@ -20,7 +20,7 @@ import {
   writeManifest,
 } from './manifest.js';
 import { type BackupFiles, CHUNK_BYTES, type FoundFile, LINK_KEY } from './backup-files.js';
-import type { BackupTarget } from './backup-target.js';
+import type { ObjectTarget } from '../targets/object-target.js';
 import { packSegment } from './segment.js';
 
 /** Sources and target of a backup. */
@@ -29,7 +29,7 @@ export type BackUp = {
   readonly payloads: PayloadStore;
   /** Uploads and the key of their links. */
   readonly files: BackupFiles;
-  readonly target: BackupTarget;
+  readonly target: ObjectTarget;
   readonly codecs: ReadonlyMap<string, EventCodec<unknown>>;
   readonly foreign: ReadonlySet<string>;
   readonly onProgress: (position: bigint, head: bigint) => void;
@@ -50,7 +50,7 @@ export type BackedUp = {
 const SEGMENT_BYTES = 4 * 1024 * 1024;
 
 /** Writes objects that are not in the target yet, and counts the bytes written. */
-const writerOf = async (target: BackupTarget) => {
+const writerOf = async (target: ObjectTarget) => {
   const sizes = new Map(await target.sizes());
   let bytes = 0;
   return {
@@ -83,7 +83,7 @@ const hexOf = (id: Uint8Array): string => Buffer.from(id).toString('hex');
  *
  * @throws {DataDirectoryUnusable} when the backup is of another log.
  */
-const assertContinued = async (log: EventLog, target: BackupTarget, before: Manifest | undefined): Promise<void> => {
+const assertContinued = async (log: EventLog, target: ObjectTarget, before: Manifest | undefined): Promise<void> => {
   if (before === undefined) return;
   const refuse = (why: string): never => {
     throw new DataDirectoryUnusable(`backup ${target.shown} is of another log: ${why}; choose an empty one`);

@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { filesIn } from './backup-target.js';
+import { filesIn } from '../targets/object-target.js';
 
 /** Size in bytes of every chunk of a file but the last. */
 export const CHUNK_BYTES = 8 * 1024 * 1024;

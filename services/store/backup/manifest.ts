@@ -1,7 +1,7 @@
 import { CorruptPayload, StoreUnavailable } from '../../kernel/fault.js';
 import { sha256Hex } from '../../kernel/encoding/hash.js';
 import type { FoundFile } from './backup-files.js';
-import type { BackupTarget } from './backup-target.js';
+import type { ObjectTarget } from '../targets/object-target.js';
 
 /** Consecutive events of the log, in one object. */
 export type Segment = { readonly sha256: string; readonly sizeBytes: number; readonly events: number };
@@ -58,7 +58,7 @@ const parsed = (bytes: Uint8Array): Written | undefined => {
  * @throws {CorruptPayload} when it is damaged.
  * @throws {StoreUnavailable} when a newer release has written it.
  */
-export const readManifest = async (target: BackupTarget): Promise<Manifest | undefined> => {
+export const readManifest = async (target: ObjectTarget): Promise<Manifest | undefined> => {
   const bytes = await target.read(PATH);
   if (bytes === undefined) return undefined;
   const { format, sha256, backup } = parsed(bytes) ?? {};
@@ -70,7 +70,7 @@ export const readManifest = async (target: BackupTarget): Promise<Manifest | und
 };
 
 /** Replaces the manifest; every object that it refers to must be in the target already. */
-export const writeManifest = (target: BackupTarget, backup: Manifest): Promise<void> => {
+export const writeManifest = (target: ObjectTarget, backup: Manifest): Promise<void> => {
   const sha256 = sha256Hex(JSON.stringify(backup));
   return target.write(PATH, Buffer.from(JSON.stringify({ format: FORMAT, sha256, backup })));
 };

@@ -16,7 +16,7 @@ import { limitConcurrency, MAX_CONCURRENT_COPIES } from './limit-concurrency.js'
 import { sqliteEventStore } from '../log/sqlite-event-store.js';
 import { chunkPath, payloadObject, readManifest, segmentPath, type BackedUpFile, type Manifest } from './manifest.js';
 import { LINK_KEY } from './backup-files.js';
-import type { BackupTarget } from './backup-target.js';
+import type { ObjectTarget } from '../targets/object-target.js';
 import type { UploadRestorer } from './s3-files.js';
 import { unpackSegment } from './segment.js';
 
@@ -25,7 +25,7 @@ export type RestoreBucket = { readonly payloads: PayloadStore; readonly uploads:
 
 /** Source and target of a restore. */
 export type Restore = {
-  readonly target: BackupTarget;
+  readonly target: ObjectTarget;
   /** Target directory: must be empty or missing. */
   readonly directory: string;
   /** Takes payloads and uploads in place of the directory. */
@@ -66,7 +66,7 @@ const prepared = async (directory: string): Promise<string> => {
  *
  * @throws {CorruptPayload} when it is missing, or its content does not match its hash.
  */
-const genuine = async (target: BackupTarget, path: string, sha256: string): Promise<Uint8Array> => {
+const genuine = async (target: ObjectTarget, path: string, sha256: string): Promise<Uint8Array> => {
   const bytes = await target.read(path);
   if (bytes === undefined) throw new CorruptPayload(`backup ${target.shown} is incomplete: ${path} is missing`);
   if ((await contentHash(bytes)) !== sha256)

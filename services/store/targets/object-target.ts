@@ -3,8 +3,8 @@ import { basename, join, resolve } from 'node:path';
 import { StoreUnavailable } from '../../kernel/fault.js';
 import { durableFiles } from '../durable-files.js';
 
-/** Storage for backups. Objects other than the manifest never change, and each object is either complete or absent. */
-export interface BackupTarget {
+/** A folder or a bucket that backups and exports are written to. Each object is either complete or absent. */
+export interface ObjectTarget {
   /** Name of the place in messages. */
   readonly shown: string;
   /** The size in bytes of every object in the place, by its path. */
@@ -18,12 +18,12 @@ export interface BackupTarget {
 
 const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? '';
 
-const faulty = async <Result>(shown: string, work: () => Promise<Result>): Promise<Result | undefined> => {
+const faulty = async <Result>(what: string, work: () => Promise<Result>): Promise<Result | undefined> => {
   try {
     return await work();
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined;
-    throw new StoreUnavailable(`backup ${shown}: ${error instanceof Error ? error.message : String(error)}`, error);
+    throw new StoreUnavailable(`${what}: ${error instanceof Error ? error.message : String(error)}`, error);
   }
 };
 
@@ -45,20 +45,20 @@ export const filesIn = async (root: string): Promise<ReadonlyMap<string, number>
   return sizes;
 };
 
-/** Keeps backups in a folder, which is created if missing. */
-export const folderTarget = (folder: string): BackupTarget => {
+/** Keeps objects in a folder, which is created if missing. `purpose` is the first word of messages, such as `backup`. */
+export const folderTarget = (folder: string, purpose: string): ObjectTarget => {
   const root = resolve(folder);
   const files = durableFiles(root);
   return {
     shown: root,
-    sizes: async () => (await faulty(root, () => filesIn(root))) ?? new Map<string, number>(),
-    read: (path) => faulty(join(root, path), () => readFile(join(root, path))),
+    sizes: async () => (await faulty(`${purpose} ${root}`, () => filesIn(root))) ?? new Map<string, number>(),
+    read: (path) => faulty(`${purpose} ${join(root, path)}`, () => readFile(join(root, path))),
     write: async (path, bytes) => {
-      const written = await faulty(join(root, path), async () => {
+      const written = await faulty(`${purpose} ${join(root, path)}`, async () => {
         await files.write(join(root, path), bytes);
         return true;
       });
-      if (written === undefined) throw new StoreUnavailable(`backup ${root}: ${basename(path)} cannot be written`);
+      if (written === undefined) throw new StoreUnavailable(`${purpose} ${root}: ${basename(path)} cannot be written`);
     },
     close: () => Promise.resolve(),
   };

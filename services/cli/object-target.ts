@@ -1,0 +1,21 @@
+import { OperatorError, forSetting } from '../config/operator-errors.js';
+import { payloadLocation } from '../store/payloads/payload-location.js';
+import { folderTarget, type ObjectTarget } from '../store/targets/object-target.js';
+
+/** The values of a flag that names a target. */
+export const PLACE = 'a directory, or s3://BUCKET/PREFIX?endpoint=URL&region=NAME';
+
+/**
+ * Opens the folder or the bucket that a flag names; the client of an object store is loaded only for a bucket. The
+ * caller must close it.
+ *
+ * @throws {OperatorError} when it cannot be used.
+ */
+export const openTarget = async (flag: string, target: string, purpose: string): Promise<ObjectTarget> => {
+  if (!target.startsWith('s3:')) return folderTarget(target, purpose);
+  const location = payloadLocation(target);
+  if (typeof location === 'string' || location.kind !== 's3')
+    throw new OperatorError(`${flag} ${target} ${typeof location === 'string' ? location : 'is no bucket'}`);
+  const { s3Target } = await import('../store/targets/s3-target.js');
+  return forSetting(flag, () => s3Target(location, purpose));
+};
