@@ -10,6 +10,7 @@ const DRIVERS = {
   '@kubernetes/client-node': '^engine/bridge/cluster/',
   '@aws-sdk/client-s3': '^services/store/',
   jose: '^services/(auth|store|gateway|main)/',
+  'hyparquet(-writer)?': '^services/streams/files/',
   kafkajs: '^services/(reactors/[^/]+|main)/',
   '@grpc/grpc-js': '^(engine|services/(agents|store|streams|cli|main))/',
   fastify: '^services/(gateway|main)/',

@@ -1,155 +1,68 @@
-import { resolve } from 'node:path';
-import { Fault } from '../kernel/fault.js';
-import { kafkaClient } from '../reactors/export-to-kafka/client.js';
-import { ExportRefused, failureOf } from '../reactors/export-to-kafka/failure.js';
-import { readPositions } from '../reactors/export-to-kafka/positions.js';
-import { reconcile } from '../reactors/export-to-kafka/reconcile.js';
-import { replay } from '../reactors/export-to-kafka/replay.js';
-import type { Filter, Selection } from '../reactors/export-to-kafka/selection.js';
-import { assertThere, positionsTopic, topicOf } from '../reactors/export-to-kafka/topics.js';
-import type { Configuration } from '../config/configuration.js';
-import { eventTypes } from '../main/event-json/event-types.js';
-import { connectionOf, topicsOf } from '../main/kafka-connection.js';
-import { openOwnLog } from '../main/log-source.js';
-import { codecs } from '../main/models.js';
-import { openPayloads } from '../main/payloads.js';
-import { progressBar, throughLog } from './progress-bar.js';
-import { presentingWhole } from '../main/event-json/readable.js';
-import { OperatorError, forSetting } from '../config/operator-errors.js';
+import { type Command, Option } from 'commander';
+import { durationOf, filter, names, oneOrMore, position } from '../config/arguments.js';
+import type { ExportFilesFlags } from './export-files.js';
+import type { ExportFlags } from './kafka-export.js';
+import { PLACE } from './object-target.js';
+import type { DataCommands } from './payload-commands.js';
 
-/** The flags of `export replay` and `export reconcile` that are not settings. Both positions are included. */
-export type ExportFlags = {
-  readonly from?: bigint;
-  readonly to?: bigint;
-  readonly filter: readonly Filter[];
-  readonly topic?: string;
+const EVENTS_PER_FILE = 65_536;
+const MINUTE_MS = 60_000;
+
+const addFiles = (egress: Command, { withData, ownSettings, configurationOf }: DataCommands): void => {
+  withData(egress.command('files'))
+    .description('write the events of the log to files for analysts; goes on where an earlier export has ended')
+    .requiredOption('--to <place>', `${PLACE}: empty, or with an earlier export of this log`)
+    .addOption(new Option('--format <format>', 'of the files').choices(['parquet', 'jsonl']).default('parquet'))
+    .addOption(
+      new Option('--partition-by <what>', 'a folder for each date of recording, in UTC, or none')
+        .choices(['date', 'none'])
+        .default('date'),
+    )
+    .option('--project <id>', 'only the events of one project', String)
+    .option('--type <type,...>', 'only events of these types; repeatable', names)
+    .option('--events-per-file <n>', 'at most this many events in a file', oneOrMore, EVENTS_PER_FILE)
+    .option('--follow', 'continue as events are recorded, until Ctrl-C', false)
+    .addOption(
+      new Option('--every <duration>', 'with --follow, write what is new this often')
+        .argParser(durationOf)
+        .default(MINUTE_MS, '1m'),
+    )
+    .addHelpText('after', ownSettings)
+    .action(async (options: ExportFilesFlags) => {
+      const { exportFiles } = await import('./export-files.js');
+      await exportFiles(configurationOf(options), options);
+    });
 };
 
-const categories = [...codecs.keys()];
+const withSelection = (command: Command, { withData, ownSettings }: DataCommands): Command =>
+  withData(command)
+    .option('--kafka <brokers>', 'HOST:PORT,… of Kafka')
+    .option('--from <position>', 'from this position on (default: the first)', position)
+    .option('--to <position>', 'up to this position (default: the last)', position)
+    .option('--filter <field=value>', 'category, type, stream or entity; all that are given have to match', filter, [])
+    .addHelpText('after', ownSettings);
 
-const types = eventTypes().map(({ message }) => message.name);
+/** Adds the commands below `export` to the command line. */
+export const addExportCommands = (program: Command, data: DataCommands): void => {
+  const { configurationOf } = data;
+  const egress = program.command('export').description('the log in files for analysts, and its export to Kafka');
+  addFiles(egress, data);
 
-/** The values that a filter may have, for the fields whose values are known. */
-const KNOWN: Readonly<Partial<Record<Filter['field'], readonly string[]>>> = { category: categories, type: types };
+  withSelection(egress.command('replay'), data)
+    .description('publish events again, to another Kafka topic')
+    .requiredOption('--topic <name>', 'created when it does not exist')
+    .action(async (options: ExportFlags & { readonly topic: string }) => {
+      const { exportReplay } = await import('./kafka-export.js');
+      await exportReplay(configurationOf(options), options);
+    });
 
-/** Rejects unknown values: a mistyped one would match nothing, which would look like a valid result. */
-const assertFilters = (filters: readonly Filter[]): void => {
-  for (const { field, value } of filters) {
-    const known = KNOWN[field];
-    if (known && !known.includes(value))
-      throw new OperatorError(`--filter ${field}=${value}: there is no such ${field}; there are ${known.join(', ')}`);
-  }
+  withSelection(egress.command('reconcile'), data)
+    .description(
+      'compare Kafka topics with the log: missing, doubled and reordered events; exit code 1 when there are any',
+    )
+    .option('--topic <name>', 'compare this topic instead of those that the log is published to')
+    .action(async (options: ExportFlags) => {
+      const { exportReconcile } = await import('./kafka-export.js');
+      await exportReconcile(configurationOf(options), options);
+    });
 };
-
-const assertRange = (from: bigint, to: bigint, end: string): void => {
-  if (from > to) throw new OperatorError(`--from ${from} is above ${end}, ${to}`);
-};
-
-const opened = async (configuration: Configuration) => {
-  const { data, event_store: eventStore, payload_store: location, kafka: settings } = configuration;
-  if (settings.brokers.length === 0) throw new OperatorError('no broker is named: --kafka HOST:PORT,…');
-  const directory = resolve(data);
-  const log = await openOwnLog({ data, event_store: eventStore });
-  const payloads = await forSetting('payload_store', () => openPayloads({ directory, location }));
-  const kafka = kafkaClient(connectionOf(settings));
-  return { log, payloads, kafka, settings, topics: topicsOf(settings) };
-};
-
-type Opened = Awaited<ReturnType<typeof opened>>;
-
-const toldOf = (error: unknown, { brokers }: Configuration['kafka']): OperatorError => {
-  const failure = failureOf(error, brokers);
-  const text = failure instanceof Error ? failure.message : String(failure);
-  const isWhole = failure instanceof ExportRefused || failure instanceof Fault;
-  const message = isWhole ? text : `Kafka at ${brokers.join(',')}: ${text}`;
-  return new OperatorError(message, { cause: error });
-};
-
-const withKafka = async (configuration: Configuration, work: (parts: Opened) => Promise<void>): Promise<void> => {
-  const parts = await opened(configuration);
-  try {
-    await work(parts);
-  } catch (error) {
-    throw error instanceof OperatorError ? error : toldOf(error, parts.settings);
-  } finally {
-    await parts.log.close();
-    await parts.payloads.close();
-  }
-};
-
-const print = (line: unknown): void => {
-  process.stdout.write(`${JSON.stringify(line)}\n`);
-};
-
-/**
- * Publishes a range of the log again, to the given topic, and prints the number of events as a JSON object.
- *
- * @throws {OperatorError} when Kafka cannot be used, or when the topic is one of the export's own.
- */
-export const exportReplay = (
-  configuration: Configuration,
-  flags: ExportFlags & { readonly topic: string },
-): Promise<void> =>
-  withKafka(configuration, async ({ log, payloads, kafka, settings, topics }) => {
-    const { from = 0n, to = await log.head(), filter: filters, topic } = flags;
-    assertFilters(filters);
-    assertRange(from, to, flags.to === undefined ? 'the end of the log' : '--to');
-    const bar = progressBar();
-    const { format } = settings;
-    const presenting = presentingWhole(payloads);
-    const selection = { from, to, filters };
-    const onProgress = (position: bigint): void => bar.show(throughLog({ phase: 'replay', position, head: to }));
-    const events = await replay({
-      kafka,
-      log,
-      presenting,
-      format,
-      categories,
-      topics,
-      topic,
-      selection,
-      onProgress,
-    }).finally(() => bar.stop());
-    print({ topic, events });
-  });
-
-/** The position up to which the topics of the export must be complete: the lowest over the export's partitions. */
-const publishedUpTo = async ({ kafka, log, topics }: Opened): Promise<bigint> => {
-  const positions = [...(await readPositions(kafka, topics.prefix)).values()].filter(
-    ({ logId }) => logId === log.logId,
-  );
-  return positions.reduce((least, { position }) => (position < least ? position : least), positions[0]?.position ?? 0n);
-};
-
-/**
- * Compares topics with the log, and prints the counts as a JSON object. Sets exit code 1 when events are missing,
- * doubled or reordered.
- *
- * @throws {OperatorError} when Kafka cannot be used.
- */
-export const exportReconcile = (configuration: Configuration, flags: ExportFlags): Promise<void> =>
-  withKafka(configuration, async (parts) => {
-    const { log, kafka, topics } = parts;
-    const { topic, filter: filters, from = 0n } = flags;
-    assertFilters(filters);
-    const names = topic === undefined ? categories.map((category) => topicOf(topics.prefix, category)) : [topic];
-    await assertThere(kafka, topic === undefined ? [...names, positionsTopic(topics.prefix)] : names);
-    const to = flags.to ?? (topic === undefined ? await publishedUpTo(parts) : await log.head());
-    assertRange(from, to, flags.to === undefined ? 'what there is' : '--to');
-    const selection: Selection = { from, to, filters };
-    const bar = progressBar();
-    const onProgress = (read: bigint, total: bigint): void =>
-      bar.show({ phase: 'read', done: Number(read), total: Number(total), detail: `${read} of ${total} messages` });
-    const groupPrefix = `${topics.prefix}.export`;
-    const result = await reconcile({
-      kafka,
-      log,
-      topics: names,
-      categories,
-      selection,
-      groupPrefix,
-      onProgress,
-    }).finally(() => bar.stop());
-    print({ position: Number(to), ...result });
-    if (result.missing + result.doubled + result.reordered > 0) process.exitCode = 1;
-  });

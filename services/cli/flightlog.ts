@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander';
-import { filter, position, wholeNumber } from '../config/arguments.js';
+import { wholeNumber } from '../config/arguments.js';
 import { addBridgeCommand } from './bridge-command.js';
 import { addBackupCommands } from './backup-commands.js';
 import { addClientCommands } from './client/client-commands.js';
@@ -13,7 +13,7 @@ import {
 } from '../config/configuration.js';
 import type { EngineFlags } from './engine.js';
 import { failureProbability, gates, withEngineFlags } from '../config/engine-flags.js';
-import type { ExportFlags } from './export-commands.js';
+import { addExportCommands } from './export-commands.js';
 import { openLogger } from '../main/logger.js';
 import { addLogCommands } from './log-commands.js';
 import { addPayloadCommands } from './payload-commands.js';
@@ -190,32 +190,8 @@ addPayloadCommands(program, { withData, ownSettings, configurationOf });
 addBackupCommands(program, { withData, ownSettings, configurationOf });
 addClientCommands(program, configurationOf);
 addLogCommands(program, { withData, ownSettings, configurationOf });
+addExportCommands(program, { withData, ownSettings, configurationOf });
 addRecordsCommands(program, { withData, ownSettings, configurationOf });
-
-const withSelection = (command: Command): Command =>
-  withData(command)
-    .option('--kafka <brokers>', 'HOST:PORT,… of Kafka')
-    .option('--from <position>', 'from this position on (default: the first)', position)
-    .option('--to <position>', 'up to this position (default: the last)', position)
-    .option('--filter <field=value>', 'category, type, stream or entity; all that are given have to match', filter, [])
-    .addHelpText('after', ownSettings);
-
-const egress = program.command('export').description('the export of the log to Kafka');
-withSelection(egress.command('replay'))
-  .description('publish events again, to another topic')
-  .requiredOption('--topic <name>', 'created when it does not exist')
-  .action(async (options: ExportFlags & { readonly topic: string }) => {
-    const { exportReplay } = await import('./export-commands.js');
-    await exportReplay(configurationOf(options), options);
-  });
-
-withSelection(egress.command('reconcile'))
-  .description('compare topics with the log: missing, doubled and reordered events; exit code 1 when there are any')
-  .option('--topic <name>', 'compare this topic instead of those that the log is published to')
-  .action(async (options: ExportFlags) => {
-    const { exportReconcile } = await import('./export-commands.js');
-    await exportReconcile(configurationOf(options), options);
-  });
 
 try {
   await program.parseAsync();

@@ -7,7 +7,8 @@ export type FailPoint =
   | 'after-consume'
   | 'payload-aside'
   | 'inside-checkpoint'
-  | 'backup-object';
+  | 'backup-object'
+  | 'exported-file';
 
 const [chosen, nth, does] = (process.env['FLIGHTLOG_FAIL_POINT'] ?? '').split(':');
 let passagesLeft = Number(nth ?? '1');

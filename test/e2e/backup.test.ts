@@ -57,7 +57,9 @@ const backedUpHere = async (directory: string) => {
   const log = await sqliteLogReader({ directory });
   const payloads = filePayloadStore({ directory });
   const from = { log, payloads, files: directoryFiles(directory) };
-  return backUp({ ...from, target: folderTarget(place, 'backup'), codecs, foreign, onProgress }).finally(() => log.close());
+  return backUp({ ...from, target: folderTarget(place, 'backup'), codecs, foreign, onProgress }).finally(() =>
+    log.close(),
+  );
 };
 
 const done = ({ code, stdout, stderr }: Ended): Record<string, number> => {

@@ -1,0 +1,115 @@
+import { resolve } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { copyOf, openJson } from '../kernel/encoding/json-bytes.js';
+import type { RecordedEvent } from '../kernel/event.js';
+import { isInScope } from '../kernel/stream.js';
+import { uuidText } from '../reactors/export-to-kafka/cloud-event.js';
+import { failPoint } from '../store/fail-point.js';
+import type { Partitioning } from '../streams/files/description.js';
+import { rowOf, type RowPresenting } from '../streams/files/event-row.js';
+import { type Exported, type FileExport, openFileExport } from '../streams/files/export-files.js';
+import { jsonLines } from '../streams/files/json-lines.js';
+import { parquet } from '../streams/files/parquet.js';
+import type { Configuration } from '../config/configuration.js';
+import { forSetting } from '../config/operator-errors.js';
+import { presentingWhole } from '../main/event-json/readable.js';
+import { openOwnLog } from '../main/log-source.js';
+import { codecs } from '../main/models.js';
+import { openPayloads } from '../main/payloads.js';
+import { openTarget } from './object-target.js';
+import { progressBar, throughLog } from './progress-bar.js';
+import { onStopSignals } from './stop-signals.js';
+
+const FORMATS = { parquet, jsonl: jsonLines } as const;
+
+/** The flags of `export files`. */
+export type ExportFilesFlags = {
+  readonly to: string;
+  readonly format: keyof typeof FORMATS;
+  readonly partitionBy: Partitioning;
+  readonly eventsPerFile: number;
+  readonly project?: string;
+  readonly type?: readonly string[];
+  readonly follow: boolean;
+  /** The time between two runs with `follow`, in milliseconds. */
+  readonly every: number;
+};
+
+const print = (done: object): void => {
+  process.stdout.write(`${JSON.stringify(done)}\n`);
+};
+
+const presentingRows = (payloads: Parameters<typeof presentingWhole>[0]): RowPresenting => {
+  const { json: write } = presentingWhole(payloads);
+  const json = openJson(); // for all events: rows are made one after the other
+  return {
+    idText: uuidText,
+    json: async (event) => {
+      json.length = 0;
+      await write(event, json);
+      return copyOf(json);
+    },
+  };
+};
+
+const selectionOf = ({ project, type: types }: ExportFilesFlags) => ({
+  filter: { categories: [...codecs.keys()], ...(types && { types }) },
+  matches: ({ stream }: RecordedEvent): boolean => project === undefined || isInScope(stream, project),
+});
+
+const descriptionOf = (logId: string, { format, partitionBy, project, type: types }: ExportFilesFlags) => ({
+  logId,
+  format,
+  partitionBy,
+  ...(project !== undefined && { project }),
+  ...(types && { types: [...types].sort() }),
+});
+
+/** Runs the export once or, with `follow`, again and again until a stop signal; prints what each run has written. */
+const runAll = async (exporting: FileExport, { follow, every }: ExportFilesFlags): Promise<void> => {
+  const stop = new AbortController();
+  const { signal } = stop;
+  void onStopSignals().then(() => stop.abort());
+  const report = (done: Exported, started: number): void => {
+    const seconds = Number(((performance.now() - started) / 1_000).toFixed(3));
+    if (done.files > 0 || !follow) print({ ...done, position: Number(exporting.position), seconds });
+  };
+  do {
+    const started = performance.now();
+    report(await exporting.run(() => signal.aborted), started);
+    if (follow) await pause(every, undefined, { signal }).catch(() => undefined); // a stop signal ends the pause
+  } while (follow && !signal.aborted);
+};
+
+/**
+ * Writes the events of the log to files in a folder or a bucket, from where an earlier export to the same place has
+ * ended. Prints a summary of each run as a JSON object.
+ *
+ * @throws {OperatorError} when the log, the folder or the bucket cannot be used.
+ * @throws {Fault} when the place has files of another export, or an event cannot be encoded.
+ */
+export const exportFiles = async (configuration: Configuration, flags: ExportFilesFlags): Promise<void> => {
+  const { data, payload_store: location } = configuration;
+  const log = await openOwnLog(configuration);
+  const payloads = await forSetting('payload_store', () => openPayloads({ directory: resolve(data), location }));
+  const target = await openTarget('--to', flags.to, 'export');
+  const bar = progressBar();
+  const present = presentingRows(payloads);
+  try {
+    const exporting = await openFileExport({
+      log,
+      target,
+      description: descriptionOf(log.logId, flags),
+      format: FORMATS[flags.format],
+      ...selectionOf(flags),
+      rowOf: (event) => rowOf(event, present),
+      eventsPerFile: flags.eventsPerFile,
+      onProgress: (position, head) => bar.show(throughLog({ phase: 'export', position, head })),
+      onFile: () => failPoint('exported-file'),
+    });
+    await runAll(exporting, flags);
+  } finally {
+    bar.stop();
+    for (const part of [target, payloads, log]) await part.close();
+  }
+};

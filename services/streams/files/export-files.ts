@@ -1,0 +1,123 @@
+import type { RecordedEvent } from '../../kernel/event.js';
+import type { EventFilter, EventLog, LogPage } from '../../kernel/ports/event-store.js';
+import { type FileTarget, type Partitioning, resumeAt, type Description } from './description.js';
+import { dateOf, type EventRow } from './event-row.js';
+import { pathOf } from './exported-file.js';
+import type { FileFormat } from './file-format.js';
+
+/** Source, target and shape of an export. */
+export type FileExportOptions = {
+  readonly log: Pick<EventLog, 'head' | 'readLog'>;
+  readonly target: FileTarget;
+  readonly description: Description;
+  readonly format: FileFormat;
+  /** The filter that the log applies, and the test of what it gives. */
+  readonly filter: EventFilter;
+  readonly matches: (event: RecordedEvent) => boolean;
+  readonly rowOf: (event: RecordedEvent) => Promise<EventRow>;
+  /** The most events in a file. A file also ends at {@link MAX_FILE_BYTES} and, by date, with its date. */
+  readonly eventsPerFile: number;
+  readonly onProgress: (position: bigint, head: bigint) => void;
+  /** Called when a file is durable in its place. */
+  readonly onFile: () => void;
+};
+
+/** The files that a run has written. */
+export type Exported = { readonly files: number; readonly events: number; readonly bytes: number };
+
+/** An export that has found where it goes on. */
+export interface FileExport {
+  /** Writes all events up to the present end of the log; until `isStopping` says so, then it ends with a whole file. */
+  run(isStopping: () => boolean): Promise<Exported>;
+  /** All events up to this position are in files, or do not match. */
+  readonly position: bigint;
+}
+
+/** Bytes of JSON that a file holds before compression, which bounds the memory of an export. */
+const MAX_FILE_BYTES = 32 * 1024 * 1024;
+
+/** The rows of the next file. */
+type Batch = { readonly rows: EventRow[]; bytes: number };
+
+const empty = (): Batch => ({ rows: [], bytes: 0 });
+
+const isFull = ({ rows, bytes }: Batch, eventsPerFile: number): boolean =>
+  rows.length >= eventsPerFile || bytes >= MAX_FILE_BYTES;
+
+const isOfAnotherDate = ([first]: readonly EventRow[], row: EventRow, partitionBy: Partitioning): boolean =>
+  partitionBy === 'date' && first !== undefined && dateOf(first) !== dateOf(row);
+
+/** Cuts events, in the order of the log, into files: each has consecutive positions and, by date, a single date. */
+const batchesOf = async function* (
+  pages: AsyncIterable<LogPage>,
+  { matches, rowOf, eventsPerFile, description: { partitionBy } }: FileExportOptions,
+  onRead: (position: bigint) => boolean,
+): AsyncGenerator<readonly EventRow[]> {
+  let batch = empty();
+  for await (const { events, position } of pages) {
+    for (const event of events.filter(matches)) {
+      const row = await rowOf(event);
+      if (isFull(batch, eventsPerFile) || isOfAnotherDate(batch.rows, row, partitionBy)) {
+        yield batch.rows;
+        batch = empty();
+      }
+      batch.rows.push(row);
+      batch.bytes += row.body.length;
+    }
+    if (onRead(position)) break;
+  }
+  if (batch.rows.length > 0) yield batch.rows;
+};
+
+const pathOfRows = (rows: readonly EventRow[], { format, description }: FileExportOptions): string => {
+  const [first, last] = [rows[0], rows.at(-1)] as readonly [EventRow, EventRow];
+  const date = description.partitionBy === 'date' ? dateOf(first) : undefined;
+  return pathOf({ first: first.position, last: last.position }, format.extension, date);
+};
+
+/**
+ * Opens an export of the log to files. A file appears when it is whole, and its name says which positions it has; so an
+ * export that was killed goes on after its last file, and each event is in one file. Only one process may export to a
+ * place at a time.
+ *
+ * @throws {DataDirectoryUnusable} when the place has files of another export.
+ * @throws {StoreUnavailable} when the place cannot be used.
+ */
+export const openFileExport = async (options: FileExportOptions): Promise<FileExport> => {
+  const { log, target, description, format, filter, onProgress, onFile } = options;
+  let position = await resumeAt(target, description);
+
+  const write = async (rows: readonly EventRow[]): Promise<Exported> => {
+    const bytes = format.encode(rows);
+    await target.write(pathOfRows(rows, options), bytes);
+    position = rows.at(-1)?.position ?? position;
+    onFile();
+    return { files: 1, events: rows.length, bytes: bytes.length };
+  };
+
+  const run = async (isStopping: () => boolean): Promise<Exported> => {
+    const head = await log.head();
+    const all = { files: 0, events: 0, bytes: 0 };
+    let read = position;
+    const onRead = (upTo: bigint): boolean => {
+      read = upTo;
+      onProgress(upTo, head);
+      return isStopping();
+    };
+    for await (const rows of batchesOf(log.readLog({ after: position, filter }), options, onRead)) {
+      const { events, bytes } = await write(rows);
+      all.files += 1;
+      all.events += events;
+      all.bytes += bytes;
+    }
+    position = read;
+    return all;
+  };
+
+  return {
+    run,
+    get position() {
+      return position;
+    },
+  };
+};

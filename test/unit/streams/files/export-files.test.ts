@@ -1,0 +1,166 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import type { EventStore } from '../../../../services/kernel/ports/event-store.js';
+import { folderTarget } from '../../../../services/store/targets/object-target.js';
+import type { Description, FileTarget } from '../../../../services/streams/files/description.js';
+import { rowOf } from '../../../../services/streams/files/event-row.js';
+import { rangeOf } from '../../../../services/streams/files/exported-file.js';
+import { type FileExportOptions, openFileExport } from '../../../../services/streams/files/export-files.js';
+import { jsonLines } from '../../../../services/streams/files/json-lines.js';
+import { executionStream, newEvent, nodeReported, openTestLog } from '../../../support/filled-log.js';
+
+const root = mkdtempSync(join(tmpdir(), 'flightlog-files-'));
+let store: EventStore;
+let directory: string;
+
+/** The times at which the events of the log were recorded: the clocks of two processes differ at midnight. */
+const TIMES = [
+  '2026-03-01T23:59:58Z',
+  '2026-03-01T23:59:59Z',
+  '2026-03-02T00:00:01Z',
+  '2026-03-01T23:59:59Z',
+  '2026-03-02T00:00:02Z',
+  '2026-03-02T00:00:03Z',
+];
+
+const event = (time: string, at: number) => {
+  const made = at === 5 ? newEvent('TerminationRequested', new Uint8Array()) : nodeReported('e', at);
+  const recordedAtMs = Date.parse(time);
+  return { ...made, metadata: JSON.stringify({ ...(JSON.parse(made.metadata) as object), recordedAtMs }) };
+};
+
+beforeAll(async () => {
+  ({ store, directory } = await openTestLog());
+  await store.append(executionStream('e'), 'no-stream', TIMES.map(event));
+});
+afterAll(async () => {
+  await store.close();
+  for (const each of [root, directory]) rmSync(each, { recursive: true });
+});
+
+const DESCRIPTION: Description = { logId: 'a log', format: 'jsonl', partitionBy: 'date' };
+
+const optionsOf = (target: FileTarget, changes: Partial<FileExportOptions> = {}): FileExportOptions => ({
+  log: store,
+  target,
+  description: DESCRIPTION,
+  format: jsonLines,
+  filter: {},
+  matches: () => true,
+  rowOf: (each) => rowOf(each, { json: () => Promise.resolve(Buffer.from('{}')), idText: () => 'id' }),
+  eventsPerFile: 10,
+  onProgress: () => undefined,
+  onFile: () => undefined,
+  ...changes,
+});
+
+const goOn = (): boolean => false;
+
+const run = async (target: FileTarget, changes?: Partial<FileExportOptions>) =>
+  (await openFileExport(optionsOf(target, changes))).run(goOn);
+
+const newFolder = (): string => mkdtempSync(join(root, 'place-'));
+
+const filesIn = (folder: string): readonly string[] =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((path) => rangeOf(path))
+    .sort();
+
+const positionsIn = (folder: string): readonly number[] =>
+  filesIn(folder)
+    .flatMap((path) => readFileSync(join(folder, path), 'utf8').trim().split('\n'))
+    .map((line) => (JSON.parse(line) as { position: number }).position)
+    .sort((one, other) => one - other);
+
+describe('an export of the log to files', () => {
+  it('puts consecutive events of one date into a file, with their positions in its name', async () => {
+    const folder = newFolder();
+    expect(await run(folderTarget(folder, 'export'), { eventsPerFile: 2 })).toMatchObject({ files: 4, events: 6 });
+    const name = (first: number, last: number): string =>
+      `events-${String(first).padStart(20, '0')}-${String(last).padStart(20, '0')}.jsonl`;
+    expect(filesIn(folder)).toEqual([
+      `date=2026-03-01/${name(1, 2)}`,
+      `date=2026-03-01/${name(4, 4)}`,
+      `date=2026-03-02/${name(3, 3)}`,
+      `date=2026-03-02/${name(5, 6)}`,
+    ]);
+    expect(positionsIn(folder)).toEqual([1, 2, 3, 4, 5, 6]);
+  });
+
+  it('writes the columns of each event, and leaves out what it does not have', async () => {
+    const folder = newFolder();
+    await run(folderTarget(folder, 'export'), { description: { ...DESCRIPTION, partitionBy: 'none' } });
+    const [path = ''] = filesIn(folder);
+    const lines = readFileSync(join(folder, path), 'utf8').trim().split('\n');
+    const [first, , , , , last] = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+    expect(first).toMatchObject({ execution: 'e', node: 'n0', phase: 'RUNNING', schema_version: 1, body: {} });
+    expect(first).toMatchObject({ actor: 'a tester', recorded_at: '2026-03-01T23:59:58.000000Z' });
+    expect(first).not.toHaveProperty('attempt');
+    expect(last).toMatchObject({ type: 'TerminationRequested', phase: 'ABORTING' });
+    expect(last).toMatchObject({ occurred_at: last!['recorded_at'] });
+  });
+
+  it('has each event once, wherever it was interrupted', async () => {
+    const interruptions = fc.array(
+      fc.record({ files: fc.nat(3), isWritten: fc.boolean(), perFile: fc.integer({ min: 1, max: 4 }) }),
+    );
+    await fc.assert(
+      fc.asyncProperty(interruptions, async (all) => {
+        const folder = newFolder();
+        const whole = folderTarget(folder, 'export');
+        for (const { files, isWritten, perFile } of all) {
+          let left = files;
+          const write = async (path: string, bytes: Uint8Array): Promise<void> => {
+            if (left === 0 && !isWritten) throw new Error('interrupted');
+            await whole.write(path, bytes);
+            if (left === 0) throw new Error('interrupted');
+            left -= 1;
+          };
+          await run({ ...whole, write }, { eventsPerFile: perFile }).catch(() => undefined);
+        }
+        await run(whole);
+        expect(positionsIn(folder)).toEqual([1, 2, 3, 4, 5, 6]);
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  it('writes only what is new in the next run, and ends with a whole file when it is to stop', async () => {
+    const folder = newFolder();
+    const exporting = await openFileExport(
+      optionsOf(folderTarget(folder, 'export'), { matches: ({ position }) => position < 6n }),
+    );
+    expect(await exporting.run(() => true)).toMatchObject({ events: 5 });
+    expect(exporting.position).toBe(6n);
+    expect(await exporting.run(goOn)).toEqual({ files: 0, events: 0, bytes: 0 });
+  });
+
+  it('exports only events that are selected', async () => {
+    const folder = newFolder();
+    const types = ['TerminationRequested'];
+    expect(await run(folderTarget(folder, 'export'), { filter: { types } })).toMatchObject({ events: 1 });
+    expect(positionsIn(folder)).toEqual([6]);
+  });
+
+  it.each([
+    ['log', { logId: 'another log' }],
+    ['format', { format: 'parquet' }],
+    ['partitioning', { partitionBy: 'none' as const }],
+    ['selection', { project: 'flytesnacks' }],
+  ])('refuses a place with files of another %s', async (_, other) => {
+    const target = folderTarget(newFolder(), 'export');
+    await run(target);
+    await expect(run(target, { description: { ...DESCRIPTION, ...other } })).rejects.toThrow('choose an empty place');
+  });
+
+  it('refuses a place with files that do not say what they are', async () => {
+    const folder = newFolder();
+    await run(folderTarget(folder, 'export'));
+    rmSync(join(folder, '_export.json'));
+    await expect(run(folderTarget(folder, 'export'))).rejects.toThrow('no _export.json');
+  });
+});
