@@ -11,8 +11,10 @@ import {
 import { bindingOf } from '../../interface/rest/binding.js';
 import { failureOf, ServerUnreachable } from './failure.js';
 import { serverAddress } from './root.js';
+import { leaveToSignIn } from './sign-in.js';
 
 const OCTETS = 'application/octet-stream';
+const UNAUTHENTICATED = 401;
 
 /**
  * Calls an RPC by its HTTP binding, which the generated descriptors have, with protobuf bytes both ways.
@@ -29,13 +31,15 @@ export const call = async <Input extends DescMessage, Output extends DescMessage
   const { verb, path, hasBody } = bindingOf(method, input);
   const answer = await fetch(serverAddress(path), {
     method: verb,
-    headers: { accept: OCTETS, ...(hasBody && { 'content-type': OCTETS }) },
+    // The second header says that a page of this server asks: changes by cookie are refused without it.
+    headers: { accept: OCTETS, 'flightlog-csrf': 'console', ...(hasBody && { 'content-type': OCTETS }) },
     ...(hasBody && { body: new Uint8Array(toBinary(method.input, input)) }),
     ...(signal && { signal }),
   }).catch((error: unknown) => {
     if (signal?.aborted === true) throw error;
     throw new ServerUnreachable('the server does not answer', { cause: error });
   });
+  if (answer.status === UNAUTHENTICATED) leaveToSignIn();
   if (!answer.ok) throw await failureOf(answer);
   return fromBinary(method.output, new Uint8Array(await answer.arrayBuffer()));
 };

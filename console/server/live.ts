@@ -49,7 +49,11 @@ const follow = (followed: Followed, changed: () => void): (() => void) => {
     if (connection === 'lost') changed();
     setConnection('live');
   });
-  source.addEventListener('error', () => setConnection('lost'));
+  source.addEventListener('error', () => {
+    setConnection('lost');
+    // Refused, so it does not connect again: the reads of the page find out why, such as a session that has ended.
+    if (source.readyState === EventSource.CLOSED) settle();
+  });
   source.addEventListener('event', settle);
   return () => {
     window.clearTimeout(timer);

@@ -9,6 +9,7 @@ import { Navigation } from './navigation.js';
 import { useScope } from './scope.js';
 import { ScopeMenu } from './scope-menu.js';
 import { Search } from './search.js';
+import { SignedIn } from './signed-in.js';
 import { useTheme } from './theme.js';
 
 const ConnectionNote = (): ReactNode => {
@@ -48,6 +49,7 @@ export const Shell = (): ReactNode => {
         <ScopeMenu scope={scope} />
         {scope && <Search scope={scope} input={input} />}
         <ConnectionNote />
+        <SignedIn />
         <button
           type="button"
           className="button"

@@ -2,9 +2,12 @@ import { z } from 'zod';
 import { ROLES } from '../auth/permissions/roles.js';
 import { count, duration, flag } from './setting-kinds.js';
 
-const address = z.string().refine((text) => text === '' || (URL.canParse(text) && new URL(text).origin === text), {
-  error: 'must be http://HOST:PORT or https://HOST, without a path or a slash at its end',
-});
+/** The address of a server without a path; empty for the one that is listened on. */
+export const origin = z
+  .string()
+  .refine((text) => text === '' || (URL.canParse(text) && new URL(text).origin === text), {
+    error: 'must be http://HOST:PORT or https://HOST, without a path or a slash at its end',
+  });
 
 const client = z.strictObject({
   id: z.string().min(1),
@@ -20,7 +23,7 @@ export const authServer = z.strictObject({
   enabled: flag
     .default(false)
     .describe('issue tokens here, to the people of `users_file` and the programs of `clients_file`'),
-  issuer: address.default('').describe('address under which clients reach REST; by default the address listened on'),
+  issuer: origin.default('').describe('address under which clients reach REST; by default the address listened on'),
   users_file: z
     .string()
     .default('')

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ANY, ROLES } from '../auth/permissions/roles.js';
-import { authServer } from './auth-server-settings.js';
+import { authServer, origin } from './auth-server-settings.js';
 import { count, duration, flag } from './setting-kinds.js';
 
 /** Signature algorithms with a public key. Symmetric ones are left out: their key would verify and sign. */
@@ -61,6 +61,22 @@ const publicClient = z.strictObject({
   audience: z.string().default('').describe('audience that command lines ask for, where an issuer wants one'),
 });
 
+/** Settings of sessions for browsers, which the console needs. */
+const browser = z.strictObject({
+  client_id: z
+    .string()
+    .default('')
+    .describe('id of the client at the first issuer that signs people in for the console'),
+  client_secret: z.string().default('').describe('secret of the client for the console; none for a public client'),
+  scopes: z
+    .array(z.string().min(1))
+    .default(['openid', 'profile'])
+    .describe('scopes that the client for the console asks for'),
+  address: origin
+    .default('')
+    .describe('address under which browsers reach REST; by default `auth.server.issuer`, or the address listened on'),
+});
+
 /** The settings of authentication and permissions. */
 export const auth = z.strictObject({
   issuers: z
@@ -80,6 +96,7 @@ export const auth = z.strictObject({
     .describe('roles by token, each with `claim`, `value`, `role`, `projects`, `domains`, and where needed `issuer`'),
   cached_tokens: count.default(10_000).describe('verified tokens that are remembered until they expire'),
   public_client: publicClient.prefault({}),
+  browser: browser.prefault({}),
   server: authServer.prefault({}),
   audit_retention: duration.prefault('90d').describe('time for which entries of the audit are kept'),
   behind_tls: flag.default(false).describe('a proxy in front terminates TLS: take tokens on any address without it'),

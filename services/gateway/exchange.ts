@@ -56,6 +56,12 @@ export interface OwnPaths {
   answer(request: IncomingMessage, response: ServerResponse): Promise<void>;
 }
 
+/** Reads the sessions of browsers. */
+export interface CookieSessions {
+  /** The access token of the session in a `Cookie` header; `undefined` when there is none that is valid. */
+  readonly tokenOf: (cookies: string) => Promise<string | undefined>;
+}
+
 /** The settings and services that a transport needs to serve the interface. */
 export type Hosting = {
   readonly routes: RouteTable;
@@ -85,8 +91,10 @@ export type Hosting = {
   readonly files?: LinkedFiles | undefined;
   /** Authenticates requests for pages; without it, every caller gets every page. */
   readonly authentication?: Authentication | undefined;
-  /** Serves paths that are neither RPCs nor pages of the gateway. */
-  readonly ownPaths?: OwnPaths | undefined;
+  /** Serve paths that are neither RPCs nor pages of the gateway. */
+  readonly ownPaths?: readonly OwnPaths[];
+  /** Reads browser sessions; without it, cookies mean nothing. */
+  readonly sessions?: CookieSessions | undefined;
   /** Runs every call through the interceptors. */
   readonly dispatch: Dispatch;
   /** Answers the items of calls that carry many requests. */

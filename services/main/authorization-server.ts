@@ -49,7 +49,7 @@ export const assertSomebody = async (settings: Enabled): Promise<void> => {
 };
 
 /** Records attempts to sign in for auditors. */
-const recordingIn =
+export const recordingIn =
   (trail: AuditTrail | undefined, issuer: () => string): OnAttempt =>
   (attempt) => {
     const now = Date.now();

@@ -25,6 +25,7 @@ import { openTracing, type Tracing } from '../tracing/otlp.js';
 import type { Configuration } from '../config/configuration.js';
 import { openAuthentication, signInMetadata } from './authentication.js';
 import { openAuthorizationServer } from './authorization-server.js';
+import { openBrowserSessions } from './browser-sessions.js';
 import { largeWork } from './threads/large-work.js';
 import { tlsOf } from './tls-files.js';
 import { version } from './version.js';
@@ -79,19 +80,24 @@ type Serving = Hosted & {
   readonly tracing?: Tracing | undefined;
 };
 
+/** Opens the threads that read and hash large requests. */
+const openThreads = () => ({
+  bodies: largeWork<Omit<JsonRequest, 'body'>, Uint8Array>({
+    thread: './json-thread.js',
+    waiting: 'large bodies wait to be read',
+  }),
+  contents: largeWork<{ readonly rpc: string }, string>({
+    thread: './content-thread.js',
+    waiting: 'large requests with an idempotency key wait to be hashed',
+  }),
+});
+
 /** The options that both transports share. `leave` makes the process not ready; `close` frees what was opened here. */
-const hostingOf = (configuration: Configuration, serving: Serving) => {
+const hostingOf = async (configuration: Configuration, serving: Serving) => {
   const { logId, logger, routes, authorization, tracing, ...asked } = serving;
   const answers = answerBudget(limitsOf(configuration.max_unread_bytes));
   const requests = requestBudget(limitsOf(configuration.max_request_bytes));
-  const bodies = largeWork<Omit<JsonRequest, 'body'>, Uint8Array>({
-    thread: './json-thread.js',
-    waiting: 'large bodies wait to be read',
-  });
-  const contents = largeWork<{ readonly rpc: string }, string>({
-    thread: './content-thread.js',
-    waiting: 'large requests with an idempotency key wait to be hashed',
-  });
+  const { bodies, contents } = openThreads();
   const positions = positionTokens(logId);
   const hashLarge = (method: DescMethod, request: Uint8Array): Promise<string> =>
     contents.ask(request, { rpc: rpcName(method) });
@@ -99,7 +105,11 @@ const hostingOf = (configuration: Configuration, serving: Serving) => {
   const audited = asked.audit && { trail: asked.audit, isBehindProxy: configuration.auth.behind_tls };
   const authentication = openAuthentication(configuration, authorization, asked.bindings);
   const observers = [metrics(asked.metrics.requests), ...(tracing ? [spans(tracing.tracer)] : []), requestLog(logger)];
-  const state = { isOpen: true };
+  const state = { isOpen: true, address: '' };
+  const listening = (): string => state.address;
+  const sessions = asked.bindings
+    ? await openBrowserSessions(configuration, { authentication, authorization, audit: asked.audit, logger, listening })
+    : undefined;
   const table = routeTable(routes);
   const dispatch = dispatcher(
     interceptorsOf({ logger, positions, authentication, hashLarge, known, observers, audit: audited }),
@@ -122,9 +132,13 @@ const hostingOf = (configuration: Configuration, serving: Serving) => {
       version,
       cors: { origins: configuration.cors.allowed_origins, headers: configuration.cors.allowed_headers },
       files: asked.uploads?.files,
-      ownPaths: authorization,
+      ownPaths: [authorization, sessions].filter((each) => each !== undefined),
+      sessions,
       metrics: () => asked.metrics.text(),
       readJson: ({ body, ...asked }: JsonRequest) => bodies.ask(body, asked),
+    },
+    listensAt: (address: string): void => {
+      state.address = address;
     },
     leave: (): void => {
       state.isOpen = false;
@@ -152,12 +166,14 @@ export const startTransports = async (
   const tracing = await openTracing({ endpoint, sampleRatio, version });
   const authorization = await openAuthorizationServer(configuration, hosted.logger, hosted.audit);
   const all = [...routes, ...signInRoutes(signInMetadata(configuration, authorization))];
-  const { hosting, leave, close } = hostingOf(configuration, { ...hosted, routes: all, authorization, tracing });
+  const parts = { ...hosted, routes: all, authorization, tracing };
+  const { hosting, listensAt, leave, close } = await hostingOf(configuration, parts);
   // Until the role bindings are known, callers with roles of bindings are refused.
   if (hosting.authentication) await hosted.bindings?.ready();
   const grpc = await serveGrpc({ ...hosting, port: configuration.grpc_port });
   const http = await serveHttp({ ...hosting, port: configuration.http_port });
   const address = urlOf(hosting, http.port);
+  listensAt(address);
   hosted.uploads?.listensAt(address);
   await authorization?.listensAt(address);
   return {
@@ -179,7 +195,7 @@ export const startProbes = async (
   configuration: Configuration,
   hosted: Hosted,
 ): Promise<Omit<Transports, 'grpc' | 'authentication'>> => {
-  const { hosting, leave, close } = hostingOf(configuration, { ...hosted, routes: [] });
+  const { hosting, leave, close } = await hostingOf(configuration, { ...hosted, routes: [] });
   const http = await serveHttp({ ...hosting, port: configuration.http_port });
   return {
     http: urlOf(hosting, http.port),

@@ -12,7 +12,8 @@ export type Page = { readonly url: string; readonly status: number; readonly tex
 const FORM = /<form[^>]*action="([^"]*)"[^>]*>(.*?)<\/form>/gsu;
 const HIDDEN = /<input[^>]*type="hidden"[^>]*name="([^"]*)"[^>]*value="([^"]*)"/gu;
 
-export const openBrowser = (): Browser => {
+/** @param stopAt a path that is not opened: the page is then its address alone. */
+export const openBrowser = ({ stopAt }: { readonly stopAt?: string } = {}): Browser => {
   const cookies = new Map<string, { readonly path: string; readonly value: string }>();
 
   const keep = (headers: Headers): void => {
@@ -41,7 +42,8 @@ export const openBrowser = (): Browser => {
     if (location === null)
       return { url, status: response.status, text: await response.text(), headers: response.headers };
     const next = new URL(location, url).href;
-    if (new URL(next).origin === new URL(url).origin) return ask(next);
+    const { origin, pathname } = new URL(next);
+    if (origin === new URL(url).origin && pathname !== stopAt) return ask(next);
     return { url: next, status: response.status, text: '', headers: response.headers };
   };
 

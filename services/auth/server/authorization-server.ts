@@ -2,6 +2,7 @@ import type { KeyObject } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { LocalIssuer } from '../../kernel/ports/authentication.js';
 import type { AuthorizationState } from '../../kernel/ports/authorization-state.js';
+import { clientAddress } from '../client-address.js';
 import type { Users } from '../users/users.js';
 import type { Clients } from './clients.js';
 import { answerPage, INTERACTIONS } from './interactions.js';
@@ -50,17 +51,6 @@ const UNAVAILABLE = 503;
 const { 'content-type': _ofPages, ...SAFE_HEADERS } = pageHeaders();
 
 type Started = { readonly provider: ReturnType<typeof makeProvider>; readonly keys: SigningKeys };
-
-/** The address of the client; behind a proxy, the last one that the proxy has added. */
-const clientAddress = ({ headers, socket }: IncomingMessage, isBehindProxy: boolean): string => {
-  const forwarded = isBehindProxy ? headers['x-forwarded-for'] : undefined;
-  return (
-    String(forwarded ?? socket.remoteAddress)
-      .split(',')
-      .at(-1)
-      ?.trim() ?? ''
-  );
-};
 
 /** Makes all addresses in answers those of the issuer, whatever a client has put in `Host`. */
 const pinHost = (request: IncomingMessage, issuer: string, isBehindProxy: boolean): void => {

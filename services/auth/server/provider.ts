@@ -9,6 +9,7 @@ import { INTERACTIONS } from './interactions.js';
 import { confirmDevicePage, deviceConnectedPage, type DeviceForm, userCodePage } from './pages/device.js';
 import { page, pageHeaders, html } from './pages/page.js';
 import { failurePage } from './pages/sign-in.js';
+import { BROWSER_CLIENT, browserClient } from './browser-client.js';
 import { ROUTES } from './endpoints.js';
 import { OPENID_SCOPES, SCOPES } from './scopes.js';
 import { ALGORITHM, type SigningKeys } from './signing-keys.js';
@@ -120,11 +121,32 @@ const ttl = ({ accessSeconds, refreshSeconds }: TokenLifetimes): NonNullable<Con
   RefreshToken: refreshSeconds,
 });
 
+const browserGrant = async (provider: Provider, accountId: string | undefined, issuer: string) => {
+  if (accountId === undefined) return undefined;
+  const grant = new provider.Grant({ clientId: BROWSER_CLIENT, accountId });
+  grant.addOIDCScope('openid profile');
+  grant.addResourceScope(issuer, 'all');
+  await grant.save();
+  return grant;
+};
+
+/** The grant of a client for the person that is signed in; our own client needs no consent. */
+const loadExistingGrant =
+  ({ issuer }: ProviderParts): NonNullable<Configuration['loadExistingGrant']> =>
+  async ({ oidc: { client, session, provider, result } }) => {
+    const clientId = client?.clientId ?? '';
+    const known = result?.consent?.grantId ?? session?.grantIdFor(clientId);
+    if (known !== undefined) return provider.Grant.find(known);
+    return clientId === BROWSER_CLIENT ? browserGrant(provider, session?.accountId, issuer) : undefined;
+  };
+
 const configurationOf = (parts: ProviderParts): Configuration => {
   const { issuer, state, clients, users, keys, lifetimes } = parts;
   const cookie = { httpOnly: true, sameSite: 'lax', signed: true, secure: issuer.startsWith('https:') } as const;
   return {
     adapter: adapters(state, clients),
+    clients: [browserClient(issuer)],
+    loadExistingGrant: loadExistingGrant(parts),
     jwks: { keys: keys.private },
     cookies: { keys: [...keys.cookies], long: cookie, short: cookie },
     ttl: ttl(lifetimes),

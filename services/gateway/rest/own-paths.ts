@@ -4,17 +4,19 @@ import type { Hosting } from '../exchange.js';
 import { logFailure } from '../log.js';
 
 /** Hands requests for paths of their own over, unread. */
-export const serveOwnPaths = (app: FastifyInstance, { ownPaths, logger }: Hosting): void => {
-  if (!ownPaths) return;
+export const serveOwnPaths = (app: FastifyInstance, { ownPaths = [], logger }: Hosting): void => {
+  if (ownPaths.length === 0) return;
   app.addHook('onRequest', (request, reply, done) => {
     const { raw, originalUrl } = request;
-    if (!ownPaths.answers(originalUrl.split('?', 1)[0] ?? '')) {
+    const path = originalUrl.split('?', 1)[0] ?? '';
+    const owner = ownPaths.find((each) => each.answers(path));
+    if (!owner) {
       done();
       return;
     }
     reply.hijack();
     raw.url = originalUrl; // Fastify has routed it elsewhere
-    ownPaths.answer(raw, reply.raw).catch((error: unknown) => {
+    owner.answer(raw, reply.raw).catch((error: unknown) => {
       logFailure(logger, error, { requestId: '', rpc: 'none' });
       reply.raw.destroy();
     });

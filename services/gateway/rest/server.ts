@@ -13,6 +13,7 @@ import { HANDSHAKE_MS, type Hosting, type Listening, tlsOptions } from '../excha
 import { logFailure } from '../log.js';
 import { answerRequest, requestFault, sendFailure } from './answer.js';
 import { answerBroken, MAX_HEADER_BYTES } from './broken.js';
+import { acceptSessions } from './cookie-session.js';
 import { allowOrigins } from './cors.js';
 import { boundBodies } from './incoming.js';
 import { takeCompressedBodies } from './encoding.js';
@@ -78,6 +79,7 @@ const open = (hosting: Hosting): FastifyInstance => {
   } as FastifyHttpOptions<Server>);
   app.server.maxConnections = hosting.maxConnections;
   serveOwnPaths(app, hosting);
+  acceptSessions(app, hosting);
   takeBodiesAsTheyAre(app);
   boundBodies(app, hosting);
   takeCompressedBodies(app);

@@ -1,0 +1,23 @@
+import { useQuery } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+
+import { IdentityService } from '../../proto/gen/platformidl/service/identity_pb.js';
+import { asking } from '../server/queries.js';
+import { signOutAddress } from '../server/sign-in.js';
+
+/** The person that is signed in, and the way out; nothing where the server has no authentication. */
+export const SignedIn = (): ReactNode => {
+  const { data } = useQuery({ ...asking(IdentityService.method.userInfo, {}), staleTime: Infinity });
+  if (data === undefined || data.subject === '') return null;
+  return (
+    <>
+      <span className="person" title={data.subject}>
+        <span className="visually-hidden">Signed in as </span>
+        {data.name || data.preferredUsername || data.subject}
+      </span>
+      <a className="button" href={signOutAddress()}>
+        Sign out
+      </a>
+    </>
+  );
+};

@@ -1,0 +1,44 @@
+/** A cookie of ours: only sent over HTTP, to the paths that begin with `path`. */
+export type Cookie = {
+  readonly name: string;
+  readonly value: string;
+  readonly path: string;
+  /** `Lax` where it must come along when another site leads the browser here. */
+  readonly sameSite: 'Strict' | 'Lax';
+  /** In seconds; 0 removes the cookie. */
+  readonly maxAge: number;
+};
+
+/** Browsers keep at most 4,096 bytes of a cookie: name, value and attributes. */
+export const MAX_COOKIE_BYTES = 4_096;
+
+/**
+ * The name of a cookie. With TLS its prefix makes browsers refuse a cookie of this name that came without TLS, and,
+ * for the path `/`, one that another host of the same domain has set.
+ */
+export const cookieName = (
+  name: string,
+  { isSecure, path }: { readonly isSecure: boolean; readonly path: string },
+): string => {
+  if (!isSecure) return name;
+  return path === '/' ? `__Host-${name}` : `__Secure-${name}`;
+};
+
+/** The value of `Set-Cookie`. */
+export const setCookie = ({ name, value, path, sameSite, maxAge }: Cookie, isSecure: boolean): string =>
+  [
+    `${cookieName(name, { isSecure, path })}=${value}`,
+    `Path=${path}`,
+    `Max-Age=${maxAge}`,
+    'HttpOnly',
+    `SameSite=${sameSite}`,
+    ...(isSecure ? ['Secure'] : []),
+  ].join('; ');
+
+/** The value of a cookie in the header `Cookie`; `undefined` when it is not there. */
+export const cookieIn = (header: string, name: string): string | undefined =>
+  header
+    .split(';')
+    .map((pair) => pair.trim())
+    .find((pair) => pair.startsWith(`${name}=`))
+    ?.slice(name.length + 1);

@@ -1,0 +1,103 @@
+import inject from 'light-my-request';
+import {
+  allowInsecureRequests,
+  type ClientAuth,
+  ClientSecretBasic,
+  Configuration,
+  customFetch,
+  discovery,
+  None,
+} from 'openid-client';
+import type { AuthorizationServer } from '../server/authorization-server.js';
+import { BROWSER_CLIENT } from '../server/browser-client.js';
+import { ROUTES, serverMetadata } from '../server/endpoints.js';
+
+/** The issuer that signs people in, and our client there. */
+export interface IssuerClient {
+  readonly scope: string;
+  /** Asked for where an issuer wants it named; empty for others. */
+  readonly audience: string;
+  /**
+   * @param address the address of the browser, which the limits of the issuer count.
+   * @throws {Error} when the issuer must be asked and does not answer.
+   */
+  configuration(address: string): Promise<Configuration>;
+}
+
+const isPlain = (url: string): boolean => new URL(url).protocol === 'http:';
+
+/** Lets an issuer on this machine be reached without TLS; the library marks it as deprecated only to be noticed. */
+// eslint-disable-next-line @typescript-eslint/no-deprecated
+const allowPlain = (configuration: Configuration): void => allowInsecureRequests(configuration);
+
+const headersOf = (headers: Readonly<Record<string, unknown>>): Headers =>
+  new Headers(Object.entries(headers).map(([name, value]) => [name, String(value)]));
+
+/** Sends requests of the client to the authorization server in this process, over no network. */
+const inProcess =
+  (server: AuthorizationServer, remoteAddress: string): NonNullable<Configuration[typeof customFetch]> =>
+  async (url, { method, headers, body }) => {
+    const { pathname, search } = new URL(url);
+    const answered = await inject((request, response) => void server.answer(request, response), {
+      ...{ method: method as 'POST', url: `${pathname}${search}`, headers, remoteAddress },
+      ...(body instanceof URLSearchParams && { payload: body.toString() }),
+    });
+    return new Response(answered.payload, { status: answered.statusCode, headers: headersOf(answered.headers) });
+  };
+
+/** The authorization server of this process as issuer. Its client has no secret: codes are bound by PKCE. */
+export const ownIssuer = (server: AuthorizationServer): IssuerClient => ({
+  scope: 'openid profile all',
+  audience: '',
+  configuration: (address) => {
+    const { issuer } = server;
+    const metadata = serverMetadata(issuer);
+    const configuration = new Configuration(
+      {
+        issuer,
+        authorization_endpoint: String(metadata.authorizationEndpoint),
+        token_endpoint: String(metadata.tokenEndpoint),
+        end_session_endpoint: `${issuer}${ROUTES.end_session}`,
+        authorization_response_iss_parameter_supported: true,
+      },
+      BROWSER_CLIENT,
+      { token_endpoint_auth_method: 'none' },
+      None(),
+    );
+    if (isPlain(issuer)) allowPlain(configuration);
+    configuration[customFetch] = inProcess(server, address);
+    return Promise.resolve(configuration);
+  },
+});
+
+/** An issuer of another process, and the client that is registered there for this server. */
+export type ExternalClient = {
+  readonly issuer: string;
+  readonly clientId: string;
+  /** Empty for a public client. */
+  readonly clientSecret: string;
+  readonly scope: string;
+  readonly audience: string;
+};
+
+const METADATA_MS = 600_000;
+
+const authenticationOf = ({ clientSecret }: ExternalClient): ClientAuth =>
+  clientSecret === '' ? None() : ClientSecretBasic(clientSecret);
+
+/** An issuer of another process; its metadata are fetched at the first sign-in, and every ten minutes while people sign in. */
+export const externalIssuer = (client: ExternalClient, now: () => number): IssuerClient => {
+  const { issuer, clientId, scope, audience } = client;
+  let known: { readonly configuration: Configuration; readonly at: number } | undefined;
+  return {
+    scope,
+    audience,
+    configuration: async () => {
+      if (known && now() - known.at < METADATA_MS) return known.configuration;
+      const execute = isPlain(issuer) ? [allowPlain] : [];
+      const found = await discovery(new URL(issuer), clientId, {}, authenticationOf(client), { execute });
+      known = { configuration: found, at: now() };
+      return found;
+    },
+  };
+};

@@ -1,0 +1,150 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { buildEndSessionUrl } from 'openid-client';
+import type { Authentication, Caller } from '../../kernel/ports/authentication.js';
+import { RpcError } from '../../kernel/rpc.js';
+import { clientAddress } from '../client-address.js';
+import { CALLBACK, SIGNED_OUT } from '../server/browser-client.js';
+import type { OnAttempt } from '../server/sign-in-attempt.js';
+import type { CookieJar } from './cookie-jar.js';
+import { MAX_COOKIE_BYTES } from './cookies.js';
+import type { IssuerClient } from './issuer-client.js';
+import { type BegunSignIn, beginSignIn, endSignIn } from './sign-in.js';
+import { sendSignInFailure, SignInFailure } from './sign-in-failure.js';
+
+/** Settings and services of browser sessions. */
+export type BrowserSessionsOptions = {
+  /** The address under which browsers reach this server, without a path. */
+  readonly origin: () => string;
+  readonly issuer: IssuerClient;
+  readonly jar: CookieJar;
+  readonly authentication: Authentication;
+  readonly isBehindProxy: boolean;
+  readonly onAttempt: OnAttempt;
+  /** Called with the cause of a failed sign-in, for the log. */
+  readonly onFailure: (error: unknown) => void;
+  readonly now: () => number;
+};
+
+/** Signs people in for browser sessions: an access token of the issuer, sealed in a cookie. */
+export interface BrowserSessions {
+  /** True for the paths `/login`, `/callback` and `/logout`. */
+  answers(path: string): boolean;
+  answer(request: IncomingMessage, response: ServerResponse): Promise<void>;
+  /** The access token of the session in a `Cookie` header; `undefined` when there is none that is valid. */
+  tokenOf(cookies: string): Promise<string | undefined>;
+}
+
+/** The life of a session whose token does not say when it expires, in milliseconds. */
+const SESSION_MS = 3_600_000;
+
+/** The path on this server that a text names; `undefined` for every other address. */
+export const pathWithin = (text: string, origin: string): string | undefined => {
+  if (!/^\/(?![/\\])/u.test(text) || !URL.canParse(text, origin)) return undefined;
+  const url = new URL(text, origin);
+  return url.origin === origin ? `${url.pathname}${url.search}` : undefined;
+};
+
+/** A request of a browser for one of the paths; `url` has the origin of this server, whatever its `Host` says. */
+type Exchange = {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly url: URL;
+  /** The address of the browser. */
+  readonly address: string;
+};
+
+type Step = (asked: Exchange, options: BrowserSessionsOptions) => Promise<void>;
+
+const redirect = (response: ServerResponse, to: string, cookies: readonly string[]): void => {
+  response.writeHead(302, { location: to, 'set-cookie': [...cookies], 'cache-control': 'no-store' }).end();
+};
+
+const targetOf = ({ searchParams, origin }: URL): string => {
+  const target = pathWithin(searchParams.get('redirect_url') ?? SIGNED_OUT, origin);
+  if (target === undefined) throw new SignInFailure(403, 'redirect_url must be a path of this server.');
+  return target;
+};
+
+const logIn: Step = async ({ response, url, address }, { issuer, jar }) => {
+  const visit = { origin: url.origin, address };
+  const { url: to, begun } = await beginSignIn(issuer, targetOf(url), visit).catch((cause: unknown) => {
+    if (cause instanceof SignInFailure) throw cause;
+    throw new SignInFailure(503, 'The issuer of sign-ins does not answer. Try again later.', { cause });
+  });
+  redirect(response, to.href, [await jar.begun(begun)]);
+};
+
+const begunOf = async ({ request, url }: Exchange, jar: CookieJar): Promise<BegunSignIn> => {
+  const begun = await jar.begunIn(request.headers.cookie ?? '', url.searchParams.get('state') ?? '');
+  if (begun) return begun;
+  const text = 'This sign-in has expired, was used before, or was begun in another browser or under another address.';
+  throw new SignInFailure(401, text);
+};
+
+/** Asks for the caller of the token, because a session with a token that is refused would begin again for ever. */
+const callerOf = async (token: string, { authentication }: BrowserSessionsOptions): Promise<Caller> => {
+  try {
+    return await authentication.callerOf((name) => (name === 'authorization' ? `Bearer ${token}` : undefined));
+  } catch (cause) {
+    if (!(cause instanceof RpcError)) throw cause;
+    throw new SignInFailure(403, `The token of the issuer is refused: ${cause.message}.`, { cause });
+  }
+};
+
+const sessionOf = async (token: string, caller: Caller, { jar, now }: BrowserSessionsOptions): Promise<string> => {
+  const cookie = await jar.session(token, caller.identity.expiresAt ?? now() + SESSION_MS);
+  if (cookie.length <= MAX_COOKIE_BYTES) return cookie;
+  throw new SignInFailure(403, 'The token of the issuer is too large for a cookie: let it have fewer claims.');
+};
+
+const comeBack: Step = async (asked, options) => {
+  const { response, url, address } = asked;
+  const { issuer, jar, onAttempt } = options;
+  const begun = await begunOf(asked, jar);
+  const used = jar.endBegun(begun.state);
+  response.setHeader('set-cookie', used);
+  const token = await endSignIn(issuer, begun, { url, address }).catch((cause: unknown) => {
+    throw new SignInFailure(403, 'The issuer has refused the sign-in, or does not answer.', { cause });
+  });
+  const caller = await callerOf(token, options);
+  const session = await sessionOf(token, caller, options);
+  const { principal, clientId } = caller.identity;
+  onAttempt({ action: CALLBACK, principal, clientId, address, code: 'OK' });
+  redirect(response, begun.target, [used, session]);
+};
+
+/** Ends the session here, and leads to the issuer to end it there. A request that another site has made ends nothing. */
+const logOut: Step = async ({ request, response, url, address }, { issuer, jar }) => {
+  const target = targetOf(url);
+  if (request.headers['sec-fetch-site'] === 'cross-site') throw new SignInFailure(403, 'Sign out from the console.');
+  const configuration = await issuer.configuration(address).catch(() => undefined);
+  const hasPage = configuration?.serverMetadata().end_session_endpoint !== undefined;
+  const after = { post_logout_redirect_uri: `${url.origin}${SIGNED_OUT}` };
+  redirect(response, hasPage ? buildEndSessionUrl(configuration, after).href : target, [jar.endSession()]);
+};
+
+const STEPS: Readonly<Record<string, Step>> = { '/login': logIn, [CALLBACK]: comeBack, '/logout': logOut };
+
+const fail = (error: unknown, { response, url, address }: Exchange, options: BrowserSessionsOptions): void => {
+  if (!(error instanceof SignInFailure)) throw error;
+  options.onFailure(error.cause ?? error);
+  const attempt = { action: CALLBACK, principal: '', clientId: '', address };
+  if (url.pathname === CALLBACK) options.onAttempt({ ...attempt, code: 'UNAUTHENTICATED' });
+  sendSignInFailure(response, error);
+};
+
+/** Makes the browser sessions of a process. Nothing of a session is kept here: it is in the browser, encrypted. */
+export const browserSessions = (options: BrowserSessionsOptions): BrowserSessions => ({
+  answers: (path) => Object.hasOwn(STEPS, path),
+  answer: async (request, response) => {
+    const url = new URL(`${options.origin()}${request.url ?? ''}`);
+    const step = request.method === 'GET' ? STEPS[url.pathname] : undefined;
+    if (!step) {
+      response.writeHead(405, { allow: 'GET' }).end();
+      return;
+    }
+    const asked = { request, response, url, address: clientAddress(request, options.isBehindProxy) };
+    await step(asked, options).catch((error: unknown) => fail(error, asked, options));
+  },
+  tokenOf: (cookies) => options.jar.tokenIn(cookies),
+});

@@ -1,0 +1,12 @@
+import type { IncomingMessage } from 'node:http';
+
+/** The address of the client; behind a proxy, the last one that the proxy has added to `X-Forwarded-For`. */
+export const clientAddress = ({ headers, socket }: IncomingMessage, isBehindProxy: boolean): string => {
+  const forwarded = isBehindProxy ? headers['x-forwarded-for'] : undefined;
+  return (
+    String(forwarded ?? socket.remoteAddress)
+      .split(',')
+      .at(-1)
+      ?.trim() ?? ''
+  );
+};
