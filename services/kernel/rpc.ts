@@ -6,6 +6,7 @@ import {
   type MessageShape,
 } from '@bufbuild/protobuf';
 
+import type { Urgency } from './aggregate.js';
 import type { Fault } from './fault.js';
 import { timeOutOfRange } from './time-range.js';
 import type { Idempotency } from './idempotency.js';
@@ -117,9 +118,9 @@ export type Route = {
   readonly large?: LargeRequests;
   /**
    * Set for a command that is decided on data which follows the log, and so may lag behind the position that the caller
-   * has seen.
+   * has seen: the highest urgency that a command of this RPC can have.
    */
-  readonly awaitsPosition?: true;
+  readonly awaitsPosition?: Urgency;
 };
 
 /** One streaming RPC and its handler: requests and answers are each the bytes of one message. */

@@ -58,6 +58,7 @@ import type { Launching } from './launching.js';
 import { nextFire } from './next-fire.js';
 import { runData } from './run-data.js';
 import { launcherOf } from './schedules.js';
+import { urgencyOf } from './urgencies.js';
 import { version } from './version.js';
 
 /** The services that the routes need. */
@@ -185,7 +186,7 @@ const readRoutes = ({
 
 /** Makes all routes, and connects each slice to the parts of others that it needs. */
 export const allRoutes = (services: RouteServices): Routing => {
-  const writes = writeRoutes(services).map((each): Route => ({ ...each, awaitsPosition: true }));
+  const writes = writeRoutes(services).map((each): Route => ({ ...each, awaitsPosition: urgencyOf(each) }));
   const reads = withPast(readRoutes(services), services.pastReads, services.store.logId);
   const random = (bytes: number): Uint8Array => randomBytes(bytes);
   const files = dataProxyRoutes({ uploads: services.uploads, runs: runData(reads), random, now: Date.now });

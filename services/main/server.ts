@@ -132,8 +132,8 @@ export const startServer = async (configuration: Configuration, logger: Logger):
   const measured = { parked, parkedInViews: behind.parked, sessions, reactors: reactors?.figures };
   registerSources(metrics, configuration, { log: store, checks, ...measured });
   const { bindings } = launching.reference;
-  const known = [following, ...(warm ? [warm] : [])];
-  const hosting = { logId: store.logId, logger, uploads, checks, known, metrics, bindings, audit };
+  const commands = { known: [following, ...(warm ? [warm] : [])], admission: sessions.admission };
+  const hosting = { logId: store.logId, logger, uploads, checks, ...commands, metrics, bindings, audit };
   const transports = await startTransports(configuration, routes, hosting);
   const eventstore = await startEventstore(configuration, eventstoreAt, { ...source, ...transports, store, logger });
 

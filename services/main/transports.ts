@@ -9,7 +9,7 @@ import { interceptorsOf } from '../gateway/dispatch/interceptors.js';
 import { metrics } from '../gateway/dispatch/metrics.js';
 import { requestLog } from '../gateway/dispatch/request-log.js';
 import { spans } from '../gateway/dispatch/spans.js';
-import type { Follower } from '../gateway/dispatch/min-position.js';
+import type { CommandAdmission, Follower } from '../gateway/dispatch/min-position.js';
 import type { JsonRequest } from '../gateway/exchange.js';
 import { serveGrpc } from '../gateway/grpc/server.js';
 import { positionTokens } from '../gateway/position-token.js';
@@ -64,6 +64,7 @@ export type Hosted = {
   readonly uploads?: Uploads;
   /** The subscriptions whose state commands are decided on; absent where the process takes no commands. */
   readonly known?: readonly Follower[];
+  readonly admission?: CommandAdmission;
   readonly metrics: ProcessMetrics;
   /** Absent in a process that does not serve the interface. */
   readonly bindings?: RoleBindings;
@@ -101,7 +102,7 @@ const hostingOf = async (configuration: Configuration, serving: Serving) => {
   const positions = positionTokens(logId);
   const hashLarge = (method: DescMethod, request: Uint8Array): Promise<string> =>
     contents.ask(request, { rpc: rpcName(method) });
-  const { known } = asked;
+  const { known, admission } = asked;
   const audited = asked.audit && { trail: asked.audit, isBehindProxy: configuration.auth.behind_tls };
   const authentication = openAuthentication(configuration, authorization, asked.bindings);
   const observers = [metrics(asked.metrics.requests), ...(tracing ? [spans(tracing.tracer)] : []), requestLog(logger)];
@@ -112,7 +113,7 @@ const hostingOf = async (configuration: Configuration, serving: Serving) => {
     : undefined;
   const table = routeTable(routes);
   const dispatch = dispatcher(
-    interceptorsOf({ logger, positions, authentication, hashLarge, known, observers, audit: audited }),
+    interceptorsOf({ logger, positions, authentication, hashLarge, known, admission, observers, audit: audited }),
   );
   return {
     hosting: {

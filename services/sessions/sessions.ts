@@ -4,7 +4,7 @@ import { NewerLogFormat } from '../kernel/fault.js';
 import { NEWEST_FORMAT } from '../kernel/log-format.js';
 import type { Acknowledged, Sessions } from '../kernel/ports/sessions.js';
 import type { StreamName } from '../kernel/stream.js';
-import { admission, ADMISSION_LIMITS, type AdmissionLimits } from './admission.js';
+import { type Admission, admission, ADMISSION_LIMITS, type AdmissionLimits } from './admission.js';
 import { prefixOf, rememberAcknowledged } from './acknowledged.js';
 import type { Session, SessionServices } from './session.js';
 import { StreamSession } from './stream-session.js';
@@ -24,6 +24,8 @@ const newerFormat = (format: number): NewerLogFormat =>
 /** The live streams of a process, with the operations that only their owner uses. */
 export type OpenSessions = Sessions & {
   readonly acknowledged: Acknowledged;
+  /** For commands that wait before they are handled here. */
+  readonly admission: Admission;
   /** Gives an event that any process has recorded to its stream, if that stream is live. */
   observe(event: RecordedEvent): void;
   /** The number of cached live streams and their memory, in bytes. */
@@ -64,6 +66,7 @@ export const openSessions = (
 
   return {
     acknowledged,
+    admission: admits,
     cached: () => cache.kept(),
     // Looks the name up first: most streams are not live in this process.
     observe: (event) => {

@@ -8,7 +8,7 @@ import { deadline } from './deadline.js';
 import type { Interceptor } from './dispatch.js';
 import { type HashLarge, idempotency } from './idempotency.js';
 import { memoryBudget } from './memory-budget.js';
-import { awaitPosition, type Follower, readPosition } from './min-position.js';
+import { awaitPosition, type CommandAdmission, type Follower, readPosition } from './min-position.js';
 import { receive } from './receive.js';
 import { reportFaults } from './report-faults.js';
 
@@ -22,6 +22,8 @@ export type InterceptorServices = {
   readonly audit?: Audit | undefined;
   /** The log followers that a command with a minimum position waits for; none by default. */
   readonly known?: readonly Follower[] | undefined;
+  /** Admits commands before they wait. */
+  readonly admission?: CommandAdmission | undefined;
   /** Hashes large requests with an idempotency key on another thread. */
   readonly hashLarge?: HashLarge | undefined;
   /** Outermost interceptors, which see every call: metrics, the request log. */
@@ -42,6 +44,6 @@ export const interceptorsOf = (services: InterceptorServices): readonly Intercep
   readPosition(services.positions),
   receive,
   authorize(services.authentication),
-  awaitPosition(services.known ?? []),
+  awaitPosition({ known: services.known ?? [], admission: services.admission }),
   idempotency(services.hashLarge),
 ];

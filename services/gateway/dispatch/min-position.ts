@@ -1,3 +1,4 @@
+import type { Urgency } from '../../kernel/aggregate.js';
 import { RpcError } from '../../kernel/rpc.js';
 import type { PositionTokens } from '../position-token.js';
 import type { Interceptor } from './dispatch.js';
@@ -24,6 +25,17 @@ export interface Follower {
   reached(position: bigint, timeoutMs: number): Promise<boolean>;
 }
 
+/** Admission control for commands, in the words of the wait before it. */
+export interface CommandAdmission {
+  /** The error for a command that is not admitted now. */
+  refusal(urgency: Urgency): RpcError | undefined;
+  /** Counts a command as in flight until the outcome settles. */
+  count<Outcome>(outcome: Promise<Outcome>): Promise<Outcome>;
+}
+
+/** The followers that a command with a minimum position waits for, and the admission that it passes before. */
+export type PositionWait = { readonly known: readonly Follower[]; readonly admission?: CommandAdmission | undefined };
+
 const allReached = async (known: readonly Follower[], position: bigint): Promise<void> => {
   const all = await Promise.all(known.map((each) => each.reached(position, MIN_POSITION_WAIT_MS)));
   if (all.includes(false))
@@ -34,12 +46,20 @@ const allReached = async (known: readonly Follower[], position: bigint): Promise
  * Delays a command until every follower has reached the position that the caller has seen. The command is then decided
  * on everything that any process has shown this caller. A read waits for its read models itself.
  *
- * @throws {RpcError} UNAVAILABLE when a follower has not reached the position within two seconds; nothing is recorded.
+ * Admission comes first: an overloaded process refuses a command at once instead of after the wait, and a command that
+ * waits counts as in flight.
+ *
+ * @throws {RpcError} UNAVAILABLE when a follower has not reached the position within two seconds; RESOURCE_EXHAUSTED
+ * when the command is not admitted or too many calls wait. Nothing is recorded then.
  */
 export const awaitPosition =
-  (known: readonly Follower[]): Interceptor =>
+  ({ known, admission }: PositionWait): Interceptor =>
   (call, next) => {
     const { minPosition, endpoint } = call;
-    if (minPosition === undefined || !endpoint.route?.awaitsPosition) return next();
-    return allReached(known, minPosition).then(next);
+    const urgency = endpoint.route?.awaitsPosition;
+    if (minPosition === undefined || urgency === undefined) return next();
+    const refused = admission?.refusal(urgency);
+    if (refused) throw refused;
+    const reached = allReached(known, minPosition);
+    return (admission?.count(reached) ?? reached).then(next);
   };

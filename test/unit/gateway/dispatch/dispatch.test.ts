@@ -1,12 +1,14 @@
-import { describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 
 import { AdminService } from '../../../../proto/gen/platformidl/service/admin_pb.js';
 import { deadline, timeoutOf } from '../../../../services/gateway/dispatch/deadline.js';
-import { dispatcher, type Interceptor } from '../../../../services/gateway/dispatch/dispatch.js';
+import { type Dispatch, dispatcher, type Interceptor } from '../../../../services/gateway/dispatch/dispatch.js';
 import { memoryBudget } from '../../../../services/gateway/dispatch/memory-budget.js';
 import { awaitPosition, readPosition } from '../../../../services/gateway/dispatch/min-position.js';
 import { positionTokens } from '../../../../services/gateway/position-token.js';
-import { route, RpcError } from '../../../../services/kernel/rpc.js';
+import { type Route, route, RpcError } from '../../../../services/kernel/rpc.js';
+import { type PositionWaits, positionWaits } from '../../../../services/reference/position-waits.js';
+import { admission } from '../../../../services/sessions/admission.js';
 import { callOf } from './calls.js';
 
 const { getTask, createTask } = AdminService.method;
@@ -87,18 +89,20 @@ describe('the position that a caller has seen', () => {
   const positions = positionTokens('log');
   const headers = { 'flightlog-min-position': positions.format(7n) };
   const handle = (): Promise<never> => Promise.reject(new Error('not called'));
-  const command = { ...route(createTask, handle), awaitsPosition: true } as const;
+  const command = { ...route(createTask, handle), awaitsPosition: 'start' } as const;
   const waiting = (answer: boolean, asked: bigint[] = []) =>
     dispatcher([
       readPosition(positions),
-      awaitPosition([
-        {
-          reached: (position) => {
-            asked.push(position);
-            return Promise.resolve(answer);
+      awaitPosition({
+        known: [
+          {
+            reached: (position) => {
+              asked.push(position);
+              return Promise.resolve(answer);
+            },
           },
-        },
-      ]),
+        ],
+      }),
     ]);
 
   it('holds a command until all that it is decided on has come there', async () => {
@@ -114,6 +118,44 @@ describe('the position that a caller has seen', () => {
     await expect(refused).rejects.toMatchObject({
       code: 'UNAVAILABLE',
       message: 'this process has not reached position 7 yet',
+    });
+  });
+
+  describe('when it is far ahead of this process', () => {
+    const limits = { starts: 30, others: 60 };
+    const progress = { ...command, awaitsPosition: 'progress' } as const;
+    const end = { ...command, awaitsPosition: 'end' } as const;
+    const done = (): Promise<string> => Promise.resolve('done');
+    let waits: PositionWaits;
+    let dispatch: Dispatch;
+    let isReached: boolean;
+    beforeEach(() => {
+      isReached = false;
+      waits = positionWaits({ hasReached: () => isReached });
+      dispatch = dispatcher([readPosition(positions), awaitPosition({ known: [waits], admission: admission(limits) })]);
+    });
+    const ask = (count: number, asked: Route): Promise<string>[] =>
+      Array.from({ length: count }, () => dispatch(callOf(createTask, { headers, route: asked }), done));
+    const refusal = { code: 'RESOURCE_EXHAUSTED', retryAfterMs: 1_000 };
+
+    it('commands that wait are bounded by admission, and calls that need not wait are answered', async () => {
+      const waiting = ask(limits.starts, command);
+      for (const refused of ask(5, command)) await expect(refused).rejects.toMatchObject(refusal);
+      const more = ask(limits.others - limits.starts, progress);
+      for (const refused of ask(5, progress)) await expect(refused).rejects.toMatchObject(refusal);
+      const ending = ask(5, end);
+      expect(await dispatch(callOf(createTask, { route: command }), done)).toBe('done');
+      isReached = true;
+      waits.advanced();
+      expect(new Set(await Promise.all([...waiting, ...more, ...ending]))).toEqual(new Set(['done']));
+    });
+
+    it('commands that end something are bounded too, by the number that may wait', async () => {
+      const waiting = ask(1_000, end);
+      for (const refused of ask(5, end)) await expect(refused).rejects.toMatchObject(refusal);
+      waits.close();
+      for (const each of waiting) await expect(each).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+      expect(await dispatch(callOf(createTask, { route: command }), done)).toBe('done');
     });
   });
 
