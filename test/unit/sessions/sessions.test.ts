@@ -157,6 +157,23 @@ describe('a live stream', () => {
     await expect(committed(cold)).resolves.toMatchObject({ state: { coins: 10 }, revision: 9n });
   });
 
+  it('gives other calls a turn for every 200 events of a cold stream that it folds', async () => {
+    const events = 2_000;
+    const write = { kind: 'write', bytes: new Uint8Array(1) } as const;
+    await Promise.all(Array.from({ length: events }, () => sessions.handle(purse, stream, write, context())));
+    const cold = openSessions({ store, payloads, now: () => 2_000 });
+    let [turns, isFolding] = [0, true];
+    const count = (): void => {
+      turns += 1;
+      if (isFolding) setImmediate(count);
+    };
+    setImmediate(count);
+    const { revision } = await committed(cold);
+    isFolding = false;
+    expect(revision).toBe(BigInt(events - 1));
+    expect(turns).toBeGreaterThanOrEqual(events / 200 - 1);
+  });
+
   it('reads a stream that does not exist as the beginning', async () => {
     await expect(committed(sessions)).resolves.toEqual({ state: { coins: 0 }, revision: -1n, position: 0n });
   });
