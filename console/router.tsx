@@ -103,6 +103,13 @@ const operate = createRoute({
   component: lazyRouteComponent(() => import('./operate/operate.js'), 'Operate'),
 });
 
+const audit = createRoute({
+  getParentRoute: () => root,
+  path: '/audit',
+  validateSearch: textParameters('project', 'domain', 'actor', 'since'),
+  component: lazyRouteComponent(() => import('./audit/audit.js'), 'Audit'),
+});
+
 const routeTree = root.addChildren([
   home,
   scope.addChildren([
@@ -118,6 +125,7 @@ const routeTree = root.addChildren([
     schedules,
   ]),
   events,
+  audit,
   operate,
 ]);
 

@@ -1,10 +1,11 @@
 import './events.css';
 
 import { getRouteApi } from '@tanstack/react-router';
-import { type ReactNode, type SubmitEvent, useEffect, useState } from 'react';
+import { type ReactNode, useEffect, useState } from 'react';
 
 import { Empty } from '../look/notes.js';
 import { Page } from '../look/page.js';
+import { SearchForm } from '../look/search-form.js';
 import { followTail, type TailedEvent } from '../server/tail.js';
 
 const KEPT = 500;
@@ -40,37 +41,10 @@ const useTail = (sought: Sought): { readonly events: readonly TailedEvent[]; rea
   return { events, isOpen };
 };
 
-const Search = ({ sought }: { readonly sought: Sought }): ReactNode => {
-  const navigate = route.useNavigate();
-  const submit = (event: SubmitEvent<HTMLFormElement>): void => {
-    event.preventDefault();
-    const given = [...new FormData(event.currentTarget)].flatMap(([name, value]) =>
-      typeof value === 'string' && value.trim() !== '' ? [[name, value.trim()] as const] : [],
-    );
-    void navigate({ search: Object.fromEntries(given) });
-  };
-  return (
-    <form className="tail-search" onSubmit={submit}>
-      {FIELDS.map(([name, text]) => (
-        <input
-          key={name}
-          name={name}
-          className="field"
-          defaultValue={sought[name]}
-          placeholder={text}
-          aria-label={text}
-        />
-      ))}
-      <button type="submit" className="button main">
-        Follow
-      </button>
-    </form>
-  );
-};
-
 /** The events of the log as they are recorded, with filters. */
 export const Events = (): ReactNode => {
   const sought = route.useSearch();
+  const navigate = route.useNavigate();
   const { events, isOpen } = useTail(sought);
   return (
     <Page
@@ -78,7 +52,13 @@ export const Events = (): ReactNode => {
       above="The log, as it is written"
       beside={<span className="quiet">{isOpen ? 'following' : 'connecting …'}</span>}
     >
-      <Search key={JSON.stringify(sought)} sought={sought} />
+      <SearchForm
+        key={JSON.stringify(sought)}
+        fields={FIELDS}
+        values={sought}
+        action="Follow"
+        search={(search) => void navigate({ search })}
+      />
       {events.length === 0 ? (
         <Empty>No event matches yet. From “start” shows those of the past.</Empty>
       ) : (

@@ -25,6 +25,7 @@ export const KEYS: readonly (readonly [string, string])[] = [
   ['g l', 'launch plans'],
   ['g s', 'schedules'],
   ['g v', 'events of the log'],
+  ['g a', 'audit'],
   ['g o', 'operate'],
 ];
 
@@ -41,6 +42,7 @@ export const useKeys = (scope: Scope | undefined, { search, help }: Actions): vo
     const go = (key: string): void => {
       if (key === 'h') void navigate({ to: '/' });
       else if (key === 'v') void navigate({ to: '/events' });
+      else if (key === 'a') void navigate({ to: '/audit' });
       else if (key === 'o') void navigate({ to: '/operate' });
       else if (PLACES[key] !== undefined && scope)
         void navigate({ to: `/projects/$project/domains/$domain/${PLACES[key]}`, params: scope } as never);

@@ -25,6 +25,7 @@ export const Navigation = ({ scope }: NavigationProps): ReactNode => (
         </Link>
       ))}
     <Link to="/events">Events</Link>
+    <Link to="/audit">Audit</Link>
     <Link to="/operate">Operate</Link>
   </nav>
 );

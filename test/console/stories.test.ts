@@ -169,6 +169,7 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
     ['launch', `${SCOPE}/launch/launch_plans/hello.hello?version=v1`, 'Launch hello.hello'],
     ['schedules', `${SCOPE}/schedules`, 'Schedules'],
     ['events', '/events?from=start&name=good&project=flytesnacks&domain=development', 'Events'],
+    ['audit', '/audit', 'Audit'],
     ['operate', '/operate', 'Operate'],
   ])('has no barrier that axe finds, in both themes: %s', async (name, path, heading) => {
     await open(path);

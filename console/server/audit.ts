@@ -1,0 +1,46 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
+
+import {
+  type AuditEntry,
+  type AuditListRequestSchema,
+  AuditService,
+} from '../../proto/gen/platformidl/eventlog/audit_service_pb.js';
+import { call } from './call.js';
+
+/** The pause before the next entries are asked for. */
+const PAUSE_MS = 3_000;
+
+/** The entries to follow. */
+export type AuditFilter = Omit<MessageInitShape<typeof AuditListRequestSchema>, 'after' | 'limit' | '$typeName'>;
+
+type Followed = {
+  readonly entries: (entries: readonly AuditEntry[]) => void;
+  readonly failed: (error: unknown) => void;
+};
+
+const pause = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    const timer = setTimeout(resolve, PAUSE_MS);
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+
+/** Passes on all entries, page by page, and then what is added to them, until it is aborted. */
+export const followAudit = async (
+  filter: AuditFilter,
+  { entries, failed }: Followed,
+  signal: AbortSignal,
+): Promise<void> => {
+  let after = 0n;
+  while (!signal.aborted) {
+    const page = await call(AuditService.method.list, { ...filter, after }, signal).catch((error: unknown) => {
+      failed(error);
+      return undefined;
+    });
+    if (page) entries(page.entries);
+    after = page?.entries.at(-1)?.id ?? after;
+    if (!page || page.entries.length === 0) await pause(signal);
+  }
+};
