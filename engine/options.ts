@@ -42,11 +42,11 @@ export type EngineCounters = {
   readonly executions: Record<EndPhase, number>;
 };
 
-/** Observes events: the requests as sent, and whether the control plane has recorded them. */
+/** Observes events: the requests as sent, and what the control plane has answered. */
 export interface EventWatch {
   sending(request: Uint8Array): void;
-  /** `recorded` when the answer says that the event is in the log: OK or ALREADY_EXISTS. */
-  answered(request: Uint8Array, answer: 'recorded' | 'refused'): void;
+  /** `recorded` is OK; `repeated` is ALREADY_EXISTS: the log has this event, or another of the same phase. */
+  answered(request: Uint8Array, answer: 'recorded' | 'repeated' | 'refused'): void;
 }
 
 export type EndPhase = 'SUCCEEDED' | 'FAILED' | 'ABORTED';

@@ -137,6 +137,7 @@ export const createReporter = (needs: ReporterNeeds): Reporter => {
       if (!(error instanceof CallError)) throw error;
       events.sent++;
       events.repeated += error.repeats;
+      watch?.answered(bytes, error.code === status.ALREADY_EXISTS ? 'repeated' : 'refused');
       takeIn(report, error);
     }
   };

@@ -1,0 +1,204 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { bytesOf, type Content } from '../../services/kernel/ports/payload-store.js';
+import { filePayloadStore } from '../../services/store/payloads/file-payload-store.js';
+import { register } from '../support/control-plane.js';
+import { type FedEngine, startFedEngine } from '../support/engines/fed-engine.js';
+import { leaseModelOf } from '../support/engines/lease-model.js';
+import { withNeeds } from '../support/fixtures.js';
+import { helloRequest } from '../support/hello.js';
+import { modelOf } from '../support/independent-model.js';
+import { type Proxy, startProxy } from '../support/proxy.js';
+import { type RoleProcesses, startRoleProcesses } from '../support/roles.js';
+import { overGrpc, type Transport } from '../support/transports.js';
+import { until } from '../support/until.js';
+
+/** The number of kills and stops under load in each of the two settings; the variable sets another. */
+const KILLS = Number(process.env['FLIGHTLOG_TEST_KILLS'] ?? 4);
+const LIMIT_MS = 180_000 + KILLS * 30_000;
+/** Events per second of an engine: slow enough that each kill finds executions half done. */
+const RATE = 60;
+const LAUNCHES = 10;
+/** Attempts that must be started between two kills. */
+const PROGRESS = 6;
+const ENDED = new Set([4, 6, 7, 8]);
+const { method } = AdminService;
+
+const ALL_ROLES = 'api,projector,reactor';
+const SETTINGS = [
+  { what: 'two processes of all roles', roles: [ALL_ROLES, ALL_ROLES] },
+  { what: 'processes of a role each', roles: ['api', 'api', 'projector', 'reactor'] },
+];
+
+describe.each(SETTINGS)('two engines of the feed on $what', ({ roles }) => {
+  const journals = mkdtempSync(join(tmpdir(), 'flightlog-engines-'));
+  const apis = [0, 1].map((at) => `${roles[at]!}-${at + 1}`);
+  const engines: FedEngine[] = [];
+  const created = new Set<string>();
+  let processes: RoleProcesses;
+  let balancer: Proxy;
+  let transports: readonly Transport[] = [];
+  let launches = 0;
+  let connections = 0;
+
+  const newEngine = (): FedEngine => {
+    const name = `engine-${engines.length + 1}`;
+    const engine = startFedEngine({
+      ...{ endpoint: balancer.address, name, rate: RATE },
+      journal: join(journals, name),
+    });
+    engines.push(engine);
+    return engine;
+  };
+
+  /** Launches through the two processes in turn; one that is down refuses. */
+  const launch = async (): Promise<void> => {
+    const turn = (launches += 1);
+    const name = `fed-${turn}`;
+    const { code } = await transports[turn % 2]!.refused(method.createExecution, helloRequest(name));
+    if (code === 'OK' || code === 'ALREADY_EXISTS') created.add(`flytesnacks/development/${name}`);
+  };
+  const launchSome = (): Promise<unknown> => Promise.all(Array.from({ length: LAUNCHES }, launch));
+
+  const startedInAll = (): readonly string[] => engines.flatMap((engine) => engine.started());
+
+  const progress = async (attempts = PROGRESS): Promise<void> => {
+    const wanted = startedInAll().length + attempts;
+    await until(
+      async () => {
+        const count = startedInAll().length;
+        if (created.size < count + LAUNCHES) await launchSome();
+        return count;
+      },
+      (count) => count >= wanted,
+    );
+  };
+
+  const withLog = async <Answer>(
+    look: (log: Awaited<ReturnType<RoleProcesses['openLog']>>) => Promise<Answer>,
+  ): Promise<Answer> => {
+    const log = await processes.openLog();
+    try {
+      return await look(log);
+    } finally {
+      await log.close();
+    }
+  };
+
+  /** How many sessions of an engine have ended. */
+  const endsOf = ({ name }: FedEngine): Promise<number> =>
+    withLog(async (log) => {
+      let ends = 0;
+      for await (const { events } of log.readLog({ after: 0n, filter: { types: ['EngineSessionEnded'] } }))
+        ends += events.filter(({ stream }) => stream.includes(`:${name}:`)).length;
+      return ends;
+    });
+
+  const modelNow = () =>
+    withLog((log) => {
+      const payloads = filePayloadStore({ directory: join(processes.directory, 'data') });
+      return modelOf(log, (content: Content) => bytesOf(content, payloads));
+    });
+
+  let running: [FedEngine, FedEngine];
+
+  const killEngine = async (): Promise<void> => {
+    await running[0].kill();
+    running = [running[1], newEngine()];
+    await progress();
+  };
+
+  /** Stops an engine until others have ended its session, and lets it go on. */
+  const stopEngine = async (): Promise<void> => {
+    const [late] = running;
+    const ended = await endsOf(late);
+    late.child.kill('SIGSTOP');
+    try {
+      await until(
+        () => endsOf(late),
+        (ends) => ends > ended,
+      );
+      await progress();
+    } finally {
+      late.child.kill('SIGCONT');
+    }
+    await launchSome();
+    await progress();
+  };
+
+  const killApi = async (name: string): Promise<void> => {
+    await processes.process(name).kill();
+    await launchSome();
+    await progress();
+    await processes.process(name).start();
+  };
+
+  const harm = [killEngine, stopEngine, () => killApi(apis[0]!), () => killApi(apis[1]!)];
+
+  beforeAll(async () => {
+    processes = await startRoleProcesses(roles, { env: { FLIGHTLOG_ENGINE_FEED_LEASE_DURATION: '3s' } });
+    const addressOf = (name: string): string => processes.process(name).server().ready.grpc;
+    const isUp = (name: string): boolean => {
+      const { exitCode, signalCode } = processes.process(name).server().child;
+      return exitCode === null && signalCode === null;
+    };
+    balancer = await startProxy(() => {
+      const up = apis.filter(isUp);
+      return addressOf(up[(connections += 1) % up.length] ?? apis[0]!);
+    });
+    transports = apis.map((name) => overGrpc(processes.process(name).server().ready));
+    await register(transports[0]!, withNeeds('01-hello'));
+    running = [newEngine(), newEngine()];
+  }, LIMIT_MS);
+
+  afterAll(async () => {
+    for (const { child } of engines) child.kill('SIGKILL');
+    for (const transport of transports) transport.close();
+    await balancer.close();
+    await processes.close();
+    rmSync(journals, { recursive: true });
+  }, LIMIT_MS);
+
+  it(
+    `go on under load while engines and processes are killed or stopped, ${KILLS} times`,
+    async () => {
+      for (let round = 0; round < KILLS; round += 1) {
+        await launchSome();
+        await progress();
+        await harm[round % harm.length]!();
+      }
+    },
+    LIMIT_MS,
+  );
+
+  it(
+    'run every execution to its end, start no attempt twice, and report nothing for a lease that was lost',
+    async () => {
+      const open = async (): Promise<readonly string[]> =>
+        [...(await modelNow())].filter(([, { phase }]) => !ENDED.has(phase)).map(([name]) => name);
+      expect(await until(open, ({ length }) => length === 0)).toEqual([]);
+      for (const engine of running) await engine.stop();
+
+      const model = await modelNow();
+      expect([...created].filter((name) => !model.has(name))).toEqual([]);
+      const counted = new Map<string, number>();
+      for (const attempt of startedInAll()) counted.set(attempt, (counted.get(attempt) ?? 0) + 1);
+      expect([...counted].filter(([, times]) => times !== 1)).toEqual([]);
+
+      const { starts, foreign, takeovers } = await withLog(leaseModelOf);
+      expect([...starts].filter(([, times]) => times !== 1)).toEqual([]);
+      expect(foreign).toEqual([]);
+      expect(engines.flatMap((engine) => engine.dropped())).toEqual([]);
+      const refused = engines.reduce((sum, engine) => sum + engine.refused(), 0);
+      if (KILLS >= 2) expect(refused).toBeGreaterThan(0);
+      process.stdout.write(
+        `${model.size} executions, ${starts.size} attempts, ${takeovers} takeovers, ${refused} refused reports, ${KILLS} kills and stops\n`,
+      );
+    },
+    LIMIT_MS,
+  );
+});
