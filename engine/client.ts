@@ -21,6 +21,8 @@ export interface InterfaceClient {
   call<Input extends DescMessage, Output extends DescMessage>(
     method: DescMethodUnary<Input, Output>,
     request: MessageInitShape<Input>,
+    /** The position of the log that the answer must reflect, as `flightlog-position` has it. */
+    minPosition?: string,
   ): Promise<MessageShape<Output>>;
   /**
    * Sends an encoded request.
@@ -61,6 +63,12 @@ const channelsFor = (options: ClientOptions): readonly GrpcClient[] => {
 const backoff = (attempt: number): number =>
   Math.min(LONGEST_BACKOFF_MS, 20 * 2 ** Math.min(attempt, 6)) * (0.5 + Math.random() / 2);
 
+/** Reads that reflect a position of the log; writes are as they were. */
+export const readingFrom = (client: InterfaceClient, position: string): InterfaceClient => ({
+  ...client,
+  call: (method, request) => client.call(method, request, position),
+});
+
 /** Opens channels to one endpoint. `close` closes the channels; the signal also cancels the calls in flight. */
 export const createClient = (options: ClientOptions): InterfaceClient => {
   const { signal } = options;
@@ -70,7 +78,7 @@ export const createClient = (options: ClientOptions): InterfaceClient => {
   let turn = 0;
   signal.addEventListener('abort', () => inFlight.forEach((each) => each.cancel()), { once: true });
 
-  const once = (path: string, request: Buffer): Promise<Buffer | ServiceError> =>
+  const once = (path: string, request: Buffer, metadata: Metadata): Promise<Buffer | ServiceError> =>
     new Promise((resolve) => {
       turn = (turn + 1) % channels.length;
       const call = channels[turn]?.makeUnaryRequest(
@@ -78,7 +86,7 @@ export const createClient = (options: ClientOptions): InterfaceClient => {
         asIs,
         asIs,
         request,
-        new Metadata(),
+        metadata,
         { deadline: Date.now() + DEADLINE_MS },
         (error, bytes) => {
           if (call) inFlight.delete(call);
@@ -88,25 +96,27 @@ export const createClient = (options: ClientOptions): InterfaceClient => {
       if (call) inFlight.add(call);
     });
 
-  const answered = async (path: string, request: Buffer): Promise<Answer> => {
+  const answered = async (path: string, request: Buffer, metadata: Metadata): Promise<Answer> => {
     for (let repeats = 0; ; repeats++) {
       if (signal.aborted) throw new EngineStopped('stopped');
-      const result = await once(path, request);
+      const result = await once(path, request, metadata);
       if (Buffer.isBuffer(result)) return { bytes: result, repeats };
       if (!isPassing(result, repeats)) throw new CallError(result, repeats);
       await pause(backoff(repeats), signal);
     }
   };
 
-  const request = (method: DescMethodUnary, bytes: Uint8Array): Promise<Answer> => {
+  const request = (method: DescMethodUnary, bytes: Uint8Array, minPosition?: string): Promise<Answer> => {
+    const metadata = new Metadata();
+    if (minPosition !== undefined) metadata.set('flightlog-min-position', minPosition);
     const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    return slots(() => answered(`/${method.parent.typeName}/${method.name}`, view));
+    return slots(() => answered(`/${method.parent.typeName}/${method.name}`, view, metadata));
   };
 
   return {
-    call: async (method, init) => {
+    call: async (method, init, minPosition) => {
       const bytes = toBinary(method.input, create(method.input, init));
-      return fromBinary(method.output, (await request(method, bytes)).bytes);
+      return fromBinary(method.output, (await request(method, bytes, minPosition)).bytes);
     },
     send: async (method, bytes) => (await request(method, bytes)).repeats,
     close: () => channels.forEach((each) => each.close()),

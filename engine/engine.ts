@@ -54,7 +54,12 @@ const walkerOf = (
   options: EngineOptions,
   client: InterfaceClient,
   surroundings: Required<Omit<EngineSurroundings, 'watch' | 'onWork'>> & Pick<EngineSurroundings, 'watch'>,
-  within: { readonly isHeld: (key: string) => boolean; readonly held: () => number; readonly onLaunch: () => void },
+  within: {
+    readonly isHeld: (key: string) => boolean;
+    readonly held: () => number;
+    readonly leasedAt: (key: string) => string | undefined;
+    readonly onLaunch: () => void;
+  },
 ): Walk => {
   const { signal, logger, counters, watch } = surroundings;
   const needs = {
@@ -68,6 +73,7 @@ const walkerOf = (
     isHeld: (id: Execution['id']) => within.isHeld(executionKey(id)),
     onLaunch: within.onLaunch,
     held: within.held,
+    leasedAt: (id: Execution['id']) => within.leasedAt(executionKey(id)),
     definitionOf: createDefinitions(client),
     dynamicClosures: readDynamicClosures(options.dynamicDirectory),
   };
@@ -92,7 +98,8 @@ export const runEngine = async (options: EngineOptions, surroundings: EngineSurr
     workers.noteActivity();
     poller.hurry();
   };
-  const within = { isHeld: (key: string) => active.all.has(key), held: () => active.all.size, onLaunch };
+  const leasedAt = (key: string): string | undefined => poller.leasedAt?.(key);
+  const within = { isHeld: (key: string) => active.all.has(key), held: () => active.all.size, leasedAt, onLaunch };
   const walk = walkerOf(options, client, { ...surroundings, signal, counters }, within);
   const onEnd = (): void => {
     if (workers.pending() < capacity) poller.hurry();

@@ -35,6 +35,8 @@ export interface Poller {
   hurry(): void;
   /** There is work, or will be in a moment: polls at once, and frequently for a while. */
   wake(): void;
+  /** The position of the log at which the engine got the lease of an execution, where it has leases. */
+  leasedAt?(key: string): string | undefined;
   /** Resolves when the engine is idle and may end, or was stopped. */
   run(): Promise<'idle' | 'stopped'>;
 }

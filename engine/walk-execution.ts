@@ -7,7 +7,7 @@ import { WorkflowExecution_Phase as Phase } from '../proto/gen/platformidl/core/
 import { type Identifier } from '../proto/gen/platformidl/core/identifier_pb.js';
 import { AdminService } from '../proto/gen/platformidl/service/admin_pb.js';
 import { EngineStopped } from './call-error.js';
-import { type InterfaceClient } from './client.js';
+import { type InterfaceClient, readingFrom } from './client.js';
 import { type ActiveExecution, waitAsActive } from './active-executions.js';
 import { type EngineOptions } from './options.js';
 import { createPerformer, type Outcome, type PerformerNeeds } from './performer.js';
@@ -29,6 +29,8 @@ export type ExecutionNeeds = PerformerNeeds & {
   readonly dynamicClosures: ReadonlyMap<string, CompiledWorkflowClosure>;
   /** Number of executions that the engine walks. */
   readonly held: () => number;
+  /** The position of the log at which the engine got the lease of an execution; `undefined` without leases. */
+  readonly leasedAt: (id: Execution['id']) => string | undefined;
 };
 
 type Perform = (effect: Effect) => Promise<Outcome>;
@@ -126,10 +128,13 @@ const abortBehind = async (needs: ExecutionNeeds, error: unknown, id: Execution[
 
 /** Walks one execution until it has ended, by this walk or by a request to the control plane. */
 export const walkActiveExecution = async (
-  needs: ExecutionNeeds,
+  given: ExecutionNeeds,
   held: ActiveExecution,
   id: Execution['id'],
 ): Promise<void> => {
+  const leasedAt = given.leasedAt(id);
+  // What an earlier engine has reported must be seen: a task that it has started must not be started again.
+  const needs = leasedAt === undefined ? given : { ...given, client: readingFrom(given.client, leasedAt) };
   const execution = await readExecution(needs.client, id);
   if (OVER.has(phaseOf(execution))) return;
   if (phaseOf(execution) === Phase.ABORTING) held.abortCause ??= causeOf(execution);

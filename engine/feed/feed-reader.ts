@@ -40,6 +40,8 @@ const asIs = (bytes: Buffer): Buffer => bytes;
 export class FeedReader implements Poller {
   readonly #options: FeedReaderOptions;
   readonly #leases = new Map<string, WorkLease>();
+  /** The positions of the leases in the log. */
+  readonly #positions = new Map<string, string>();
   #stream: Stream | undefined;
   #session = '';
   /** The free places as the server knows them. */
@@ -60,6 +62,10 @@ export class FeedReader implements Poller {
   /** The feed sends what there is without being asked. */
   wake(): void {
     this.hurry();
+  }
+
+  leasedAt(key: string): string | undefined {
+    return this.#positions.get(key);
   }
 
   async run(): Promise<'stopped'> {
@@ -128,18 +134,25 @@ export class FeedReader implements Poller {
     if (message.case === 'joined') this.#joined(message.value.session, message.value.leases);
     else if (message.case === 'launch') this.#launch(message.value);
     else if (message.case === 'abort') this.#abort(message.value.lease, message.value.cause);
-    else if (message.case === 'update') this.#leases.delete(executionKey(message.value.lease?.execution));
+    else if (message.case === 'update') this.#forget(executionKey(message.value.lease?.execution));
   }
 
   #joined(session: string, kept: readonly WorkLease[]): void {
     this.#session = session;
     this.#leases.clear();
     for (const lease of kept) this.#leases.set(executionKey(lease.execution), lease);
+    for (const key of this.#positions.keys()) if (!this.#leases.has(key)) this.#forget(key);
   }
 
-  #launch({ lease, abort }: WorkLaunch): void {
+  #forget(key: string): void {
+    this.#leases.delete(key);
+    this.#positions.delete(key);
+  }
+
+  #launch({ lease, abort, position }: WorkLaunch): void {
     if (lease?.execution === undefined) return;
     this.#leases.set(executionKey(lease.execution), lease);
+    this.#positions.set(executionKey(lease.execution), position);
     this.#told -= 1;
     this.#send({ case: 'accept', value: { lease } });
     if (abort) this.#abort(lease, abort.cause);

@@ -110,9 +110,11 @@ const shapes: Shapes<ExecutionEvent> = {
 export const executionCodec = messageCodec<ExecutionEvent>(shapes, { [ENGINE_REPORTED]: liftEngineReported });
 
 /** True when this event ends the execution. */
-export const endsExecution = ({ type, data }: ExecutionEvent): boolean =>
-  type === 'ExecutionExpired' ||
-  (type === 'WorkflowPhaseReported' && !data.samePhase && isTerminal('workflow', data.phase));
+export const endsExecution = (
+  event: ExecutionEvent,
+): event is Extract<ExecutionEvent, { readonly type: 'ExecutionExpired' | 'WorkflowPhaseReported' }> =>
+  event.type === 'ExecutionExpired' ||
+  (event.type === 'WorkflowPhaseReported' && !event.data.samePhase && isTerminal('workflow', event.data.phase));
 
 const MAY_END: ReadonlySet<string> = new Set(['WorkflowPhaseReported', ENGINE_REPORTED, 'ExecutionExpired']);
 

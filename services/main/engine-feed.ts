@@ -7,6 +7,7 @@ import type { EngineSessionCommand } from '../engine-session/commands.js';
 import { engineSessionStream } from '../engine-session/events.js';
 import type { ExecutionAggregate } from '../execution/aggregate.js';
 import { ExecutionLeases } from '../execution/work/leases.js';
+import { positionTokens } from '../gateway/position-token.js';
 import type { EventStore } from '../kernel/ports/event-store.js';
 import type { PayloadStore } from '../kernel/ports/payload-store.js';
 import type { Sessions } from '../kernel/ports/sessions.js';
@@ -62,6 +63,7 @@ export const openFeed = (parts: FeedParts): EngineFeed => {
       timeoutMs: configuration.execution.timeout ?? 0,
     }),
     sessions: engineSessions(sessions),
+    positionToken: (position) => positionTokens(store.logId).format(position),
     weightOf: (project) => weights[project] ?? 1,
     ...{ leaseMs, isShared, now: Date.now, newSession: randomUUID },
     onFailure: (error) => logger.warn({ err: error }, 'the engine feed has failed at something, and goes on'),

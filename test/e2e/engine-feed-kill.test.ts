@@ -89,7 +89,7 @@ describe.each(SETTINGS)('two engines of the feed on $what', ({ roles }) => {
     }
   };
 
-  /** How many sessions of an engine have ended. */
+  /** The number of sessions of an engine that have ended. */
   const endsOf = ({ name }: FedEngine): Promise<number> =>
     withLog(async (log) => {
       let ends = 0;

@@ -2,6 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { create, toBinary } from '@bufbuild/protobuf';
+import { timestampMs } from '@bufbuild/protobuf/wkt';
+import { WorkflowExecutionGetRequestSchema } from '../../proto/gen/platformidl/admin/execution_pb.js';
 import { WorkflowExecution_Phase as Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
 import type { WorkLaunch } from '../../proto/gen/platformidl/eventlog/engine_work_pb.js';
 import { runEngine } from '../../engine/engine.js';
@@ -85,6 +88,9 @@ describe('the engine feed', () => {
       config: { maxParallelism: 25 },
     });
     expect(launch.progress).toBeUndefined();
+    const request = toBinary(WorkflowExecutionGetRequestSchema, create(WorkflowExecutionGetRequestSchema, { id }));
+    const read = await api.send('GetExecution', request, { 'flightlog-min-position': launch.position });
+    expect(read.code).toBe('OK');
     expect(launch.containers[0]?.resources?.requests.map(({ name }) => name)).toEqual(
       expect.arrayContaining([Resource.CPU, Resource.MEMORY]),
     );
@@ -109,7 +115,17 @@ describe('the engine feed', () => {
     );
     expect([code, details[0]?.typeUrl]).toEqual(['FAILED_PRECONDITION', expect.stringContaining('EventFailureReason')]);
     await report(id, Phase.SUCCEEDED, 'a');
-    expect(await holder.next('update')).toMatchObject({ change: { case: 'ended' } });
+    expect(await holder.next('update')).toMatchObject({ change: { case: 'ended', value: { phase: Phase.SUCCEEDED } } });
+  });
+
+  it('answers a heartbeat with the time until which the leases last', async () => {
+    const id = await launchHello(api, 'renewed');
+    const holder = engine('a');
+    const { leaseUntil: first } = await holder.next('launch');
+    holder.send({ case: 'heartbeat', value: {} });
+    const { leaseUntil: next } = await holder.next('renewed');
+    expect(timestampMs(next!)).toBeGreaterThanOrEqual(timestampMs(first!));
+    await report(id, Phase.SUCCEEDED, 'a');
   });
 
   it('leaves executions to the engines outside that have begun them', async () => {

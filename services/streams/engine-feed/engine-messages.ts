@@ -14,7 +14,7 @@ export type MessageServices = {
   readonly now: () => number;
   /** Called when the engine has more places, or work may wait again. */
   readonly distribute: () => void;
-  /** Renews the session of an engine in the log, where it is due. */
+  /** Renews the leases of an engine, and tells it. */
   readonly renew: (engine: JoinedEngine) => Promise<void>;
   /** Ends the session of an engine. */
   readonly leave: (engine: JoinedEngine) => Promise<void>;

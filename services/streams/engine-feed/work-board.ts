@@ -1,3 +1,5 @@
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import type { WorkflowExecution_Phase as Phase } from '../../../proto/gen/platformidl/core/execution_pb.js';
 import { ENGINE_SESSION_CATEGORY } from '../../engine-session/events.js';
 import type { RecordedEvent } from '../../kernel/event.js';
 import { StreamParked } from '../../kernel/fault.js';
@@ -16,6 +18,8 @@ export type BoardServices = {
   readonly log: Pick<EventLog, 'subscribe' | 'head'>;
   readonly leases: WorkLeases;
   readonly sessions: EngineSessions;
+  /** Formats a position of the log for engines. */
+  readonly positionToken: (position: bigint) => string;
   /** The weight of a project among those whose executions wait. */
   readonly weightOf: (project: string) => number;
   /** The time for which an engine that sends nothing keeps its leases, in milliseconds. */
@@ -77,19 +81,25 @@ export class WorkBoard {
     if (this.#log.isComplete()) this.#offers.distribute();
   }
 
-  /** Renews the session of an engine in the log, where other processes look for it there. */
+  /** Renews the leases of an engine, and their session in the log where other processes look for it there. */
   async renew(engine: JoinedEngine): Promise<void> {
-    const { isShared, leaseMs, now, sessions } = this.#services;
-    const isDue = now() - engine.renewedAtMs >= leaseMs / HEARTBEATS / 2;
-    if (!isShared || !isDue || engine.held.size === 0) return;
-    engine.renewedAtMs = now();
-    if (!(await sessions.renew(engine.id))) this.#lose(engine);
+    const { leaseMs, now, sessions } = this.#services;
+    const leaseUntil = timestampFromMs(now() + leaseMs);
+    const isDue = this.#isRenewalDue(engine);
+    if (isDue) engine.renewedAtMs = now();
+    if (isDue && !(await sessions.renew(engine.id))) this.#lose(engine);
+    else engine.outbox.send({ case: 'renewed', value: { leaseUntil } });
   }
 
   /** Gives back the leases of an engine that it does not hold. */
   giveBackUnheld(engine: JoinedEngine): void {
     for (const item of this.sessions.of(engine.id.session)?.leased ?? [])
       if (!engine.held.has(item.stream)) this.#giveBack(engine, item);
+  }
+
+  #isRenewalDue({ renewedAtMs, held }: JoinedEngine): boolean {
+    const { isShared, leaseMs, now } = this.#services;
+    return isShared && held.size > 0 && now() - renewedAtMs >= leaseMs / HEARTBEATS / 2;
   }
 
   /** The list of work is stale: engines join again, and the first of them has the log followed anew. */
@@ -122,7 +132,7 @@ export class WorkBoard {
     const { item, kind } = change;
     if (kind === 'leased') this.#leased(item);
     else if (kind === 'aborting') this.#aborting(item);
-    else if (kind === 'ended') this.#ended(item);
+    else if (kind === 'ended') this.#ended(item, change.phase);
     else {
       this.#forget(item);
       this.#waitAgain(item);
@@ -179,7 +189,7 @@ export class WorkBoard {
     send().catch(onFailure);
   }
 
-  #ended(item: WorkItem): void {
+  #ended(item: WorkItem, phase: Phase): void {
     this.#forget(item);
     for (const engine of this.engines.values()) {
       const held = engine.held.get(item.stream);
@@ -187,7 +197,7 @@ export class WorkBoard {
       engine.held.delete(item.stream);
       if (held === undefined) continue;
       const lease = leaseOf({ id: item.id, number: held.number });
-      engine.outbox.send({ case: 'update', value: { lease, change: { case: 'ended', value: {} } } });
+      engine.outbox.send({ case: 'update', value: { lease, change: { case: 'ended', value: { phase } } } });
     }
   }
 

@@ -1,4 +1,7 @@
-import { QualityOfService_Tier as Tier } from '../../../proto/gen/platformidl/core/execution_pb.js';
+import {
+  QualityOfService_Tier as Tier,
+  type WorkflowExecution_Phase as Phase,
+} from '../../../proto/gen/platformidl/core/execution_pb.js';
 import type { ExecutionCreated } from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
 import { endsExecution, executionCodec, type ExecutionEvent } from '../../execution/events.js';
 import { decodeEvent } from '../../kernel/decode-event.js';
@@ -34,10 +37,9 @@ export type WorkItem = {
 };
 
 /** A change of an execution by an event. */
-export type WorkChange = {
-  readonly item: WorkItem;
-  readonly kind: 'created' | 'leased' | 'returned' | 'aborting' | 'elsewhere' | 'ended';
-};
+export type WorkChange =
+  | { readonly item: WorkItem; readonly kind: 'created' | 'leased' | 'returned' | 'aborting' | 'elsewhere' }
+  | { readonly item: WorkItem; readonly kind: 'ended'; readonly phase: Phase };
 
 const laneOf = (id: WorkId, { engine }: ExecutionCreated): Lane => ({
   project: id.project,
@@ -66,8 +68,7 @@ const itemOf = (recorded: RecordedEvent, created: ExecutionCreated): WorkItem =>
 };
 
 /** Changes an execution by an event after its first. */
-const changed = (item: WorkItem, event: ExecutionEvent): WorkChange['kind'] | undefined => {
-  if (endsExecution(event)) return 'ended';
+const changed = (item: WorkItem, event: ExecutionEvent): Exclude<WorkChange['kind'], 'ended'> | undefined => {
   switch (event.type) {
     case 'WorkLeased':
       item.lease = { number: Number(event.data.number), session: event.data.session };
@@ -104,10 +105,16 @@ export class WorkItems {
     const event = decodeEvent(executionCodec, recorded);
     if (event.type === 'ExecutionCreated') return this.#created(recorded, event.data);
     const item = this.#items.get(recorded.stream);
-    const kind = item && changed(item, event);
-    if (item === undefined || kind === undefined) return undefined;
-    if (kind === 'ended') this.#items.delete(item.stream);
-    return { item, kind };
+    if (item === undefined) return undefined;
+    if (endsExecution(event)) return this.#ended(item, event.data.phase);
+    const kind = changed(item, event);
+    return kind && { item, kind };
+  }
+
+  #ended(item: WorkItem, phase: number): WorkChange {
+    this.#items.delete(item.stream);
+    // eslint-disable-next-line @typescript-eslint/no-unsafe-enum-assignment -- reports have phases as plain numbers
+    return { item, kind: 'ended', phase };
   }
 
   #created(recorded: RecordedEvent, created: ExecutionCreated): WorkChange {

@@ -34,6 +34,8 @@ export type OfferServices = {
   readonly order: Pick<WorkOrder<WorkItem>, 'next' | 'size'>;
   readonly engines: ReadonlyMap<string, JoinedEngine>;
   readonly leaseMs: number;
+  /** Formats a position of the log for engines. */
+  readonly positionToken: (position: bigint) => string;
   readonly now: () => number;
   readonly onFailure: (error: unknown) => void;
   /** Puts an execution back into the order, where it may be leased. */
@@ -111,13 +113,14 @@ export class WorkOffers {
   }
 
   /** Sends a launch. An abort that is requested after its state was read follows it. */
-  async #launch(engine: JoinedEngine, item: WorkItem, lease: HeldLease, position: bigint): Promise<void> {
-    const { leases, leaseMs, now } = this.#services;
+  async #launch(engine: JoinedEngine, item: WorkItem, lease: HeldLease, leasedAt: bigint): Promise<void> {
+    const { leases, leaseMs, now, positionToken } = this.#services;
     const held = engine.held.get(item.stream);
     const message = await leases.launch(lease, engine.maxInlineBytes);
     if (message === undefined || held === undefined) return;
     held.isSent = true;
     const leaseUntil = timestampFromMs(now() + leaseMs);
+    const position = positionToken(leasedAt);
     engine.outbox.send({ case: 'launch', value: { ...message, lease: leaseOf(lease), leaseUntil, position } });
     if (!item.isAborting || message.abort !== undefined) return;
     const state = await leases.held(lease);

@@ -21,7 +21,7 @@ export type EngineProcessOptions = {
 const taskEventIn = (request: Uint8Array): TaskExecutionEvent | undefined => {
   try {
     const { event } = fromBinary(TaskExecutionEventRequestSchema, request);
-    return event?.taskId?.name ? event : undefined;
+    return (event?.taskId?.name ?? '') === '' ? undefined : event;
   } catch {
     return undefined;
   }

@@ -1,11 +1,11 @@
 import { TaskExecution_Phase as Phase } from '../../../proto/gen/platformidl/core/execution_pb.js';
-import { executionCodec } from '../../../services/execution/events.js';
+import { type EngineReport, executionCodec, type ExecutionEvent } from '../../../services/execution/events.js';
 import { decodeEvent } from '../../../services/kernel/decode-event.js';
 import type { EventLog } from '../../../services/kernel/ports/event-store.js';
 
-/** What a log says of leases, read by the rules of the feed alone. */
+/** The leases and reports in a log, by the rules of the feed alone. */
 export type LeaseModel = {
-  /** How often each attempt of a task was recorded as started. */
+  /** The number of times that each attempt of a task was recorded as started. */
   readonly starts: ReadonlyMap<string, number>;
   /** Events that an engine reported for an execution while another had its lease. */
   readonly foreign: readonly string[];
@@ -13,23 +13,44 @@ export type LeaseModel = {
   readonly takeovers: number;
 };
 
+const REPORTS: ReadonlySet<string> = new Set(['WorkflowPhaseReported', 'NodePhaseReported', 'TaskPhaseReported']);
+const RUNNING: number = Phase.RUNNING;
+
+const isStart = ({ entity, phase, phaseVersion }: EngineReport): boolean =>
+  entity === 'task' && phase === RUNNING && phaseVersion === 0;
+
+const isReport = (event: ExecutionEvent): event is Extract<ExecutionEvent, { readonly data: EngineReport }> =>
+  REPORTS.has(event.type);
+
+class Leases implements LeaseModel {
+  readonly starts = new Map<string, number>();
+  readonly foreign: string[] = [];
+  takeovers = 0;
+  readonly #holders = new Map<string, string>();
+
+  take(stream: string, event: ExecutionEvent): void {
+    if (event.type === 'WorkLeased') this.#leased(stream, event.data.producerId);
+    else if (isReport(event)) this.#reported(stream, event.data);
+  }
+
+  #leased(stream: string, producerId: string): void {
+    if (this.#holders.has(stream)) this.takeovers += 1;
+    this.#holders.set(stream, producerId);
+  }
+
+  #reported(stream: string, report: EngineReport): void {
+    const holder = this.#holders.get(stream);
+    if (report.producerId !== holder) this.foreign.push(`${stream}: ${report.producerId}, not ${String(holder)}`);
+    if (!isStart(report)) return;
+    const attempt = [stream, report.nodeId, report.retryAttempt].join('/');
+    this.starts.set(attempt, (this.starts.get(attempt) ?? 0) + 1);
+  }
+}
+
 /** Reads the leases and the reports of a log. */
 export const leaseModelOf = async (log: Pick<EventLog, 'readLog'>): Promise<LeaseModel> => {
-  const [starts, holders, foreign] = [new Map<string, number>(), new Map<string, string>(), [] as string[]];
-  let takeovers = 0;
+  const leases = new Leases();
   for await (const { events } of log.readLog({ after: 0n, filter: { categories: ['execution'] } }))
-    for (const recorded of events) {
-      const { type, data } = decodeEvent(executionCodec, recorded);
-      if (type === 'WorkLeased') {
-        if (holders.has(recorded.stream)) takeovers += 1;
-        holders.set(recorded.stream, data.producerId);
-      }
-      if (type !== 'WorkflowPhaseReported' && type !== 'NodePhaseReported' && type !== 'TaskPhaseReported') continue;
-      const holder = holders.get(recorded.stream);
-      if (data.producerId !== holder) foreign.push(`${recorded.stream}: ${data.producerId}, not ${holder ?? 'nobody'}`);
-      if (type !== 'TaskPhaseReported' || data.phase !== Phase.RUNNING || data.phaseVersion > 0) continue;
-      const attempt = [recorded.stream, data.nodeId, data.retryAttempt].join('/');
-      starts.set(attempt, (starts.get(attempt) ?? 0) + 1);
-    }
-  return { starts, foreign, takeovers };
+    for (const recorded of events) leases.take(recorded.stream, decodeEvent(executionCodec, recorded));
+  return leases;
 };

@@ -45,6 +45,7 @@ describe('the log of the list of work', () => {
       },
       leases: { streamOf: unused, lease: unused, giveBack: unused, fail: unused, held: unused, launch: unused },
       sessions: { open: unused, renew: unused, renewals: unused, end: unused },
+      positionToken: String,
       weightOf: () => 1,
       ...{ leaseMs: 30_000, isShared: false, now: Date.now, onFailure: unused },
     });

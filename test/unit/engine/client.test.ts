@@ -1,9 +1,9 @@
-import { Server, ServerCredentials, type sendUnaryData, status } from '@grpc/grpc-js';
+import { type Metadata, Server, ServerCredentials, type sendUnaryData, status } from '@grpc/grpc-js';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
 import { CallError, EngineStopped } from '../../../engine/call-error.js';
-import { createClient, type InterfaceClient } from '../../../engine/client.js';
+import { createClient, type InterfaceClient, readingFrom } from '../../../engine/client.js';
 
 const { createNodeEvent } = AdminService.method;
 const PATH = '/platformidl.service.AdminService/CreateNodeEvent';
@@ -13,9 +13,12 @@ type Reply = (answer: sendUnaryData<Buffer>) => void;
 const open: { close: () => void }[] = [];
 afterEach(() => open.splice(0).forEach((each) => each.close()));
 
-/** Serves one RPC with the given replies in turn, and records the requests. */
-const serve = async (replies: Reply[], port = 0): Promise<{ port: number; received: Buffer[]; kill: () => void }> => {
+type Served = { port: number; received: Buffer[]; positions: unknown[]; kill: () => void };
+
+/** Serves one RPC with the given replies in turn, and records the requests, and the positions that they name. */
+const serve = async (replies: Reply[], port = 0): Promise<Served> => {
   const received: Buffer[] = [];
+  const positions: unknown[] = [];
   const server = new Server();
   const asIs = (bytes: Buffer): Buffer => bytes;
   const definition = {
@@ -30,8 +33,12 @@ const serve = async (replies: Reply[], port = 0): Promise<{ port: number; receiv
   server.addService(
     { createNodeEvent: definition },
     {
-      createNodeEvent: (call: { readonly request: Buffer }, answer: sendUnaryData<Buffer>) => {
+      createNodeEvent: (
+        call: { readonly request: Buffer; readonly metadata: Metadata },
+        answer: sendUnaryData<Buffer>,
+      ) => {
         received.push(call.request);
+        positions.push(...call.metadata.get('flightlog-min-position'));
         const reply = replies.shift() ?? ok;
         reply(answer);
       },
@@ -45,7 +52,7 @@ const serve = async (replies: Reply[], port = 0): Promise<{ port: number; receiv
   });
   const kill = (): void => server.forceShutdown();
   open.push({ close: kill });
-  return { port: bound, received, kill };
+  return { port: bound, received, positions, kill };
 };
 
 const ok: Reply = (answer) => answer(null, Buffer.alloc(0));
@@ -89,6 +96,14 @@ describe('the client', () => {
     const { port, received } = await serve([refuse(status.RESOURCE_EXHAUSTED, 'message larger than max (5 vs. 4)')]);
     await expect(connect(port).send(createNodeEvent, BYTES)).rejects.toBeInstanceOf(CallError);
     expect(received).toHaveLength(1);
+  });
+
+  it('asks for a position that a read must reflect, and in no other call', async () => {
+    const { port, positions } = await serve([ok, refuse(status.UNAVAILABLE, 'behind'), ok]);
+    const client = connect(port);
+    await client.call(createNodeEvent, {});
+    await readingFrom(client, 'log.7').call(createNodeEvent, {});
+    expect(positions).toEqual(['log.7', 'log.7']);
   });
 
   it('lets go of a call in flight when it is stopped', async () => {
