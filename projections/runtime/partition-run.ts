@@ -50,8 +50,9 @@ export type PartitionRunOptions = EventSources & {
   readonly onProgress: (progress: Progress) => void;
   readonly limits?: EntryBatchLimits;
   /**
-   * Called after a large batch, which shows that more events are coming: a short pause then makes the next transaction
-   * larger, and a transaction of few events costs nearly as much as one of many.
+   * Called after a large batch that reached the head of the log. More events are coming then: a short pause makes the
+   * next transaction larger, and a transaction of few events costs nearly as much as one of many. Not called behind the
+   * head, where the next batch is full without a pause.
    */
   readonly pauseAfterLarge?: () => Promise<void>;
   /**
@@ -73,12 +74,15 @@ const BATCH_LIMITS = { events: 2_000, bytes: 16 * 1024 * 1024, seen: 20_000 };
 /** A batch of at least this many events counts as large: `pauseAfterLarge` is called after it. */
 const LARGE_BATCH = 32;
 
-type BatchCollector = (page: LogPage) => Promise<readonly RecordedEvent[] | undefined>;
+/** A batch that was projected; `isAtHead` when the log had nothing after it. */
+type TakenBatch = { readonly events: readonly RecordedEvent[]; readonly isAtHead: boolean };
+
+type BatchCollector = (page: LogPage) => Promise<TakenBatch | undefined>;
 
 /**
  * Collects pages into one batch up to the limits, so that a document that many events touch is written once.
  *
- * @returns the events that were projected, or `undefined` while the batch is still growing.
+ * @returns the batch that was projected, or `undefined` while it is still growing.
  */
 const batchCollector = (log: EventLog, target: Projector, take: Projector['take']): BatchCollector => {
   let events: RecordedEvent[] = [];
@@ -92,13 +96,14 @@ const batchCollector = (log: EventLog, target: Projector, take: Projector['take'
     }
     seen += page.events.length;
     const hasCapacity = events.length < BATCH_LIMITS.events && bytes < BATCH_LIMITS.bytes && seen < BATCH_LIMITS.seen;
-    if (hasCapacity && (page.hasNext ?? page.position < (await log.head()))) return undefined;
+    const hasNext = page.hasNext ?? page.position < (await log.head());
+    if (hasCapacity && hasNext) return undefined;
     const taken = events;
     events = [];
     bytes = 0;
     seen = 0;
     await take(taken, page.position);
-    return taken;
+    return { events: taken, isAtHead: !hasNext };
   };
 };
 
@@ -176,8 +181,8 @@ const follow = (options: PartitionRunOptions, target: Projector): Pick<Partition
   const subscription = log.subscribe({ after: target.position() }, async (page) => {
     const taken = await serially(() => take(page));
     if (!taken) return;
-    report(options, target, taken);
-    if (taken.length >= LARGE_BATCH) await pauseAfterLarge?.();
+    report(options, target, taken.events);
+    if (taken.isAtHead && taken.events.length >= LARGE_BATCH) await pauseAfterLarge?.();
   });
   return { ended: subscription.ended.then(() => false, isMoved), close: () => subscription.close() };
 };

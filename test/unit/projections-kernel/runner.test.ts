@@ -117,6 +117,26 @@ describe('running projections', () => {
     await store.close();
   });
 
+  it('take no breath while they are behind the head of the log', async () => {
+    const store = openStore();
+    const id = (at: number): Buffer => Buffer.from(String(at).padStart(16, '0'));
+    const { data } = tallyCodec.encode({ parts: ['a'], amount: 1 });
+    const event = { type: 'Added', data, metadata: metadata(1_000) };
+    const stream = streamName('tally', ['long']);
+    for (let at = 0; at < 45; at += 1) {
+      const events = Array.from({ length: 100 }, (_, index) => ({ ...event, id: id(at * 100 + index) }));
+      await log.append(stream, 'any', events);
+    }
+    let breaths = 0;
+    const pauseAfterLarge = (): Promise<void> => Promise.resolve(void (breaths += 1));
+    const { running, reached, progress } = await run(store, undefined, { pauseAfterLarge });
+    expect(await reached(4_500n)).toBe(true);
+    await running.close();
+    expect(progress.map(({ position }) => position)).toEqual([0n, 2_000n, 4_000n, 4_500n]);
+    expect(breaths).toBe(1);
+    await store.close();
+  });
+
   describe('whose store is full', () => {
     /** Wraps the store so that its next writes fail as on a full disk. */
     const full = (store: ReadStore, writes: number): ReadStore => {
