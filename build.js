@@ -1,8 +1,8 @@
 // Translates TypeScript to JavaScript, file by file, and checks no types: that is what `npm run check` and `npm run
-// build` do besides. Translates again only what has changed. `node build.js` is the product, with `--all` tests and
-// benchmarks too.
+// build` do besides. Translates again only what has changed. The product is put together in few files besides, which
+// are what is started. `node build.js` is the product, with `--all` tests and benchmarks too.
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = dirname(fileURLToPath(import.meta.url));
@@ -11,6 +11,12 @@ const REST = ['test', 'bench', 'console', 'vitest.config.ts'];
 
 /** Files that the translation of every source file depends on, besides the file itself. */
 const TOOLS = ['build.js', 'package-lock.json', 'tsconfig.json'];
+
+/** The folder of the files that are started: a start would take a third of its time to find and read a thousand modules. */
+const PROGRAM = join(ROOT, 'dist/program');
+
+/** True of a source that a process or a thread is started with. */
+const isStarted = (source) => source === 'services/cli/flightlog.ts' || source.endsWith('-thread.ts');
 
 /** Files of packages that the product serves as they are, by where they are put. */
 const ASSETS = Object.fromEntries(
@@ -69,28 +75,69 @@ const changesIn = (places) => {
   };
 };
 
+const TRANSLATION = {
+  absWorkingDir: ROOT,
+  write: false,
+  format: 'esm',
+  platform: 'node',
+  target: 'es2023',
+  charset: 'utf8',
+  sourcemap: true,
+  sourcesContent: false,
+};
+
 const translate = async (sources) => {
   const { build } = await import('esbuild');
   const { outputFiles } = await build({
-    absWorkingDir: ROOT,
+    ...TRANSLATION,
     entryPoints: sources,
     outdir: 'dist',
     outbase: '.',
-    write: false,
-    format: 'esm',
-    platform: 'node',
-    target: 'es2023',
-    charset: 'utf8',
-    sourcemap: true,
-    sourcesContent: false,
   });
   for (const { path, contents } of outputFiles) write(path, contents);
 };
+
+/**
+ * The text of a source that goes into a file of the program: threads lie beside what starts them, and what else is found
+ * from a source's place is found from the place of its own translation.
+ */
+const placed = (path) => {
+  const own = relative(PROGRAM, outputOf(relative(ROOT, path)));
+  return readFileSync(path, 'utf8').replace(
+    /new URL\('[^']*?([\w-]+-thread\.js)', import\.meta\.url\)|import\.meta\.url/gu,
+    (_, thread) => (thread ? `new URL('./${thread}', import.meta.url)` : `new URL('${own}', import.meta.url).href`),
+  );
+};
+
+const places = {
+  name: 'places',
+  setup: ({ onLoad }) => onLoad({ filter: /\.ts$/ }, ({ path }) => ({ contents: placed(path), loader: 'ts' })),
+};
+
+const putTogether = async (sources) => {
+  const { build } = await import('esbuild');
+  const { outputFiles } = await build({
+    ...TRANSLATION,
+    entryPoints: sources.filter(isStarted),
+    outdir: 'dist/program',
+    entryNames: '[name]',
+    bundle: true,
+    splitting: true,
+    packages: 'external',
+    plugins: [places],
+  });
+  for (const { path, contents } of outputFiles) write(path, contents);
+  const kept = new Set(outputFiles.map(({ path }) => basename(path)));
+  for (const name of readdirSync(PROGRAM)) if (!kept.has(name)) rmSync(join(PROGRAM, name));
+};
+
+const isProduct = (source) => PRODUCT.some((place) => source.startsWith(`${place}/`));
 
 const apply = async ({ changed, gone, next }) => {
   if (changed.length > 0) await translate(changed);
   for (const source of gone) for (const end of ['', '.map']) rmSync(`${outputOf(source)}${end}`, { force: true });
   const left = Object.fromEntries(Object.entries(next).filter(([source]) => !gone.includes(source)));
+  if ([...changed, ...gone].some(isProduct)) await putTogether(Object.keys(left));
   write(RECORD, JSON.stringify({ tools: toolMarks(), sources: left }));
 };
 

@@ -25,7 +25,7 @@ const built = translated.then(() => {
 
 // `await` is a word that an old Node does not read here: it would not come to the lines above.
 built.then(
-  () => import('./dist/services/cli/flightlog.js'),
+  () => import('./dist/program/flightlog.js'),
   (error) => {
     process.stderr.write(`flightlog: ${error.message}\n`);
     process.exitCode = 1;

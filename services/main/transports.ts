@@ -84,11 +84,11 @@ type Serving = Hosted & {
 /** Opens the threads that read and hash large requests. */
 const openThreads = () => ({
   bodies: largeWork<Omit<JsonRequest, 'body'>, Uint8Array>({
-    thread: './json-thread.js',
+    thread: new URL('./threads/json-thread.js', import.meta.url),
     waiting: 'large bodies wait to be read',
   }),
   contents: largeWork<{ readonly rpc: string }, string>({
-    thread: './content-thread.js',
+    thread: new URL('./threads/content-thread.js', import.meta.url),
     waiting: 'large requests with an idempotency key wait to be hashed',
   }),
 });

@@ -1,4 +1,14 @@
-import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -9,6 +19,7 @@ import { CHECKOUT, type Ended, start } from '../support/command.js';
 const folder = mkdtempSync(join(tmpdir(), 'flightlog-first-start-'));
 const MAIN = 'services/cli/flightlog.ts';
 const WORD = 'services/cli/word.ts';
+const SAYS_WORD = `import { word } from './word.js';\nprocess.stdout.write(word);\n`;
 
 const write = (path: string, text: string): void => {
   mkdirSync(dirname(join(folder, path)), { recursive: true });
@@ -33,7 +44,7 @@ describe('the program in a checkout', () => {
     for (const name of ['flightlog.js', 'build.js', 'package.json', 'package-lock.json', 'tsconfig.json'])
       cpSync(join(CHECKOUT, name), join(folder, name));
     symlinkSync(join(CHECKOUT, 'node_modules'), join(folder, 'node_modules'));
-    write(MAIN, `import { word } from './word.js';\nprocess.stdout.write(word);\n`);
+    write(MAIN, SAYS_WORD);
     write('test/unit/some.test.ts', 'export {};\n');
     write('proto/gen/some_pb.d.ts', 'export {};\n');
     word('one');
@@ -57,6 +68,24 @@ describe('the program in a checkout', () => {
     expect(await run()).toEqual({ code: 0, stdout: 'one', stderr: translated('1 source file') });
   });
 
+  it('keeps no part of the program of before', async () => {
+    const withPart = `void import('./part.js').then(({ part }) => process.stdout.write(part));\n`;
+    write('services/cli/part.ts', `import { word } from './word.js';\nexport const part = word;\n`);
+    write(MAIN, withPart);
+    expect(await run()).toMatchObject({ code: 0, stdout: 'one' });
+    const parts = (): readonly string[] =>
+      readdirSync(join(folder, 'dist/program')).filter((name) => name.startsWith('part'));
+    const before = parts();
+    word('three');
+    expect(await run()).toMatchObject({ code: 0, stdout: 'three' });
+    expect(parts()).toHaveLength(before.length);
+    expect(parts()).not.toEqual(before);
+    rmSync(join(folder, 'services/cli/part.ts'));
+    write(MAIN, SAYS_WORD);
+    word('one');
+    await run();
+  });
+
   it('is translated whole where the tools have changed', async () => {
     utimesSync(join(folder, 'package-lock.json'), 1, 1);
     expect(await run()).toEqual({ code: 0, stdout: 'one', stderr: translated('2 source files') });
@@ -66,7 +95,7 @@ describe('the program in a checkout', () => {
     rmSync(join(folder, WORD));
     const { code, stderr } = await run();
     expect({ code, isKept: built('services/cli/word.js') }).toEqual({ code: 1, isKept: false });
-    expect(stderr).toContain('Cannot find module');
+    expect(stderr).toContain('Could not resolve "./word.js"');
   });
 
   it('ends with what is wrong where a source cannot be read, and starts when that is mended', async () => {

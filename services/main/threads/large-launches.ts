@@ -23,7 +23,7 @@ const read: LargeLaunches['read'] = (bytes) => {
 /** Checks and completes large inputs on a thread of their own. */
 export const largeLaunches = (): LargeLaunches & { close(): Promise<void> } => {
   const thread = largeWork<ExpectedInputs, LaunchInputs>({
-    thread: './inputs-thread.js',
+    thread: new URL('./inputs-thread.js', import.meta.url),
     waiting: 'launches with large inputs wait',
   });
   return {

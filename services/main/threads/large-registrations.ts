@@ -48,7 +48,7 @@ export type LargeRegistrations = {
 /** Compiles large tasks, workflows and launch plans on a thread of their own. */
 export const largeRegistrations = (data: RegistrationThreadData): LargeRegistrations => {
   const thread = largeWork<LargeRegistration, Registered[LargeRegistration['kind']]>({
-    thread: './registration-thread.js',
+    thread: new URL('./registration-thread.js', import.meta.url),
     workerData: data,
     waiting: 'large registrations wait to be compiled',
   });

@@ -29,7 +29,7 @@ export interface LargeWork<Against, Answer> {
  */
 export const largeWork = <Against extends object, Answer>(options: {
   /** The file of the thread, and what it is started with. */
-  readonly thread: string;
+  readonly thread: URL;
   readonly workerData?: unknown;
   /** The text of the refusal after "too many": `large bodies wait to be read`. */
   readonly waiting: string;
@@ -37,7 +37,7 @@ export const largeWork = <Against extends object, Answer>(options: {
   const tooMany = (): RpcError =>
     new RpcError('RESOURCE_EXHAUSTED', `too many ${options.waiting}; nothing was recorded`);
   const thread = threadCaller<Large<Against>, Answer>({
-    url: new URL(options.thread, import.meta.url),
+    url: options.thread,
     workerData: options.workerData,
     maxWaiting: MAX_WAITING,
     tooMany,

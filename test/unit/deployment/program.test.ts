@@ -1,0 +1,33 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { CHECKOUT } from '../../support/command.js';
+
+const PRODUCT = ['services', 'projections', 'engine'];
+
+const sources = PRODUCT.flatMap((place) =>
+  readdirSync(join(CHECKOUT, place), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => join(CHECKOUT, place, name)),
+);
+
+/** The lines that name the file of a thread, other than imports. */
+const naming = sources.flatMap((path) =>
+  readFileSync(path, 'utf8')
+    .split('\n')
+    .filter((line) => line.includes("-thread.js'") && !line.includes(" from '")),
+);
+
+describe('the files of the program', () => {
+  it('have every thread beside what starts it', () => {
+    const threads = sources.filter((path) => path.endsWith('-thread.ts')).map((path) => basename(path, '.ts'));
+    expect(threads).toContain('views-thread');
+    expect(new Set(threads).size).toBe(threads.length);
+    for (const name of threads) expect(existsSync(join(CHECKOUT, `dist/program/${name}.js`)), name).toBe(true);
+  });
+
+  it('find each thread, because the sources name it as build.js reads it', () => {
+    expect(naming.length).toBeGreaterThan(10);
+    for (const line of naming) expect(line).toMatch(/new URL\('[^']*-thread\.js', import\.meta\.url\)/u);
+  });
+});
