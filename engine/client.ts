@@ -10,6 +10,7 @@ import {
 import { Client as GrpcClient, credentials, Metadata, type ServiceError } from '@grpc/grpc-js';
 import { CallError, EngineStopped, isPassing } from './call-error.js';
 import { createSlots, pause } from './pace.js';
+import { bearer, type GetToken } from './token.js';
 
 /**
  * Calls of the public interface. Each is retried with the same bytes until it succeeds or fails permanently.
@@ -33,7 +34,12 @@ export interface InterfaceClient {
   close(): void;
 }
 
-type ClientOptions = { readonly endpoint: string; readonly concurrency: number; readonly signal: AbortSignal };
+type ClientOptions = {
+  readonly endpoint: string;
+  readonly concurrency: number;
+  readonly signal: AbortSignal;
+  readonly getToken?: GetToken | undefined;
+};
 type Answer = { readonly bytes: Buffer; readonly repeats: number };
 
 const DEADLINE_MS = 30_000;
@@ -56,7 +62,9 @@ const asIs = (bytes: Buffer): Buffer => bytes;
 
 const channelsFor = (options: ClientOptions): readonly GrpcClient[] => {
   const count = Math.min(MOST_CHANNELS, Math.ceil(options.concurrency / CALLS_PER_CHANNEL));
-  const open = (): GrpcClient => new GrpcClient(options.endpoint, credentials.createInsecure(), CHANNEL_OPTIONS);
+  const interceptors = options.getToken ? [bearer(options.getToken)] : [];
+  const settings = { ...CHANNEL_OPTIONS, interceptors };
+  const open = (): GrpcClient => new GrpcClient(options.endpoint, credentials.createInsecure(), settings);
   return Array.from({ length: Math.max(1, count) }, open);
 };
 

@@ -91,7 +91,8 @@ export const runEngine = async (options: EngineOptions, surroundings: EngineSurr
   const signal = AbortSignal.any([surroundings.signal, halt.signal]);
   // Every pause of every call adds a listener.
   setMaxListeners(0, signal);
-  const client = createClient({ endpoint: options.endpoint, concurrency: options.concurrency, signal });
+  const { feed, endpoint } = options;
+  const client = createClient({ endpoint, concurrency: options.concurrency, signal, getToken: options.getToken });
   const active = createActiveExecutions();
   const capacity = capacityOf(options);
   const onLaunch = (): void => {
@@ -109,7 +110,6 @@ export const runEngine = async (options: EngineOptions, surroundings: EngineSurr
   const workers: WorkerPool = createWorkerPool({ active, retries, capacity, walk, onEnd });
   const { untilIdle } = options;
   const isWoken = surroundings.onWork !== undefined;
-  const { feed, endpoint } = options;
   const poller: Poller = feed
     ? new FeedReader({ ...feed, endpoint, workers, active, capacity, signal, logger })
     : createPoller({ client, workers, active, capacity, untilIdle, isWoken, signal, logger });

@@ -1,7 +1,11 @@
+import type { GetToken } from './token.js';
+
 /** Settings of a simulated engine. */
 export type EngineOptions = {
   /** `HOST:PORT` of the control plane's gRPC. */
   readonly endpoint: string;
+  /** Gets the token of each call; absent for a control plane without authentication. */
+  readonly getToken?: GetToken | undefined;
   /** Maximum number of calls in flight. */
   readonly concurrency: number;
   /** Maximum number of events per second; 0 is no limit. */

@@ -135,7 +135,8 @@ const program = new Command('flightlog')
   .showHelpAfterError('(--help says more)');
 
 withServing(program.command('sandbox'), { grpcPort: 8081, httpPort: 8080, logLevel: 'warn' })
-  .description('serve with sample workflows and a simulated engine, without authentication')
+  .description('serve with sample workflows and a simulated engine, without authentication unless --auth is given')
+  .option('--auth', 'with authentication: prints a user and a password of this run')
   .option('--engine-rate <n>', 'events per second of the engine; 0 is as fast as it goes', wholeNumber, 50)
   .addOption(failureProbability())
   .addOption(gates())

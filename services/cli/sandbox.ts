@@ -3,10 +3,12 @@ import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
 import { runEngine } from '../../engine/engine.js';
 import type { EngineOptions } from '../../engine/options.js';
+import { type GetToken, tokensOf } from '../../engine/token.js';
 import { addresses } from './announcement.js';
 import type { Configuration } from '../config/configuration.js';
 import { assertAllowed } from './insecure.js';
 import { openLogger } from '../main/logger.js';
+import { type SandboxAccess, withAccess } from './sandbox-access.js';
 import { registerSamples, SAMPLE_EXECUTION, SAMPLE_GRAPHS } from './samples.js';
 import { type Running, startServer } from '../main/server.js';
 import { onStopSignals } from './stop-signals.js';
@@ -16,6 +18,8 @@ export type SandboxFlags = {
   readonly engineRate: number;
   readonly failureProbability: number;
   readonly gates: EngineOptions['gates'];
+  /** With authentication. */
+  readonly auth?: boolean;
 };
 
 const say = (text: string): void => {
@@ -36,8 +40,13 @@ const LAUNCH = {
   },
 };
 
-const greet = (configuration: Configuration, server: Running): void =>
-  say(`flightlog sandbox: no authentication, for trying things out\n\n${addresses(configuration, server)}\n`);
+const greet = (configuration: Configuration, server: Running, access: SandboxAccess | undefined): void => {
+  const how = access ? 'with authentication' : 'no authentication';
+  say(`flightlog sandbox: ${how}, for trying things out\n\n${addresses(configuration, server)}\n`);
+  if (!access) return;
+  const { id, secret } = access.user;
+  say(`Sign in at ${server.http}/console as ${id} with the password ${secret}, which is of this run.\n`);
+};
 
 /** The absolute path of the program, so that a printed command works in any folder. */
 const PROGRAM = fileURLToPath(new URL('../../../flightlog.js', import.meta.url));
@@ -46,16 +55,22 @@ const quoted = (text: string): string => (/^[\w@%+=:,./-]+$/u.test(text) ? text 
 
 const outboxText = (outbox: string): string => (outbox === '' ? '' : ` Mail about executions is written to ${outbox}.`);
 
-const suggest = ({ http, data }: Running, outbox: string, execution: string): void => {
+/** The command that gets a token for those that follow it. */
+const tokenCommand = (http: string, { samples: { id, secret } }: SandboxAccess): string => `
+  TOKEN=$(curl -s ${http}/oauth2/token -u ${id}:${secret} -d grant_type=client_credentials -d scope=all | node -pe 'JSON.parse(fs.readFileSync(0)).access_token')
+`;
+
+const suggest = ({ http, data }: Running, outbox: string, access: SandboxAccess | undefined): void => {
   const executions = `${http}/api/v1/executions`;
+  const curl = access ? `curl -s -H "authorization: Bearer $TOKEN"` : 'curl -s';
   say(`
-Three commands to try, in another terminal:
+Three commands to try, in another terminal${access ? ', with a token' : ''}:
+${access ? tokenCommand(http, access) : ''}
+  ${curl} ${executions}/${SAMPLE_EXECUTION}
 
-  curl -s ${executions}/${execution}
+  ${curl} ${executions} -H 'content-type: application/json' -d '${JSON.stringify(LAUNCH)}'
 
-  curl -s ${executions} -H 'content-type: application/json' -d '${JSON.stringify(LAUNCH)}'
-
-  node ${quoted(PROGRAM)} log cat --data ${quoted(data)} --execution ${execution}
+  node ${quoted(PROGRAM)} log cat --data ${quoted(data)} --execution ${SAMPLE_EXECUTION}
 
 A simulated engine runs what is launched, and schedules of active launch plans fire.${outboxText(outbox)}
 Ctrl-C stops.`);
@@ -64,23 +79,24 @@ Ctrl-C stops.`);
 const counted = (count: number): string => `${count} execution${count === 1 ? '' : 's'}`;
 
 /** Registers the samples in an empty log only: a log that was used before stays as it is. */
-const fill = async ({ isEmpty, executions, grpc }: Running): Promise<void> => {
+const fill = async ({ isEmpty, executions, grpc }: Running, getToken: GetToken | undefined): Promise<void> => {
   if (!isEmpty) {
     say(`Found ${counted(executions)}; nothing was registered again.`);
     return;
   }
-  const registered = await registerSamples(grpc);
+  const registered = await registerSamples(grpc, await getToken?.());
   say(`Registered ${registered} sample tasks, workflows and launch plans, and launched ${SAMPLE_EXECUTION}.`);
 };
 
 const startEngine = (
   { grpc: endpoint, onWork }: Running,
   { engineRate, failureProbability, gates }: SandboxFlags,
-  logger: Logger,
+  { logger, getToken }: { readonly logger: Logger; readonly getToken: GetToken | undefined },
 ): { stop: () => Promise<void>; ended: Promise<unknown> } => {
   const stopping = new AbortController();
   const options: EngineOptions = {
     endpoint,
+    getToken,
     concurrency: 16,
     rate: engineRate,
     failureProbability,
@@ -106,21 +122,34 @@ const withOutbox = (given: Configuration): Configuration => {
   return { ...given, notifications: { ...given.notifications, outbox: resolve(given.data, 'outbox') } };
 };
 
+/** Gets tokens for one of the clients of this run; `undefined` without authentication. */
+const tokensFor = ({ http }: Running, client: SandboxAccess['engine'] | undefined): GetToken | undefined =>
+  client && tokensOf({ tokenUrl: `${http}/oauth2/token`, ...client });
+
+/** The settings of the sandbox and, with authentication, the user and the clients of this run. */
+const opened = async (
+  given: Configuration,
+  { auth = false }: SandboxFlags,
+): Promise<{ readonly configuration: Configuration; readonly access?: SandboxAccess }> => {
+  const configuration = withOutbox({ ...given, role: ['all'] });
+  return auth ? withAccess(configuration) : { configuration };
+};
+
 /**
  * Serves with samples and a simulated engine until a stop signal.
  *
  * @throws {OperatorError} when it may not listen on the address, or when the log or the views have failed permanently.
  */
 export const runSandbox = async (given: Configuration, flags: SandboxFlags): Promise<void> => {
-  const configuration = withOutbox({ ...given, role: ['all'] });
+  const { configuration, access } = await opened(given, flags);
   assertAllowed(configuration);
   const logger = openLogger(configuration.log_level);
   const server = await startServer(configuration, logger);
   const stopped = onStopSignals();
-  greet(configuration, server);
-  await Promise.race([fill(server), server.failed]);
-  const engine = startEngine(server, flags, logger);
-  suggest(server, configuration.notifications.outbox, SAMPLE_EXECUTION);
+  greet(configuration, server, access);
+  await Promise.race([fill(server, tokensFor(server, access?.samples)), server.failed]);
+  const engine = startEngine(server, flags, { logger, getToken: tokensFor(server, access?.engine) });
+  suggest(server, configuration.notifications.outbox, access);
   await Promise.race([stopped, engine.ended, server.failed]);
   say('\nStopping; Ctrl-C again ends at once.');
   await engine.stop();

@@ -105,6 +105,27 @@ describe('the sandbox', () => {
     expect((await again.ended).code).toBe(0);
   });
 
+  it('with authentication prints a password and runs its samples with tokens', async () => {
+    const own = join(folder, 'with authentication');
+    const sandbox = flightlog(
+      ['sandbox', '--auth', '--data', own, '--grpc-port', '0', '--http-port', '0', '--engine-rate', '0'],
+      {},
+    );
+    await sandbox.said('Ctrl-C stops.');
+    const [, password = ''] = /as admin with the password (\S+),/u.exec(sandbox.stdout()) ?? [];
+    expect(password).toMatch(/^[\w-]{16}$/u);
+    expect((await fetch(`${api(sandbox)}/projects`)).status).toBe(401);
+    const [getToken = ''] = /^ {2}TOKEN=.*$/mu.exec(sandbox.stdout()) ?? [];
+    const [readOne = ''] = /^ {2}curl .*churn-v1$/mu.exec(sandbox.stdout()) ?? [];
+    await until(
+      async () => (await start('sh', ['-c', `${getToken}\n${readOne}`]).ended).stdout,
+      (text) => text.includes('"SUCCEEDED"'),
+    );
+    sandbox.child.kill('SIGINT');
+    expect((await sandbox.ended).code).toBe(0);
+    expect((await start('sh', ['-c', `grep -rl -- ${password} '${own}'`]).ended).stdout).toBe('');
+  });
+
   it('says that the usual port of the log is in use, where it is', async () => {
     const usual = createServer().listen(2113, '127.0.0.1');
     await once(usual, 'listening').catch(() => undefined); // the port is in use either way
