@@ -2,6 +2,10 @@ import { externalMetadata } from '../auth/metadata/external.js';
 import { NO_SIGN_IN, type SignInMetadata } from '../auth/metadata/rpc.js';
 import { bearerAuthentication } from '../auth/authentication.js';
 import { accessBy, type ClaimGrant, grantsByClaims } from '../auth/permissions/grants.js';
+import { type PasswordAuthentication, passwordAuthentication } from '../auth/passwords.js';
+import { signInLimits } from '../auth/server/sign-in-limits.js';
+import type { Access } from '../kernel/access.js';
+import { knownPrincipals } from './authorization-server.js';
 import { grantsByBindings } from '../auth/permissions/bindings.js';
 import { ANY, type Grant, ROLES } from '../auth/permissions/roles.js';
 import { serverMetadata } from '../auth/server/endpoints.js';
@@ -54,6 +58,14 @@ const grantsOf = (
   };
 };
 
+/** Gives callers the access of their claims and role bindings. */
+const accessFor =
+  (auth: Auth, local: LocalIssuer | undefined, bindings: ReadsBindings | undefined) =>
+  (identity: Identity): Access => {
+    const byClaims = grantsByClaims(identity, [...auth.grants, ...(local ? grantsOfRoles(local) : [])]);
+    return accessBy(identity.scopes, grantsOf(identity, byClaims, bindings));
+  };
+
 /**
  * Opens the authentication of a process, for tokens of the configured issuers and of the one in this process; `undefined`
  * with `insecure`, which switches it off.
@@ -70,13 +82,25 @@ export const openAuthentication = (
     verifier: tokenVerifier(issuersOf(auth), local ? [local] : [], { fetchJson, now: Date.now }),
     metadataKey: auth.metadata_key,
     cachedTokens: auth.cached_tokens,
-    accessOf: (identity) => {
-      const byClaims = grantsByClaims(identity, [...auth.grants, ...(local ? grantsOfRoles(local) : [])]);
-      return accessBy(identity.scopes, grantsOf(identity, byClaims, bindings));
-    },
+    accessOf: accessFor(auth, local, bindings),
     now: Date.now,
   });
 };
+
+/** Opens the authentication by the passwords and secrets of the authorization server in this process. */
+export const openPasswords = (
+  settings: Pick<Configuration, 'data' | 'auth'>,
+  local: LocalIssuer | undefined,
+  bindings?: ReadsBindings,
+): PasswordAuthentication | undefined =>
+  local &&
+  passwordAuthentication({
+    ...knownPrincipals(settings),
+    limits: signInLimits(settings.auth.server.failures_per_minute),
+    issuer: () => local.issuer,
+    accessOf: accessFor(settings.auth, local, bindings),
+    cached: settings.auth.cached_tokens,
+  });
 
 /** The answers to how a token is got: from the authorization server of this process, or else from the first issuer. */
 export const signInMetadata = (

@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path';
 import type { Logger } from 'pino';
 import type { AuthorizationServer } from '../auth/server/authorization-server.js';
-import { type Client, clientsFile, clientsOf, hashSecret } from '../auth/server/clients.js';
+import { type Client, type Clients, clientsFile, clientsOf, hashSecret } from '../auth/server/clients.js';
 import { type Users, usersFile, usersOf } from '../auth/users/users.js';
 import type { OnAttempt } from '../auth/server/sign-in-attempt.js';
 import type { AuditTrail } from '../kernel/ports/audit-trail.js';
@@ -32,6 +32,12 @@ type Enabled = Settings & Pick<Configuration, 'insecure'>;
 const isEnabled = ({ insecure, auth }: Enabled): boolean => auth.server.enabled && !insecure;
 
 const usersIn = (settings: Settings): Users => usersOf(usersFile(recordPaths(settings).users));
+
+/** The people and programs of the users file, the clients file and the configuration. */
+export const knownPrincipals = (settings: Settings): { readonly users: Users; readonly clients: Clients } => ({
+  users: usersIn(settings),
+  clients: clientsOf(clientsFile(recordPaths(settings).clients), configuredClients(settings)),
+});
 
 /**
  * Refuses to serve when tokens are issued here and there is no user.
@@ -72,8 +78,7 @@ export const openAuthorizationServer = async (
   const opened: AuthorizationServer = authorizationServer({
     issuer: server.issuer,
     state: sqliteAuthorizationState(resolve(settings.data)),
-    users: usersIn(settings),
-    clients: clientsOf(clientsFile(recordPaths(settings).clients), configuredClients(settings)),
+    ...knownPrincipals(settings),
     lifetimes: {
       accessSeconds: Math.floor(server.access_token_ttl / 1_000),
       refreshSeconds: Math.floor(server.refresh_token_ttl / 1_000),

@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
 import type { Logger } from 'pino';
+import type { PasswordAuthentication } from '../auth/passwords.js';
+import type { AuditTrail } from '../kernel/ports/audit-trail.js';
 import type { Authentication } from '../kernel/ports/authentication.js';
 import type { EventStore } from '../kernel/ports/event-store.js';
 import { admitting, relayAdmit } from './threads/access-relay.js';
@@ -31,6 +33,9 @@ export type EventstoreServices = PayloadSource & {
   readonly store: EventStore;
   /** Identifies callers; absent without authentication. */
   readonly authentication: Authentication | undefined;
+  /** Identifies callers by a password; absent where no people and programs are known here. */
+  readonly passwords: PasswordAuthentication | undefined;
+  readonly audit: AuditTrail | undefined;
   readonly logger: Logger;
 };
 
@@ -59,11 +64,25 @@ export const eventstorePort = async ({
   }
 };
 
+type Admitting = Pick<EventstoreServices, 'authentication' | 'passwords' | 'audit'>;
+
+/** Records refused calls for auditors. Messages of other errors may have something of the request. */
+const recordingRefusals =
+  (audit: AuditTrail | undefined): Parameters<typeof admitting>[0]['onRefused'] =>
+  ({ path, address }, { code, message }, principal) => {
+    const now = Date.now();
+    audit?.record({
+      ...{ kind: 'call', atMs: now, lastAtMs: now, count: 1, code, reason: message, action: path, address },
+      ...{ transport: 'eventstoredb', principal, issuer: '', clientId: '', project: '', domain: '', name: '' },
+      ...{ requestId: '', position: undefined },
+    });
+  };
+
 /** Opens the port over which the thread has its callers admitted; the other end closes with it. */
-const openAdmissions = (authentication: Authentication | undefined): MessagePort | undefined => {
+const openAdmissions = ({ authentication, passwords, audit }: Admitting): MessagePort | undefined => {
   if (!authentication) return undefined;
   const { port1, port2 } = new MessageChannel();
-  relayAdmit(port1, admitting(authentication));
+  relayAdmit(port1, admitting({ authentication, passwords, onRefused: recordingRefusals(audit) }));
   port1.unref();
   return port2;
 };
@@ -72,7 +91,7 @@ const openAdmissions = (authentication: Authentication | undefined): MessagePort
 export const startEventstore = async (
   configuration: Configuration,
   port: number | undefined,
-  { directory, location, source, store, logger, authentication }: EventstoreServices,
+  { directory, location, source, store, logger, ...admission }: EventstoreServices,
 ): Promise<ServedEventstore> => {
   const { host, eventstore_mode: mode, eventstore_format: format, log_level: logLevel } = configuration;
   if (mode === 'off') return unserved;
@@ -83,7 +102,7 @@ export const startEventstore = async (
   }
   const { port1, port2 } = new MessageChannel();
   relayAppends(port1, store);
-  const admissions = openAdmissions(authentication);
+  const admissions = openAdmissions(admission);
   const tls = tlsOf(configuration);
   const served = { host, port, mode, format: format ?? 'json', tls, logLevel, appends: port2 };
   const worker = new Worker(new URL('./threads/eventstore-thread.js', import.meta.url), {

@@ -133,9 +133,9 @@ export const startServer = async (configuration: Configuration, logger: Logger):
   registerSources(metrics, configuration, { log: store, checks, ...measured });
   const { bindings } = launching.reference;
   const commands = { known: [following, ...(warm ? [warm] : [])], admission: sessions.admission };
-  const hosting = { logId: store.logId, logger, uploads, checks, ...commands, metrics, bindings, audit };
+  const hosting = { store, logId: store.logId, logger, uploads, checks, ...commands, metrics, bindings, audit };
   const transports = await startTransports(configuration, routes, hosting);
-  const eventstore = await startEventstore(configuration, eventstoreAt, { ...source, ...transports, store, logger });
+  const eventstore = await startEventstore(configuration, eventstoreAt, { ...hosting, ...source, ...transports });
 
   // Closed in this order: components that take calls first, those that others depend on last.
   const first = [

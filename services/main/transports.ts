@@ -1,6 +1,7 @@
 import type { DescMethod } from '@bufbuild/protobuf';
 import type { Logger } from 'pino';
 import { signInRoutes } from '../auth/metadata/rpc.js';
+import type { PasswordAuthentication } from '../auth/passwords.js';
 import type { AuthorizationServer } from '../auth/server/authorization-server.js';
 import { answerBudget, requestBudget, type MemoryBudgetLimits } from '../gateway/memory-budget.js';
 import { dispatcher } from '../gateway/dispatch/dispatch.js';
@@ -23,7 +24,7 @@ import type { RoleBindings } from '../reference/role-bindings.js';
 import type { ProcessMetrics } from '../metrics/process-metrics.js';
 import { openTracing, type Tracing } from '../tracing/otlp.js';
 import type { Configuration } from '../config/configuration.js';
-import { openAuthentication, signInMetadata } from './authentication.js';
+import { openAuthentication, openPasswords, signInMetadata } from './authentication.js';
 import { openAuthorizationServer } from './authorization-server.js';
 import { openBrowserSessions } from './browser-sessions.js';
 import { largeWork } from './threads/large-work.js';
@@ -43,6 +44,8 @@ export type Transports = {
   readonly http: string;
   /** Identifies callers; absent without authentication. */
   readonly authentication: Authentication | undefined;
+  /** Identifies callers by passwords; absent where tokens are issued elsewhere. */
+  readonly passwords: PasswordAuthentication | undefined;
   /** Refuses new calls, and finishes those in flight. */
   readonly close: () => Promise<void>;
 };
@@ -181,6 +184,7 @@ export const startTransports = async (
     grpc: `${shown(hosting.host)}:${grpc.port}`,
     http: address,
     authentication: hosting.authentication,
+    passwords: openPasswords(configuration, authorization, hosted.bindings),
     close: async () => {
       leave();
       await Promise.all([grpc.close({ drainMs: DRAIN_MS }), http.close({ drainMs: DRAIN_MS })]);
@@ -195,7 +199,7 @@ export const startTransports = async (
 export const startProbes = async (
   configuration: Configuration,
   hosted: Hosted,
-): Promise<Omit<Transports, 'grpc' | 'authentication'>> => {
+): Promise<Omit<Transports, 'grpc' | 'authentication' | 'passwords'>> => {
   const { hosting, leave, close } = await hostingOf(configuration, { ...hosted, routes: [] });
   const http = await serveHttp({ ...hosting, port: configuration.http_port });
   return {

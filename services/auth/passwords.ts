@@ -1,0 +1,95 @@
+import { hash } from 'node:crypto';
+import type { Access } from '../kernel/access.js';
+import { lru } from '../kernel/lru.js';
+import type { Caller, Identity } from '../kernel/ports/authentication.js';
+import { RpcError } from '../kernel/rpc.js';
+import { type Client, type Clients, isSecret } from './server/clients.js';
+import type { SignInLimits } from './server/sign-in-limits.js';
+import { unauthenticated } from './tokens/refusal.js';
+import type { User, Users } from './users/users.js';
+
+/** A name and its password, and the address from which they came. */
+export type Credentials = { readonly name: string; readonly password: string; readonly address: string };
+
+/** Authenticates callers that send a name and a password with each call. */
+export interface PasswordAuthentication {
+  /**
+   * The user or client of the credentials.
+   *
+   * @throws {RpcError} UNAUTHENTICATED when there is no such name or the password is wrong; RESOURCE_EXHAUSTED after too
+   * many failures.
+   */
+  callerOf(credentials: Credentials): Promise<Caller>;
+}
+
+type Options = {
+  readonly users: Users;
+  readonly clients: Clients;
+  readonly limits: SignInLimits;
+  /** The issuer whose tokens have the same subjects. */
+  readonly issuer: () => string;
+  readonly accessOf: (identity: Identity) => Access;
+  /** The number of verified credentials that are remembered. */
+  readonly cached: number;
+};
+
+/** The record of a name; a changed record is another object, so that what was verified before counts no longer. */
+type Found = User | Client | undefined;
+
+type Verified = { readonly record: Found; readonly caller: Caller };
+
+const MS = 1_000;
+
+const rolesOf = (record: Found): readonly string[] => record?.roles ?? [];
+
+/**
+ * Verifies credentials once and remembers them by their hash for as long as the record of their name is the same: a
+ * password costs a fifth of a second to verify, and official clients send it with each call.
+ */
+export const passwordAuthentication = (options: Options): PasswordAuthentication => {
+  const { users, clients, limits, issuer, accessOf } = options;
+  const verified = lru<string, Verified>(options.cached);
+  const verifying = new Map<string, Promise<Caller>>();
+
+  const recordOf = async (name: string): Promise<Found> => (await users.find(name)) ?? (await clients.find(name));
+
+  const isRight = async (name: string, password: string): Promise<boolean> => {
+    const client = (await users.find(name)) ? undefined : await clients.find(name);
+    if (client?.secret_hash !== undefined) return isSecret(password, client.secret_hash);
+    return (await users.check(name, password)) !== undefined;
+  };
+
+  const identityOf = (name: string, record: Found): Identity => ({
+    principal: name,
+    issuer: issuer(),
+    clientId: record && 'secret_hash' in record ? name : '',
+    scopes: [],
+    claims: { sub: name, roles: rolesOf(record) },
+    expiresAt: undefined,
+  });
+
+  const verify = async ({ name, password, address }: Credentials, key: string): Promise<Caller> => {
+    const wait = limits.take(address, name);
+    if (wait > 0)
+      throw new RpcError('RESOURCE_EXHAUSTED', `too many failed attempts, wait ${wait} seconds`, [], wait * MS);
+    const record = await recordOf(name);
+    if (!(await isRight(name, password))) throw unauthenticated('the user name or the password is wrong');
+    limits.succeeded(address, name);
+    const identity = identityOf(name, record);
+    const caller = { identity, access: accessOf(identity) };
+    verified.set(key, { record, caller });
+    return caller;
+  };
+
+  return {
+    callerOf: async (credentials) => {
+      const { name, password } = credentials;
+      const key = hash('sha256', JSON.stringify([name, password]), 'base64');
+      const known = verified.get(key);
+      if (known && known.record === (await recordOf(name))) return known.caller;
+      const pending = verifying.get(key) ?? verify(credentials, key).finally(() => verifying.delete(key));
+      verifying.set(key, pending);
+      return pending;
+    },
+  };
+};
