@@ -26,6 +26,9 @@ export const logPosition = (text: string): bigint | 'end' => {
   return BigInt(text);
 };
 
+/** Adds a text to those of earlier uses of the flag. */
+export const appended = (text: string, before: readonly string[] = []): readonly string[] => [...before, text];
+
 /** Adds names, separated by commas, to those of earlier uses of the flag. */
 export const names = (text: string, before: readonly string[] = []): readonly string[] => {
   const given = text.split(',').map((name) => name.trim());

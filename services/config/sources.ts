@@ -7,8 +7,8 @@ import { InvalidConfiguration } from './operator-errors.js';
 /** The variable with the path of the configuration file, like `--config`. */
 const CONFIG = 'FLIGHTLOG_CONFIG';
 
-/** Variables with our prefix that are not settings: the path of the file, and those of tests and benchmarks. */
-const NOT_SETTINGS = /^FLIGHTLOG_(?:CONFIG$|TEST_|FAIL_POINT$|BENCH_)/u;
+/** Variables with our prefix that are not settings: the path of the file, those of clients, and those of tests and benchmarks. */
+const NOT_SETTINGS = /^FLIGHTLOG_(?:CONFIG$|(?:SERVER|PROFILE|TOKEN_FILE)$|TEST_|FAIL_POINT$|BENCH_)/u;
 
 /**
  * The names of the variables that Kubernetes sets in every pod for a Service `flightlog` or `flightlog-…`.

@@ -212,6 +212,13 @@ describe('a caller', () => {
   });
 });
 
+/** A file with the token of a header. */
+const tokenFile = (authorization: string): string => {
+  const file = join(mkdtempSync(join(tmpdir(), 'flightlog-token-')), 'token');
+  writeFileSync(file, authorization.slice('Bearer '.length));
+  return file;
+};
+
 describe('a role binding', () => {
   const change = async (verb: '' | '/revoke', binding: object, headers: Headers): Promise<number> =>
     (
@@ -263,9 +270,7 @@ describe('a role binding', () => {
 
   it('is given, listed and taken by the command line', async () => {
     const { authorization = '' } = await server.as('root');
-    const file = join(mkdtempSync(join(tmpdir(), 'flightlog-token-')), 'token');
-    writeFileSync(file, authorization.slice('Bearer '.length));
-    const flags = ['--server', server.ready.http, '--token-file', file];
+    const flags = ['--server', server.ready.http, '--token-file', tokenFile(authorization)];
     const binding = ['bob@example.com', 'operator', '--project', 'third', '--domain', 'staging'];
     expect(await flightlog(['access', 'grant', ...binding, ...flags]).ended).toMatchObject({ code: 0 });
     const list = ['access', 'list', '--principal', 'bob@example.com', ...flags];
@@ -322,11 +327,22 @@ describe('the audit', () => {
 
   it('is printed by the command line', async () => {
     const { authorization = '' } = await server.as('root');
-    const file = join(mkdtempSync(join(tmpdir(), 'flightlog-token-')), 'token');
-    writeFileSync(file, authorization.slice('Bearer '.length));
-    const flags = ['--server', server.ready.http, '--token-file', file];
+    const flags = ['--server', server.ready.http, '--token-file', tokenFile(authorization)];
     const { stdout } = await flightlog(['audit', '--actor', 'auditor-test', '--since', '1h', ...flags]).ended;
     expect(stdout).toMatch(/auditor-test +PERMISSION_DENIED +AdminService.GetProject .*third.* rest 127\.0\.0\.1/u);
+  });
+
+  it('is followed by the command line, until it is stopped', async () => {
+    const { authorization = '' } = await server.as('root');
+    const env = { FLIGHTLOG_SERVER: server.ready.http, FLIGHTLOG_TOKEN_FILE: tokenFile(authorization) };
+    const stranger = await server.as('followed-test');
+    await get('/api/v1/projects/third', stranger);
+    const { child, said, ended } = flightlog(['audit', '--actor', 'followed-test', '--follow'], { env });
+    await said(/followed-test +PERMISSION_DENIED +AdminService.GetProject .*third/u);
+    await get('/api/v1/projects/other', stranger);
+    await said(/followed-test +PERMISSION_DENIED +AdminService.GetProject .*other/u);
+    child.kill('SIGINT');
+    expect(await ended).toMatchObject({ stderr: '' });
   });
 });
 

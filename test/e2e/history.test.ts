@@ -115,7 +115,7 @@ describe('a read as of a moment', () => {
     const { position } = await firstOf('RUNNING');
     const args = ['get', 'execution', ID.name, '--server', server(), '--as-of', position.toString()];
     const { stdout } = await flightlog(args).ended;
-    expect(stdout).toMatch(/^looked-back-on +RUNNING /);
+    expect(stdout).toMatch(/^NAME .*\nlooked-back-on +RUNNING /u);
   });
 });
 

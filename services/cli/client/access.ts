@@ -1,8 +1,11 @@
-import { cell } from './lines.js';
-import { get, post, type ServerFlags } from './server-client.js';
+import { AccessService, RoleBindingListSchema } from '../../../proto/gen/platformidl/eventlog/access_service_pb.js';
+import { connected } from './connection/connect.js';
+import type { ConnectionFlags } from './connection/profile.js';
+import { jsonOfMessage, print } from './output/documents.js';
+import { cell } from './output/text.js';
 
 /** The flags of the commands of `access`. */
-export type AccessFlags = Pick<ServerFlags, 'server' | 'tokenFile'> & {
+export type AccessFlags = ConnectionFlags & {
   readonly project?: string;
   readonly domain?: string;
   readonly issuer?: string;
@@ -18,17 +21,7 @@ type ShownBinding = {
   readonly issuer: string;
 };
 
-type Page = { readonly bindings: readonly ShownBinding[]; readonly token: string };
-
-const PATH = '/api/v1/access/bindings';
-
-/** The flags of every command that asks a server; these commands name no execution. */
-const serverOf = ({ server, tokenFile }: AccessFlags): ServerFlags => ({
-  server,
-  ...(tokenFile !== undefined && { tokenFile }),
-  project: '',
-  domain: '',
-});
+type Page = { readonly bindings: readonly ShownBinding[] };
 
 /**
  * Gives a role to a principal, or takes it away.
@@ -39,12 +32,13 @@ export const changeBinding = async (
   command: 'grant' | 'revoke',
   who: Pick<ShownBinding, 'principal' | 'role'>,
   flags: AccessFlags,
-): Promise<void> => {
-  const { project = '', domain = '', issuer = '' } = flags;
-  await post(serverOf(flags), command === 'grant' ? PATH : `${PATH}/revoke`, {
-    binding: { ...who, project, domain, issuer },
+): Promise<void> =>
+  connected(flags, async (connection) => {
+    const { project = '', domain = '', issuer = '' } = flags;
+    const request = { binding: { ...who, project, domain, issuer } };
+    const { grant, revoke } = AccessService.method;
+    await (command === 'grant' ? connection.call(grant, request) : connection.call(revoke, request));
   });
-};
 
 const lineOf = ({ principal, role, project, domain, issuer }: ShownBinding): string =>
   [cell(principal, 24), cell(role, 13), cell(project || '*', 20), cell(domain || '*', 12), issuer].join('  ').trimEnd();
@@ -54,12 +48,14 @@ const lineOf = ({ principal, role, project, domain, issuer }: ShownBinding): str
  *
  * @throws {OperatorError} when the server refuses, with its reason.
  */
-export const listBindings = async (flags: AccessFlags): Promise<void> => {
-  const { project, domain, principal, json = false } = flags;
-  let token: string | undefined;
-  do {
-    const page = (await (await get(serverOf(flags), PATH, { project, domain, principal, token })).json()) as Page;
-    for (const each of page.bindings) process.stdout.write(`${json ? JSON.stringify(each) : lineOf(each)}\n`);
-    ({ token } = page);
-  } while (token !== '');
-};
+export const listBindings = (flags: AccessFlags): Promise<void> =>
+  connected(flags, async (connection) => {
+    const { project = '', domain = '', principal = '', json = false } = flags;
+    let token = '';
+    do {
+      const page = await connection.call(AccessService.method.list, { project, domain, principal, token });
+      const { bindings } = jsonOfMessage(RoleBindingListSchema, page) as unknown as Page;
+      for (const each of bindings) print(json ? JSON.stringify(each) : lineOf(each));
+      ({ token } = page);
+    } while (token !== '');
+  });

@@ -1,9 +1,15 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { cell, coloured, oneLine } from './lines.js';
-import { get, type ServerFlags } from './server-client.js';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { AuditListSchema, AuditService } from '../../../proto/gen/platformidl/eventlog/audit_service_pb.js';
+import { OperatorError } from '../../config/operator-errors.js';
+import { connected } from './connection/connect.js';
+import type { Connection } from './connection/connection.js';
+import type { ConnectionFlags } from './connection/profile.js';
+import { jsonOfMessage, print } from './output/documents.js';
+import { cell, coloured, oneLine } from './output/text.js';
 
 /** The flags of `audit`. */
-export type AuditFlags = Pick<ServerFlags, 'server' | 'tokenFile'> & {
+export type AuditFlags = ConnectionFlags & {
   readonly project?: string;
   readonly domain?: string;
   readonly actor?: string;
@@ -33,10 +39,17 @@ const POLL_MS = 1_000;
 
 const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** The time of `--since`: so long ago, or the time that is given. */
-const timeOf = (since: string, now: number): string => {
+/**
+ * The time of `--since`, in milliseconds since 1970: so long ago, or the time that is given.
+ *
+ * @throws {OperatorError} for other text.
+ */
+const timeOf = (since: string, now: number): number => {
   const [, count, unit = ''] = /^(\d+)([smhd])$/u.exec(since) ?? [];
-  return count === undefined ? since : new Date(now - Number(count) * (UNITS[unit] ?? 0)).toISOString();
+  const ms = count === undefined ? Date.parse(since) : now - Number(count) * (UNITS[unit] ?? 0);
+  if (Number.isNaN(ms))
+    throw new OperatorError(`--since ${since}: must be such as 15m, or a time such as 2026-03-02T09:58:16Z`);
+  return ms;
 };
 
 const targetOf = ({ project, domain, name }: ShownEntry): string =>
@@ -56,11 +69,16 @@ const lineOf = (entry: ShownEntry): string =>
     .join('  ')
     .trimEnd();
 
-const pageAfter = async (after: string, flags: AuditFlags, since: string): Promise<readonly ShownEntry[]> => {
-  const { server, tokenFile, project, domain, actor } = flags;
-  const asked = { server, ...(tokenFile !== undefined && { tokenFile }), project: '', domain: '' };
-  const response = await get(asked, '/api/v1/audit', { project, domain, actor, since, after });
-  return ((await response.json()) as { readonly entries: readonly ShownEntry[] }).entries;
+type Asked = { readonly after: bigint; readonly since: number };
+
+const pageAfter = async (
+  connection: Connection,
+  { after, since }: Asked,
+  { project = '', domain = '', actor = '' }: AuditFlags,
+): Promise<readonly ShownEntry[]> => {
+  const request = { project, domain, actor, since: timestampFromMs(since), after };
+  const page = await connection.call(AuditService.method.list, request);
+  return (jsonOfMessage(AuditListSchema, page) as unknown as { readonly entries: readonly ShownEntry[] }).entries;
 };
 
 /**
@@ -68,14 +86,15 @@ const pageAfter = async (after: string, flags: AuditFlags, since: string): Promi
  *
  * @throws {OperatorError} when the server refuses, with its reason.
  */
-export const audit = async (flags: AuditFlags): Promise<void> => {
-  const since = timeOf(flags.since, Date.now());
-  process.stdout.on('error', () => process.exit(0));
-  for (let after = '0'; ;) {
-    const entries = await pageAfter(after, flags, since);
-    for (const entry of entries) process.stdout.write(`${flags.json ? JSON.stringify(entry) : lineOf(entry)}\n`);
-    after = String(entries.at(-1)?.id ?? after);
-    if (entries.length === 0 && !flags.follow) return;
-    if (entries.length === 0) await pause(POLL_MS);
-  }
-};
+export const audit = (flags: AuditFlags): Promise<void> =>
+  connected(flags, async (connection) => {
+    const since = timeOf(flags.since, Date.now());
+    process.stdout.on('error', () => process.exit(0));
+    for (let after = 0n; ;) {
+      const entries = await pageAfter(connection, { after, since }, flags);
+      for (const entry of entries) print(flags.json ? JSON.stringify(entry) : lineOf(entry));
+      after = BigInt(entries.at(-1)?.id ?? after);
+      if (entries.length === 0 && !flags.follow) return;
+      if (entries.length === 0) await pause(POLL_MS);
+    }
+  });

@@ -4,24 +4,18 @@ import type { TestFlags } from '../notifications-test.js';
 import type { DataCommands } from '../payload-commands.js';
 import type { AccessFlags } from './access.js';
 import type { AuditFlags } from './audit.js';
-import type { GetFlags } from './get.js';
+import { type ScopeFlags, withConnection, withScope } from './connection/flags.js';
+import { addEntityCommands } from './entities/entity-commands.js';
+import { addExecutionCommands } from './executions/execution-commands.js';
 import type { HistoryFlags } from './history.js';
 import type { NotificationsFlags } from './notifications.js';
 import type { ScheduleFlags } from './schedule.js';
-import type { ServerFlags } from './server-client.js';
 import type { TailFlags } from './tail.js';
 
 type ConfigurationOf = DataCommands['configurationOf'];
 
-const toServer = (command: Command, of = 'the execution'): Command =>
-  command
-    .option('--server <url>', 'REST address of the control plane', 'http://127.0.0.1:8080')
-    .option('--token-file <file>', 'file with an access token')
-    .option('-p, --project <id>', `project of ${of}`, 'flytesnacks')
-    .option('-d, --domain <id>', `domain of ${of}`, 'development');
-
 const withServer = (command: Command, of?: string): Command =>
-  toServer(command, of).option('--json', 'print JSON', false);
+  withScope(command, of).option('--json', 'print JSON', false);
 
 const addNotificationCommands = (program: Command, configurationOf: ConfigurationOf): void => {
   const notifications = program.command('notifications').description('the messages about an execution');
@@ -34,11 +28,11 @@ const addNotificationCommands = (program: Command, configurationOf: Configuratio
       await listNotifications(name, flags);
     });
 
-  toServer(notifications.command('resend'))
+  withScope(notifications.command('resend'))
     .argument('<name>', 'NAME, or PROJECT/DOMAIN/NAME')
     .argument('<message>', 'id of the message, as the list prints it')
     .description('send a message again, whatever became of it')
-    .action(async (name: string, message: string, flags: ServerFlags) => {
+    .action(async (name: string, message: string, flags: ScopeFlags) => {
       const { resendNotification } = await import('./notifications.js');
       await resendNotification(name, message, flags);
     });
@@ -98,11 +92,8 @@ const addScheduleCommands = (program: Command): void => {
 };
 
 const addAuditCommand = (program: Command): void => {
-  program
-    .command('audit')
+  withConnection(program.command('audit'))
     .description('print the changes and the refusals, with their callers, from the oldest to the newest')
-    .option('--server <url>', 'REST address of the control plane', 'http://127.0.0.1:8080')
-    .option('--token-file <file>', 'file with an access token')
     .option('-p, --project <id>', 'on this project only')
     .option('-d, --domain <id>', 'on this domain only')
     .option('--actor <principal>', 'of this person or program only')
@@ -117,12 +108,8 @@ const addAuditCommand = (program: Command): void => {
 
 const addAccessCommands = (program: Command): void => {
   const access = program.command('access').description('the roles of people and programs');
-  const ofServer = (command: Command): Command =>
-    command
-      .option('--server <url>', 'REST address of the control plane', 'http://127.0.0.1:8080')
-      .option('--token-file <file>', 'file with an access token');
   for (const command of ['grant', 'revoke'] as const)
-    ofServer(access.command(command))
+    withConnection(access.command(command))
       .argument('<principal>', 'subject of the tokens of a person or program, such as a user name or client id')
       .argument('<role>', 'viewer, contributor, operator, engine or administrator')
       .requiredOption('-p, --project <id>', "in this project; '*' is every project")
@@ -133,7 +120,7 @@ const addAccessCommands = (program: Command): void => {
         const { changeBinding } = await import('./access.js');
         await changeBinding(command, { principal, role }, flags);
       });
-  ofServer(access.command('list'))
+  withConnection(access.command('list'))
     .option('-p, --project <id>', 'that count in this project')
     .option('-d, --domain <id>', 'that count in this domain')
     .option('--principal <principal>', 'of this person or program')
@@ -161,25 +148,15 @@ export const addClientCommands = (program: Command, configurationOf: Configurati
       await history(name, flags);
     });
 
-  withServer(program.command('get').description('what is there').command('execution'))
-    .argument('<name>', 'NAME, or PROJECT/DOMAIN/NAME')
-    .description('print an execution and its nodes')
-    .option('--as-of <moment>', 'as it was then: a position of the log, or a time such as 2026-03-02T09:58:16Z')
-    .action(async (name: string, flags: GetFlags) => {
-      const { getExecution } = await import('./get.js');
-      await getExecution(name, flags);
-    });
-
+  addEntityCommands(program);
+  addExecutionCommands(program);
   addNotificationCommands(program, configurationOf);
   addScheduleCommands(program);
   addAccessCommands(program);
   addAuditCommand(program);
 
-  program
-    .command('tail')
+  withConnection(program.command('tail'))
     .description('print events as they are recorded, until Ctrl-C')
-    .option('--server <url>', 'REST address of the control plane', 'http://127.0.0.1:8080')
-    .option('--token-file <file>', 'file with an access token')
     .option('--from <where>', 'start, now, a position, or a time such as 2026-03-02T09:58:16Z', 'now')
     .option('-p, --project <id>', 'of this project only')
     .option('-d, --domain <id>', 'of this domain only, with --project')

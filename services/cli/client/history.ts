@@ -1,8 +1,12 @@
-import { cell, coloured, colourOf, oneLine } from './lines.js';
-import { executionPathOf, get, type ServerFlags } from './server-client.js';
+import { HistoryService, TransitionListSchema } from '../../../proto/gen/platformidl/eventlog/history_pb.js';
+import { connected } from './connection/connect.js';
+import type { ScopeFlags } from './connection/flags.js';
+import { executionIdOf } from './executions/execution-id.js';
+import { jsonOfMessage, print } from './output/documents.js';
+import { cell, coloured, colourOf, oneLine } from './output/text.js';
 
 /** The flags of `history`. */
-export type HistoryFlags = ServerFlags & {
+export type HistoryFlags = ScopeFlags & {
   readonly node?: string;
   readonly phase?: readonly string[];
   readonly type?: readonly string[];
@@ -27,7 +31,7 @@ type ShownTransition = {
   readonly reason: string;
 };
 
-type Page = { readonly transitions: readonly ShownTransition[]; readonly token: string };
+type Page = { readonly transitions: readonly ShownTransition[] };
 
 const PAGE = 500;
 
@@ -55,17 +59,19 @@ const lineOf = (each: ShownTransition): string =>
  *
  * @throws {OperatorError} when the server refuses, with its reason.
  */
-export const history = async (name: string, flags: HistoryFlags): Promise<void> => {
-  const { node, phase, type, changesOnly, newestFirst, limit: asked = Infinity, json } = flags;
-  const filters = { nodeId: node, phases: phase, types: type, changesOnly, newestFirst };
-  let left = asked;
-  let token: string | undefined;
-  do {
-    const query = { ...filters, limit: Math.min(left, PAGE), token };
-    const response = await get(flags, `/api/v1/history/executions/${executionPathOf(name, flags)}`, query);
-    const page = (await response.json()) as Page;
-    for (const each of page.transitions) process.stdout.write(`${json ? JSON.stringify(each) : lineOf(each)}\n`);
-    left -= page.transitions.length;
-    ({ token } = page);
-  } while (token !== '' && left > 0);
-};
+export const history = (name: string, flags: HistoryFlags): Promise<void> =>
+  connected(flags, async (connection) => {
+    const { node = '', phase = [], type = [], changesOnly, newestFirst, limit: asked = Infinity, json } = flags;
+    const filters = { nodeId: node, phases: [...phase], types: [...type], changesOnly, newestFirst };
+    const id = executionIdOf(name, flags);
+    let left = asked;
+    let token = '';
+    do {
+      const request = { id, ...filters, limit: Math.min(left, PAGE), token };
+      const page = await connection.call(HistoryService.method.listTransitions, request);
+      const { transitions } = jsonOfMessage(TransitionListSchema, page) as unknown as Page;
+      for (const each of transitions) print(json ? JSON.stringify(each) : lineOf(each));
+      left -= transitions.length;
+      ({ token } = page);
+    } while (token !== '' && left > 0);
+  });

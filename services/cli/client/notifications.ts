@@ -1,8 +1,15 @@
-import { cell, coloured, type Colour, colourOf, oneLine } from './lines.js';
-import { executionPathOf, get, post, type ServerFlags } from './server-client.js';
+import {
+  NotificationListSchema,
+  NotificationService,
+} from '../../../proto/gen/platformidl/eventlog/notification_service_pb.js';
+import { connected } from './connection/connect.js';
+import type { ScopeFlags } from './connection/flags.js';
+import { executionIdOf } from './executions/execution-id.js';
+import { jsonOfMessage, print } from './output/documents.js';
+import { cell, coloured, type Colour, colourOf, oneLine } from './output/text.js';
 
 /** The flags of `notifications`. */
-export type NotificationsFlags = ServerFlags & { readonly json: boolean };
+export type NotificationsFlags = ScopeFlags & { readonly json: boolean };
 
 type ShownNotification = {
   readonly id: string;
@@ -14,13 +21,13 @@ type ShownNotification = {
   readonly since: string;
   readonly answer: string;
   readonly reason: string;
-  readonly nextAttemptAt: string | null;
+  readonly nextAttemptAt?: string;
 };
 
 const BY_STATUS: Readonly<Record<string, Colour>> = { SENT: 'green', WAITING: 'yellow', GIVEN_UP: 'red' };
 
 const outcomeOf = ({ answer, reason, nextAttemptAt }: ShownNotification): string =>
-  oneLine(`${answer}${reason}${nextAttemptAt === null ? '' : ` next attempt ${nextAttemptAt}`}`);
+  oneLine(`${answer}${reason}${nextAttemptAt === undefined ? '' : ` next attempt ${nextAttemptAt}`}`);
 
 const lineOf = (each: ShownNotification): string =>
   [
@@ -41,18 +48,24 @@ const lineOf = (each: ShownNotification): string =>
  *
  * @throws {OperatorError} when the server refuses, with its reason.
  */
-export const listNotifications = async (name: string, flags: NotificationsFlags): Promise<void> => {
-  const response = await get(flags, `/api/v1/notifications/${executionPathOf(name, flags)}`);
-  const { notifications } = (await response.json()) as { readonly notifications: readonly ShownNotification[] };
-  for (const each of notifications) process.stdout.write(`${flags.json ? JSON.stringify(each) : lineOf(each)}\n`);
-};
+export const listNotifications = (name: string, flags: NotificationsFlags): Promise<void> =>
+  connected(flags, async (connection) => {
+    const id = executionIdOf(name, flags);
+    const page = await connection.call(NotificationService.method.listNotifications, { id });
+    const { notifications } = jsonOfMessage(NotificationListSchema, page) as unknown as {
+      readonly notifications: readonly ShownNotification[];
+    };
+    for (const each of notifications) print(flags.json ? JSON.stringify(each) : lineOf(each));
+  });
 
 /**
  * Asks for a message to be sent again.
  *
  * @throws {OperatorError} when the server refuses, with its reason.
  */
-export const resendNotification = async (name: string, message: string, flags: ServerFlags): Promise<void> => {
-  await post(flags, `/api/v1/notifications/${executionPathOf(name, flags)}/${encodeURIComponent(message)}/resend`);
-  process.stdout.write(`${message} will be sent again\n`);
-};
+export const resendNotification = (name: string, messageId: string, flags: ScopeFlags): Promise<void> =>
+  connected(flags, async (connection) => {
+    const id = executionIdOf(name, flags);
+    await connection.call(NotificationService.method.resendNotification, { id, messageId });
+    print(`${messageId} will be sent again`);
+  });

@@ -1,9 +1,18 @@
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import {
+  ScheduleFireResponseSchema,
+  ScheduleListSchema,
+  ScheduleService,
+  ScheduleStatusSchema,
+} from '../../../proto/gen/platformidl/eventlog/schedule_service_pb.js';
 import { OperatorError } from '../../config/operator-errors.js';
-import { cell, coloured, colourOf, oneLine } from './lines.js';
-import { get, post, type ServerFlags } from './server-client.js';
+import { connected } from './connection/connect.js';
+import type { ScopeFlags } from './connection/flags.js';
+import { jsonOfMessage, print } from './output/documents.js';
+import { cell, coloured, colourOf, oneLine } from './output/text.js';
 
 /** The flags of the commands of `schedule`. */
-export type ScheduleFlags = ServerFlags & { readonly json: boolean };
+export type ScheduleFlags = ScopeFlags & { readonly json: boolean };
 
 type ShownOutcome = { readonly at: string; readonly version: string; readonly kind: string; readonly reason: string };
 
@@ -13,15 +22,12 @@ type ShownSchedule = {
   readonly parked: boolean;
   readonly next: readonly string[];
   readonly past: readonly ShownOutcome[];
-  readonly dueSince: string | null;
+  readonly dueSince?: string;
   readonly problem: string;
   readonly skipping: readonly string[];
 };
 
-type Page = { readonly schedules: readonly ShownSchedule[]; readonly token: string };
-
-const pathOf = ({ project, domain }: ServerFlags): string =>
-  `/api/v1/schedules/${[project, domain].map(encodeURIComponent).join('/')}`;
+type Page = { readonly schedules: readonly ShownSchedule[] };
 
 const stateOf = ({ id, paused, parked }: ShownSchedule): string => {
   if (parked) return 'parked';
@@ -39,7 +45,7 @@ const skippingLine =
 
 /** The lines of a schedule: its state, the ticks that are to be skipped, then the last ones that were skipped or failed. */
 const linesOf = (each: ShownSchedule): readonly string[] => {
-  const due = each.dueSince !== null ? `due since ${each.dueSince}` : '';
+  const due = each.dueSince !== undefined ? `due since ${each.dueSince}` : '';
   const line = [
     cell(each.id.name, 30),
     cell(each.id.version || '-', 12),
@@ -59,40 +65,54 @@ const linesOf = (each: ShownSchedule): readonly string[] => {
  *
  * @throws {OperatorError} when the server refuses, with its reason.
  */
-export const listSchedules = async (flags: ScheduleFlags): Promise<void> => {
-  let token: string | undefined;
-  do {
-    const page = (await (await get(flags, pathOf(flags), { token })).json()) as Page;
-    for (const each of page.schedules)
-      for (const line of flags.json ? [JSON.stringify(each)] : linesOf(each)) process.stdout.write(`${line}\n`);
-    ({ token } = page);
-  } while (token !== '');
-};
+export const listSchedules = (flags: ScheduleFlags): Promise<void> =>
+  connected(flags, async (connection) => {
+    const { project, domain, json } = flags;
+    let token = '';
+    do {
+      const page = await connection.call(ScheduleService.method.listSchedules, { project, domain, token });
+      const { schedules } = jsonOfMessage(ScheduleListSchema, page) as unknown as Page;
+      for (const each of schedules) for (const line of json ? [JSON.stringify(each)] : linesOf(each)) print(line);
+      ({ token } = page);
+    } while (token !== '');
+  });
 
 /**
  * Prints the next fire times of the schedule of a launch plan, one a line; none while it does not fire.
  *
  * @throws {OperatorError} when the launch plan has no schedule, or the server refuses, with its reason.
  */
-export const nextFireTimes = async (name: string, flags: ScheduleFlags): Promise<void> => {
-  const { schedules } = (await (await get(flags, pathOf(flags), { name })).json()) as Page;
-  const [found] = schedules;
-  if (!found) throw new OperatorError(`launch plan ${flags.project}/${flags.domain}/${name} has no schedule`);
-  for (const line of flags.json ? [JSON.stringify(found.next)] : found.next) process.stdout.write(`${line}\n`);
-};
-
-const commandPath = (name: string, flags: ServerFlags, command: string): string =>
-  `${pathOf(flags)}/${encodeURIComponent(name)}/${command}`;
+export const nextFireTimes = (name: string, flags: ScheduleFlags): Promise<void> =>
+  connected(flags, async (connection) => {
+    const { project, domain } = flags;
+    const page = await connection.call(ScheduleService.method.listSchedules, { project, domain, name });
+    const [found] = (jsonOfMessage(ScheduleListSchema, page) as unknown as Page).schedules;
+    if (!found) throw new OperatorError(`launch plan ${project}/${domain}/${name} has no schedule`);
+    for (const line of flags.json ? [JSON.stringify(found.next)] : found.next) print(line);
+  });
 
 /**
  * Pauses or resumes the schedule of a launch plan, and prints it.
  *
  * @throws {OperatorError} when the server refuses, with its reason.
  */
-export const setPaused = async (command: 'pause' | 'resume', name: string, flags: ScheduleFlags): Promise<void> => {
-  const shown = (await (await post(flags, commandPath(name, flags, command))).json()) as ShownSchedule;
-  const [line = ''] = linesOf(shown);
-  process.stdout.write(`${flags.json ? JSON.stringify(shown) : line}\n`);
+export const setPaused = (command: 'pause' | 'resume', name: string, flags: ScheduleFlags): Promise<void> =>
+  connected(flags, async (connection) => {
+    const { project, domain } = flags;
+    const { pauseSchedule, resumeSchedule } = ScheduleService.method;
+    const id = { project, domain, name };
+    const status = await (command === 'pause'
+      ? connection.call(pauseSchedule, id)
+      : connection.call(resumeSchedule, id));
+    const shown = jsonOfMessage(ScheduleStatusSchema, status) as unknown as ShownSchedule;
+    const [line = ''] = linesOf(shown);
+    print(flags.json ? JSON.stringify(shown) : line);
+  });
+
+const tickAt = (at: string): { readonly at: ReturnType<typeof timestampFromMs> } => {
+  const ms = Date.parse(at);
+  if (Number.isNaN(ms)) throw new OperatorError(`--at ${at}: must be a time such as 2026-03-02T09:58:00Z`);
+  return { at: timestampFromMs(ms) };
 };
 
 /**
@@ -100,25 +120,27 @@ export const setPaused = async (command: 'pause' | 'resume', name: string, flags
  *
  * @throws {OperatorError} when the server refuses, with its reason.
  */
-export const skipTick = async (
-  name: string,
-  { at, ...flags }: ScheduleFlags & { readonly at?: string },
-): Promise<void> => {
-  const answer = await post(flags, commandPath(name, flags, 'skip'), at === undefined ? {} : { at });
-  const shown = (await answer.json()) as ShownSchedule;
-  const lines = flags.json ? [JSON.stringify(shown)] : linesOf({ ...shown, past: [] });
-  for (const line of lines) process.stdout.write(`${line}\n`);
-};
+export const skipTick = (name: string, { at, ...flags }: ScheduleFlags & { readonly at?: string }): Promise<void> =>
+  connected(flags, async (connection) => {
+    const { project, domain, json } = flags;
+    const request = { project, domain, name, ...(at !== undefined && tickAt(at)) };
+    const status = await connection.call(ScheduleService.method.skipTick, request);
+    const shown = jsonOfMessage(ScheduleStatusSchema, status) as unknown as ShownSchedule;
+    for (const line of json ? [JSON.stringify(shown)] : linesOf({ ...shown, past: [] })) print(line);
+  });
 
-type Fired = { readonly tick: ShownOutcome & { readonly execution: { readonly name: string } | null } };
+type Fired = { readonly tick: ShownOutcome & { readonly execution?: { readonly name: string } } };
 
 /**
  * Launches a launch plan as if it had a tick now, and prints the name of the execution.
  *
  * @throws {OperatorError} when it could not be launched, with the reason.
  */
-export const fireSchedule = async (name: string, flags: ScheduleFlags): Promise<void> => {
-  const { tick } = (await (await post(flags, commandPath(name, flags, 'fire'))).json()) as Fired;
-  if (tick.kind !== 'FIRED') throw new OperatorError(`${name} was not launched: ${tick.reason}`);
-  process.stdout.write(`${flags.json ? JSON.stringify(tick) : (tick.execution?.name ?? '')}\n`);
-};
+export const fireSchedule = (name: string, flags: ScheduleFlags): Promise<void> =>
+  connected(flags, async (connection) => {
+    const { project, domain } = flags;
+    const fired = await connection.call(ScheduleService.method.fireSchedule, { project, domain, name });
+    const { tick } = jsonOfMessage(ScheduleFireResponseSchema, fired) as unknown as Fired;
+    if (tick.kind !== 'FIRED') throw new OperatorError(`${name} was not launched: ${tick.reason}`);
+    print(flags.json ? JSON.stringify(tick) : (tick.execution?.name ?? ''));
+  });

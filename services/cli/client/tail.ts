@@ -1,10 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { OperatorError } from '../../config/operator-errors.js';
-import { cell, coloured, colourOf, oneLine } from './lines.js';
-import { get, type Query, type ServerFlags } from './server-client.js';
+import { connected } from './connection/connect.js';
+import type { Connection, TailedEvent, TailInit } from './connection/connection.js';
+import type { ConnectionFlags } from './connection/profile.js';
+import { isPassing } from './connection/refusal.js';
+import { print } from './output/documents.js';
+import { cell, coloured, colourOf, oneLine } from './output/text.js';
 
 /** The flags of `tail`. */
-export type TailFlags = Pick<ServerFlags, 'server' | 'tokenFile'> & {
+export type TailFlags = ConnectionFlags & {
   readonly from: string;
   readonly project?: string;
   readonly domain?: string;
@@ -27,9 +30,6 @@ type Line = {
   readonly data: { readonly phase?: string; readonly node?: string; readonly attempt?: number };
 };
 
-/** One Server-Sent Event: the values of its fields. */
-type Received = { readonly id: string; readonly event: string; readonly data: string };
-
 const RETRY_MS = 1_000;
 
 const subjectOf = ({ stream, data: { node, attempt } }: Line): string =>
@@ -48,57 +48,30 @@ const lineOf = (text: string): string => {
   ].join('  ');
 };
 
-const fieldsOf = (block: string): Received => {
-  const fields = { id: '', event: '', data: '' };
-  for (const line of block.split('\n')) {
-    const [, name = '', value = ''] = /^(\w+): ?(.*)$/u.exec(line) ?? [];
-    if (name === 'id' || name === 'event' || name === 'data') fields[name] = value;
-  }
-  return fields;
-};
+const requestOf = ({ from, project, domain, name, node, category, type, phase, label }: TailFlags): TailInit => ({
+  from,
+  project: project ?? '',
+  domain: domain ?? '',
+  name: name ?? '',
+  nodeId: node ?? '',
+  categories: [...(category ?? [])],
+  types: [...(type ?? [])],
+  phases: [...(phase ?? [])],
+  labels: [...(label ?? [])],
+});
 
-/** Reads the Server-Sent Events of a response. */
-const eventsIn = async function* (response: Response): AsyncGenerator<Received> {
-  const decoder = new TextDecoder();
-  let rest = '';
-  for await (const chunk of response.body ?? []) {
-    rest += decoder.decode(chunk as Uint8Array, { stream: true });
-    const blocks = rest.split('\n\n');
-    rest = blocks.pop() ?? '';
-    yield* blocks.map(fieldsOf);
-  }
-};
-
-/** Asks for the events after the last one; `undefined` when the server is away and some were received before. */
-const connect = async (flags: TailFlags, lastEventId: string): Promise<Response | undefined> => {
-  const { from, project, domain, name, node, category, type, phase, label } = flags;
-  const filters: Query = { project, domain, name, nodeId: node, categories: category, types: type, phases: phase };
-  const headers = { accept: 'text/event-stream', ...(lastEventId && { 'last-event-id': lastEventId }) };
-  const asked = { ...flags, project: project ?? '', domain: domain ?? '' };
-  try {
-    return await get(asked, '/api/v1/tail', { ...filters, labels: label, from }, headers);
-  } catch (error) {
-    if (lastEventId !== '' && error instanceof OperatorError) return undefined;
-    throw error;
-  }
-};
-
-/** The events of a response, until the connection is lost. */
-const untilLost = async function* (response: Response | undefined): AsyncGenerator<Received> {
-  try {
-    if (response) yield* eventsIn(response);
-  } catch {
-    // the caller connects again
-  }
-};
-
-/** Follows the log until `print` returns true; connects again after the connection was lost, from where it was. */
-const follow = async (flags: TailFlags, print: (event: Received) => boolean): Promise<void> => {
+/** The events of the log; connects again after the connection was lost, from where it was. */
+const eventsOf = async function* (connection: Connection, request: TailInit): AsyncIterable<TailedEvent> {
+  const { signal } = new AbortController();
   let lastEventId = '';
   for (;;) {
-    for await (const event of untilLost(await connect(flags, lastEventId))) {
-      lastEventId = event.id;
-      if (event.event === 'event' && print(event)) return;
+    try {
+      for await (const event of connection.tail({ ...request, lastEventId }, signal)) {
+        lastEventId = event.position;
+        yield event;
+      }
+    } catch (error) {
+      if (lastEventId === '' || !isPassing(error)) throw error;
     }
     await pause(RETRY_MS);
   }
@@ -109,13 +82,14 @@ const follow = async (flags: TailFlags, print: (event: Received) => boolean): Pr
  *
  * @throws {OperatorError} when the server cannot be reached at first, or refuses, with its reason.
  */
-export const tail = async (flags: TailFlags): Promise<void> => {
-  let left = flags.limit ?? Infinity;
-  process.stdout.on('error', () => process.exit(0));
-  await follow(flags, ({ data }) => {
-    process.stdout.write(`${flags.json ? data : lineOf(data)}\n`);
-    left -= 1;
-    return left <= 0;
+export const tail = (flags: TailFlags): Promise<void> =>
+  connected(flags, async (connection) => {
+    let left = flags.limit ?? Infinity;
+    process.stdout.on('error', () => process.exit(0));
+    for await (const { text } of eventsOf(connection, requestOf(flags))) {
+      if (text === undefined) continue;
+      print(flags.json ? text : lineOf(text));
+      left -= 1;
+      if (left <= 0) return;
+    }
   });
-  process.exit(0);
-};

@@ -1,12 +1,11 @@
-const COLOURS = { red: 31, green: 32, yellow: 33, blue: 34, grey: 90 } as const;
+import { styleText } from 'node:util';
 
-export type Colour = keyof typeof COLOURS;
-
-const mayColour = (): boolean => process.stdout.isTTY && (process.env['NO_COLOR'] ?? '') === '';
+/** The colours of texts; `grey` is for what matters less. */
+export type Colour = 'red' | 'green' | 'yellow' | 'blue' | 'grey' | 'bold';
 
 /** Colours a text where standard output is a terminal and `NO_COLOR` is not set. */
 export const coloured = (text: string, colour: Colour | undefined): string =>
-  colour === undefined || !mayColour() ? text : `\u001b[${COLOURS[colour]}m${text}\u001b[0m`;
+  colour === undefined || text === '' ? text : styleText(colour, text, { stream: process.stdout });
 
 const BY_PHASE: Readonly<Record<string, Colour>> = {
   SUCCEEDED: 'green',
@@ -25,5 +24,9 @@ export const colourOf = (phase: string): Colour | undefined => BY_PHASE[phase];
 export const cell = (text: string, width: number, colour?: Colour): string =>
   coloured(text, colour) + ' '.repeat(Math.max(0, width - text.length));
 
-/** Makes one line of a text. */
-export const oneLine = (text: string): string => text.replace(/\s+/gu, ' ').trim();
+/** Makes one line of a text, without the characters that a terminal would obey. */
+export const oneLine = (text: string): string => text.replace(/[\s\p{Cc}]+/gu, ' ').trim();
+
+/** Shortens a text to a width, with an ellipsis where something is left out. */
+export const shortened = (text: string, width: number): string =>
+  text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`;

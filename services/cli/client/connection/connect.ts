@@ -1,0 +1,68 @@
+import { create } from '@bufbuild/protobuf';
+import { TailRequestSchema } from '../../../../proto/gen/platformidl/eventlog/tail_pb.js';
+import type { Connection, Headers, Transport } from './connection.js';
+import { type ConnectionFlags, type Profile, profileOf } from './profile.js';
+import { Refused } from './refusal.js';
+import { tokenOf } from './token.js';
+
+const transportTo = async ({ address }: Profile): Promise<Transport> => {
+  if (address.kind === 'rest') return (await import('./rest.js')).restTransport(address.url);
+  return (await import('./grpc.js')).grpcTransport(address);
+};
+
+const isUnauthenticated = (error: unknown): boolean => error instanceof Refused && error.code === 'UNAUTHENTICATED';
+
+/**
+ * Connects to the server of a profile. A token of a file is sent at once; others are got when the server asks for one,
+ * because servers without authentication have nowhere to get one.
+ */
+const connect = async (profile: Profile): Promise<Connection> => {
+  const transport = await transportTo(profile);
+  const bearer = (token: string | undefined): Headers =>
+    token === undefined ? {} : { [profile.header]: `Bearer ${token}` };
+  let headers = profile.signIn.kind === 'token-file' ? bearer(await tokenOf(profile, transport)) : {};
+  const signIn = async (error: unknown): Promise<void> => {
+    if (!isUnauthenticated(error) || Object.keys(headers).length > 0) throw error;
+    headers = bearer(await tokenOf(profile, transport));
+    if (Object.keys(headers).length === 0) throw error;
+  };
+  const signedIn = async <Answer>(ask: (headers: Headers) => Promise<Answer>): Promise<Answer> => {
+    try {
+      return await ask(headers);
+    } catch (error) {
+      await signIn(error);
+      return ask(headers);
+    }
+  };
+  const streamed = async function* <Answer>(ask: (headers: Headers) => AsyncIterable<Answer>): AsyncIterable<Answer> {
+    try {
+      yield* ask(headers);
+    } catch (error) {
+      await signIn(error);
+      yield* ask(headers);
+    }
+  };
+  const { consoleUrl } = profile;
+  return {
+    call: (method, init) => signedIn((own) => transport.call(method, create(method.input, init), own)),
+    open: (method, init, signal) =>
+      streamed((own) => transport.open(method, create(method.input, init), { headers: own, signal })),
+    tail: (init, signal) =>
+      streamed((own) => transport.tail(create(TailRequestSchema, init), { headers: own, signal })),
+    consoleLink: (path) => (consoleUrl === undefined ? undefined : `${consoleUrl.replace(/\/$/u, '')}/console${path}`),
+    close: () => transport.close(),
+  };
+};
+
+/** Works with a connection to the server that the flags, the environment or a profile name, and closes it. */
+export const connected = async <Result>(
+  flags: ConnectionFlags,
+  work: (connection: Connection) => Promise<Result>,
+): Promise<Result> => {
+  const connection = await connect(profileOf(flags));
+  try {
+    return await work(connection);
+  } finally {
+    connection.close();
+  }
+};

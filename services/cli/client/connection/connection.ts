@@ -1,0 +1,65 @@
+import type {
+  DescMessage,
+  DescMethodServerStreaming,
+  DescMethodUnary,
+  MessageInitShape,
+  MessageShape,
+} from '@bufbuild/protobuf';
+import type { TailRequest, TailRequestSchema } from '../../../../proto/gen/platformidl/eventlog/tail_pb.js';
+
+/** The request of a tail: its begin and its filters. */
+export type TailInit = MessageInitShape<typeof TailRequestSchema>;
+
+/** An event of a tail: its position, and the JSON text that `log cat` prints; a checkpoint has no text. */
+export type TailedEvent = { readonly position: string; readonly text: string | undefined };
+
+/** The server that a command talks to. Every call sends the token of the profile, once the server asks for one. */
+export interface Connection {
+  /**
+   * Calls an RPC.
+   *
+   * @throws {Refused} when the server refuses.
+   * @throws {Unreachable} when no server answers.
+   */
+  call<Input extends DescMessage, Output extends DescMessage>(
+    method: DescMethodUnary<Input, Output>,
+    request: MessageInitShape<Input>,
+  ): Promise<MessageShape<Output>>;
+  /**
+   * Opens a stream of answers, which ends when the server ends it or the signal aborts.
+   *
+   * @throws as `call` does; {@link Unreachable} also when the connection is lost in the middle.
+   */
+  open<Input extends DescMessage, Output extends DescMessage>(
+    method: DescMethodServerStreaming<Input, Output>,
+    request: MessageInitShape<Input>,
+    signal: AbortSignal,
+  ): AsyncIterable<MessageShape<Output>>;
+  /** The events of the log from where the request says, and checkpoints between them. Throws as `open` does. */
+  tail(request: TailInit, signal: AbortSignal): AsyncIterable<TailedEvent>;
+  /** The address of an execution in the web console; `undefined` where only gRPC is known. */
+  consoleLink(path: string): string | undefined;
+  close(): void;
+}
+
+/** The headers of a call: its token. */
+export type Headers = Readonly<Record<string, string>>;
+
+/** The headers of a stream, and the signal that ends it. */
+export type StreamOptions = { readonly headers: Headers; readonly signal: AbortSignal };
+
+/** One way to send RPCs. */
+export interface Transport {
+  call<Input extends DescMessage, Output extends DescMessage>(
+    method: DescMethodUnary<Input, Output>,
+    request: MessageShape<Input>,
+    headers: Headers,
+  ): Promise<MessageShape<Output>>;
+  open<Input extends DescMessage, Output extends DescMessage>(
+    method: DescMethodServerStreaming<Input, Output>,
+    request: MessageShape<Input>,
+    options: StreamOptions,
+  ): AsyncIterable<MessageShape<Output>>;
+  tail(request: TailRequest, options: StreamOptions): AsyncIterable<TailedEvent>;
+  close(): void;
+}

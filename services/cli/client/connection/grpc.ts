@@ -1,0 +1,67 @@
+import { readFileSync } from 'node:fs';
+import { type DescMethod, fromBinary, toBinary } from '@bufbuild/protobuf';
+import { type ChannelCredentials, Client, credentials, Metadata, type ServiceError, status } from '@grpc/grpc-js';
+import { EventLogService } from '../../../../proto/gen/platformidl/eventlog/tail_pb.js';
+import type { Headers, Transport } from './connection.js';
+import type { GrpcAddress } from './profile.js';
+import { Refused, Unreachable } from './refusal.js';
+
+const DEADLINE_MS = 30_000;
+
+const OPTIONS = { 'grpc.max_receive_message_length': -1, 'grpc.max_send_message_length': -1 };
+
+const credentialsOf = ({ isPlain, caFile, skipVerify }: GrpcAddress): ChannelCredentials => {
+  if (isPlain) return credentials.createInsecure();
+  const roots = caFile === undefined ? null : readFileSync(caFile);
+  return credentials.createSsl(roots, null, null, { rejectUnauthorized: !skipVerify });
+};
+
+const metadataOf = (headers: Headers): Metadata => {
+  const metadata = new Metadata();
+  for (const [name, value] of Object.entries(headers)) metadata.set(name, value);
+  return metadata;
+};
+
+const pathOf = (method: DescMethod): string => `/${method.parent.typeName}/${method.name}`;
+const asIs = (bytes: Buffer): Buffer => bytes;
+
+/** RPCs over gRPC, as the other command lines of the interface send them. */
+export const grpcTransport = (address: GrpcAddress): Transport => {
+  const client = new Client(address.target, credentialsOf(address), OPTIONS);
+  const errorOf = (error: ServiceError): Error =>
+    // The library's own words; a server that is shutting down says others.
+    error.code === status.UNAVAILABLE && /No connection established|Connection dropped|DNS/u.test(error.details)
+      ? new Unreachable(address.target, { cause: error })
+      : new Refused(error.code, error.details, { cause: error });
+  const open: Transport['open'] = async function* (method, request, { headers, signal }) {
+    const bytes = Buffer.from(toBinary(method.input, request));
+    const call = client.makeServerStreamRequest(pathOf(method), asIs, asIs, bytes, metadataOf(headers));
+    const cancel = (): void => call.cancel();
+    signal.addEventListener('abort', cancel, { once: true });
+    try {
+      for await (const answer of call as AsyncIterable<Buffer>) yield fromBinary(method.output, answer);
+    } catch (error) {
+      if ((error as ServiceError).code !== status.CANCELLED || !signal.aborted) throw errorOf(error as ServiceError);
+    } finally {
+      signal.removeEventListener('abort', cancel);
+      cancel();
+    }
+  };
+  return {
+    call: (method, request, headers) =>
+      new Promise((resolve, reject) => {
+        const bytes = Buffer.from(toBinary(method.input, request));
+        const options = { deadline: Date.now() + DEADLINE_MS };
+        client.makeUnaryRequest(pathOf(method), asIs, asIs, bytes, metadataOf(headers), options, (error, answer) => {
+          if (error) reject(errorOf(error));
+          else resolve(fromBinary(method.output, answer ?? Buffer.alloc(0)));
+        });
+      }),
+    open,
+    async *tail(request, options) {
+      for await (const { position, event } of open(EventLogService.method.tail, request, options))
+        yield { position: String(position), text: event?.data.case === 'json' ? event.data.value : undefined };
+    },
+    close: () => client.close(),
+  };
+};

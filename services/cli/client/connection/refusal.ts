@@ -1,0 +1,64 @@
+import { OperatorError } from '../../../config/operator-errors.js';
+import { oneLine } from '../output/text.js';
+
+/** The names of the codes of gRPC, by their numbers. */
+const CODES = [
+  'OK',
+  'CANCELLED',
+  'UNKNOWN',
+  'INVALID_ARGUMENT',
+  'DEADLINE_EXCEEDED',
+  'NOT_FOUND',
+  'ALREADY_EXISTS',
+  'PERMISSION_DENIED',
+  'RESOURCE_EXHAUSTED',
+  'FAILED_PRECONDITION',
+  'ABORTED',
+  'OUT_OF_RANGE',
+  'UNIMPLEMENTED',
+  'INTERNAL',
+  'UNAVAILABLE',
+  'DATA_LOSS',
+  'UNAUTHENTICATED',
+] as const;
+
+export type Code = (typeof CODES)[number];
+
+const LATER = 'try again later';
+
+/** The advice for a person about a refusal, for the codes where that is always the same. */
+const TO_DO: Readonly<Partial<Record<Code, string>>> = {
+  UNAUTHENTICATED: 'name a file with an access token by --token-file, or client credentials in a profile',
+  PERMISSION_DENIED: 'an administrator gives roles with flightlog access grant',
+  NOT_FOUND: 'flightlog list prints what is there; --project and --domain say where',
+  ALREADY_EXISTS: 'choose another name',
+  UNIMPLEMENTED: 'the server does not have this; flightlog --version is the version of the command line',
+  RESOURCE_EXHAUSTED: LATER,
+  ABORTED: LATER,
+  UNAVAILABLE: LATER,
+  DEADLINE_EXCEEDED: LATER,
+  INTERNAL: 'the log of the server says more',
+};
+
+/** The server refuses; the message is one line: code, reason, and what to do. */
+export class Refused extends OperatorError {
+  readonly code: Code;
+
+  constructor(code: number, reason: string, options?: ErrorOptions) {
+    const name = CODES[code] ?? 'UNKNOWN';
+    const toDo = TO_DO[name];
+    super(`${name}: ${oneLine(reason) || 'no reason given'}${toDo === undefined ? '' : `; ${toDo}`}`, options);
+    this.code = name;
+  }
+}
+
+/** No answer came: the server is down, or the way to it. */
+export class Unreachable extends OperatorError {
+  constructor(server: string, options?: ErrorOptions) {
+    super(`no server answers at ${server}; --server names another`, options);
+  }
+}
+
+/** True when the server may answer later: a stream is opened again then. */
+export const isPassing = (error: unknown): boolean =>
+  error instanceof Unreachable || (error instanceof Refused && error.code === 'UNAVAILABLE');

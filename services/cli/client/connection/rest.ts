@@ -1,0 +1,68 @@
+import { fromBinary, fromJson, type JsonValue, toBinary } from '@bufbuild/protobuf';
+import { StatusSchema } from '../../../../proto/gen/google/rpc/status_pb.js';
+import { bindingOf } from '../../../../interface/rest/binding.js';
+import { EventLogService } from '../../../../proto/gen/platformidl/eventlog/tail_pb.js';
+import type { StreamOptions, Transport } from './connection.js';
+import { Refused, Unreachable } from './refusal.js';
+import { eventsIn, type ServerSentEvent } from './server-sent-events.js';
+
+const OCTETS = 'application/octet-stream';
+const UNKNOWN = 2;
+const UNAVAILABLE = 14;
+
+/** The refusal in an answer; a proxy in between may answer with text. */
+const refusalOf = async (answer: Response): Promise<Refused> => {
+  const bytes = new Uint8Array(await answer.arrayBuffer());
+  try {
+    const { code, message } = fromBinary(StatusSchema, bytes);
+    if (code !== 0) return new Refused(code, message);
+  } catch {
+    // Below, the HTTP status stands for the reason.
+  }
+  return new Refused(answer.status >= 502 ? UNAVAILABLE : UNKNOWN, `the server answered ${answer.status}`);
+};
+
+const sendTo =
+  (server: string) =>
+  async (path: string, request: RequestInit): Promise<Response> => {
+    const answer = await fetch(`${server}${path}`, request).catch((cause: unknown) => {
+      throw new Unreachable(server, { cause });
+    });
+    if (!answer.ok) throw await refusalOf(answer);
+    return answer;
+  };
+
+/** RPCs by their HTTP bindings, with protobuf bytes both ways; streams are Server-Sent Events. */
+export const restTransport = (url: string): Transport => {
+  const server = url.replace(/\/$/u, '');
+  const send = sendTo(server);
+  const events = async function* (path: string, options: StreamOptions): AsyncIterable<ServerSentEvent> {
+    const answer = await send(path, { ...options, headers: { accept: 'text/event-stream', ...options.headers } });
+    try {
+      yield* eventsIn(answer);
+    } catch (cause) {
+      throw new Unreachable(server, { cause });
+    }
+  };
+  return {
+    call: async (method, request, headers) => {
+      const { verb, path, hasBody } = bindingOf(method, request);
+      const answer = await send(path, {
+        method: verb,
+        headers: { accept: OCTETS, ...headers, ...(hasBody && { 'content-type': OCTETS }) },
+        ...(hasBody && { body: new Uint8Array(toBinary(method.input, request)) }),
+      });
+      return fromBinary(method.output, new Uint8Array(await answer.arrayBuffer()));
+    },
+    async *open(method, request, options) {
+      for await (const { data } of events(bindingOf(method, request).path, options))
+        yield fromJson(method.output, JSON.parse(data) as JsonValue, { ignoreUnknownFields: true });
+    },
+    async *tail(request, options) {
+      const { path } = bindingOf(EventLogService.method.tail, request);
+      for await (const { id, event, data } of events(path, options))
+        yield { position: id, text: event === 'event' ? data : undefined };
+    },
+    close: () => undefined,
+  };
+};

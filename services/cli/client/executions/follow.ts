@@ -1,0 +1,79 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { timestampMs } from '@bufbuild/protobuf/wkt';
+import type { Execution } from '../../../../proto/gen/platformidl/admin/execution_pb.js';
+import type { NodeExecution } from '../../../../proto/gen/platformidl/admin/node_execution_pb.js';
+import {
+  ExecutionWatchService,
+  type WatchResponse,
+  WatchResponse_Kind as Kind,
+} from '../../../../proto/gen/platformidl/eventlog/watch_pb.js';
+import type { Connection } from '../connection/connection.js';
+import { isPassing } from '../connection/refusal.js';
+import { whyOf, phaseOf } from '../entities/rows.js';
+import type { ExecutionId } from './execution-id.js';
+import type { ExecutionState } from './tree.js';
+
+const RETRY_MS = 1_000;
+
+/** The parts of a watch request: one execution, or those that filters match. */
+export type Watched = {
+  readonly project: string;
+  readonly domain: string;
+  readonly name?: string;
+  readonly filters?: string;
+  readonly labels?: readonly string[];
+};
+
+/** The answers of a watch; connects again after the connection was lost, from the position of the last answer. */
+export const answersOf = async function* (
+  connection: Connection,
+  { labels = [], ...watched }: Watched,
+  lost: () => void,
+): AsyncGenerator<WatchResponse> {
+  const { signal } = new AbortController();
+  let lastEventId = '';
+  let isOver = false;
+  while (!isOver) {
+    try {
+      const request = { ...watched, labels: [...labels], lastEventId };
+      for await (const answer of connection.open(ExecutionWatchService.method.watch, request, signal)) {
+        yield answer;
+        lastEventId = answer.hasMore ? lastEventId : String(answer.position);
+        isOver = answer.kind === Kind.END;
+      }
+    } catch (error) {
+      if (lastEventId === '' || !isPassing(error)) throw error;
+      lost();
+    }
+    if (!isOver) await pause(RETRY_MS);
+  }
+};
+
+const createdAt = ({ closure }: NodeExecution): number => (closure?.createdAt ? timestampMs(closure.createdAt) : 0);
+
+/** The state of one execution after each answer of its watch, until it has ended. */
+export const statesOf = async function* (
+  connection: Connection,
+  id: ExecutionId,
+  lost: () => void = () => undefined,
+): AsyncGenerator<ExecutionState & { readonly answer: WatchResponse }> {
+  let execution: Execution | undefined;
+  const nodes = new Map<string, NodeExecution>();
+  for await (const answer of answersOf(connection, id, lost)) {
+    [execution] = [...answer.executions, ...(execution ? [execution] : [])];
+    for (const node of answer.nodes) nodes.set(node.id?.nodeId ?? '', node);
+    if (answer.kind === Kind.CHECKPOINT || answer.hasMore) continue;
+    yield { execution, nodes: [...nodes.values()].sort((a, b) => createdAt(a) - createdAt(b)), answer };
+  }
+};
+
+/** The exit codes of commands that follow an execution to its end, by its last phase. */
+const EXIT_CODES: Readonly<Record<string, number>> = { SUCCEEDED: 0, FAILED: 3, ABORTED: 4, TIMED_OUT: 5 };
+
+/** The end of an execution: its phase and why, and the exit code that stands for it. */
+export type End = { readonly phase: string; readonly why: string; readonly exitCode: number };
+
+export const endOf = (execution: Execution | undefined): End => {
+  const phase = execution ? phaseOf(execution) : 'UNDEFINED';
+  return { phase, why: execution ? whyOf(execution) : '', exitCode: EXIT_CODES[phase] ?? 1 };
+};

@@ -1,0 +1,133 @@
+import { create } from '@bufbuild/protobuf';
+import {
+  ExecutionCreateResponseSchema,
+  ExecutionMetadata_ExecutionMode as Mode,
+  ExecutionMetadataSchema,
+  type ExecutionSpec,
+  ExecutionSpecSchema,
+} from '../../../../proto/gen/platformidl/admin/execution_pb.js';
+import type { Literal } from '../../../../proto/gen/platformidl/core/literals_pb.js';
+import { AdminService } from '../../../../proto/gen/platformidl/service/admin_pb.js';
+import { IdentifierSchema, ResourceType } from '../../../../proto/gen/platformidl/core/identifier_pb.js';
+import { OperatorError } from '../../../config/operator-errors.js';
+import { connected } from '../connection/connect.js';
+import type { Connection } from '../connection/connection.js';
+import type { FormFlags, ScopeFlags } from '../connection/flags.js';
+import { type Definition, type DefinitionKind, readDefinition } from '../entities/definition.js';
+import { givenInputs, type InputFlags } from '../inputs/input-flags.js';
+import { literalsOf } from '../inputs/inputs.js';
+import { documentText, jsonOfMessage, print } from '../output/documents.js';
+import { coloured } from '../output/text.js';
+import { consolePathOf, type ExecutionId, executionIdOf } from './execution-id.js';
+import { follow } from './watch.js';
+
+/** The flags of commands that make an execution. */
+export type NewFlags = ScopeFlags & FormFlags & { readonly name?: string; readonly wait: boolean };
+
+/** The flags of `launch`. */
+export type LaunchFlags = NewFlags & InputFlags & { readonly label?: Readonly<Record<string, string>> };
+
+type Scope = { readonly project: string; readonly domain: string };
+
+type Created = {
+  readonly id?: { readonly project: string; readonly domain: string; readonly name: string } | undefined;
+};
+
+/** Says which execution there is now, and follows it to its end where that is asked for. */
+const announce = async (connection: Connection, { id }: Created, flags: NewFlags): Promise<void> => {
+  const { output: form, wait } = flags;
+  if (!id) throw new OperatorError('the server did not name the execution');
+  const link = connection.consoleLink(consolePathOf(id));
+  if (form === 'name') print(id.name);
+  else if (form === 'table') print(`launched ${coloured(id.name, 'bold')}${link === undefined ? '' : `\n${link}`}`);
+  else
+    print(
+      documentText(form, jsonOfMessage(ExecutionCreateResponseSchema, create(ExecutionCreateResponseSchema, { id }))),
+    );
+  if (wait) process.exitCode = (await follow(connection, id)).exitCode;
+};
+
+type Launch = {
+  readonly target: Definition;
+  readonly literals: Readonly<Record<string, Literal>>;
+  readonly spec: ExecutionSpec;
+};
+
+const createExecution = (
+  connection: Connection,
+  { project, domain }: Scope,
+  name: string,
+  launch: Launch,
+): Promise<Created> =>
+  connection.call(AdminService.method.createExecution, {
+    project,
+    domain,
+    name,
+    spec: { ...launch.spec, launchPlan: create(IdentifierSchema, launch.target.id) },
+    inputs: { literals: launch.literals },
+  });
+
+/**
+ * Launches a launch plan, a workflow by the launch plan that has its name and version, or a task by itself.
+ *
+ * @throws {OperatorError} when an input is wrong, with a line for each, or the server refuses.
+ */
+export const launch = (
+  kind: DefinitionKind,
+  { name, version }: { readonly name: string; readonly version: string | undefined },
+  flags: LaunchFlags,
+): Promise<void> =>
+  connected(flags, async (connection) => {
+    const { project, domain, label } = flags;
+    const named = await readDefinition(connection, kind, { project, domain, name, version });
+    const target =
+      kind === 'workflow'
+        ? await readDefinition(connection, 'launch-plan', { project, domain, name, version: named.id.version })
+        : named;
+    const literals = literalsOf(target.inputs, givenInputs(flags));
+    const labels = label === undefined ? {} : { labels: { values: label } };
+    const spec = create(ExecutionSpecSchema, { metadata: { mode: Mode.MANUAL }, ...labels });
+    const created = await createExecution(connection, flags, flags.name ?? '', { target, literals, spec });
+    await announce(connection, created, flags);
+  });
+
+const changed = async (connection: Connection, id: ExecutionId, flags: LaunchFlags): Promise<Created> => {
+  const { spec } = await connection.call(AdminService.method.getExecution, { id });
+  const { fullInputs } = await connection.call(AdminService.method.getExecutionData, { id });
+  if (!spec?.launchPlan) throw new OperatorError(`${id.name} has no launch plan`);
+  const kind: DefinitionKind = spec.launchPlan.resourceType === ResourceType.TASK ? 'task' : 'launch-plan';
+  const target = await readDefinition(connection, kind, spec.launchPlan);
+  const before = fullInputs?.literals ?? {};
+  const asked = target.inputs.map((input) => ({ ...input, isRequired: input.isRequired && !(input.name in before) }));
+  const kept = Object.fromEntries(target.inputs.flatMap(({ name }) => (before[name] ? [[name, before[name]]] : [])));
+  const literals = { ...kept, ...literalsOf(asked, givenInputs(flags)) };
+  const metadata = create(ExecutionMetadataSchema, { mode: Mode.RELAUNCH, referenceExecution: id });
+  return createExecution(connection, id, flags.name ?? '', { target, literals, spec: { ...spec, metadata } });
+};
+
+/**
+ * Launches an execution again: as it was, or with some inputs changed.
+ *
+ * @throws {OperatorError} when an input is wrong, with a line for each, or the server refuses.
+ */
+export const relaunch = (execution: string, flags: LaunchFlags): Promise<void> =>
+  connected(flags, async (connection) => {
+    const id = executionIdOf(execution, flags);
+    const isSame = flags.input === undefined && flags.inputs === undefined;
+    const created = isSame
+      ? await connection.call(AdminService.method.relaunchExecution, { id, name: flags.name ?? '' })
+      : await changed(connection, id, flags);
+    await announce(connection, created, flags);
+  });
+
+/**
+ * Launches an execution that did not succeed again; nodes that have succeeded are not run again.
+ *
+ * @throws {OperatorError} when the server refuses, with its reason.
+ */
+export const recover = (execution: string, flags: NewFlags): Promise<void> =>
+  connected(flags, async (connection) => {
+    const id = executionIdOf(execution, flags);
+    const created = await connection.call(AdminService.method.recoverExecution, { id, name: flags.name ?? '' });
+    await announce(connection, created, flags);
+  });

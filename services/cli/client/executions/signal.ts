@@ -1,0 +1,58 @@
+import { jsonOf } from '../../../../interface/values/json-of.js';
+import { typeText } from '../../../../interface/values/type-text.js';
+import { type Signal, SignalListSchema } from '../../../../proto/gen/platformidl/admin/signal_pb.js';
+import { SignalService } from '../../../../proto/gen/platformidl/service/signal_pb.js';
+import { OperatorError } from '../../../config/operator-errors.js';
+import { connected } from '../connection/connect.js';
+import type { Connection } from '../connection/connection.js';
+import type { FormFlags, ScopeFlags } from '../connection/flags.js';
+import { literalOfValue } from '../inputs/inputs.js';
+import { documentText, jsonOfMessage, print } from '../output/documents.js';
+import { type Column, tableText } from '../output/table.js';
+import { type ExecutionId, executionIdOf } from './execution-id.js';
+
+/** The flags of `signal`. */
+export type SignalFlags = ScopeFlags & FormFlags & { readonly value?: string };
+
+const COLUMNS: readonly Column<Signal>[] = [
+  { header: 'SIGNAL', text: ({ id }) => id?.signalId ?? '' },
+  { header: 'TYPE', text: ({ type }) => (type ? typeText(type) : '') },
+  { header: 'VALUE', text: ({ value }) => (value ? JSON.stringify(jsonOf(value)) : '') },
+];
+
+const MOST = 1_000;
+
+const listSignals = (connection: Connection, workflowExecutionId: ExecutionId) =>
+  connection.call(SignalService.method.listSignals, { workflowExecutionId, limit: MOST });
+
+/**
+ * Prints the signals that the gates of an execution wait for.
+ *
+ * @throws {OperatorError} when the server refuses, with its reason.
+ */
+export const signals = (execution: string, { output: form, ...flags }: SignalFlags): Promise<void> =>
+  connected(flags, async (connection) => {
+    const page = await listSignals(connection, executionIdOf(execution, flags));
+    if (form === 'table') print(tableText(COLUMNS, page.signals));
+    else if (form === 'name') for (const { id } of page.signals) print(id?.signalId ?? '');
+    else print(documentText(form, jsonOfMessage(SignalListSchema, page)));
+  });
+
+/**
+ * Gives a signal its value, by its type; `true` approves a gate.
+ *
+ * @throws {OperatorError} when there is no such signal, the value is not of its type, or the server refuses.
+ */
+export const signal = (execution: string, signalId: string, flags: SignalFlags & { value: string }): Promise<void> =>
+  connected(flags, async (connection) => {
+    const executionId = executionIdOf(execution, flags);
+    const { signals: known } = await listSignals(connection, executionId);
+    const type = known.find(({ id }) => id?.signalId === signalId)?.type;
+    if (!type) {
+      const names = known.map(({ id }) => id?.signalId ?? '').join(', ');
+      throw new OperatorError(`${executionId.name} waits for no signal ${signalId}; it has ${names || 'none'}`);
+    }
+    const value = literalOfValue(signalId, type, flags.value);
+    await connection.call(SignalService.method.setSignal, { id: { signalId, executionId }, value });
+    print(`${signalId} is ${JSON.stringify(jsonOf(value))}`);
+  });

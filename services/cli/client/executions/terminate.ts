@@ -1,0 +1,36 @@
+import { createInterface } from 'node:readline/promises';
+import { AdminService } from '../../../../proto/gen/platformidl/service/admin_pb.js';
+import { OperatorError } from '../../../config/operator-errors.js';
+import { connected } from '../connection/connect.js';
+import type { ScopeFlags } from '../connection/flags.js';
+import { print } from '../output/documents.js';
+import { executionIdOf } from './execution-id.js';
+
+/** The flags of `terminate`. */
+export type TerminateFlags = ScopeFlags & { readonly cause: string; readonly yes: boolean };
+
+/** Asks on a terminal; where there is none, programs have said what they want. */
+const confirmed = async (question: string): Promise<boolean> => {
+  if (!process.stdin.isTTY) return true;
+  const lines = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return /^y(?:es)?$/iu.test((await lines.question(`${question} [y/N] `)).trim());
+  } finally {
+    lines.close();
+  }
+};
+
+/**
+ * Terminates an execution with a cause.
+ *
+ * @throws {OperatorError} when the person does not agree, or the server refuses, with its reason.
+ */
+export const terminate = (name: string, { cause, yes, ...flags }: TerminateFlags): Promise<void> =>
+  connected(flags, async (connection) => {
+    const id = executionIdOf(name, flags);
+    const path = `${id.project}/${id.domain}/${id.name}`;
+    if (!yes && !(await confirmed(`Terminate ${path}? It cannot be undone.`)))
+      throw new OperatorError(`${path} was not terminated`);
+    await connection.call(AdminService.method.terminateExecution, { id, cause });
+    print(`terminating ${path}`);
+  });

@@ -1,0 +1,94 @@
+import type { Execution } from '../../../../proto/gen/platformidl/admin/execution_pb.js';
+import type { NodeExecution } from '../../../../proto/gen/platformidl/admin/node_execution_pb.js';
+import { NodeExecution_Phase } from '../../../../proto/gen/platformidl/core/execution_pb.js';
+import { phaseOf, whyOf } from '../entities/rows.js';
+import { cell, coloured, colourOf, oneLine, shortened } from '../output/text.js';
+import { lengthText } from '../output/times.js';
+
+/** An execution with its nodes, by the time that they were created. */
+export type ExecutionState = { readonly execution: Execution | undefined; readonly nodes: readonly NodeExecution[] };
+
+const idOf = ({ id }: NodeExecution): string => id?.nodeId ?? '';
+
+/** False for the start and the end of a graph, which no person has written. */
+export const isOfPerson = (node: NodeExecution): boolean =>
+  ![idOf(node), node.metadata?.specNodeId].some((id) => id === 'start-node' || id === 'end-node');
+
+/** The node that a node is inside of: the ids of engines begin with that of the parent and a dash. */
+const parentOf = (node: NodeExecution, ids: readonly string[]): string => {
+  const inside = ids.filter((id) => idOf(node).startsWith(`${id}-`));
+  return inside.reduce((longest, id) => (id.length > longest.length ? id : longest), '');
+};
+
+/** A line of the tree: a node, and how deep it is inside others. */
+export type TreeLine = { readonly node: NodeExecution; readonly depth: number };
+
+/** The nodes in the order of the tree, without the start and the end of the graph. */
+export const linesOf = (nodes: readonly NodeExecution[]): readonly TreeLine[] => {
+  const shown = nodes.filter(isOfPerson);
+  const ids = shown.map(idOf);
+  const below = (parent: string, depth: number): readonly TreeLine[] =>
+    shown
+      .filter((node) => parentOf(node, ids) === parent)
+      .flatMap((node) => [{ node, depth }, ...below(idOf(node), depth + 1)]);
+  return below('', 0);
+};
+
+/** The name of the phase of a node. */
+export const nodePhaseOf = ({ closure }: NodeExecution): string => NodeExecution_Phase[closure?.phase ?? 0] ?? '';
+
+/** The message of the error of a node; otherwise empty. */
+export const nodeWhy = ({ closure }: NodeExecution): string =>
+  closure?.outputResult.case === 'error' ? closure.outputResult.value.message : '';
+
+const SIGNS: Readonly<Record<string, string>> = {
+  SUCCEEDED: '✓',
+  RECOVERED: '✓',
+  RUNNING: '●',
+  DYNAMIC_RUNNING: '●',
+  FAILED: '✗',
+  TIMED_OUT: '✗',
+  ABORTED: '■',
+  SKIPPED: '-',
+};
+
+const PHASE_WIDTH = 16;
+const TIME_WIDTH = 8;
+
+type Row = { readonly name: string; readonly phase: string; readonly time: string; readonly why: string };
+
+const rowText = ({ name, phase, time, why }: Row, nameWidth: number, width: number): string => {
+  const left = nameWidth + PHASE_WIDTH + TIME_WIDTH + 6;
+  return [
+    cell(shortened(name, nameWidth), nameWidth),
+    cell(`${SIGNS[phase] ?? '○'} ${phase}`, PHASE_WIDTH, colourOf(phase)),
+    coloured(time.padEnd(TIME_WIDTH), 'grey'),
+    shortened(oneLine(why), Math.max(0, width - left)),
+  ]
+    .join('  ')
+    .trimEnd();
+};
+
+/**
+ * An execution with its nodes as a tree: a line each, with sign, phase, duration and error.
+ *
+ * @param width the width to shorten errors to.
+ */
+export const treeText = ({ execution, nodes }: ExecutionState, width = Infinity): readonly string[] => {
+  if (!execution) return [];
+  const head: Row = {
+    name: execution.id?.name ?? '',
+    phase: phaseOf(execution),
+    time: lengthText(execution.closure?.duration),
+    why: whyOf(execution),
+  };
+  const rows = linesOf(nodes).map(({ node, depth }) => ({
+    name: `${'  '.repeat(depth + 1)}${idOf(node)}`,
+    phase: nodePhaseOf(node),
+    time: lengthText(node.closure?.duration),
+    why: nodeWhy(node),
+  }));
+  const all = [head, ...rows];
+  const nameWidth = Math.min(40, Math.max(...all.map(({ name }) => name.length)));
+  return all.map((row) => rowText(row, nameWidth, width));
+};

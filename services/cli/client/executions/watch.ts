@@ -1,0 +1,105 @@
+import { clearScreenDown, moveCursor } from 'node:readline';
+import type { Execution } from '../../../../proto/gen/platformidl/admin/execution_pb.js';
+import { connected } from '../connection/connect.js';
+import type { Connection } from '../connection/connection.js';
+import type { ScopeFlags } from '../connection/flags.js';
+import { phaseOf, whyOf } from '../entities/rows.js';
+import { cell, coloured, colourOf, oneLine } from '../output/text.js';
+import { momentText } from '../output/times.js';
+import { print } from '../output/documents.js';
+import { type ExecutionId, executionIdOf } from './execution-id.js';
+import { answersOf, type End, endOf, statesOf } from './follow.js';
+import { type ExecutionState, isOfPerson, nodePhaseOf, nodeWhy, treeText } from './tree.js';
+
+type State = ExecutionState & {
+  readonly answer: { readonly recordedAt?: Parameters<typeof momentText>[0] | undefined };
+};
+
+/** Shows states one after the other. */
+type Display = (state: State) => void;
+
+/** Draws each state in the place of the one before; what does not fit on the terminal is left out at the end. */
+const inPlace = (): Display => {
+  let drawn = 0;
+  return (state) => {
+    const { columns, rows } = process.stdout;
+    const lines = treeText(state, columns - 1).slice(0, Math.max(1, rows - 2));
+    moveCursor(process.stdout, 0, -drawn);
+    clearScreenDown(process.stdout);
+    for (const line of lines) print(line);
+    drawn = lines.length;
+  };
+};
+
+type Shown = { readonly name: string; readonly phase: string; readonly why: string };
+
+const shownOf = ({ execution, nodes }: ExecutionState): readonly Shown[] => [
+  ...(execution ? [{ name: execution.id?.name ?? '', phase: phaseOf(execution), why: whyOf(execution) }] : []),
+  ...nodes
+    .filter(isOfPerson)
+    .map((node) => ({ name: `  ${node.id?.nodeId ?? ''}`, phase: nodePhaseOf(node), why: nodeWhy(node) })),
+];
+
+const lineOf = (at: string, { name, phase, why }: Shown): string =>
+  [coloured(at, 'grey'), cell(name, 24), cell(phase, 10, colourOf(phase)), oneLine(why)].join('  ').trimEnd();
+
+/** Prints a line for each phase that has changed. */
+const asLines = (): Display => {
+  const before = new Map<string, string>();
+  return (state) => {
+    const at = momentText(state.answer.recordedAt) || momentText(state.execution?.closure?.updatedAt);
+    for (const each of shownOf(state)) {
+      if (before.get(each.name) === each.phase) continue;
+      before.set(each.name, each.phase);
+      print(lineOf(at, each));
+    }
+  };
+};
+
+const sayLost = (): void => {
+  process.stderr.write('flightlog: the connection was lost; trying again\n');
+};
+
+/** Follows an execution and shows its nodes, live on a terminal and a line for each change elsewhere, until it ends. */
+export const follow = async (connection: Connection, id: ExecutionId): Promise<End> => {
+  const show = process.stdout.isTTY ? inPlace() : asLines();
+  let last: Execution | undefined;
+  for await (const state of statesOf(connection, id, sayLost)) {
+    show(state);
+    last = state.execution;
+  }
+  return endOf(last);
+};
+
+/**
+ * Watches one execution until it ends; the exit code says how.
+ *
+ * @throws {OperatorError} when the server refuses, with its reason.
+ */
+export const watchExecution = (name: string, flags: ScopeFlags): Promise<void> =>
+  connected(flags, async (connection) => {
+    process.exitCode = (await follow(connection, executionIdOf(name, flags))).exitCode;
+  });
+
+/** The flags of `watch executions`. */
+export type WatchFlags = ScopeFlags & { readonly filter?: readonly string[]; readonly label?: readonly string[] };
+
+/**
+ * Prints the executions that the filters match, and each change of them, until Ctrl-C.
+ *
+ * @throws {OperatorError} when the server refuses, with its reason.
+ */
+export const watchExecutions = ({ filter = [], label: labels = [], ...flags }: WatchFlags): Promise<void> =>
+  connected(flags, async (connection) => {
+    process.stdout.on('error', () => process.exit(0));
+    const { project, domain } = flags;
+    const watched = { project, domain, filters: filter.join('+'), labels };
+    const phases = new Map<string, string>();
+    for await (const { executions, recordedAt } of answersOf(connection, watched, sayLost))
+      for (const execution of executions) {
+        const [name, phase, why] = [execution.id?.name ?? '', phaseOf(execution), whyOf(execution)];
+        if (phases.get(name) === phase) continue;
+        phases.set(name, phase);
+        print(lineOf(momentText(recordedAt ?? execution.closure?.updatedAt), { name, phase, why }));
+      }
+  });

@@ -1,0 +1,35 @@
+import {
+  createRegistry,
+  type DescFile,
+  type DescMessage,
+  type JsonValue,
+  type MessageShape,
+  toJson,
+} from '@bufbuild/protobuf';
+import { stringify } from 'yaml';
+import { AdminService } from '../../../../proto/gen/platformidl/service/admin_pb.js';
+
+/** The forms of an answer: a table for people, documents for programs, or names alone. */
+export const FORMS = ['table', 'json', 'yaml', 'name'] as const;
+
+export type Form = (typeof FORMS)[number];
+
+const withDependencies = (file: DescFile): readonly DescFile[] => [
+  file,
+  ...file.dependencies.flatMap(withDependencies),
+];
+
+const registry = createRegistry(...new Set(withDependencies(AdminService.file)));
+
+/** A message as JSON, as the server writes it over REST: fields without a value are there as well. */
+export const jsonOfMessage = <Desc extends DescMessage>(schema: Desc, message: MessageShape<Desc>): JsonValue =>
+  toJson(schema, message, { alwaysEmitImplicit: true, registry });
+
+/** A document as text. */
+export const documentText = (form: 'json' | 'yaml', document: JsonValue): string =>
+  form === 'json' ? JSON.stringify(document, null, 2) : stringify(document).trimEnd();
+
+/** Writes a line to standard output. */
+export const print = (line: string): void => {
+  process.stdout.write(`${line}\n`);
+};

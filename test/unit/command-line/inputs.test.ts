@@ -1,0 +1,77 @@
+import { create, type MessageInitShape } from '@bufbuild/protobuf';
+import { parse } from 'yaml';
+import { describe, expect, it } from 'vitest';
+
+import { jsonOf } from '../../../interface/values/json-of.js';
+import { type LiteralType, LiteralTypeSchema, SimpleType } from '../../../proto/gen/platformidl/core/types_pb.js';
+import { literalsOf } from '../../../services/cli/client/inputs/inputs.js';
+
+const typeOf = (type: MessageInitShape<typeof LiteralTypeSchema>['type'] & object): LiteralType =>
+  create(LiteralTypeSchema, { type });
+const simple = (value: SimpleType): LiteralType => typeOf({ case: 'simple', value });
+const union = (...variants: LiteralType[]): LiteralType => typeOf({ case: 'unionType', value: { variants } });
+
+const [TEXT, INTEGER, NONE] = [simple(SimpleType.STRING), simple(SimpleType.INTEGER), simple(SimpleType.NONE)];
+
+const asked = (type: LiteralType, isRequired = true) => [{ name: 'x', type, description: '', isRequired }];
+const ofText = (type: LiteralType, text: string): unknown =>
+  jsonOf(literalsOf(asked(type), { texts: { x: text }, values: {} })['x']!);
+const ofYaml = (type: LiteralType, text: string): unknown =>
+  jsonOf(
+    literalsOf(asked(type), {
+      texts: {},
+      values: parse(text, { intAsBigInt: true }) as object as Record<string, unknown>,
+    })['x']!,
+  );
+
+describe('an input of the command line', () => {
+  it.each<[string, LiteralType, string, unknown]>([
+    ['a text', TEXT, 'yes: no', 'yes: no'],
+    ['a number that is a text', TEXT, '007', '007'],
+    ['an integer', INTEGER, '9007199254740993', '9007199254740993'],
+    ['a float', simple(SimpleType.FLOAT), '1e-3', 0.001],
+    ['a boolean', simple(SimpleType.BOOLEAN), 'true', true],
+    ['a time', simple(SimpleType.DATETIME), '2026-03-02', '2026-03-02T00:00:00.000Z'],
+    ['a duration', simple(SimpleType.DURATION), '1h30m', '5400s'],
+    ['a struct', simple(SimpleType.STRUCT), '{a: [1, {b: c}]}', { a: [1, { b: 'c' }] }],
+    ['none', NONE, 'null', null],
+    ['a list', typeOf({ case: 'collectionType', value: INTEGER }), '[1, 2]', [1, 2]],
+    ['a map', typeOf({ case: 'mapValueType', value: TEXT }), '{a: "1"}', { a: '1' }],
+    ['a choice', typeOf({ case: 'enumType', value: { values: ['red'] } }), 'red', 'red'],
+    ['a file', typeOf({ case: 'blob', value: { format: 'csv' } }), 's3://b/k', 's3://b/k'],
+    ['a dataset', typeOf({ case: 'structuredDatasetType', value: {} }), 's3://b/d', 's3://b/d'],
+    ['a schema', typeOf({ case: 'schema', value: {} }), 's3://b/s', 's3://b/s'],
+    ['a number of a union', union(NONE, TEXT, INTEGER), '7', 7],
+    ['a text of a union', union(NONE, INTEGER, TEXT), 'seven: [', 'seven: ['],
+    ['none of a union', union(NONE, TEXT), 'null', null],
+  ])('is %s', (_name, type, text, value) => {
+    expect(ofText(type, text)).toEqual(value);
+  });
+
+  it('comes from a document, without losing a digit', () => {
+    expect(ofYaml(INTEGER, 'x: 9007199254740993')).toBe('9007199254740993');
+    expect(ofYaml(typeOf({ case: 'collectionType', value: INTEGER }), 'x: [1, 2]')).toEqual([1, 2]);
+  });
+
+  it('may be left out where it is not needed', () => {
+    expect(literalsOf(asked(TEXT, false), { texts: {}, values: {} })).toEqual({});
+  });
+
+  it('is refused with its name and type, with a line for each problem', () => {
+    const types = [
+      { name: 'count', type: INTEGER, description: '', isRequired: true },
+      { name: 'day', type: simple(SimpleType.DATETIME), description: '', isRequired: true },
+    ];
+    const given = { texts: { count: 'many', cuont: '1' }, values: {} };
+    expect(() => literalsOf(types, given)).toThrow(
+      [
+        'input cuont: there is no such input, or its value is fixed; it has count, day',
+        'input count (integer): write a whole number',
+        'input day (datetime) is needed: --input day=…',
+      ].join('\n'),
+    );
+    expect(() => ofText(typeOf({ case: 'collectionType', value: INTEGER }), '[1')).toThrow(
+      /^input x \(list of integer\): write YAML or JSON: /u,
+    );
+  });
+});

@@ -1,0 +1,62 @@
+import { create, fromJson } from '@bufbuild/protobuf';
+import { describe, expect, it } from 'vitest';
+
+import { ExecutionSchema } from '../../../proto/gen/platformidl/admin/execution_pb.js';
+import { type NodeExecution, NodeExecutionSchema } from '../../../proto/gen/platformidl/admin/node_execution_pb.js';
+import { linesOf, treeText } from '../../../services/cli/client/executions/tree.js';
+import { tableText } from '../../../services/cli/client/output/table.js';
+
+const COLUMNS = [
+  { header: 'NAME', text: ({ name }: { name: string; why: string }) => name },
+  { header: 'WHY', text: ({ why }: { name: string; why: string }) => why },
+];
+
+describe('a table', () => {
+  it('has a header, columns as wide as their texts, and a dash where there is nothing', () => {
+    const rows = [
+      { name: 'a', why: '' },
+      { name: 'long-name', why: 'two\nlines' },
+    ];
+    expect(tableText(COLUMNS, rows)).toBe('NAME       WHY\na          -\nlong-name  two lines');
+  });
+
+  it('is shortened to the terminal in its last column', () => {
+    const [, row] = tableText(COLUMNS, [{ name: 'a', why: 'x'.repeat(100) }], 40).split('\n');
+    expect(row).toHaveLength(40);
+    expect(row).toMatch(/x…$/u);
+  });
+
+  it('has nothing that a terminal would obey', () => {
+    const hostile = [{ name: '\u001b[2Jred\u0007', why: '\u009b5A\r' }];
+    expect(tableText(COLUMNS, hostile)).toBe('NAME    WHY\n[2Jred  5A');
+  });
+});
+
+const node = (nodeId: string, phase: string, message = ''): NodeExecution =>
+  fromJson(NodeExecutionSchema, { id: { nodeId }, closure: { phase, ...(message !== '' && { error: { message } }) } });
+
+describe('the tree of an execution', () => {
+  const nodes = [
+    node('start-node', 'SUCCEEDED'),
+    node('n1', 'RUNNING'),
+    node('n1-0-n0', 'FAILED', 'out of\nmemory'),
+    node('n10', 'SUCCEEDED'),
+    node('n1-0-n0-0-dn1', 'QUEUED'),
+  ];
+
+  it('has each node below the one that it is inside of', () => {
+    const depths = linesOf(nodes).map(({ node: { id }, depth }) => [id?.nodeId, depth]);
+    expect(depths).toEqual([
+      ['n1', 0],
+      ['n1-0-n0', 1],
+      ['n1-0-n0-0-dn1', 2],
+      ['n10', 0],
+    ]);
+  });
+
+  it('has a line for each, with phase and error', () => {
+    const lines = treeText({ execution: create(ExecutionSchema, { id: { name: 'run' } }), nodes });
+    expect(lines[0]).toMatch(/^run +○ UNDEFINED$/u);
+    expect(lines[2]).toMatch(/^ {4}n1-0-n0 +✗ FAILED +out of memory$/u);
+  });
+});

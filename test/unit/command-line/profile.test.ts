@@ -1,0 +1,112 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+
+import { profileIn, profileOf } from '../../../services/cli/client/connection/profile.js';
+
+const home = mkdtempSync(join(tmpdir(), 'flightlog-home-'));
+const emptyHome = join(home, 'none');
+afterAll(() => rmSync(home, { recursive: true }));
+
+mkdirSync(join(home, '.flyte'));
+const write = (name: string, endpoint: string): string => {
+  const path = join(home, '.flyte', name);
+  writeFileSync(path, `admin:\n  endpoint: ${endpoint}\n  insecure: true\n`);
+  return path;
+};
+write('config.yaml', 'dns:///usual:81');
+write('staging.yaml', 'dns:///staging:81');
+const other = write('other.yaml', 'dns:///other:81');
+
+const serverOf = (...given: Parameters<typeof profileOf>): string => {
+  const { address } = profileOf(...given);
+  return address.kind === 'rest' ? address.url : address.target;
+};
+
+describe('the server of a command', () => {
+  const every = { FLIGHTLOG_SERVER: 'http://variable:80', FLIGHTLOG_PROFILE: 'staging', FLYTECTL_CONFIG: other };
+  const { FLIGHTLOG_SERVER: _, ...without } = every;
+
+  it.each([
+    ['its flag', { server: 'http://flag:80', profile: 'staging' }, every, 'http://flag:80'],
+    ['the profile of its flag', { profile: 'staging' }, every, 'staging:81'],
+    ['the variable of the server', {}, every, 'http://variable:80'],
+    ['the variable of the profile', {}, without, 'staging:81'],
+    ['the variable of other command lines', {}, { FLYTECTL_CONFIG: other }, 'other:81'],
+    ['the usual file', {}, {}, 'usual:81'],
+  ])('is that of %s, before those below', (_name, flags, environment, server) => {
+    expect(serverOf(flags, environment, home)).toBe(server);
+  });
+
+  it('is the sandbox of this machine, where nothing names one', () => {
+    expect(serverOf({}, {}, emptyHome)).toBe('http://127.0.0.1:8080');
+  });
+
+  it('may be named for gRPC, with TLS or without', () => {
+    const { address } = profileOf({ server: 'grpc://host:81' }, {}, emptyHome);
+    expect(address).toEqual({ kind: 'grpc', target: 'host:81', isPlain: true, skipVerify: false });
+    expect(profileOf({ server: 'grpcs://host' }, {}, emptyHome).address).toMatchObject({
+      target: 'host:443',
+      isPlain: false,
+    });
+  });
+
+  it('is refused in another form, with what named it', () => {
+    expect(() => profileOf({ server: 'host:81' }, {}, emptyHome)).toThrow(/^--server: host:81: must be http:\/\//u);
+    expect(() => profileOf({}, { FLIGHTLOG_SERVER: 'host' }, emptyHome)).toThrow(/^FLIGHTLOG_SERVER: host: must be/u);
+    expect(() => profileOf({ profile: 'missing' }, {}, home)).toThrow(/missing\.yaml: ENOENT/u);
+  });
+
+  it('is not sent the credentials of a profile of another server', () => {
+    expect(profileOf({ server: 'http://flag:80' }, without, home).signIn).toEqual({ kind: 'none', reason: '' });
+    expect(profileOf({ profile: 'staging', tokenFile: 't' }, {}, home).signIn).toEqual({
+      kind: 'token-file',
+      file: 't',
+    });
+  });
+});
+
+describe('the configuration file of other command lines', () => {
+  const inFile = (text: string) => profileIn(text, 'config.yaml');
+
+  it('has a server with TLS and client credentials', () => {
+    const profile = inFile(`
+admin:
+  endpoint: dns:///flyte.example.com
+  authType: ClientSecret
+  clientId: reports
+  clientSecretLocation: /run/secret
+  caCertFilePath: /etc/ca.pem
+  insecureSkipVerify: true
+  authorizationHeader: flyte-authorization
+  scopes: [all]
+console: { endpoint: 'https://flyte.example.com' }
+logger: { level: 0 }
+`);
+    expect(profile).toEqual({
+      address: {
+        kind: 'grpc',
+        target: 'flyte.example.com:443',
+        isPlain: false,
+        skipVerify: true,
+        caFile: '/etc/ca.pem',
+      },
+      signIn: { kind: 'client-credentials', clientId: 'reports', secretFile: '/run/secret', scopes: ['all'] },
+      header: 'flyte-authorization',
+      consoleUrl: 'https://flyte.example.com',
+    });
+  });
+
+  it.each([
+    ['ExternalCommand', { kind: 'command', command: ['print-token'] }],
+    ['Pkce', { kind: 'none', reason: expect.stringMatching(/^authType Pkce .* --token-file$/u) as unknown }],
+  ])('may ask for %s', (authType, signIn) => {
+    expect(inFile(`admin: { endpoint: 'a:1', authType: ${authType}, command: [print-token] }`).signIn).toEqual(signIn);
+  });
+
+  it('is refused with its name and the key', () => {
+    expect(() => inFile('admin: { endpoint: 7 }')).toThrow(/^config\.yaml: admin\.endpoint: /u);
+    expect(() => inFile('storage: {}')).toThrow('config.yaml: admin.endpoint: names no server');
+  });
+});
