@@ -1,7 +1,8 @@
-import { Command, Option } from 'commander';
+import { Argument, Command, Option } from 'commander';
 import { wholeNumber } from '../config/arguments.js';
 import { addBridgeCommand } from './bridge-command.js';
 import { addBackupCommands } from './backup-commands.js';
+import { SHELLS, type Shell } from './completion/completion.js';
 import { addClientCommands } from './client/client-commands.js';
 import {
   type Configuration,
@@ -193,6 +194,16 @@ addClientCommands(program, configurationOf);
 addLogCommands(program, { withData, ownSettings, configurationOf });
 addExportCommands(program, { withData, ownSettings, configurationOf });
 addRecordsCommands(program, { withData, ownSettings, configurationOf });
+
+program
+  .command('completion')
+  .description('print a script that completes commands and flags in a shell')
+  .addArgument(new Argument('<shell>', 'the shell').choices(SHELLS))
+  .addHelpText('after', '\nExamples:\n  source <(flightlog completion bash)')
+  .action(async (shell: Shell) => {
+    const { completionScript } = await import('./completion/completion.js');
+    process.stdout.write(`${completionScript(shell, program)}\n`);
+  });
 
 try {
   await program.parseAsync();

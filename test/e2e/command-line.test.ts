@@ -28,7 +28,14 @@ const refuses = async (args: readonly string[], lines: readonly string[], env = 
   expect(existsSync(data)).toBe(false);
 };
 
-const COMMANDS = [[], ['sandbox'], ['serve'], ['engine'], ['views'], ['views', 'rebuild'], ['log'], ['log', 'cat']];
+const COMMANDS = [
+  ...[[], ['sandbox'], ['serve'], ['engine'], ['views'], ['views', 'rebuild'], ['log'], ['log', 'cat']],
+  ...[['bridge'], ['access'], ['access', 'grant'], ['access', 'list'], ['audit'], ['schedule'], ['schedule', 'skip']],
+  ...[['list'], ['get'], ['watch'], ['launch'], ['terminate'], ['relaunch'], ['recover'], ['signal']],
+  ['completion'],
+];
+
+const CONNECTION = ['server', 'profile', 'token-file'];
 
 const FLAGS: Readonly<Record<string, readonly string[]>> = {
   sandbox: [
@@ -75,6 +82,13 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
     ...['endpoint', 'concurrency', 'rate', 'failure-probability', 'seed', 'gates', 'dynamic'],
     ...['group', 'name', 'poll', 'until-idle', 'log-level'],
   ],
+  'list executions': [...CONNECTION, 'project', 'domain', 'output', 'filter', 'sort', 'limit', 'token'],
+  'get execution': [...CONNECTION, 'project', 'domain', 'output', 'as-of', 'values', 'json'],
+  'watch execution': [...CONNECTION, 'project', 'domain'],
+  'launch workflow': [...CONNECTION, 'project', 'domain', 'output', 'name', 'wait', 'input', 'inputs', 'label'],
+  'terminate execution': [...CONNECTION, 'project', 'domain', 'cause', 'yes'],
+  'signal execution': [...CONNECTION, 'project', 'domain', 'output', 'value'],
+  audit: [...CONNECTION, 'project', 'domain', 'actor', 'since', 'follow', 'json'],
   'views rebuild': ['config', 'data', 'event-store', 'payload-store', 'read-store'],
   'log copy': ['from', 'to'],
   'log cat': [
@@ -103,7 +117,7 @@ describe('the help of each command', () => {
 
   it.each(Object.entries(FLAGS))('names every flag of flightlog %s', async (command, flags) => {
     const { stdout } = await run([...command.split(' '), '--help']);
-    const named = [...stdout.matchAll(/^ {2}(?:-h, )?--([a-z-]+)/gmu)].map(([, flag]) => flag);
+    const named = [...stdout.matchAll(/^ {2}(?:-[a-z], )?--([a-z-]+)/gmu)].map(([, flag]) => flag);
     expect(named).toEqual([...flags, 'help']);
   });
 

@@ -1,0 +1,95 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { type Ended, flightlog, type Running } from '../support/command.js';
+import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
+import { withNeeds } from '../support/fixtures.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'flightlog-people-'));
+
+let plane: ControlPlane;
+
+beforeAll(async () => {
+  plane = await startControlPlane();
+  await register(plane.grpc, withNeeds('01-hello'));
+});
+afterAll(async () => {
+  await plane.close();
+  rmSync(folder, { recursive: true });
+});
+
+const begun = (...args: readonly string[]): Running =>
+  flightlog(args, { env: { FLIGHTLOG_SERVER: plane.server().ready.http } });
+
+const done = (...args: readonly string[]): Promise<Ended> => begun(...args).ended;
+
+/** Starts a command that follows an execution, runs the engine, and waits for the end of the command. */
+const withEngine = async (failureProbability: number, ...args: readonly string[]): Promise<Ended> => {
+  const command = begun(...args);
+  await command.said('QUEUED');
+  await plane.run({ failureProbability });
+  return command.ended;
+};
+
+describe('a first-time user', () => {
+  it('finds a launch plan, sees its inputs, launches it, and reads its output', async () => {
+    expect((await done('list', 'launch-plans', '-o', 'name')).stdout).toContain('hello.hello v1\n');
+    expect((await done('get', 'launch-plan', 'hello.hello')).stdout).toMatch(/^name +text +no /mu);
+    const args = ['launch', 'launch-plan', 'hello.hello', '--input', 'name=Ada', '--name', 'first', '--wait'];
+    const { code, stdout } = await withEngine(0, ...args);
+    expect(code).toBe(0);
+    expect(stdout).toContain(
+      `${plane.server().ready.http}/console/projects/flytesnacks/domains/development/executions/first\n`,
+    );
+    expect(stdout).toMatch(/first +SUCCEEDED\n$/u);
+    expect((await done('get', 'execution', 'first', '--values', '-o', 'yaml')).stdout).toMatch(
+      /name: Ada\n(?:.|\n)*outputs:\n +o0: /u,
+    );
+  });
+
+  it('gets a line for every wrong input, by its name, and nothing is launched', async () => {
+    const args = ['launch', 'launch-plan', 'hello.hello', '--input', 'times=many', '--input', 'nmae=Ada'];
+    expect(await done(...args)).toEqual({
+      code: 1,
+      stdout: '',
+      stderr:
+        'flightlog: input nmae: there is no such input, or its value is fixed; it has name, times\n' +
+        'flightlog: input times (integer): write a whole number\n',
+    });
+  });
+
+  it('uses the configuration file of other command lines, over gRPC', async () => {
+    const file = join(folder, 'config.yaml');
+    writeFileSync(file, `admin: { endpoint: 'dns:///${plane.server().ready.grpc}', insecure: true, authType: Pkce }\n`);
+    const { stdout } = await flightlog(['get', 'execution', 'first', '-o', 'name'], { env: { FLYTECTL_CONFIG: file } })
+      .ended;
+    expect(stdout).toBe('first\n');
+  });
+});
+
+describe('an engineer on call', () => {
+  it('follows an execution that fails, finds it by a filter, recovers and relaunches it', async () => {
+    await done('launch', 'launch-plan', 'hello.hello', '--name', 'broken');
+    expect((await withEngine(1, 'watch', 'execution', 'broken')).code).toBe(3);
+    expect((await done('list', 'executions', '--filter', 'eq(phase,FAILED)', '-o', 'name')).stdout).toBe('broken\n');
+    expect((await withEngine(0, 'recover', 'execution', 'broken', '--name', 'recovered', '--wait')).code).toBe(0);
+    await done('relaunch', 'execution', 'broken', '--input', 'name=Grace', '--name', 'again');
+    const { stdout } = await done('get', 'execution', 'again', '--values', '-o', 'json');
+    expect(JSON.parse(stdout)).toMatchObject({ inputs: { name: 'Grace', times: 1 } });
+  });
+
+  it('terminates an execution with a cause, once', async () => {
+    const terminate = ['terminate', 'execution', 'again', '--cause', 'wrong input', '--yes'];
+    expect(await done(...terminate)).toMatchObject({ code: 0, stdout: 'terminating flytesnacks/development/again\n' });
+    expect((await done('terminate', 'execution', 'again')).stderr).toMatch(/required option '--cause <text>'/u);
+    expect((await done('history', 'again')).stdout).toContain('wrong input');
+  });
+
+  it('gets one line with code, reason and what to do from a refusal', async () => {
+    const { code, stderr } = await done('get', 'execution', 'missing');
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^flightlog: NOT_FOUND: .*missing.*; flightlog list prints .*\n$/u);
+  });
+});
