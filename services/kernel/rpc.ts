@@ -133,6 +133,11 @@ export type StreamRoute = {
   readonly checksRequests?: true;
   /** Answers one request over REST, for an RPC without end; the signal reports that the client has disconnected. */
   readonly events?: (request: Uint8Array, call: Call, signal: AbortSignal) => AsyncIterable<ServerSentEvent>;
+  /**
+   * A client that reads nothing for this time, in milliseconds, while answers wait for it is disconnected; by default it
+   * may take any time.
+   */
+  readonly maxStallMs?: number;
 };
 
 /** One Server-Sent Event: https://html.spec.whatwg.org/multipage/server-sent-events.html */

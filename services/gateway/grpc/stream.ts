@@ -1,5 +1,4 @@
-import { once } from 'node:events';
-import type { ServerHttp2Stream } from 'node:http2';
+import { constants, type ServerHttp2Stream } from 'node:http2';
 
 import { RpcError } from '../../kernel/rpc.js';
 import { type DispatchedCall, openCall, type Received } from '../dispatch/call.js';
@@ -10,6 +9,7 @@ import { beginAnswer, endAnswer, frameOf, incoming, refuse } from './answer.js';
 import type { GrpcCall, GrpcHandler } from './call.js';
 import { messagesOf, onlyMessage } from './messages.js';
 import { type Endpoint, unimplemented } from '../routes.js';
+import { closeInTime, drained, type MaxStall } from '../stalled-reader.js';
 import { failureOf } from '../status.js';
 
 const isServerStreaming = ({ method }: Endpoint): boolean => method.methodKind === 'server_streaming';
@@ -45,12 +45,22 @@ const cork = (stream: ServerHttp2Stream): void => {
   process.nextTick(() => stream.uncork());
 };
 
+/** Resets a stream whose client does not read; a client that reads later sees the code. */
+const hangUpOn =
+  ({ stream }: GrpcCall): (() => void) =>
+  () => {
+    stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    stream.destroy();
+  };
+
+type Reader = { readonly gone: AbortSignal; readonly maxStallMs: MaxStall };
+
 /** Writes one message, and waits while the client does not read. */
-const write = async (call: GrpcCall, answer: Uint8Array, signal: AbortSignal): Promise<void> => {
+const write = async (call: GrpcCall, answer: Uint8Array, { gone: signal, maxStallMs }: Reader): Promise<void> => {
   signal.throwIfAborted();
   beginAnswer(call);
   cork(call.stream);
-  if (!call.stream.write(frameOf(answer))) await once(call.stream, 'drain', { signal });
+  if (!call.stream.write(frameOf(answer))) await drained(call.stream, signal, { maxStallMs, hangUp: hangUpOn(call) });
 };
 
 /** A streaming gRPC call, and the signal that the client is gone or the call has failed. */
@@ -65,10 +75,11 @@ type Streaming = {
 const answerAll = async (call: DispatchedCall, { grpcCall, gone, hosting }: Streaming): Promise<Sent> => {
   const { endpoint } = call;
   if (!endpoint.stream) throw unimplemented(endpoint);
+  const reader = { gone, maxStallMs: endpoint.stream.maxStallMs };
   let length = 0;
   try {
     for await (const each of endpoint.stream.open(requestsOf(call, grpcCall, hosting), call, gone)) {
-      await write(grpcCall, each, gone);
+      await write(grpcCall, each, reader);
       length += each.length;
     }
   } catch (thrown) {
@@ -106,6 +117,7 @@ export const streamHandler = (endpoint: Endpoint, hosting: Hosting, leaving: Abo
       gone.abort(); // after a missed deadline the handler still runs
       refuse(grpcCall, failureOf(thrown, endpoint.method));
     }
+    closeInTime(grpcCall.stream, endpoint.stream?.maxStallMs, hangUpOn(grpcCall));
   };
   return (grpcCall) => {
     const gone = new AbortController();

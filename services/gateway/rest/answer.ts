@@ -104,12 +104,15 @@ const streamBody = (
   { maxMessageBytes: maxBytes }: Hosting,
 ): Promise<string | Sent> => {
   const { endpoint, request: received } = call;
-  const { events } = endpoint.stream;
+  const { events, maxStallMs } = endpoint.stream;
   const gone = new AbortController();
   if (reply.raw.destroyed) gone.abort();
   reply.raw.once('close', () => gone.abort());
   if (events && received && !(received instanceof Uint8Array))
-    return sendEvents(reply, events(toBinary(endpoint.method.input, received), call, gone.signal), gone.signal);
+    return sendEvents(reply, events(toBinary(endpoint.method.input, received), call, gone.signal), {
+      gone: gone.signal,
+      maxStallMs,
+    });
   const dialects = dialectsOf(request);
   const messages = addressed.match.binding.hasBody
     ? messagesOf(endpoint, bodyOf(request), dialects.read)

@@ -1,8 +1,8 @@
-import { once } from 'node:events';
 import type { FastifyReply } from 'fastify';
 
 import type { Sent } from '../dispatch/dispatch.js';
 import type { ServerSentEvent } from '../../kernel/rpc.js';
+import { closeInTime, drained, type MaxStall } from '../stalled-reader.js';
 
 const HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',
@@ -24,20 +24,24 @@ const textOf = ({ id, type, data }: ServerSentEvent): string =>
 export const sendEvents = async (
   reply: FastifyReply,
   events: AsyncIterable<ServerSentEvent>,
-  gone: AbortSignal,
+  { gone, maxStallMs }: { readonly gone: AbortSignal; readonly maxStallMs: MaxStall },
 ): Promise<Sent> => {
+  const hangUp = (): void => void reply.raw.destroy();
   try {
     for await (const event of events) {
       if (!reply.sent) {
         reply.hijack();
         reply.raw.writeHead(200, { ...(reply.getHeaders() as Record<string, string>), ...HEADERS });
       }
-      if (!reply.raw.write(textOf(event))) await once(reply.raw, 'drain', { signal: gone });
+      if (!reply.raw.write(textOf(event))) await drained(reply.raw, gone, { maxStallMs, hangUp });
     }
   } catch (thrown) {
     if (!reply.sent) throw thrown;
     reply.raw.destroy();
   }
-  if (reply.sent) reply.raw.end();
+  if (reply.sent) {
+    reply.raw.end();
+    closeInTime(reply.raw, maxStallMs, hangUp);
+  }
   return { length: 0 };
 };

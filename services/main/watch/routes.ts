@@ -34,11 +34,18 @@ const listsFor =
       answeredAt: () => undefined,
     });
 
+/**
+ * A watcher that reads nothing for this time, in milliseconds, is disconnected. One that was dropped and does not read
+ * would otherwise keep its connection: it does not see the reason.
+ */
+const MAX_STALL_MS = 30_000;
+
 /** The route of watches. */
 export const watchRoutes = (watches: Watches, reads: ListReads): readonly StreamRoute[] => [
   {
     method: ExecutionWatchService.method.watch,
     takes: 'stream',
+    maxStallMs: MAX_STALL_MS,
     async *open(requests, call, signal) {
       const asked: Asked = { format: 'protobuf', signal, readList: listsFor(reads, call) };
       for await (const request of requests)

@@ -1,0 +1,34 @@
+import { once } from 'node:events';
+import type { Writable } from 'node:stream';
+
+/** The longest time, in milliseconds, that a client may read nothing while something waits for it; by default any. */
+export type MaxStall = number | undefined;
+
+/** Calls `hangUp` unless the client reads, or leaves, within the limit. Returns the function that ends the wait. */
+const hangUpAfter = (maxStallMs: MaxStall, hangUp: () => void): (() => void) => {
+  const timer = maxStallMs === undefined ? undefined : setTimeout(hangUp, maxStallMs);
+  return () => clearTimeout(timer);
+};
+
+/**
+ * Waits until a client has read what was written.
+ *
+ * @throws {Error} when it has gone, also because it read nothing for too long.
+ */
+export const drained = async (
+  stream: Writable,
+  gone: AbortSignal,
+  { maxStallMs, hangUp }: { readonly maxStallMs: MaxStall; readonly hangUp: () => void },
+): Promise<void> => {
+  const read = hangUpAfter(maxStallMs, hangUp);
+  try {
+    await once(stream, 'drain', { signal: gone });
+  } finally {
+    read();
+  }
+};
+
+/** Hangs up when a client does not read the end of an answer: the connection would stay as long as the client does. */
+export const closeInTime = (stream: Writable, maxStallMs: MaxStall, hangUp: () => void): void => {
+  if (!stream.destroyed) stream.once('close', hangUpAfter(maxStallMs, hangUp));
+};

@@ -1,0 +1,70 @@
+import { once } from 'node:events';
+import { get, type IncomingMessage } from 'node:http';
+import { connect as connectHttp2 } from 'node:http2';
+import { describe, expect, it } from 'vitest';
+
+import { ExecutionWatchService } from '../../../proto/gen/platformidl/eventlog/watch_pb.js';
+import type { StreamRoute } from '../../../services/kernel/rpc.js';
+import { overGrpc, overHttp } from './toy.js';
+
+/** Of 70 chunks, a client that reads nothing is sent 65,535 bytes (the window of HTTP/2), and the rest waits. */
+const CHUNK = 1_000;
+const PATH = '/api/v1/watch/executions/flytesnacks/development/a';
+
+/** A stream without end, whose client is given up when it reads nothing; `ended` resolves when it is over. */
+const endless = (chunks = Infinity) => {
+  let [given, over] = [0, (_given: number): void => undefined];
+  const ended = new Promise<number>((resolve) => (over = resolve));
+  const answers = async function* <Each>(each: Each, signal: AbortSignal): AsyncGenerator<Each> {
+    try {
+      for (given = 0; given < chunks && !signal.aborted; given += 1) yield await Promise.resolve(each);
+      if (chunks === Infinity) return;
+      throw new Error('dropped');
+    } finally {
+      signal.addEventListener('abort', () => over(given));
+      if (signal.aborted) over(given);
+    }
+  };
+  const route: StreamRoute = {
+    method: ExecutionWatchService.method.watch,
+    takes: 'stream',
+    maxStallMs: 100,
+    async *open(requests, _call, signal) {
+      for await (const _ of requests) yield* answers(new Uint8Array(CHUNK), signal);
+    },
+    events: (_request, _call, signal) => answers({ type: 'change', data: 'x'.repeat(CHUNK) }, signal),
+  };
+  return { route, ended };
+};
+
+describe('a client that does not read what a stream sends', () => {
+  it('is disconnected, over Server-Sent Events', async () => {
+    const { route, ended } = endless();
+    const toy = await overHttp([route]);
+    const request = get(toy.url + PATH, { agent: false }).on('error', () => undefined);
+    const [response] = (await once(request, 'response')) as [IncomingMessage];
+    response.on('error', () => undefined);
+    expect(await ended).toBeGreaterThan(0);
+    request.destroy();
+    await toy.close();
+  });
+
+  it.each([
+    ['that goes on', Infinity],
+    ['that has failed, with its reason not read', 70],
+  ])('is disconnected, over gRPC, from a stream %s', async (_, chunks) => {
+    const { route, ended } = endless(chunks);
+    const toy = await overGrpc([route]);
+    const session = connectHttp2(`http://127.0.0.1:${toy.port}`);
+    const { parent, name } = route.method;
+    const stream = session.request({
+      ':method': 'POST',
+      ':path': `/${parent.typeName}/${name}`,
+      'content-type': 'application/grpc',
+    });
+    stream.on('error', () => undefined).end(Buffer.alloc(5)); // an empty message; what is answered is not read
+    expect(await ended).toBeGreaterThan(0);
+    session.destroy();
+    await toy.close();
+  });
+});
