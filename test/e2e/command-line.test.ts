@@ -141,7 +141,7 @@ describe('the help of each command', () => {
     expect(stdout).toMatch(/^ {2}abort\.timeout +FLIGHTLOG_ABORT_TIMEOUT .* \(default 10m\)$/mu);
     // The longest names are separated from the next column, too.
     expect(stdout).toMatch(
-      /^ {2}registration\.max_annotation_entries +FLIGHTLOG_REGISTRATION_MAX_ANNOTATION_ENTRIES +most annotations/mu,
+      /^ {2}registration\.max_annotation_entries +FLIGHTLOG_REGISTRATION_MAX_ANNOTATION_ENTRIES +annotations that/mu,
     );
     expect((await run(['sandbox', '--help'])).stdout).toMatch(/FLIGHTLOG_GRPC_PORT .* \(default 8081\)$/mu);
   });
