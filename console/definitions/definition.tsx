@@ -6,7 +6,7 @@ import { lazy, type ReactNode, Suspense } from 'react';
 
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { withTerm } from '../executions/filter-text.js';
-import { Asked } from '../look/asked.js';
+import { QueryResult } from '../look/query-result.js';
 import { Ago } from '../look/moments.js';
 import { Empty, Loading } from '../look/notes.js';
 import { Card, Page } from '../look/page.js';
@@ -29,7 +29,7 @@ const GraphOf = ({ id, version }: { readonly id: Named; readonly version: string
     asking(AdminService.method.getWorkflow, { id: { ...id, version, resourceType: KINDS.workflows.resourceType } }),
   );
   return (
-    <Asked query={workflow}>
+    <QueryResult query={workflow}>
       {({ closure }) =>
         closure?.compiledWorkflow?.primary && (
           <Suspense fallback={<Loading />}>
@@ -37,7 +37,7 @@ const GraphOf = ({ id, version }: { readonly id: Named; readonly version: string
           </Suspense>
         )
       }
-    </Asked>
+    </QueryResult>
   );
 };
 
@@ -107,7 +107,7 @@ const One = ({ kind, id }: OneProps): ReactNode => {
   });
   useLive(id);
   return (
-    <Asked query={versions}>
+    <QueryResult query={versions}>
       {(all: readonly Version[]) => {
         const chosen = all.find((each) => each.version === version) ?? all[0];
         if (!chosen) return <Empty>There is no {KINDS[kind].one.toLowerCase()} with this name.</Empty>;
@@ -120,7 +120,7 @@ const One = ({ kind, id }: OneProps): ReactNode => {
           </Page>
         );
       }}
-    </Asked>
+    </QueryResult>
   );
 };
 

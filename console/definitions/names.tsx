@@ -4,7 +4,7 @@ import { type ReactNode, useState } from 'react';
 
 import { type NamedEntity, NamedEntityState, Sort_Direction } from '../../proto/gen/platformidl/admin/common_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
-import { Asked } from '../look/asked.js';
+import { QueryResult } from '../look/query-result.js';
 import { Empty } from '../look/notes.js';
 import { Card, Page } from '../look/page.js';
 import type { Scope } from '../server/ids.js';
@@ -64,7 +64,7 @@ const Names = ({ kind, scope }: NamesProps): ReactNode => {
         placeholder="Find by name"
         aria-label={`Find ${title.toLowerCase()} by name`}
       />
-      <Asked query={names}>
+      <QueryResult query={names}>
         {({ entities }) =>
           entities.length === 0 ? (
             <Empty>There are none with this name.</Empty>
@@ -72,7 +72,7 @@ const Names = ({ kind, scope }: NamesProps): ReactNode => {
             <NameList kind={kind} scope={scope} entities={entities} />
           )
         }
-      </Asked>
+      </QueryResult>
     </Page>
   );
 };

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
-import { Asked } from '../look/asked.js';
+import { QueryResult } from '../look/query-result.js';
 import { Card } from '../look/page.js';
 import { asking } from '../server/queries.js';
 import { Literals } from '../values/literals.js';
@@ -12,7 +12,7 @@ import type { Seen } from './moment.js';
 export const Data = ({ id, asOf }: Seen): ReactNode => {
   const data = useQuery(asking(AdminService.method.getExecutionData, { id, asOf }));
   return (
-    <Asked query={data}>
+    <QueryResult query={data}>
       {({ fullInputs, fullOutputs }) => (
         <div className="two">
           <Card title="Inputs">
@@ -23,6 +23,6 @@ export const Data = ({ id, asOf }: Seen): ReactNode => {
           </Card>
         </div>
       )}
-    </Asked>
+    </QueryResult>
   );
 };

@@ -5,7 +5,7 @@ import { getRouteApi } from '@tanstack/react-router';
 import { lazy, type ReactNode, Suspense } from 'react';
 
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
-import { Asked } from '../look/asked.js';
+import { QueryResult } from '../look/query-result.js';
 import { Loading } from '../look/notes.js';
 import { asking } from '../server/queries.js';
 import { useLive } from '../server/live.js';
@@ -45,7 +45,7 @@ const One = ({ id }: OneProps): ReactNode => {
   useLive(id);
   const View = VIEWS[name];
   return (
-    <Asked query={execution}>
+    <QueryResult query={execution}>
       {(answer) => (
         <Head execution={answer} asOf={asOf}>
           <Why execution={answer} />
@@ -55,7 +55,7 @@ const One = ({ id }: OneProps): ReactNode => {
           </Suspense>
         </Head>
       )}
-    </Asked>
+    </QueryResult>
   );
 };
 

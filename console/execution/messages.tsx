@@ -6,7 +6,7 @@ import {
   NotificationService,
   NotificationStatus,
 } from '../../proto/gen/platformidl/eventlog/notification_service_pb.js';
-import { Asked } from '../look/asked.js';
+import { QueryResult } from '../look/query-result.js';
 import { Ago } from '../look/moments.js';
 import { Empty, FailureNote } from '../look/notes.js';
 import { Card } from '../look/page.js';
@@ -51,7 +51,7 @@ const MessageRow = ({ id, message }: MessageRowProps): ReactNode => {
 export const Messages = ({ id }: Seen): ReactNode => {
   const messages = useQuery(asking(NotificationService.method.listNotifications, { id }));
   return (
-    <Asked query={messages}>
+    <QueryResult query={messages}>
       {({ notifications }) =>
         notifications.length === 0 ? (
           <Empty>No message is sent about this execution.</Empty>
@@ -76,6 +76,6 @@ export const Messages = ({ id }: Seen): ReactNode => {
           </Card>
         )
       }
-    </Asked>
+    </QueryResult>
   );
 };

@@ -5,7 +5,7 @@ import { getRouteApi, Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
-import { Asked } from '../look/asked.js';
+import { QueryResult } from '../look/query-result.js';
 import { Empty } from '../look/notes.js';
 import { Page } from '../look/page.js';
 import { call } from '../server/call.js';
@@ -51,7 +51,7 @@ export const Executions = (): ReactNode => {
   return (
     <Page title="Executions" above={`${scope.project} / ${scope.domain}`} beside={launchPlans}>
       <Filters filters={filters} setFilters={setFilters} />
-      <Asked query={pages}>
+      <QueryResult query={pages}>
         {(answer) => {
           const executions = answer.pages.flatMap((page) => page.executions);
           if (executions.length === 0) return <Empty>No execution matches. Remove a filter, or launch one.</Empty>;
@@ -65,7 +65,7 @@ export const Executions = (): ReactNode => {
             </>
           );
         }}
-      </Asked>
+      </QueryResult>
     </Page>
   );
 };

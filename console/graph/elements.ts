@@ -1,13 +1,13 @@
 import type { CompiledWorkflow } from '../../proto/gen/platformidl/core/compiler_pb.js';
 import type { Node } from '../../proto/gen/platformidl/core/workflow_pb.js';
 
-/** A node of a workflow to draw. */
-export type Drawn = { readonly id: string; readonly name: string; readonly kind: string; readonly detail: string };
+/** A node of a graph; `detail` names its task, workflow or launch plan. */
+export type GraphNode = { readonly id: string; readonly name: string; readonly kind: string; readonly detail: string };
 
 /** A line from a node to one that runs after it. */
 export type Line = { readonly id: string; readonly from: string; readonly to: string };
 
-export type Elements = { readonly nodes: readonly Drawn[]; readonly lines: readonly Line[] };
+export type Elements = { readonly nodes: readonly GraphNode[]; readonly lines: readonly Line[] };
 
 const START = 'start-node';
 const END = 'end-node';
@@ -18,7 +18,7 @@ const gateKind = (node: Node): string => {
   return { approve: 'approval', signal: 'signal', sleep: 'sleep', none: 'gate' }[condition.case ?? 'none'];
 };
 
-const targetOf = (node: Node): Pick<Drawn, 'kind' | 'detail'> => {
+const targetOf = (node: Node): Pick<GraphNode, 'kind' | 'detail'> => {
   const { target } = node;
   switch (target.case) {
     case 'taskNode':
@@ -39,7 +39,7 @@ const targetOf = (node: Node): Pick<Drawn, 'kind' | 'detail'> => {
   }
 };
 
-const drawn = (node: Node): Drawn => {
+const graphNode = (node: Node): GraphNode => {
   const text = { [START]: 'start', [END]: 'end' }[node.id];
   if (text !== undefined) return { id: node.id, name: text, kind: '', detail: '' };
   const { name = '' } = node.metadata ?? {};
@@ -66,7 +66,7 @@ export const elementsOf = ({ template, connections }: CompiledWorkflow): Element
   const follows = Object.entries(connections?.downstream ?? {}).flatMap(([from, { ids }]) =>
     ids.map((to) => ({ from, to })),
   );
-  const all = unique([...nodes, ...nodes.flatMap(within)].map(drawn));
+  const all = unique([...nodes, ...nodes.flatMap(within)].map(graphNode));
   const known = new Set(all.map(({ id }) => id));
   const ends = [START, END].filter((id) => !known.has(id) && follows.some(({ from, to }) => from === id || to === id));
   const lines = [...branches, ...follows].map((line) => ({ id: `${line.from} ${line.to}`, ...line }));

@@ -5,8 +5,8 @@ import type { Elements } from './elements.js';
 /** The size of a node, in pixels. */
 export const NODE = { width: 190, height: 58 } as const;
 
-/** The place of each node, by its id. */
-export type Places = ReadonlyMap<string, { readonly x: number; readonly y: number }>;
+/** The position of each node in pixels, by its id. */
+export type Positions = ReadonlyMap<string, { readonly x: number; readonly y: number }>;
 
 let engine: Promise<ELK> | undefined;
 
@@ -20,7 +20,7 @@ const openEngine = async (): Promise<ELK> => {
 };
 
 /** Arranges the nodes in layers, from left to right. */
-export const placesOf = async ({ nodes, lines }: Elements): Promise<Places> => {
+export const layoutOf = async ({ nodes, lines }: Elements): Promise<Positions> => {
   engine ??= openEngine();
   const elk = await engine;
   const arranged = await elk.layout({

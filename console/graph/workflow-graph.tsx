@@ -16,28 +16,31 @@ import {
 import { type ReactNode, useMemo } from 'react';
 
 import type { CompiledWorkflow } from '../../proto/gen/platformidl/core/compiler_pb.js';
-import { Asked } from '../look/asked.js';
+import { QueryResult } from '../look/query-result.js';
 import { PhaseSign } from '../look/phase-badge.js';
 import { phaseText, toneOf } from '../look/phases.js';
-import { type Drawn, type Elements, elementsOf } from './elements.js';
-import { NODE, type Places, placesOf } from './layout.js';
+import { type GraphNode, type Elements, elementsOf } from './elements.js';
+import { NODE, type Positions, layoutOf } from './layout.js';
 
-type Shown = Node<{ readonly drawn: Drawn; readonly phase: string | undefined; readonly isChosen: boolean }, 'drawn'>;
+type FlowNode = Node<
+  { readonly node: GraphNode; readonly phase: string | undefined; readonly isChosen: boolean },
+  'box'
+>;
 
-const Box = ({ data: { drawn, phase, isChosen } }: NodeProps<Shown>): ReactNode => (
+const Box = ({ data: { node, phase, isChosen } }: NodeProps<FlowNode>): ReactNode => (
   <div className={`box tone-${toneOf(phase ?? '')} ${phase === undefined ? 'idle' : ''} ${isChosen ? 'chosen' : ''}`}>
     <Handle type="target" position={Position.Left} isConnectable={false} />
     <span className="box-name">
       {phase !== undefined && <PhaseSign tone={toneOf(phase)} />}
-      {drawn.name}
+      {node.name}
       {phase !== undefined && <span className="visually-hidden">{phaseText(phase)}</span>}
     </span>
-    <small>{[drawn.kind, drawn.detail].filter(Boolean).join(' · ')}</small>
+    <small>{[node.kind, node.detail].filter(Boolean).join(' · ')}</small>
     <Handle type="source" position={Position.Right} isConnectable={false} />
   </div>
 );
 
-const TYPES = { drawn: Box };
+const TYPES = { box: Box };
 
 /** The phases of the nodes that have been reported, by the id of the node in the workflow. */
 export type Phases = ReadonlyMap<string, string>;
@@ -48,17 +51,17 @@ type Drawing = {
   readonly chosen: string | undefined;
 };
 
-const nodesOf = ({ elements, phases, chosen }: Drawing, places: Places): Shown[] =>
-  elements.nodes.map((drawn) => ({
-    id: drawn.id,
-    type: 'drawn',
-    position: places.get(drawn.id) ?? { x: 0, y: 0 },
-    data: { drawn, phase: phases?.get(drawn.id), isChosen: drawn.id === chosen },
+const nodesOf = ({ elements, phases, chosen }: Drawing, positions: Positions): FlowNode[] =>
+  elements.nodes.map((node) => ({
+    id: node.id,
+    type: 'box',
+    position: positions.get(node.id) ?? { x: 0, y: 0 },
+    data: { node, phase: phases?.get(node.id), isChosen: node.id === chosen },
     ...NODE,
-    ariaLabel: `${drawn.name} ${drawn.kind}`,
+    ariaLabel: `${node.name} ${node.kind}`,
   }));
 
-/** A line to a node that was not reported was not taken (yet). */
+/** Makes the edges; an edge to a node without reports is marked as not taken. */
 const edgesOf = ({ elements, phases }: Drawing): Edge[] =>
   elements.lines.map(({ id, from, to }) => ({
     id,
@@ -76,19 +79,19 @@ type WorkflowGraphProps = {
   readonly choose?: (nodeId: string) => void;
 };
 
-/** A workflow as a graph; with phases, as an execution of it. */
+/** Draws a workflow as a graph; with phases, the graph shows an execution of it. */
 export const WorkflowGraph = ({ workflow, phases, chosen, choose }: WorkflowGraphProps): ReactNode => {
   const elements = useMemo(() => elementsOf(workflow), [workflow]);
-  const places = useQuery({
-    queryKey: ['places', elements.nodes.map(({ id }) => id), elements.lines.map(({ id }) => id)],
-    queryFn: () => placesOf(elements),
+  const positions = useQuery({
+    queryKey: ['graph-layout', elements.nodes.map(({ id }) => id), elements.lines.map(({ id }) => id)],
+    queryFn: () => layoutOf(elements),
     staleTime: Infinity,
     meta: { fixed: true },
   });
   return (
     <div className="card graph">
-      <Asked query={places}>
-        {(answer: Places) => (
+      <QueryResult query={positions}>
+        {(answer: Positions) => (
           <ReactFlow
             nodes={nodesOf({ elements, phases, chosen }, answer)}
             edges={edgesOf({ elements, phases, chosen })}
@@ -105,7 +108,7 @@ export const WorkflowGraph = ({ workflow, phases, chosen, choose }: WorkflowGrap
             <Controls showInteractive={false} />
           </ReactFlow>
         )}
-      </Asked>
+      </QueryResult>
     </div>
   );
 };

@@ -4,7 +4,7 @@ import type { ReactNode } from 'react';
 
 import type { Execution } from '../../proto/gen/platformidl/admin/execution_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
-import { Asked } from '../look/asked.js';
+import { QueryResult } from '../look/query-result.js';
 import { Ago } from '../look/moments.js';
 import { PhaseSign } from '../look/phase-badge.js';
 import { executionPhase, type Tone, toneOf } from '../look/phases.js';
@@ -82,7 +82,7 @@ export const DomainCard = ({ scope }: DomainCardProps): ReactNode => {
         </h3>
         <span className="quiet">the newest {SHOWN}</span>
       </header>
-      <Asked query={newest}>
+      <QueryResult query={newest}>
         {({ executions }) =>
           executions.length === 0 ? (
             <p className="empty">Nothing has run here.</p>
@@ -94,7 +94,7 @@ export const DomainCard = ({ scope }: DomainCardProps): ReactNode => {
             </>
           )
         }
-      </Asked>
+      </QueryResult>
     </article>
   );
 };

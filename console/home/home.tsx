@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
-import { Asked } from '../look/asked.js';
+import { QueryResult } from '../look/query-result.js';
 import { Empty } from '../look/notes.js';
 import { Page } from '../look/page.js';
 import { useLive } from '../server/live.js';
@@ -20,7 +20,7 @@ export const Home = (): ReactNode => {
   useLive({});
   return (
     <Page title="What is running">
-      <Asked query={projects}>
+      <QueryResult query={projects}>
         {(answer) =>
           answer.projects.length === 0 ? (
             <Empty>There is no project yet. Register one, and it appears here.</Empty>
@@ -38,7 +38,7 @@ export const Home = (): ReactNode => {
             ))
           )
         }
-      </Asked>
+      </QueryResult>
     </Page>
   );
 };

@@ -60,7 +60,7 @@ const entryOf = (type: LiteralType, text: string, isJson: boolean): Entry => {
   }
 };
 
-const Typed = ({ id, type, initial, change }: FieldProps): ReactNode => {
+const TypedInput = ({ id, type, initial, change }: FieldProps): ReactNode => {
   const input = inputOf(type);
   const [text, setText] = useState(() => textOf(initial, input === 'json'));
   const typed = (next: string): void => {
@@ -85,21 +85,21 @@ const Typed = ({ id, type, initial, change }: FieldProps): ReactNode => {
   );
 };
 
-const variantAt = (variants: readonly LiteralType[], initial: Literal | undefined): number => {
+const variantIndex = (variants: readonly LiteralType[], initial: Literal | undefined): number => {
   if (initial?.value.case !== 'scalar' || initial.value.value.value.case !== 'union') return 0;
   const { type } = initial.value.value.value.value;
   return Math.max(0, type ? variants.findIndex((variant) => typeText(variant) === typeText(type)) : 0);
 };
 
-const inside = (initial: Literal | undefined): Literal | undefined =>
+const valueInUnion = (initial: Literal | undefined): Literal | undefined =>
   initial?.value.case === 'scalar' && initial.value.value.value.case === 'union'
     ? initial.value.value.value.value.value
     : initial;
 
 type UnionProps = FieldProps & { readonly variants: readonly LiteralType[] };
 
-const OneOf = ({ id, variants, initial, change }: UnionProps): ReactNode => {
-  const [at, setAt] = useState(() => variantAt(variants, initial));
+const UnionInput = ({ id, variants, initial, change }: UnionProps): ReactNode => {
+  const [at, setAt] = useState(() => variantIndex(variants, initial));
   const type = variants[at];
   const choose = (next: number): void => {
     setAt(next);
@@ -122,11 +122,11 @@ const OneOf = ({ id, variants, initial, change }: UnionProps): ReactNode => {
           </option>
         ))}
       </select>
-      <Typed
+      <TypedInput
         key={at}
         id={id}
         type={type}
-        initial={at === variantAt(variants, initial) ? inside(initial) : undefined}
+        initial={at === variantIndex(variants, initial) ? valueInUnion(initial) : undefined}
         change={(entry) => change(entry.literal ? { literal: unionOf(type, entry.literal) } : entry)}
       />
     </div>
@@ -136,7 +136,7 @@ const OneOf = ({ id, variants, initial, change }: UnionProps): ReactNode => {
 /** The input of a value of any type of the interface. */
 export const Field = (props: FieldProps): ReactNode =>
   props.type.type.case === 'unionType' ? (
-    <OneOf {...props} variants={props.type.type.value.variants} />
+    <UnionInput {...props} variants={props.type.type.value.variants} />
   ) : (
-    <Typed {...props} />
+    <TypedInput {...props} />
   );

@@ -6,7 +6,7 @@ import { getRouteApi } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 
 import { type Kind, KINDS } from '../definitions/kinds.js';
-import { Asked } from '../look/asked.js';
+import { QueryResult } from '../look/query-result.js';
 import { Empty } from '../look/notes.js';
 import { Page } from '../look/page.js';
 import { type Launchable, readLaunchable } from './asked-inputs.js';
@@ -35,7 +35,7 @@ const LaunchOf = ({ kind }: LaunchOfProps): ReactNode => {
   const above = `${project} / ${domain} · ${KINDS[kind].one.toLowerCase()}, version ${version}${from === undefined ? '' : `, with the inputs of ${from}`}`;
   return (
     <Page title={`Launch ${name}`} above={above}>
-      <Asked query={launchable}>{(answer: Launchable) => <Form scope={scope} launchable={answer} />}</Asked>
+      <QueryResult query={launchable}>{(answer: Launchable) => <Form scope={scope} launchable={answer} />}</QueryResult>
     </Page>
   );
 };

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
-import { Asked } from '../look/asked.js';
+import { QueryResult } from '../look/query-result.js';
 import { Card, Facts, Page } from '../look/page.js';
 import { PhaseSign } from '../look/phase-badge.js';
 import { durationText } from '../look/times.js';
@@ -66,7 +66,7 @@ export const Operate = (): ReactNode => {
   const metrics = useQuery({ queryKey: ['metrics'], queryFn: ({ signal }) => readMetrics(signal), ...every });
   return (
     <Page title="Operate" above="The process that serves this page">
-      <Asked query={readiness}>
+      <QueryResult query={readiness}>
         {({ isReady, text }: Readiness) => (
           <Card title="Checks">
             <Facts
@@ -80,8 +80,8 @@ export const Operate = (): ReactNode => {
             </pre>
           </Card>
         )}
-      </Asked>
-      <Asked query={metrics}>
+      </QueryResult>
+      <QueryResult query={metrics}>
         {(answer: readonly Metric[]) => (
           <>
             <Parked metrics={answer} />
@@ -91,7 +91,7 @@ export const Operate = (): ReactNode => {
             </div>
           </>
         )}
-      </Asked>
+      </QueryResult>
     </Page>
   );
 };

@@ -7,7 +7,7 @@ import {
   type ScheduleStatus,
   TickOutcome_Kind,
 } from '../../proto/gen/platformidl/eventlog/schedule_service_pb.js';
-import { Asked } from '../look/asked.js';
+import { QueryResult } from '../look/query-result.js';
 import { Ago } from '../look/moments.js';
 import { Empty, FailureNote } from '../look/notes.js';
 import { Card, Facts, Page } from '../look/page.js';
@@ -128,7 +128,7 @@ export const Schedules = (): ReactNode => {
   useLive(scope);
   return (
     <Page title="Schedules" above={`${scope.project} / ${scope.domain}`}>
-      <Asked query={schedules}>{(answer) => <List scope={scope} schedules={answer.schedules} />}</Asked>
+      <QueryResult query={schedules}>{(answer) => <List scope={scope} schedules={answer.schedules} />}</QueryResult>
     </Page>
   );
 };

@@ -8,7 +8,7 @@ type HelpProps = { readonly isOpen: boolean; readonly setOpen: (isOpen: boolean)
 export const Help = ({ isOpen, setOpen }: HelpProps): ReactNode => (
   <Dialog.Root open={isOpen} onOpenChange={setOpen}>
     <Dialog.Portal>
-      <Dialog.Overlay className="veil" />
+      <Dialog.Overlay className="overlay" />
       <Dialog.Content className="dialog" aria-describedby={undefined}>
         <Dialog.Title>Keys</Dialog.Title>
         <dl className="keys">

@@ -54,11 +54,11 @@ const withClosure = (execution: Execution, changed: Partial<ExecutionClosure>): 
 });
 
 /** The execution as Get returns it; the document's own message when nothing has to be hidden. */
-export const presented = (document: ExecutionDocument): Execution =>
+export const getAnswer = (document: ExecutionDocument): Execution =>
   showsAbort(document) ? withClosure(document.execution, { outputResult: abortResult(document) }) : document.execution;
 
 /** The execution as lists return it: errors shortened, outputs omitted. Inputs are not in the document. */
-export const listPresented = (execution: Execution): Execution => {
+export const listElement = (execution: Execution): Execution => {
   const { outputResult: result } = closureOf(execution);
   if (result.case === 'outputData') return withClosure(execution, { outputResult: { case: undefined } });
   if (result.case !== 'error') return execution;

@@ -78,7 +78,7 @@ const resultOf = ({ outputResult: given }: WorkflowExecutionEvent): Result | und
  * Outputs sent inside the event are shown in the closure as they are: they are stored in the log, so there is no
  * location of ours to show instead. Lists omit them.
  */
-const keepResult = (
+const setResult = (
   document: ExecutionDocument,
   message: WorkflowExecutionEvent,
   samePhase: boolean,
@@ -94,7 +94,7 @@ const keepResult = (
 /**
  * True when an engine other than the default, `propeller`, takes over the execution by reporting it as queued there.
  */
-const isClaim = ({ phase, producerId }: WorkflowExecutionEvent): boolean =>
+const isTakeover = ({ phase, producerId }: WorkflowExecutionEvent): boolean =>
   (phase === Phase.UNDEFINED || phase === Phase.QUEUED) && producerId !== '' && producerId !== 'propeller';
 
 const end = (closure: ExecutionClosure, phase: Phase, at: { seconds: bigint; nanos: number }): void => {
@@ -109,13 +109,13 @@ const reported: Fold<'WorkflowPhaseReported'> = (document, event) => {
   const closure = closureOf(execution);
   const at = timestampOf(report.occurredAt);
   const message = messageIn(WorkflowExecutionEventSchema, report.message);
-  keepResult(document, message, report.samePhase, event.revision);
+  setResult(document, message, report.samePhase, event.revision);
   if (message.phase === Phase.RUNNING) closure.startedAt = earliest(closure.startedAt, at);
   const messagePhase: number = message.phase;
   // The recorded phase counts: an execution that an engine aborts because it has exceeded its time limit is TIMED_OUT.
   if (!report.samePhase) end(closure, messagePhase === report.phase ? message.phase : Phase.TIMED_OUT, at);
   closure.updatedAt = latest(closure.updatedAt, at);
-  if (isClaim(message) && execution.spec) systemMetadataOf(execution.spec).executionCluster = message.producerId;
+  if (isTakeover(message) && execution.spec) systemMetadataOf(execution.spec).executionCluster = message.producerId;
 };
 
 const terminationRequested: Fold<'TerminationRequested'> = (document, { body }) => {

@@ -14,7 +14,7 @@ import { pairsText, type StoredDocument } from '../runtime/read-store.js';
 import { readModel } from '../runtime/typed-read-model.js';
 import { microsOf } from '../query/times.js';
 import { executionCollection } from './columns.js';
-import { closureOf, type ExecutionDocument, listPresented, presented } from './document.js';
+import { closureOf, type ExecutionDocument, listElement, getAnswer } from './document.js';
 import { type FollowedEvent, handlers } from './fold.js';
 import { storedOrigin } from './origin.js';
 
@@ -79,8 +79,8 @@ const fieldsOf = ({ execution, origin, abort, outputsAt }: ExecutionDocument): F
 };
 
 const store: ReadModel<ExecutionDocument>['store'] = (_, document) => {
-  const answered = presented(document);
-  const element = listPresented(answered);
+  const answered = getAnswer(document);
+  const element = listElement(answered);
   return {
     fields: fieldsOf(document),
     answer: toBinary(ExecutionSchema, answered),

@@ -68,7 +68,7 @@ const withResult = (node: NodeExecution, outputResult: Result): NodeExecution =>
 });
 
 /** The node execution as Get returns it; the document's own message when nothing has to be hidden. */
-export const shown = (document: NodeDocument): NodeExecution => {
+export const getAnswer = (document: NodeDocument): NodeExecution => {
   const result = shownResult(document);
   const { outputResult: kept } = closureOf(document.node);
   const isKept = result === kept || (result.case === undefined && kept.case === undefined);
@@ -76,7 +76,7 @@ export const shown = (document: NodeDocument): NodeExecution => {
 };
 
 /** The node execution as lists return it: errors shortened, outputs omitted. */
-export const listed = (node: NodeExecution): NodeExecution => {
+export const listElement = (node: NodeExecution): NodeExecution => {
   const { outputResult: result } = closureOf(node);
   if (result.case === 'outputData') return withResult(node, NONE);
   if (result.case !== 'error') return node;

@@ -85,7 +85,7 @@ const isPhaseChange = ({ closedBy }: NodeDocument, { phase }: NodeEventFields, {
  * Outputs sent inside the event are shown in the closure as they are: they are stored in the log, so there is no
  * location of ours to show instead. Lists omit them.
  */
-const keepResult = (
+const setResult = (
   document: NodeDocument,
   { outputResult: result }: NodeEventFields,
   isPhaseChange: boolean,
@@ -154,7 +154,7 @@ export const reported = (
   const news = isPhaseChange(document, message, report);
   keepFlags(document, message);
   keepInputs(document, message, revision);
-  keepResult(document, message, news, revision);
+  setResult(document, message, news, revision);
   keepTarget(document, message, revision);
   if (message.deckUri) closure.deckUri = message.deckUri;
   if (message.phase === Phase.RUNNING) closure.startedAt = earliest(closure.startedAt, at);

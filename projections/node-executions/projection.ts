@@ -22,7 +22,7 @@ import type { FieldValue, StoredDocument } from '../runtime/read-store.js';
 import { nodeExecutionKey } from '../query/run-identifiers.js';
 import { microsOf, timestampOfMs } from '../query/times.js';
 import { nodeExecutionCollection } from './columns.js';
-import { closureOf, listed, type NodeDocument, shown } from './document.js';
+import { closureOf, listElement, type NodeDocument, getAnswer } from './document.js';
 import { closed, opened, reported } from './fold.js';
 
 type Fields = StoredDocument['fields'];
@@ -64,8 +64,8 @@ const fieldsOf = (key: string, document: NodeDocument, closure: NodeExecutionClo
 });
 
 const store: ReadModel<NodeDocument>['store'] = (key, document) => {
-  const answered = shown(document);
-  const element = listed(answered);
+  const answered = getAnswer(document);
+  const element = listElement(answered);
   return {
     fields: fieldsOf(key, document, closureOf(answered)),
     answer: toBinary(NodeExecutionSchema, answered),

@@ -81,7 +81,7 @@ export const partitionProgress = async (
 /** Greater than every position: the lowest position over no partitions, so a process that writes none is not behind. */
 export const MAX_POSITION = 2n ** 63n - 1n;
 
-/** The lowest of the positions; `BEYOND` for none. */
+/** The lowest of the positions; `MAX_POSITION` for none. */
 export const lowestOf = (positions: Iterable<bigint>): bigint => {
   let lowest = MAX_POSITION;
   for (const position of positions) if (position < lowest) lowest = position;

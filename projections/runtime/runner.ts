@@ -58,7 +58,7 @@ const ahead = async (
   return above.length === 0 ? undefined : { head, reached: above.reduce((one, other) => (one > other ? one : other)) };
 };
 
-const whyStartOver = async (options: RunnerOptions): Promise<string | undefined> => {
+const reasonToRebuild = async (options: RunnerOptions): Promise<string | undefined> => {
   const { log } = options;
   if ((await startsOf(options)).some(({ logId }) => logId !== log.logId)) return 'the views are of another log';
   return log.isLocal && (await ahead(options)) ? 'the views are ahead of the log' : undefined;
@@ -68,7 +68,7 @@ const whyStartOver = async (options: RunnerOptions): Promise<string | undefined>
  * Warns when the log ends before a checkpoint of its own: it is read from a node that lags behind, and the views keep
  * what they have projected.
  */
-const sayWhenAhead = async (options: RunnerOptions): Promise<void> => {
+const warnIfLogIsBehind = async (options: RunnerOptions): Promise<void> => {
   const found = await ahead(options);
   if (found) options.onWait?.(endsBefore(found.head, found.reached));
 };
@@ -97,7 +97,7 @@ const oneAtATime = (): Serially => {
 };
 
 const startOver = async (options: RunnerOptions): Promise<void> => {
-  const why = await whyStartOver(options);
+  const why = await reasonToRebuild(options);
   if (why === undefined) return;
   options.onStartOver?.(why);
   await options.readStore.clear();
@@ -108,9 +108,9 @@ const startOver = async (options: RunnerOptions): Promise<void> => {
  *
  * @throws {CheckpointMoved} when the stored views are now of another log.
  */
-const assertOurs = async (options: RunnerOptions): Promise<void> => {
+const assertSameLog = async (options: RunnerOptions): Promise<void> => {
   options.onRefused?.();
-  const why = await whyStartOver(options);
+  const why = await reasonToRebuild(options);
   if (why !== undefined) throw new CheckpointMoved(`another process has moved the checkpoint, and ${why}`);
 };
 
@@ -125,7 +125,7 @@ export const runProjections = async (options: RunnerOptions): Promise<RunningPro
   const { log } = options;
   await prepare(options);
   await startOver(options);
-  await sayWhenAhead(options);
+  await warnIfLogIsBehind(options);
   const serially = oneAtATime();
   const state = { isClosed: false, partitions: options.partitions ?? PARTITIONS };
   const isClosed = (): boolean => state.isClosed;
@@ -141,7 +141,7 @@ export const runProjections = async (options: RunnerOptions): Promise<RunningPro
   const keepRunning = async (): Promise<void> => {
     while (!state.isClosed) {
       if (run.partitions !== state.partitions) await run.close();
-      else if (await run.ended) await assertOurs(options);
+      else if (await run.ended) await assertSameLog(options);
       const next = await retryUnavailable(reopened, options.onUnavailable, isClosed);
       run = next ?? run;
     }

@@ -47,7 +47,7 @@ export type ViewWriterOptions = Pick<EventSources, 'models'> & {
   readonly partitions?: readonly Partition[];
 };
 
-type Kept = { readonly name: string; checkpoint: Checkpoint | undefined; position: bigint };
+type PartitionCheckpoint = { readonly name: string; checkpoint: Checkpoint | undefined; position: bigint };
 
 type Checkpoints = Pick<ViewWriter, 'position' | 'positionOf' | 'wants'> & {
   /** Moves of all checkpoints up to a position, never backwards. */
@@ -63,7 +63,7 @@ const openCheckpoints = async ({
 }: ViewWriterOptions): Promise<Checkpoints> => {
   const reached = await partitionProgress(readStore, { models }, partitions);
   const views = viewsName({ models });
-  const kept = new Map<Partition, Kept>();
+  const kept = new Map<Partition, PartitionCheckpoint>();
   for (const [at, partition] of partitions.entries()) {
     const { checkpoint, start } = reached[at] ?? {};
     kept.set(partition, { name: checkpointName(views, partition), checkpoint, position: start?.position ?? 0n });

@@ -59,7 +59,7 @@ const shownResult = ({ task, closedBy }: TaskDocument): Result => {
 };
 
 /** The task execution as Get returns it; the document's own message when nothing has to be hidden. */
-export const shown = (document: TaskDocument): TaskExecution => {
+export const getAnswer = (document: TaskDocument): TaskExecution => {
   const { task } = document;
   const closure = closureOf(task);
   const logs = shownLogs(closure.logs, closure.phase);
@@ -70,7 +70,7 @@ export const shown = (document: TaskDocument): TaskExecution => {
 };
 
 /** The task execution as lists return it: outputs omitted. */
-export const listed = (task: TaskExecution): TaskExecution => {
+export const listElement = (task: TaskExecution): TaskExecution => {
   const closure = closureOf(task);
   return closure.outputResult.case === 'outputData' ? { ...task, closure: { ...closure, outputResult: NONE } } : task;
 };

@@ -50,7 +50,7 @@ const keepInputs = (document: TaskDocument, { inputValue }: TaskExecutionEvent, 
  * Outputs sent inside the event are shown in the closure as they are: they are stored in the log, so there is no
  * location of ours to show instead. Lists omit them.
  */
-const keepResult = (
+const setResult = (
   document: TaskDocument,
   { outputResult: result }: TaskExecutionEvent,
   isPhaseChange: boolean,
@@ -116,7 +116,7 @@ export const reported = (
   // An inferred end does not count as reported.
   const news = !report.samePhase || (document.closedBy !== '' && TERMINAL.has(message.phase));
   keepInputs(document, message, revision);
-  keepResult(document, message, news, revision);
+  setResult(document, message, news, revision);
   keepReasons(closure, message);
   keepDetails(closure, message);
   if (message.phase === Phase.RUNNING) closure.startedAt = earliest(closure.startedAt, at);

@@ -16,7 +16,7 @@ import type { FieldValue, StoredDocument } from '../runtime/read-store.js';
 import { nodeExecutionKey, taskExecutionKey } from '../query/run-identifiers.js';
 import { microsOf, timestampOfMs } from '../query/times.js';
 import { taskExecutionCollection } from './columns.js';
-import { closureOf, listed, shown, type TaskDocument } from './document.js';
+import { closureOf, listElement, getAnswer, type TaskDocument } from './document.js';
 import { closed, opened, reported } from './fold.js';
 
 type Fields = StoredDocument['fields'];
@@ -66,8 +66,8 @@ const fieldsOf = (key: string, document: TaskDocument): Fields => {
 };
 
 const store: ReadModel<TaskDocument>['store'] = (key, document) => {
-  const answered = shown(document);
-  const element = listed(answered);
+  const answered = getAnswer(document);
+  const element = listElement(answered);
   return {
     fields: fieldsOf(key, document),
     answer: toBinary(TaskExecutionSchema, answered),

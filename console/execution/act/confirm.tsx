@@ -4,11 +4,11 @@ import type { ReactNode } from 'react';
 import { FailureNote } from '../../look/notes.js';
 
 type ConfirmProps = {
-  /** On the button that opens the dialog, and on the one that acts. */
+  /** The label of the button that opens the dialog, and of the one that acts. */
   readonly action: string;
   readonly title: string;
-  /** Says what will happen. */
-  readonly what: string;
+  /** A sentence that describes the effect of the action. */
+  readonly consequence: string;
   readonly isDanger?: boolean;
   readonly isPending: boolean;
   readonly error: unknown;
@@ -16,17 +16,17 @@ type ConfirmProps = {
   readonly children?: ReactNode;
 };
 
-/** A button that says what will happen, and asks, before it acts. */
+/** A button that opens a dialog for confirmation before it acts. */
 export const Confirm = (props: ConfirmProps): ReactNode => {
-  const { action, title, what, isDanger = false, isPending, error, act, children } = props;
+  const { action, title, consequence, isDanger = false, isPending, error, act, children } = props;
   return (
     <Dialog.Root>
       <Dialog.Trigger className={`button ${isDanger ? 'danger' : ''}`}>{action} …</Dialog.Trigger>
       <Dialog.Portal>
-        <Dialog.Overlay className="veil" />
+        <Dialog.Overlay className="overlay" />
         <Dialog.Content className="dialog">
           <Dialog.Title>{title}</Dialog.Title>
-          <Dialog.Description className="quiet">{what}</Dialog.Description>
+          <Dialog.Description className="quiet">{consequence}</Dialog.Description>
           {children}
           {error !== null && <FailureNote error={error} />}
           <div className="beside">
@@ -38,7 +38,7 @@ export const Confirm = (props: ConfirmProps): ReactNode => {
             >
               {action}
             </button>
-            <Dialog.Close className="button">Leave it</Dialog.Close>
+            <Dialog.Close className="button">Cancel</Dialog.Close>
           </div>
         </Dialog.Content>
       </Dialog.Portal>

@@ -23,7 +23,7 @@ export const Recover = ({ id }: RecoverProps): ReactNode => {
     <Confirm
       action="Recover"
       title={`Recover ${id.name}`}
-      what="A new execution with the same inputs starts; it takes over the nodes that have succeeded, and runs the others again."
+      consequence="A new execution with the same inputs starts; it takes over the nodes that have succeeded, and runs the others again."
       isPending={recover.isPending}
       error={recover.error}
       act={() => recover.mutate()}

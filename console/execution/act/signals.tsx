@@ -29,7 +29,7 @@ const SetSignal = ({ signal }: { readonly signal: Signal }): ReactNode => {
     <Confirm
       action={`Signal ${name}`}
       title={`Signal ${name}`}
-      what="The gate that waits for it opens with this value. A value cannot be taken back."
+      consequence="The gate that waits for it opens with this value. A value cannot be taken back."
       isPending={set.isPending || entry.literal === undefined}
       error={set.error}
       act={() => set.mutate()}

@@ -19,7 +19,7 @@ export const Terminate = ({ id }: TerminateProps): ReactNode => {
     <Confirm
       action="Terminate"
       title={`Terminate ${id.name}`}
-      what="Its engine ends all running nodes. This cannot be undone; a terminated execution can be recovered or relaunched."
+      consequence="Its engine ends all running nodes. This cannot be undone; a terminated execution can be recovered or relaunched."
       isDanger
       isPending={terminate.isPending}
       error={terminate.error}

@@ -9,7 +9,7 @@ import {
   HistoryEntity,
   HistoryService,
 } from '../../../proto/gen/platformidl/eventlog/history_pb.js';
-import { Asked } from '../../look/asked.js';
+import { QueryResult } from '../../look/query-result.js';
 import { Empty } from '../../look/notes.js';
 import { Card } from '../../look/page.js';
 import { asking } from '../../server/queries.js';
@@ -92,7 +92,7 @@ export const Differences = ({ first, second }: DifferencesProps): ReactNode => {
     }),
   );
   return (
-    <Asked query={diff}>
+    <QueryResult query={diff}>
       {({ entities }) =>
         entities.length === 0 ? (
           <Empty>Nothing differs.</Empty>
@@ -100,6 +100,6 @@ export const Differences = ({ first, second }: DifferencesProps): ReactNode => {
           entities.map((each) => <Entity key={`${each.entity} ${each.nodeId} ${each.attempt}`} diff={each} />)
         )
       }
-    </Asked>
+    </QueryResult>
   );
 };

@@ -5,7 +5,7 @@ import type { ReactNode } from 'react';
 import type { Identifier } from '../../../proto/gen/platformidl/core/identifier_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
 import { type Phases, WorkflowGraph } from '../../graph/workflow-graph.js';
-import { Asked } from '../../look/asked.js';
+import { QueryResult } from '../../look/query-result.js';
 import { Empty } from '../../look/notes.js';
 import { nodePhase } from '../../look/phases.js';
 import { asking } from '../../server/queries.js';
@@ -33,7 +33,7 @@ const OfWorkflow = ({ seen, workflowId }: OfWorkflowProps): ReactNode => {
       void navigate({ search: (search) => ({ ...search, node: nodeId }), replace: true, resetScroll: false });
   };
   return (
-    <Asked query={workflow}>
+    <QueryResult query={workflow}>
       {({ closure }) => {
         const primary = closure?.compiledWorkflow?.primary;
         if (!primary) return <Empty>The workflow has no compiled form.</Empty>;
@@ -44,7 +44,7 @@ const OfWorkflow = ({ seen, workflowId }: OfWorkflowProps): ReactNode => {
           </div>
         );
       }}
-    </Asked>
+    </QueryResult>
   );
 };
 
@@ -52,7 +52,7 @@ const OfWorkflow = ({ seen, workflowId }: OfWorkflowProps): ReactNode => {
 export const Graph = (seen: Seen): ReactNode => {
   const execution = useQuery(asking(AdminService.method.getExecution, seen));
   return (
-    <Asked query={execution}>
+    <QueryResult query={execution}>
       {({ closure }) =>
         closure?.workflowId ? (
           <OfWorkflow seen={seen} workflowId={closure.workflowId} />
@@ -60,6 +60,6 @@ export const Graph = (seen: Seen): ReactNode => {
           <Empty>It has no workflow yet.</Empty>
         )
       }
-    </Asked>
+    </QueryResult>
   );
 };

@@ -5,7 +5,7 @@ import { getRouteApi } from '@tanstack/react-router';
 import { type ReactNode, useCallback } from 'react';
 
 import { HistoryService, type Transition } from '../../../proto/gen/platformidl/eventlog/history_pb.js';
-import { Asked } from '../../look/asked.js';
+import { QueryResult } from '../../look/query-result.js';
 import { Empty } from '../../look/notes.js';
 import { queriesOf } from '../../server/queries.js';
 import type { Seen } from '../moment.js';
@@ -46,5 +46,9 @@ export const Life = ({ id, asOf }: Seen): ReactNode => {
     queryFn: ({ signal }) => readLife(id, signal),
     placeholderData: keepPreviousData,
   });
-  return <Asked query={life}>{(answer: readonly Transition[]) => <Lived id={id} asOf={asOf} life={answer} />}</Asked>;
+  return (
+    <QueryResult query={life}>
+      {(answer: readonly Transition[]) => <Lived id={id} asOf={asOf} life={answer} />}
+    </QueryResult>
+  );
 };

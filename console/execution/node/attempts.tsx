@@ -4,7 +4,7 @@ import type { ReactNode } from 'react';
 import type { TaskExecution } from '../../../proto/gen/platformidl/admin/task_execution_pb.js';
 import type { TaskLog } from '../../../proto/gen/platformidl/core/execution_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
-import { Asked } from '../../look/asked.js';
+import { QueryResult } from '../../look/query-result.js';
 import { Lasting } from '../../look/moments.js';
 import { Card } from '../../look/page.js';
 import { PhaseBadge } from '../../look/phase-badge.js';
@@ -71,7 +71,7 @@ export const Attempts = ({ id, asOf, nodeId }: AttemptsProps): ReactNode => {
     }),
   );
   return (
-    <Asked query={tasks}>
+    <QueryResult query={tasks}>
       {({ taskExecutions }) =>
         taskExecutions.length === 0 ? null : (
           <Card title="Attempts">
@@ -85,6 +85,6 @@ export const Attempts = ({ id, asOf, nodeId }: AttemptsProps): ReactNode => {
           </Card>
         )
       }
-    </Asked>
+    </QueryResult>
   );
 };

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
-import { Asked } from '../../look/asked.js';
+import { QueryResult } from '../../look/query-result.js';
 import { Card } from '../../look/page.js';
 import { asking } from '../../server/queries.js';
 import { Literals } from '../../values/literals.js';
@@ -13,7 +13,7 @@ type NodeDataProps = Seen & { readonly nodeId: string };
 const Shown = ({ id, asOf, nodeId }: NodeDataProps): ReactNode => {
   const data = useQuery(asking(AdminService.method.getNodeExecutionData, { id: { nodeId, executionId: id }, asOf }));
   return (
-    <Asked query={data}>
+    <QueryResult query={data}>
       {({ fullInputs, fullOutputs }) => (
         <>
           <h3 className="card-body">Inputs</h3>
@@ -22,7 +22,7 @@ const Shown = ({ id, asOf, nodeId }: NodeDataProps): ReactNode => {
           <Literals values={fullOutputs} none="None (yet)." />
         </>
       )}
-    </Asked>
+    </QueryResult>
   );
 };
 

@@ -6,7 +6,7 @@ import type { ReactNode } from 'react';
 import type { NodeExecution } from '../../../proto/gen/platformidl/admin/node_execution_pb.js';
 import { CatalogCacheStatus } from '../../../proto/gen/platformidl/core/catalog_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
-import { Asked } from '../../look/asked.js';
+import { QueryResult } from '../../look/query-result.js';
 import { Ago, Lasting } from '../../look/moments.js';
 import { Card, Facts } from '../../look/page.js';
 import { PhaseBadge } from '../../look/phase-badge.js';
@@ -64,7 +64,7 @@ export const NodePanel = ({ id, asOf, nodeId }: NodePanelProps): ReactNode => {
   const node = useQuery(asking(AdminService.method.getNodeExecution, { id: nodeExecutionId, asOf }));
   return (
     <aside className="panel" aria-label={`Node ${nodeId}`}>
-      <Asked query={node}>
+      <QueryResult query={node}>
         {(answer) => (
           <>
             <Card title={answer.id?.nodeId} beside={<PhaseBadge phase={nodePhase(answer.closure?.phase)} />}>
@@ -75,7 +75,7 @@ export const NodePanel = ({ id, asOf, nodeId }: NodePanelProps): ReactNode => {
             <NodeData id={id} asOf={asOf} nodeId={nodeId} />
           </>
         )}
-      </Asked>
+      </QueryResult>
     </aside>
   );
 };

@@ -5,7 +5,7 @@ import { useVirtualizer } from '@tanstack/react-virtual';
 import { type ReactNode, useMemo, useRef } from 'react';
 
 import type { NodeExecution } from '../../../proto/gen/platformidl/admin/node_execution_pb.js';
-import { Asked } from '../../look/asked.js';
+import { QueryResult } from '../../look/query-result.js';
 import { Empty } from '../../look/notes.js';
 import { useNow } from '../../look/now.js';
 import { msOf } from '../../look/times.js';
@@ -80,7 +80,7 @@ export const Nodes = (seen: Seen): ReactNode => {
   const choose = (nodeId: string): void =>
     void navigate({ search: (search) => ({ ...search, node: nodeId }), replace: true, resetScroll: false });
   return (
-    <Asked query={query}>
+    <QueryResult query={query}>
       {(children: Children) => {
         const rows = rowsOf(children);
         if (rows.length === 0) return <Empty>No node has been reported yet.</Empty>;
@@ -92,6 +92,6 @@ export const Nodes = (seen: Seen): ReactNode => {
           </div>
         );
       }}
-    </Asked>
+    </QueryResult>
   );
 };

@@ -5,8 +5,8 @@ import type { Plan } from '../query-plan.js';
 import { columnOf, indexOf, tableOf } from './tables.js';
 import { excludesEmpty } from '../tightened-query.js';
 
-/** A query's plan, and whether the rows that it examines are counted. */
-export type Run = { readonly collection: Collection; readonly plan: Plan; readonly isCounted: boolean };
+/** A planned query on a collection. `isCounted` is true when the examined rows are counted. */
+export type PlannedQuery = { readonly collection: Collection; readonly plan: Plan; readonly isCounted: boolean };
 
 /** Condition for the values after the cursor's value, for queries of distinct values. */
 const valuesAfter = ({ orderBy, after }: Pick<Query, 'orderBy' | 'after'>): Sql => {
@@ -40,7 +40,7 @@ export const conditionsAfter = (query: Query): readonly Sql[] => {
  * Conditions evaluated before all others for each row. The time limit is checked at every 64th row: a call from the
  * database into JavaScript for each row would cost more than the scan.
  */
-const watches = ({ plan, isCounted }: Run, readsDocument: boolean): readonly string[] => [
+const watches = ({ plan, isCounted }: PlannedQuery, readsDocument: boolean): readonly string[] => [
   ...(isCounted ? [COUNT_KEY] : []),
   ...(plan.walks ? ['(rowid & 63 OR within_time())'] : []),
   ...(isCounted && readsDocument ? [COUNT_DOCUMENT] : []),
@@ -50,7 +50,7 @@ const isIn = (index: readonly string[] | undefined, { field, is }: Condition): b
   index?.includes(field) === true && is !== 'key of' && is !== 'has pair';
 
 /** The SQL from FROM up to ORDER BY. */
-const fromWhere = (run: Run, where: readonly Condition[], part: Sql, readsDocument: boolean): Sql => {
+const fromWhere = (run: PlannedQuery, where: readonly Condition[], part: Sql, readsDocument: boolean): Sql => {
   const { collection, plan } = run;
   const table = tableOf(collection);
   const conditions = [...where.map((each) => conditionSql(each, columnOf(each.field), table)), part];
@@ -63,7 +63,7 @@ const fromWhere = (run: Run, where: readonly Condition[], part: Sql, readsDocume
  * SQL for one page of one range of the order: element, sort value and key of each document. Alternatives are each in
  * order, and are merged only as far as the page needs.
  */
-export const pageSql = (run: Run, query: Query, part: Sql): Sql => {
+export const pageSql = (run: PlannedQuery, query: Query, part: Sql): Sql => {
   const column = columnOf(query.orderBy.field);
   const direction = directionOf(query);
   const one = (where: readonly Condition[]): Sql => {
@@ -79,7 +79,7 @@ export const pageSql = (run: Run, query: Query, part: Sql): Sql => {
 };
 
 /** SQL for the sort value `offset` entries after the first, over an index that has the query's order. */
-export const sortAtSql = (run: Run, query: Query, offset: number): Sql => {
+export const sortAtSql = (run: PlannedQuery, query: Query, offset: number): Sql => {
   const column = columnOf(query.orderBy.field);
   const direction = directionOf(query);
   const isServed = (each: Condition): boolean => isIn(run.plan.index, each) && each.is === '=';
@@ -92,7 +92,7 @@ export const sortAtSql = (run: Run, query: Query, offset: number): Sql => {
 };
 
 /** SQL for the next value of the sort field, if there is one. */
-export const nextValueSql = (run: Run, query: Query): Sql => {
+export const nextValueSql = (run: PlannedQuery, query: Query): Sql => {
   const column = columnOf(query.orderBy.field);
   const readsDocument = !query.where.every((each) => isIn(run.plan.index, each));
   const { text, values } = fromWhere(run, query.where, valuesAfter(query), readsDocument);

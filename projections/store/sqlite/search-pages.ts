@@ -1,7 +1,7 @@
 import type { Condition, FieldValue, Query } from '../../runtime/read-store.js';
 import type { Search } from '../../query/trigrams.js';
 import type { Sql } from './condition-sql.js';
-import { pageSql, conditionsAfter, type Run, sortAtSql } from './query-sql.js';
+import { pageSql, conditionsAfter, type PlannedQuery, sortAtSql } from './query-sql.js';
 import { matchOf, searchHashes, type SearchTable, searchTableOf } from './search-tables.js';
 
 /** The functions of a connection that a search uses. */
@@ -20,10 +20,11 @@ const MORE_SORT_VALUES = 16;
 const MAX_SORT_VALUES = 1_024;
 
 /**
- * Entries that are read from the start of the page on, to estimate which part, or the search or the index, is the
- * rarer.
+ * The number of entries read from the start of the page to estimate the number of matches. The further these entries
+ * reach in the order, the fewer matches there are. The estimate chooses among the trigrams, and between the search and
+ * the index.
  */
-const AHEAD = 4;
+const SAMPLED_ENTRIES = 4;
 
 const COMPARISONS = new Set(['<', '<=', '>', '>=']);
 
@@ -64,21 +65,21 @@ const sortValuesByNumber = (reader: SearchReader, { name }: SearchTable, search:
 };
 
 /** True when `a` comes before `b` in the query's order; an absent value counts as the end of the order. */
-const isNearer = (a: FieldValue | undefined, b: FieldValue | undefined, query: Query): boolean => {
+const comesFirst = (a: FieldValue | undefined, b: FieldValue | undefined, query: Query): boolean => {
   if (a === undefined || a === null || b === undefined || b === null) return a !== undefined && a !== null;
   return isUp(query) ? a < b : a > b;
 };
 
-/** The trigrams of a search, ordered by how rare they are after the page's start: rarest first. */
+/** The trigrams of a search, given by their hashes, the rarest after the start of the page first. */
 const rarestFirst = (
-  numbers: readonly number[],
-  farOf: (number: number) => FieldValue,
+  hashes: readonly number[],
+  sampleEnd: (hash: number) => FieldValue,
   query: Query,
 ): readonly number[] =>
-  numbers
-    .map((number) => ({ number, far: farOf(number) }))
-    .sort((a, b) => Number(isNearer(a.far, b.far, query)) - Number(isNearer(b.far, a.far, query)))
-    .map(({ number }) => number);
+  hashes
+    .map((hash) => ({ hash, end: sampleEnd(hash) }))
+    .sort((a, b) => Number(comesFirst(a.end, b.end, query)) - Number(comesFirst(b.end, a.end, query)))
+    .map(({ hash }) => hash);
 
 const sortValuesByText = (
   reader: SearchReader,
@@ -89,13 +90,14 @@ const sortValuesByText = (
   const { hashes, long } = searchHashes(search);
   const direction = directionOf(query);
   const from = bounded('sort', boundsOf(query));
-  const farOf = (hash: number): FieldValue => {
+  /** The sort value of the last sampled entry of a trigram; null when there are fewer entries than the sample. */
+  const sampleEnd = (hash: number): FieldValue => {
     const text = `SELECT sort FROM ${name} WHERE part = ?${from.text} ORDER BY sort ${direction} LIMIT ?`;
-    const found = reader.all({ text, values: [hash, ...from.values, AHEAD] }) as [string][];
+    const found = reader.all({ text, values: [hash, ...from.values, SAMPLED_ENTRIES] }) as [string][];
     reader.count(found.length);
-    return found.length < AHEAD ? null : (found.at(-1)?.[0] ?? null);
+    return found.length < SAMPLED_ENTRIES ? null : (found.at(-1)?.[0] ?? null);
   };
-  const [rarest = 0, next = rarest] = hashes.length > 1 ? rarestFirst(hashes, farOf, query) : hashes;
+  const [rarest = 0, next = rarest] = hashes.length > 1 ? rarestFirst(hashes, sampleEnd, query) : hashes;
   const counted = (alias: string): string => (isCounted ? ` AND count_key(${alias}.sort)` : '');
   const other = `(SELECT sort FROM ${name} AS other WHERE other.part = ? AND other.sort = own.sort${counted('other')})`;
   return (bounds, limit) => {
@@ -111,7 +113,7 @@ const sortValuesByText = (
 
 const sortValuesOf = (
   reader: SearchReader,
-  { collection, isCounted }: Run,
+  { collection, isCounted }: PlannedQuery,
   search: Search,
   query: Query,
 ): SortValues => {
@@ -140,7 +142,7 @@ function* eachSortValue(sortValues: SortValues, query: Query): Generator<FieldVa
 }
 
 /** SQL for the documents with one sort value; conditions that the search already answers are left out. */
-const rowsAtSql = (run: Run, query: Query, value: FieldValue): Sql => {
+const rowsAtSql = (run: PlannedQuery, query: Query, value: FieldValue): Sql => {
   const { field } = query.orderBy;
   const at: Condition = { field, is: '=', value };
   const isServed = (each: Condition): boolean =>
@@ -156,21 +158,21 @@ const rowsAtSql = (run: Run, query: Query, value: FieldValue): Sql => {
  * True when the query's index, which more conditions bind than the search's scope, has no more entries from the start
  * of the page than the search would find.
  */
-const isIndexShorter = (reader: SearchReader, run: Run, query: Query, sortValues: SortValues): boolean => {
+const isIndexShorter = (reader: SearchReader, run: PlannedQuery, query: Query, sortValues: SortValues): boolean => {
   const { index = [], alternatives, search } = run.plan;
   if (alternatives.length !== 1 || index.length - 1 <= (search?.searched.scope.length ?? 0)) return false;
-  const found = sortValues(boundsOf(query), AHEAD);
-  if (found.length < AHEAD) return false;
-  const [last] = reader.all(sortAtSql(run, query, AHEAD - 1)) as [FieldValue][];
-  reader.count(AHEAD);
-  return !isNearer(last?.[0], found.at(-1), query);
+  const found = sortValues(boundsOf(query), SAMPLED_ENTRIES);
+  if (found.length < SAMPLED_ENTRIES) return false;
+  const [last] = reader.all(sortAtSql(run, query, SAMPLED_ENTRIES - 1)) as [FieldValue][];
+  reader.count(SAMPLED_ENTRIES);
+  return !comesFirst(last?.[0], found.at(-1), query);
 };
 
 /**
  * The rows that a search finds, in order, up to the query's limit; `undefined` when the query's index is the cheaper
  * way.
  */
-export const searchedRows = <Row>(reader: SearchReader, run: Run, query: Query): Iterable<Row> | undefined => {
+export const searchedRows = <Row>(reader: SearchReader, run: PlannedQuery, query: Query): Iterable<Row> | undefined => {
   const { search } = run.plan;
   if (!search || query.after?.value === null) return undefined;
   const sortValues = sortValuesOf(reader, run, search, query);

@@ -17,8 +17,8 @@ type Database = InstanceType<typeof DatabaseSync>;
 type Fields = StoredDocument['fields'];
 
 /**
- * A table of the indexed parts (substrings of three characters) of a searched text, ordered by whole numbers
- * (`isNumbered`) or by text.
+ * A table of the trigrams (sequences of three characters) of a searched text, ordered by whole numbers (`isNumbered`)
+ * or by text. The second kind stores each trigram as a hash in its column `part`.
  */
 export type SearchTable = {
   readonly name: string;
@@ -31,7 +31,7 @@ const SCOPE_CHARACTERS = 0xe000;
 const LONG_MARKER = '\uf000'.repeat(3);
 const BETWEEN = '\u0001';
 
-/** Number of documents whose parts are sorted together when a table is filled. */
+/** Number of documents whose trigrams are sorted together when a table is filled. */
 const FILLED_AT_ONCE = 20_000;
 
 /** The search tables of a collection. */

@@ -4,7 +4,7 @@ import type { Sql } from './condition-sql.js';
 import { distinctValues, type FoundValues } from '../distinct-values.js';
 import { rowCounts } from './examined-rows.js';
 import { planOf } from '../query-plan.js';
-import { pageSql, conditionsAfter, type Run } from './query-sql.js';
+import { pageSql, conditionsAfter, type PlannedQuery } from './query-sql.js';
 import { searchedRows } from './search-pages.js';
 import { originalText, originalValue, storedQuery } from '../stored-text.js';
 import { tightened } from '../tightened-query.js';
@@ -46,7 +46,7 @@ const statements = (db: Database): ((text: string) => Statement) => {
 
 const isImpossible = ({ where }: Query): boolean => where.some((each) => each.is === 'in' && each.values.length === 0);
 
-function* indexedRows(rowsOf: (sql: Sql) => Iterable<PageRow>, run: Run, query: Query): Generator<PageRow> {
+function* indexedRows(rowsOf: (sql: Sql) => Iterable<PageRow>, run: PlannedQuery, query: Query): Generator<PageRow> {
   let missing = query.limit;
   for (const part of conditionsAfter(query)) {
     if (missing === 0) return;
@@ -71,7 +71,7 @@ export const sqliteQueries = (db: Database, limitMs: number): SqliteQueries => {
   const firstRow = ({ text, values }: Sql): unknown => statement(text).get(...values);
 
   // One more row than requested shows whether more follow. Iterators are always read to their end.
-  const eachRow = (run: Run, asked: Query, take: (row: PageRow) => void): boolean => {
+  const eachRow = (run: PlannedQuery, asked: Query, take: (row: PageRow) => void): boolean => {
     const query = { ...asked, limit: asked.limit + 1 };
     let missing = query.limit;
     for (const row of searchedRows<PageRow>(reader, run, query) ?? indexedRows(rowsOf, run, query)) {

@@ -34,7 +34,7 @@ const DISCARDED_MESSAGES = 4;
  * Reads and discards the rest of a refused request: if the connection were closed while the client sends, the client
  * would not read the answer. A client that sends more than four times the largest message is cut off.
  */
-const letItFinish = (request: FastifyRequest, reply: FastifyReply, maxMessageBytes: number): void => {
+const discardRequestBody = (request: FastifyRequest, reply: FastifyReply, maxMessageBytes: number): void => {
   void reply.removeHeader('connection');
   let left = DISCARDED_MESSAGES * maxMessageBytes;
   request.raw.on('data', (chunk: Buffer) => {
@@ -43,7 +43,7 @@ const letItFinish = (request: FastifyRequest, reply: FastifyReply, maxMessageByt
   });
 };
 
-const takeBodiesAsTheyAre = (app: FastifyInstance): void => {
+const parseBodiesAsBytes = (app: FastifyInstance): void => {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
   app.addHook('onRequest', (request, _reply, done) => {
@@ -54,7 +54,7 @@ const takeBodiesAsTheyAre = (app: FastifyInstance): void => {
 };
 
 /** During shutdown, closes each connection after its answer: the server would wait for one that is kept alive. */
-const letGoWhenClosing = (app: FastifyInstance): void => {
+const closeConnectionsAfterAnswer = (app: FastifyInstance): void => {
   app.addHook('onSend', (_request, reply, _payload, done) => {
     if (!app.server.listening) reply.header('connection', 'close');
     done();
@@ -80,10 +80,10 @@ const open = (hosting: Hosting): FastifyInstance => {
   app.server.maxConnections = hosting.maxConnections;
   serveOwnPaths(app, hosting);
   acceptSessions(app, hosting);
-  takeBodiesAsTheyAre(app);
+  parseBodiesAsBytes(app);
   boundBodies(app, hosting);
   takeCompressedBodies(app);
-  letGoWhenClosing(app);
+  closeConnectionsAfterAnswer(app);
   allowOrigins(app, hosting.cors);
   const declared = readBindings(hosting.routes);
   const bindings = bindingTable(declared);
@@ -99,7 +99,7 @@ const open = (hosting: Hosting): FastifyInstance => {
   app.setErrorHandler((error, request, reply) => {
     const thrown = requestFault(error, hosting.maxMessageBytes);
     logFailure(hosting.logger, thrown, { requestId: '', rpc: 'none' });
-    letItFinish(request, reply, hosting.maxMessageBytes);
+    discardRequestBody(request, reply, hosting.maxMessageBytes);
     sendFailure(request, reply, thrown);
   });
   return app;

@@ -8,7 +8,7 @@ import type { Outbox } from './outbox.js';
 import { type BoardServices, HEARTBEATS, type WorkBoard } from './work-board.js';
 import { type JoinedEngine, sendAbort } from './work-offers.js';
 
-/** The parts of a process that the feed needs. */
+/** Services and settings of the feed. */
 export type FeedServices = BoardServices & {
   /** A new id of a session, a UUID. */
   readonly newSession: () => string;
@@ -17,12 +17,12 @@ export type FeedServices = BoardServices & {
 /** A stream whose first message has come. */
 export type Arrived = { readonly call: Call; readonly outbox: Outbox };
 
-/** The leases that an engine has kept, and the aborts to send for them. */
+/** The leases that a joining engine keeps, and functions that send their pending aborts. */
 type Kept = { readonly kept: WorkJoin['leases']; readonly aborts: readonly (() => void)[] };
 
 const NONE_KEPT: Kept = { kept: [], aborts: [] };
 
-/** Lets an engine join: in the session of its earlier stream while that has not ended, or else in a new one. */
+/** Admits engines: into the session that they name if it has not ended, otherwise into a new session. */
 export const admission = (
   { leases, sessions, leaseMs, now, newSession }: FeedServices,
   board: WorkBoard,
@@ -40,7 +40,7 @@ export const admission = (
     return id;
   };
 
-  /** The leases that the engine names and has; aborts that it may have missed follow. */
+  /** Keeps the leases that the engine names and its session holds; the engine may have missed their aborts. */
   const keepLeases = async (engine: JoinedEngine, named: WorkJoin['leases']): Promise<Kept> => {
     const kept: WorkJoin['leases'] = [];
     const aborts: (() => void)[] = [];

@@ -8,13 +8,13 @@ import { invalid } from '../../kernel/rpc.js';
 import { leaseOf, type HeldLease, type WorkLeases } from './ports.js';
 import type { JoinedEngine } from './work-offers.js';
 
-/** The parts of the feed that messages need. */
+/** Services of the handler of messages. */
 export type MessageServices = {
   readonly leases: WorkLeases;
   readonly now: () => number;
-  /** Called when the engine has more places, or work may wait again. */
+  /** Called when the engine has more free capacity, or an execution may be offered again. */
   readonly distribute: () => void;
-  /** Renews the leases of an engine, and tells it. */
+  /** Renews the leases of an engine, and confirms that to it. */
   readonly renew: (engine: JoinedEngine) => Promise<void>;
   /** Ends the session of an engine. */
   readonly leave: (engine: JoinedEngine) => Promise<void>;
@@ -26,9 +26,9 @@ const FAILED_PRECONDITION = 9;
 const lostText = 'the engine does not hold this lease';
 
 /**
- * The lease that a message names.
+ * Reads the lease that a message names.
  *
- * @throws {RpcError} INVALID_ARGUMENT when it names none.
+ * @throws {RpcError} INVALID_ARGUMENT when the message names none.
  */
 export const namedLease = (lease: WorkLease | undefined, { id }: Pick<JoinedEngine, 'id'>): HeldLease => {
   if (lease?.execution === undefined) throw invalid('lease.execution', 'it is not set');
@@ -49,7 +49,7 @@ export const engineMessages = ({ leases, now, distribute, renew, leave }: Messag
       value: { lease: leaseOf(lease), ...(isHeld ? { code: OK } : { code: FAILED_PRECONDITION, message: lostText }) },
     });
 
-  /** Ends a lease by what the engine asks for, and answers it. */
+  /** Ends a lease as the engine asks, and answers the engine. */
   const end = async (
     engine: JoinedEngine,
     message: LeaseMessage,
@@ -61,7 +61,7 @@ export const engineMessages = ({ leases, now, distribute, renew, leave }: Messag
     answer(engine, lease, isHeld);
   };
 
-  /** Another engine is to have it, so this one is not offered it again. */
+  /** Gives a lease back for another engine; this engine is not offered the execution again. */
   const giveBack = (engine: JoinedEngine, lease: HeldLease, reason: string): Promise<boolean> => {
     engine.rejected.add(leases.streamOf(lease.id));
     return leases.giveBack(lease, reason);

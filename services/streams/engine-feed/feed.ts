@@ -7,12 +7,12 @@ import { admission, type FeedServices } from './admission.js';
 import { WorkBoard } from './work-board.js';
 import type { JoinedEngine } from './work-offers.js';
 
-/** Gives executions to the engines that have a stream in this process. */
+/** The engine feed: gives executions to the engines that are connected to this process. */
 export interface EngineFeed {
   /**
-   * Serves the stream of an engine, until it ends its requests, or the signal.
+   * Serves the stream of an engine until the engine ends its requests or the signal is aborted.
    *
-   * @throws {RpcError} INVALID_ARGUMENT for a message that cannot be; FAILED_PRECONDITION when its session has ended.
+   * @throws {RpcError} INVALID_ARGUMENT for an invalid message; FAILED_PRECONDITION when the session has ended.
    */
   open(requests: AsyncIterable<Uint8Array>, call: Call, signal: AbortSignal): AsyncIterable<Uint8Array>;
   close(): Promise<void>;
@@ -23,7 +23,7 @@ type Stream = { readonly call: Call; readonly outbox: Outbox; engine: JoinedEngi
 
 const errorOf = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(String(thrown)));
 
-/** Opens the feed. The log is read from the first engine on that joins. */
+/** Opens the feed. It begins to read the log when the first engine joins. */
 export const openEngineFeed = (services: FeedServices): EngineFeed => {
   const board = new WorkBoard(services);
   const admit = admission(services, board);
@@ -36,7 +36,7 @@ export const openEngineFeed = (services: FeedServices): EngineFeed => {
     leave: ({ id }) => sessions.end(id, 'the engine has left'),
   });
 
-  /** The session goes on for the time of a lease, in which the engine may join again. */
+  /** Detaches an engine from its stream. Its session lasts for the lease duration, in which the engine may join again. */
   const detach = ({ engine }: Stream): void => {
     if (engine === undefined || engines.get(engine.id.session) !== engine) return;
     engines.delete(engine.id.session);

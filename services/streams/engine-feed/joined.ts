@@ -8,7 +8,7 @@ const MAX_NAME = 200;
 const MAX_PLACES = 10_000;
 const DEFAULT_INLINE_BYTES = 1024 * 1024;
 
-/** An engine as it has joined. */
+/** The identity, scopes and capacity with which an engine joins. */
 export type Joining = {
   readonly group: string;
   readonly engine: string;
@@ -36,7 +36,7 @@ const takesOf =
       scopes.some((scope) => ['', project].includes(scope.project) && ['', domain].includes(scope.domain))) &&
     access.may('events', project, domain);
 
-/** An engine names the projects that it takes, or takes all those where it may report. */
+/** Checks that the engine may report in each scope that it names, and in at least one project. */
 const assertMayWork = (access: Access, scopes: readonly { project: string; domain: string }[]): void => {
   for (const scope of scopes) if (!access.may('events', scope.project, scope.domain)) throw denied('events', scope);
   const projects = access.projectsWith('events');
@@ -46,7 +46,7 @@ const assertMayWork = (access: Access, scopes: readonly { project: string; domai
 /**
  * Reads the first message of an engine.
  *
- * @throws {RpcError} INVALID_ARGUMENT naming the field; PERMISSION_DENIED where the engine may not report.
+ * @throws {RpcError} INVALID_ARGUMENT naming the field; PERMISSION_DENIED when the engine may not report in a scope.
  */
 export const joiningOf = (join: WorkJoin, call: Pick<Call, 'caller'>): Joining => {
   const group = named('join.group', join.group);

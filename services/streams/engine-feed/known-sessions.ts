@@ -3,12 +3,12 @@ import { decodeEvent } from '../../kernel/decode-event.js';
 import type { RecordedEvent } from '../../kernel/event.js';
 import type { WorkItem } from './work-items.js';
 
-/** A session that is not known to have ended, with the executions that it has. */
+/** A session that is open as far as this process knows, with its leased executions. */
 export type KnownSession = {
   readonly id: EngineSessionId;
-  /** When this process last learned that the engine lives, by its own clock, in milliseconds. */
+  /** Time of the last sign of life of the engine, by the clock of this process, in milliseconds since 1970. */
   seenAtMs: number;
-  /** The number of renewals when it was asked for; with more, the engine lives. */
+  /** The number of renewals at the last check; a larger number shows that the engine is alive. */
   renewals: number | undefined;
   readonly leased: Set<WorkItem>;
 };
@@ -30,7 +30,7 @@ export class KnownSessions {
     return this.#sessions.get(session);
   }
 
-  /** Earlier sessions of the same engine, which a new one ends. */
+  /** Other open sessions of the same engine, which a new session ends. */
   namesakes({ group, engine, session }: EngineSessionId): readonly KnownSession[] {
     return [...this.all()].filter(({ id }) => id.group === group && id.engine === engine && id.session !== session);
   }
@@ -40,7 +40,7 @@ export class KnownSessions {
     this.#sessions.set(id.session, { id, seenAtMs: this.#now(), renewals: undefined, leased: new Set() });
   }
 
-  /** Folds an event; returns the session that has ended with it. */
+  /** Folds an event; returns the session that the event ends, if any. */
   take(recorded: RecordedEvent): KnownSession | undefined {
     const { type, data } = decodeEvent(engineSessionCodec, recorded);
     if (type === 'EngineSessionOpened') this.opened({ group: data.group, engine: data.engine, session: data.session });

@@ -7,13 +7,13 @@ export type WorkMessage = NonNullable<MessageInitShape<typeof WorkResponseSchema
 /** The messages that wait to be sent to an engine. */
 export interface Outbox {
   readonly send: (message: WorkMessage) => void;
-  /** Ends the stream after what was sent; with an error, it fails then. */
+  /** Ends the stream after the queued messages, with the error if one is given. */
   readonly end: (error?: Error) => void;
-  /** The encoded messages, until the end or the signal. */
+  /** Yields the encoded messages until the end of the stream or the signal. */
   readonly messages: (signal: AbortSignal) => AsyncGenerator<Uint8Array>;
 }
 
-/** Opens an empty outbox. What is in it is bounded by the free places of its engine. */
+/** Opens an empty outbox. The free capacity of its engine bounds the number of messages in it. */
 export const openOutbox = (): Outbox => {
   const waiting: Uint8Array[] = [];
   const state: { end?: { readonly error: Error | undefined }; wake: () => void } = { wake: () => undefined };

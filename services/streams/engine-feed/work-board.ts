@@ -13,18 +13,18 @@ import { type WorkChange, type WorkItem, WorkItems } from './work-items.js';
 import { WorkLog } from './work-log.js';
 import { WorkOrder } from './work-order.js';
 
-/** The parts of a process that the list of work needs. */
+/** Services and settings of the list of work. */
 export type BoardServices = {
   readonly log: Pick<EventLog, 'subscribe' | 'head'>;
   readonly leases: WorkLeases;
   readonly sessions: EngineSessions;
   /** Formats a position of the log for engines. */
   readonly positionToken: (position: bigint) => string;
-  /** The weight of a project among those whose executions wait. */
+  /** The weight of a project in the order of waiting executions. */
   readonly weightOf: (project: string) => number;
   /** The time for which an engine that sends nothing keeps its leases, in milliseconds. */
   readonly leaseMs: number;
-  /** True when other processes write the log too: they are to see that an engine lives. */
+  /** True when other processes write the log too. They read in it that an engine is alive. */
   readonly isShared: boolean;
   /** Milliseconds since 1970. */
   readonly now: () => number;
@@ -32,14 +32,14 @@ export type BoardServices = {
   readonly onFailure: (error: unknown) => void;
 };
 
-/** Heartbeats, and checks of them, in the time of a lease. */
+/** The number of heartbeats, and of checks for them, in one lease duration. */
 export const HEARTBEATS = 3;
 
 const SESSION_OVER = 'the session of the engine has ended: join again without it';
 
 /**
- * The list of work of a process: the executions that wait and the sessions of engines, folded from the log, and the
- * engines that have a stream here, which get what changes at once.
+ * The list of work of a process: the executions that wait and the sessions of engines, both folded from the log, and
+ * the engines connected to this process, which get changes at once.
  */
 export class WorkBoard {
   readonly engines = new Map<string, JoinedEngine>();
@@ -76,12 +76,12 @@ export class WorkBoard {
     await this.#log.close();
   }
 
-  /** Gives executions to engines with free places. */
+  /** Offers executions to engines with free capacity. */
   distribute(): void {
     if (this.#log.isComplete()) this.#offers.distribute();
   }
 
-  /** Renews the leases of an engine, and their session in the log where other processes look for it there. */
+  /** Renews the leases of an engine, and its session in the log if other processes read the log. */
   async renew(engine: JoinedEngine): Promise<void> {
     const { leaseMs, now, sessions } = this.#services;
     const leaseUntil = timestampFromMs(now() + leaseMs);
@@ -91,7 +91,7 @@ export class WorkBoard {
     else engine.outbox.send({ case: 'renewed', value: { leaseUntil } });
   }
 
-  /** Gives back the leases of an engine that it does not hold. */
+  /** Gives back the leases of the session of an engine that the engine itself does not hold. */
   giveBackUnheld(engine: JoinedEngine): void {
     for (const item of this.sessions.of(engine.id.session)?.leased ?? [])
       if (!engine.held.has(item.stream)) this.#giveBack(engine, item);
@@ -102,13 +102,13 @@ export class WorkBoard {
     return isShared && held.size > 0 && now() - renewedAtMs >= leaseMs / HEARTBEATS / 2;
   }
 
-  /** The list of work is stale: engines join again, and the first of them has the log followed anew. */
+  /** Ends all streams, because the list of work is stale. The first engine that joins again restarts the subscription. */
   #broken(error: unknown): void {
     this.#services.onFailure(error);
     for (const { outbox } of this.engines.values()) outbox.end(new RpcError('UNAVAILABLE', 'the log cannot be read'));
   }
 
-  /** An execution that cannot be read is not given out. */
+  /** Folds an event. An execution whose stream cannot be read is not offered. */
   #take(event: RecordedEvent): void {
     try {
       if (categoryOf(event.stream) === ENGINE_SESSION_CATEGORY) this.#takeOfSession(event);
@@ -155,7 +155,7 @@ export class WorkBoard {
     for (const session of this.sessions.all()) session.leased.delete(item);
   }
 
-  /** A lease that its engine does not know of was given by a process that the engine has left. */
+  /** Gives back a lease that its engine does not know: another process gave it before the engine moved to this one. */
   #leased(item: WorkItem): void {
     this.#forget(item);
     const session = item.lease && this.sessions.of(item.lease.session);
@@ -201,7 +201,7 @@ export class WorkBoard {
     }
   }
 
-  /** Takes the leases of an engine away, and ends its stream. */
+  /** Removes an engine whose session has ended, and ends its stream. */
   #lose(engine: JoinedEngine): void {
     this.engines.delete(engine.id.session);
     for (const [stream, { number }] of engine.held) {
@@ -218,7 +218,7 @@ export class WorkBoard {
     for (const session of this.sessions.all()) this.#check(session).catch(this.#services.onFailure);
   }
 
-  /** Ends the session of an engine that has sent nothing for the time of a lease, unless another process has seen it. */
+  /** Ends the session of an engine that has sent nothing for the lease duration, unless another process has renewed it. */
   async #check(session: KnownSession): Promise<void> {
     const { leaseMs, isShared, now, sessions } = this.#services;
     const engine = this.engines.get(session.id.session);
@@ -226,7 +226,7 @@ export class WorkBoard {
     if (now() - seenAtMs < leaseMs || (!engine && session.leased.size === 0)) return;
     const renewals = await sessions.renewals(session.id);
     if (renewals !== session.renewals && !engine && isShared) {
-      Object.assign(session, { renewals, seenAtMs: now() }); // it ends when nothing is renewed for another lease
+      Object.assign(session, { renewals, seenAtMs: now() }); // without another renewal it ends at the next check
       return;
     }
     await sessions.end(session.id, `no heartbeat for ${leaseMs / 1_000} s`, renewals);

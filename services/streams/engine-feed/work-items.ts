@@ -32,7 +32,7 @@ export type WorkItem = {
   /** The last lease, until it is returned. */
   lease: { readonly number: number; readonly session: string } | undefined;
   isAborting: boolean;
-  /** True once an engine outside the feed has begun it. */
+  /** True when an engine outside the feed has begun the execution. */
   isElsewhere: boolean;
 };
 

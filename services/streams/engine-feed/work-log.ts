@@ -5,12 +5,12 @@ import type { EventFilter, EventLog, Subscription } from '../../kernel/ports/eve
 import { RpcError } from '../../kernel/rpc.js';
 import { WORK_TYPES } from './work-items.js';
 
-/** The parts of a process that following needs. */
+/** Services of the subscription. */
 export type WorkLogServices = {
   readonly log: Pick<EventLog, 'subscribe' | 'head'>;
   /** Folds an event. */
   readonly take: (event: RecordedEvent) => void;
-  /** Called when the log could be followed no further: what was folded is stale until the next `started`. */
+  /** Called when the subscription fails: the folded state is stale until the next `started`. */
   readonly onBroken: (error: unknown) => void;
 };
 
@@ -21,7 +21,7 @@ const WORK: EventFilter = {
 
 const RENEWALS: EventFilter = { categories: [ENGINE_SESSION_CATEGORY], types: ['EngineSessionRenewed'] };
 
-/** Follows the log for the list of work. After a failure it goes on from the last event that was folded. */
+/** The subscription of the list of work. After a failure it resumes after the last folded event. */
 export class WorkLog {
   readonly #services: WorkLogServices;
   #subscriptions: readonly Subscription[] = [];
@@ -33,13 +33,13 @@ export class WorkLog {
     this.#services = services;
   }
 
-  /** True while everything that existed when the log was last followed anew has been folded. */
+  /** True when all events up to the head of the log at the last start have been folded. */
   isComplete(): boolean {
     return this.#isComplete;
   }
 
   /**
-   * Follows the log, from the first call on, and again from the first call after a failure; resolves when the list is
+   * Starts the subscription at the first call, and again at the first call after a failure. Resolves when the list is
    * complete.
    *
    * @throws {Fault} when the log cannot be read.
@@ -57,7 +57,7 @@ export class WorkLog {
     await Promise.all(this.#subscriptions.map((each) => each.close()));
   }
 
-  /** Follows all of the log for executions and sessions, and from now on for the renewals of sessions. */
+  /** Subscribes to executions and sessions from the start of the log, and to renewals of sessions from now on. */
   async #start(): Promise<void> {
     const { log, take } = this.#services;
     const head = await log.head();

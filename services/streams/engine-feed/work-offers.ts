@@ -8,18 +8,18 @@ import { type HeldLease, leaseOf, type WorkLeases } from './ports.js';
 import type { WorkItem } from './work-items.js';
 import type { WorkOrder } from './work-order.js';
 
-/** A lease of an engine that has its stream here. `isSent` is false until its launch was sent. */
+/** A lease of an engine that is connected to this process. `isSent` is true once its launch was sent. */
 export type EngineLease = { readonly number: number; isSent: boolean };
 
-/** An engine that has its stream in this process. */
+/** An engine that is connected to this process. */
 export type JoinedEngine = Joining & {
   readonly id: EngineSessionId;
   readonly outbox: Outbox;
-  /** The number of launches that it may be given. */
+  /** The number of further launches that the engine can take. */
   free: number;
-  /** When it has last sent anything, in milliseconds since 1970. */
+  /** Time of its last message, in milliseconds since 1970. */
   seenAtMs: number;
-  /** When its session was renewed in the log. */
+  /** Time of the last renewal of its session in the log, in milliseconds since 1970. */
   renewedAtMs: number;
   /** Executions whose lease is being decided. */
   readonly deciding: Set<StreamName>;
@@ -28,7 +28,7 @@ export type JoinedEngine = Joining & {
   readonly rejected: Set<StreamName>;
 };
 
-/** The parts of the feed that offers need. */
+/** Services of the offers. */
 export type OfferServices = {
   readonly leases: WorkLeases;
   readonly order: Pick<WorkOrder<WorkItem>, 'next' | 'size'>;
@@ -38,18 +38,18 @@ export type OfferServices = {
   readonly positionToken: (position: bigint) => string;
   readonly now: () => number;
   readonly onFailure: (error: unknown) => void;
-  /** Puts an execution back into the order, where it may be leased. */
+  /** Puts an execution back into the order if it may be leased. */
   readonly waitAgain: (item: WorkItem) => void;
 };
 
-/** Tells an engine that it is to end an execution. */
+/** Sends an abort to an engine. */
 export const sendAbort = ({ outbox }: JoinedEngine, lease: HeldLease, abort: WorkAbort): void =>
   outbox.send({ case: 'abort', value: { ...abort, lease: leaseOf(lease) } });
 
-/** After a failure of the machinery an execution waits this long for its next offer. */
+/** The pause after a fault before an execution is offered again. */
 const RETRY_MS = 1_000;
 
-/** Gives the executions that wait to engines with free places, one to each in turn. */
+/** Offers waiting executions to engines with free capacity, one to each in turn. */
 export class WorkOffers {
   readonly #services: OfferServices;
 
@@ -57,7 +57,7 @@ export class WorkOffers {
     this.#services = services;
   }
 
-  /** Offers executions until no engine has a free place for one. */
+  /** Offers executions until no engine can take another. */
   distribute(): void {
     const { order, engines } = this.#services;
     for (let isGiven = order.size() > 0; isGiven;) {
@@ -98,7 +98,7 @@ export class WorkOffers {
     const leased = await leases.lease(item.id, { ...id, producerId }, terms);
     if (leased.kind === 'refused') {
       engine.free += 1;
-      return; // another process was faster, or the execution has ended: the log says so in a moment
+      return; // another process has leased it, or it has ended: its event arrives soon
     }
     engine.held.set(item.stream, { number: leased.number, isSent: false });
     const lease = { id: item.id, number: leased.number, session: id.session };

@@ -11,7 +11,7 @@ export type Lane = {
   readonly clusterPool: string;
 };
 
-/** An execution that waits for an engine, as far as its turn depends on it. */
+/** The properties of a waiting execution that decide its turn. */
 export type Waiting = {
   readonly lane: Lane;
   readonly tier: Tier;
@@ -19,21 +19,22 @@ export type Waiting = {
   readonly createdAtMs: number;
   /** The longest time that it may wait, in milliseconds; `undefined` without a limit. */
   readonly budgetMs: number | undefined;
-  /** True for one that is to be aborted: it goes before all others. */
+  /** True when the execution is to be aborted; such executions come first. */
   readonly isAborting: boolean;
 };
 
-/** The share of its budget that an execution may have waited before it goes in front of all tiers. */
+/** The share of its queueing budget after which an execution goes before all tiers. */
 const RAISED_AT = 0.9;
-/** The classes, the first before all others: raised by its deadline, HIGH, MEDIUM (also without a tier), LOW. */
+/** The classes in their order: raised by its deadline, HIGH, MEDIUM (also without a tier), LOW. */
 const RAISED = 0;
 const CLASSES = 4;
 
 const classOf = (tier: Tier): number => (tier === Tier.HIGH ? 1 : tier === Tier.LOW ? 3 : 2);
 
 /**
- * Smooth weighted round robin, as nginx has it: each turn gives every project its weight, and the richest pays for the
- * turn. Any number of turns among the same projects differs from their shares by less than one round.
+ * Smooth weighted round robin, as in nginx: before each turn every project gets its weight in credits; the project with
+ * the most credits gets the turn and pays the sum of all weights. The turns of a project differ from its share by less
+ * than one round.
  */
 const weightedTurns = (weightOf: (project: string) => number) => {
   const credits = new Map<string, number>();
@@ -77,7 +78,7 @@ export class WorkOrder<Item extends Waiting> {
     return this.#entries.size;
   }
 
-  /** Adds an execution, or puts it in its place again after it has changed. */
+  /** Adds an execution, or moves it after a change. */
   add(item: Item): void {
     const { createdAtMs, budgetMs, isAborting, tier } = item;
     const entry = isAborting
@@ -94,7 +95,7 @@ export class WorkOrder<Item extends Waiting> {
   }
 
   /**
-   * Takes the execution whose turn it is among those that the engine takes; `undefined` when there is none.
+   * Removes and returns the next execution in a lane that the engine accepts; `undefined` when there is none.
    *
    * @param refuses true for an execution that the engine has refused before.
    */
@@ -120,7 +121,7 @@ export class WorkOrder<Item extends Waiting> {
     open.queue.push(entry);
   }
 
-  /** The first that still waits; entries that were taken or raised are dropped on the way. */
+  /** The first entry that still waits; drops entries before it that were taken or raised. */
   #headOf({ queue }: OpenLane<Item>): Entry<Item> | undefined {
     for (let head = queue.peek(); head; head = queue.peek()) {
       if (this.#entries.get(head.item) === head) return head;
@@ -136,7 +137,7 @@ export class WorkOrder<Item extends Waiting> {
     }
   }
 
-  /** The lanes of a class that the engine takes and that have an execution, by project. */
+  /** The non-empty lanes of a class that the engine accepts, by project. */
   #lanesOf(
     lanes: Map<string, OpenLane<Item>>,
     takes: (lane: Lane) => boolean,

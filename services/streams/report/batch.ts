@@ -13,11 +13,11 @@ const assertTaken = (index: number, bytes: number): void => {
 };
 
 /**
- * Answers a batch of events, an encoded `ReportBatchRequest`. Nothing is recorded of a batch that is too large or
- * cannot be read.
+ * Answers a batch of events, an encoded `ReportBatchRequest`. Records nothing of a batch that is too large or
+ * malformed.
  *
  * @returns the encoded `ReportBatchResponse`, with the answers in the order of the events.
- * @throws {RpcError} RESOURCE_EXHAUSTED or INVALID_ARGUMENT naming the first event that cannot be taken.
+ * @throws {RpcError} RESOURCE_EXHAUSTED or INVALID_ARGUMENT naming the first event that is too large or malformed.
  */
 export const reportBatch = async (batch: Uint8Array, call: Call): Promise<Uint8Array> => {
   const events = reportedEvents(batch, assertTaken);

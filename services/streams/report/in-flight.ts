@@ -2,18 +2,18 @@ import type { ItemAnswer } from '../../kernel/item.js';
 import type { Call } from '../../kernel/rpc.js';
 import type { ReportedEvent } from './messages.js';
 
-/** The most events that one call has in flight: as many as one commit of the log takes well. */
+/** The most events of one call in flight; one commit of the log takes about as many. */
 export const MAX_EVENTS = 512;
-/** The most bytes of events that one call has in flight; a larger event is in flight alone. */
+/** The most bytes of events of one call in flight; a larger event is in flight alone. */
 const MAX_BYTES = 1024 * 1024;
 
 /** The events of one call that are being decided and recorded. */
 export interface InFlight {
   /**
-   * Takes an event as soon as the window has a free place, and resolves when events that are taken later are decided
-   * later. Take one at a time.
+   * Dispatches an event as soon as the window has capacity. Resolves when the event is queued for its decision, so that
+   * the next event is decided after it. Callers await each call before the next.
    *
-   * @param onAnswer is called with the answer; the events of one execution are answered in the order of their taking.
+   * @param onAnswer is called with the answer; events of one execution are answered in the order of the calls.
    */
   take(event: ReportedEvent, onAnswer: (answer: ItemAnswer) => void): Promise<void>;
   /** Resolves when no event is in flight. */
@@ -23,7 +23,7 @@ export interface InFlight {
 /** Opens the window for the events of a call. */
 export const openInFlight = ({ answerItem }: Call): InFlight => {
   if (!answerItem) throw new Error('a call that carries no items cannot report events');
-  /** By execution, the answer that the next one is given after. */
+  /** The last answer of each execution, after which the next one is given. */
   const lastAnswers = new Map<string, Promise<void>>();
   let events = 0;
   let bytes = 0;

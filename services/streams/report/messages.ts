@@ -17,7 +17,7 @@ import { RpcError } from '../../kernel/rpc.js';
 /** A `ReportRequest` whose event is not decoded. */
 export type ReportedEvent = {
   readonly sequence: bigint;
-  /** The RPC that takes the event alone; any of them when there is no event, which each refuses in the same words. */
+  /** The unary RPC of the event. Without an event it is any of them, because each refuses in the same words. */
   readonly method: DescMethodUnary;
   /** The encoded request of that RPC. */
   readonly request: Uint8Array;
@@ -78,7 +78,7 @@ const readable = <Answer>(what: () => string, read: () => Answer): Answer => {
 /**
  * Reads a `ReportRequest` without decoding its event.
  *
- * @throws {RpcError} INVALID_ARGUMENT when the bytes are no message.
+ * @throws {RpcError} INVALID_ARGUMENT when the bytes are malformed.
  */
 export const reportedEvent = (bytes: Uint8Array): ReportedEvent =>
   readable(
@@ -89,8 +89,8 @@ export const reportedEvent = (bytes: Uint8Array): ReportedEvent =>
 /**
  * Reads the events of a `ReportBatchRequest` without decoding them.
  *
- * @param assertTaken is called with the index of an event and the bytes of all events up to it.
- * @throws {RpcError} INVALID_ARGUMENT naming the event where the bytes are no message.
+ * @param assertTaken is called with the index of each event and the bytes of all events up to it.
+ * @throws {RpcError} INVALID_ARGUMENT naming the event whose bytes are malformed.
  */
 export const reportedEvents = (
   batch: Uint8Array,

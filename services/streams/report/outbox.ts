@@ -1,9 +1,9 @@
 /** A queue of answers to a client. */
 export interface Outbox {
   put(answer: Uint8Array): void;
-  /** Resolves when fewer than the given number of answers wait. */
-  room(): Promise<void>;
-  /** Ends the answers after those that wait, with an error where one is given. */
+  /** Resolves when fewer answers wait than the size of the outbox. */
+  writable(): Promise<void>;
+  /** Ends the answers after the waiting ones, with the error if one is given. */
   end(failure?: Error): void;
   /**
    * Yields the answers until the end.
@@ -13,7 +13,7 @@ export interface Outbox {
   answers(): AsyncGenerator<Uint8Array>;
 }
 
-/** Opens an outbox in which at most `size` answers wait before `room` does. */
+/** Opens an outbox; `writable` waits while it holds `size` answers. */
 export const openOutbox = (size: number): Outbox => {
   let waiting: Uint8Array[] = [];
   let ending: { readonly failure: Error | undefined } | undefined;
@@ -25,7 +25,7 @@ export const openOutbox = (size: number): Outbox => {
       waiting.push(answer);
       onChange();
     },
-    room: async () => {
+    writable: async () => {
       while (waiting.length >= size) await new Promise<void>((resolve) => (onTaken = resolve));
     },
     end: (failure) => {

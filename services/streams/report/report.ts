@@ -3,14 +3,14 @@ import { type InFlight, MAX_EVENTS, openInFlight } from './in-flight.js';
 import { encodeResponse, reportedEvent } from './messages.js';
 import { openOutbox, type Outbox } from './outbox.js';
 
-/** Takes events until the client has sent its last or `isOver`, and reads no further while the window is full. */
+/** Dispatches events until the last one or `isOver`; does not read while the window is full. */
 const takeAll = async (
   requests: AsyncIterable<Uint8Array>,
   { inFlight, outbox, isOver }: { inFlight: InFlight; outbox: Outbox; isOver: () => boolean },
 ): Promise<void> => {
   for await (const request of requests) {
     const event = reportedEvent(request);
-    await outbox.room();
+    await outbox.writable();
     if (isOver()) return;
     await inFlight.take(event, (answer) => outbox.put(encodeResponse(event.sequence, answer)));
   }
@@ -20,16 +20,16 @@ const takeAll = async (
 const shutDown = (leaving: AbortSignal | undefined, over: AbortSignal): Promise<never> =>
   new Promise((_, reject) => {
     const refuse = (): void =>
-      reject(new RpcError('UNAVAILABLE', 'the server shuts down: send the events without an answer to another one'));
+      reject(new RpcError('UNAVAILABLE', 'shutting down; send the unanswered events to another server'));
     if (leaving?.aborted === true) refuse();
     leaving?.addEventListener('abort', refuse, { once: true, signal: over });
   });
 
 /**
- * Answers a stream of events, each a `ReportRequest`, with a `ReportResponse` for each. When the process shuts down, or
- * a request cannot be read, the events that were taken are answered first.
+ * Answers each `ReportRequest` of a stream with a `ReportResponse`. When the process shuts down, or a request is
+ * malformed, the events read before are answered first.
  *
- * @throws {RpcError} INVALID_ARGUMENT when a request is no message; UNAVAILABLE when the process shuts down.
+ * @throws {RpcError} INVALID_ARGUMENT when a request is malformed; UNAVAILABLE when the process shuts down.
  */
 export const report = async function* (
   requests: AsyncIterable<Uint8Array>,

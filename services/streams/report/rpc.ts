@@ -6,6 +6,6 @@ import { report } from './report.js';
 /** The routes by which engines report many events in one call. */
 export const reportRoutes: readonly AnyRoute[] = [
   { method: EngineService.method.report, takes: 'stream', checksRequests: true, open: report },
-  // Every event is checked as its turn comes: a whole batch would hold up all other calls.
+  // Events are authorized one by one, because checking a whole batch at once would delay all other calls.
   { ...bytesRoute(EngineService.method.reportBatch, reportBatch), large: { aboveBytes: 0, handle: reportBatch } },
 ];

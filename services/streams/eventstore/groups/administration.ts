@@ -35,12 +35,12 @@ import { settingsOf } from './settings.js';
 /** Answers an encoded request with an encoded answer. */
 export type UnaryAnswer = (request: Uint8Array) => Promise<Buffer>;
 
-/** The number that clients send for the end in fields that only hold a number. */
+/** The number by which clients mean the end, in fields that can hold only a number. */
 const END = 2n ** 64n - 1n;
 
 const placeOf = (place: bigint): Start['asked'] => (place === END ? 'end' : place);
 
-/** Clients from before 21.10 name the start in their settings, and the official client for Node still does. */
+/** Reads the start of a group. Clients before 21.10, and the official client for Node, send it in the settings. */
 const streamStart = (options: StreamOptions | undefined, settings: Settings | undefined): Start['asked'] => {
   const chosen = options?.revisionOption;
   if (chosen?.case === undefined) return placeOf(settings?.revision ?? 0n);

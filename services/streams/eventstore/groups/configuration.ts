@@ -2,7 +2,7 @@ import { GroupFailure } from './group-failure.js';
 import { type GroupName, keyOf } from './group-name.js';
 import { contradictionIn, type GroupSettings } from './settings.js';
 
-/** The place at which a group without progress starts. */
+/** The start of a group without progress. */
 export type Start = {
   /** Revision or position as the client gave it; `end` was the end of the source at that time. */
   readonly asked: 'start' | 'end' | bigint;
@@ -19,7 +19,7 @@ export type GroupFilter = {
 
 /** A group that exists. */
 export type ConfiguredGroup = GroupName & {
-  /** Tells groups apart that had the same name one after another. */
+  /** Distinguishes a group from a later one with the same name. */
   readonly id: string;
   readonly settings: GroupSettings;
   readonly start: Start;
@@ -66,7 +66,7 @@ export const evolve = (groups: Groups, event: GroupEvent): Groups => {
   return next;
 };
 
-/** A bigint in JSON is a text with this mark, which no other text of a group's events has. */
+/** The prefix of a bigint in JSON; no other text in the events of groups begins with it. */
 const BIGINT = 'bigint:';
 
 /** Encodes the data of an event. */

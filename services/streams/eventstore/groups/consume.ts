@@ -22,7 +22,7 @@ import type { ConnectedConsumer } from './running-group.js';
 
 type ConsumeCall = ServerDuplexStream<Buffer, Buffer>;
 
-/** A consumer may have at most so many events in flight, whatever it asks for. */
+/** The largest number of events in flight for a consumer, whatever it asks for. */
 const MAX_BUFFER = 10_000;
 
 const bufferOf = ({ bufferSize }: Options): number => {
@@ -60,7 +60,7 @@ const REFUSALS: Readonly<Record<Action, Refusal | undefined>> = {
   [Action.Retry]: 'retry',
   [Action.Park]: 'park',
   [Action.Skip]: 'skip',
-  // The consumer is about to leave: its events come again when it does, or when their time is over.
+  // The consumer is about to disconnect: its events are retried then, or after their timeout.
   [Action.Stop]: undefined,
 };
 
@@ -78,13 +78,13 @@ const firstOptions = (bytes: Buffer): Options => {
   return content.value;
 };
 
-/** The groups of a server, and the form in which it gives their events. */
+/** The groups of a server, and the format of their events. */
 export type Consuming = {
   readonly groups: GroupRegistry;
   readonly present: Present;
 };
 
-/** Resolves when the client has read what it was sent, or will read no more. */
+/** Resolves when the client has read the sent events, or the call has ended. */
 const drained = (call: ConsumeCall): Promise<void> =>
   new Promise((resolve) => {
     for (const event of ['drain', 'cancelled', 'close']) call.once(event, () => resolve());
@@ -121,7 +121,7 @@ const connect = async (
   return consumer;
 };
 
-/** Connects a consumer when its options arrive, and passes on its answers until the call ends. */
+/** Connects a consumer when its options arrive, and handles its answers until the call ends. */
 const consume = (consuming: Consuming, call: ConsumeCall): Promise<void> =>
   new Promise((resolve, reject) => {
     let consumer: ConnectedConsumer | undefined;

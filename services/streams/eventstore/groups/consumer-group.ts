@@ -3,7 +3,7 @@ import type { Delivery, Fresh, GroupCounts, GroupRules, Parking, Recording, Refu
 import { type PendingEvent, PendingEvents } from './pending-events.js';
 import type { Progress } from './progress.js';
 
-/** More events are not delivered while so many are not done, because each recording lists them. */
+/** The most unfinished events of a group; each recorded progress lists them. */
 const MAX_PENDING = 5_000;
 /** The maximum of replayed events that wait for a consumer. */
 const MAX_REPLAYED = 500;
@@ -11,9 +11,9 @@ const MAX_REPLAYED = 500;
 const UNMATCHED_PER_RECORDING = 10_000n;
 
 /**
- * The events and consumers of one group. It decides which consumer gets which event, what is tried again and what is
- * done. It does nothing by itself and has no clock: its owner reports what happened, and then takes what is to be sent,
- * parked and recorded.
+ * The pure state of one group: its events and consumers. It decides which consumer gets which event, and which events
+ * are retried, parked or done. It has no clock and does no I/O: its owner reports what happened, and then takes the
+ * events to send, to park and to record.
  *
  * An answered event occupies its consumer's buffer until the answer is recorded. A consumer that receives more events
  * than its buffer holds therefore knows that earlier answers are durable.
@@ -24,7 +24,7 @@ export class ConsumerGroup<Content> {
   readonly #pending = new PendingEvents();
   readonly #parkings: Parking[] = [];
   #ahead: Fresh<Content>[] = [];
-  /** The place of the last event that was delivered for the first time. */
+  /** The position of the last event that was delivered for the first time. */
   #deliveredUpTo: bigint;
   #readUpTo: bigint;
   #recordedUpTo: bigint;
@@ -50,7 +50,7 @@ export class ConsumerGroup<Content> {
     return true;
   }
 
-  /** Tries again what the consumer has not answered. */
+  /** Removes a consumer; the events that it has not answered are retried. */
   disconnect(id: number): void {
     this.#pool.remove(id);
     for (const event of this.#pending.sent()) if (event.consumer === id) this.#retry(event, true);
@@ -69,7 +69,7 @@ export class ConsumerGroup<Content> {
     return isFull ? 0 : readAhead - this.#ahead.length;
   }
 
-  /** Adds events that follow those before, and the place up to which the source was read for them. */
+  /** Adds the next events of the source, and the position up to which it was read. */
   offer(events: readonly Fresh<Content>[], readUpTo: bigint): void {
     this.#ahead = [...this.#ahead, ...events];
     this.#readUpTo = readUpTo;
@@ -80,13 +80,13 @@ export class ConsumerGroup<Content> {
     return this.#pending.sentTo(id, at) !== undefined;
   }
 
-  /** The event is done. An answer to an event that this consumer does not have in flight changes nothing. */
+  /** Marks an event as done. Ignores an answer to an event that this consumer does not have in flight. */
   acknowledge(id: number, at: bigint): void {
     const event = this.#pending.sentTo(id, at);
     if (event) this.#finish(event);
   }
 
-  /** Skips, retries or parks the event. An answer to an event that is not in flight changes nothing. */
+  /** Skips, retries or parks an event. Ignores an answer to an event that is not in flight. */
   refuse(id: number, at: bigint, refusal: Refusal, reason: string): void {
     const event = this.#pending.sentTo(id, at);
     if (!event) return;
@@ -95,13 +95,13 @@ export class ConsumerGroup<Content> {
     else this.#park(event, `Client explicitly NAK'ed message.\n${reason}`, true);
   }
 
-  /** The event is no longer in the log: it is neither delivered nor parked. */
+  /** Drops an event that is no longer in the log: it is neither delivered nor parked. */
   abandoned(at: bigint): void {
     const event = this.#pending.at(at);
     if (event && event.state !== 'done') this.#finish(event);
   }
 
-  /** Tries events again whose time for an answer is over. */
+  /** Retries events whose timeout has passed. */
   expire(nowMs: number): void {
     for (const event of this.#pending.sent()) if (event.dueMs <= nowMs) this.#retry(event, false);
   }
@@ -124,14 +124,14 @@ export class ConsumerGroup<Content> {
     return this.#parkings.shift();
   }
 
-  /** The link to a parked event is in the log. Links are appended in the order in which they were taken. */
+  /** Marks an event as parked, after its link was appended. Links are appended in the order in which they were taken. */
   parked(at: bigint): void {
     const event = this.#pending.at(at);
     this.#parked = { ...this.#parked, parkedUpTo: this.#parked.parkedUpTo + 1n };
     if (event) this.#finish(event);
   }
 
-  /** Replays the oldest parked events, at most so many. */
+  /** Replays the oldest parked events, at most `count`. */
   replay(count: number): void {
     const { parkedUpTo, replayedUpTo, replayUntil } = this.#parked;
     const wanted = replayedUpTo + BigInt(count);
@@ -171,7 +171,7 @@ export class ConsumerGroup<Content> {
     return { number: this.#recording - 1, progress };
   }
 
-  /** The recording is durable: buffers have free slots for what it has as done. */
+  /** Marks a recording as durable, which frees the buffer slots of its done events. */
   recorded(number: number): void {
     for (const id of this.#pending.forget(number)) this.#free(id);
   }

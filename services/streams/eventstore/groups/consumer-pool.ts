@@ -4,10 +4,10 @@ export type Strategy = 'RoundRobin' | 'DispatchToSingle' | 'Pinned';
 /** A connected consumer. */
 export type Consumer = {
   readonly id: number;
-  /** The maximum of events that it has not answered, or whose answers are not recorded. */
+  /** The maximum number of its events that are unanswered, or whose answers are not recorded. */
   readonly bufferSize: number;
   inFlight: number;
-  /** It does not read what it is sent. */
+  /** True while its client does not read. */
   isStalled: boolean;
 };
 
@@ -18,7 +18,7 @@ export interface ConsumerPool {
   remove(id: number): void;
   of(id: number): Consumer | undefined;
   all(): readonly Consumer[];
-  /** True when some consumer can take an event. */
+  /** True when at least one consumer can take an event. */
   hasCapacity(): boolean;
   /** The consumer that gets the next event of a bucket; `undefined` when the event has to wait. */
   pick(bucket: number): Consumer | undefined;

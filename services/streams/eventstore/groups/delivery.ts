@@ -4,7 +4,7 @@ import type { Progress } from './progress.js';
 /** The settings by which a group delivers its events. */
 export type GroupRules = {
   readonly strategy: Strategy;
-  /** An event is parked when it has failed once more often than this. */
+  /** An event that fails once more after this number of retries is parked. */
   readonly maxRetryCount: number;
   /** The time for an answer, in milliseconds; 0 for no limit. */
   readonly messageTimeoutMs: number;
@@ -34,17 +34,17 @@ export type Delivery<Content> = {
 export type Parking = {
   readonly at: bigint;
   readonly reason: string;
-  /** The link's metadata has the revision of the event, as EventStoreDB has it unless the time was over. */
+  /** True when the metadata of the link has the revision of the event, as in EventStoreDB except after a timeout. */
   readonly isNumbered: boolean;
 };
 
 /** The ways in which a consumer refuses an event. */
 export type Refusal = 'park' | 'retry' | 'skip';
 
-/** A progress to be recorded, with the number by which its owner reports that it is durable. */
+/** A progress to record, with the number by which its owner confirms that it is durable. */
 export type Recording = { readonly number: number; readonly progress: Progress };
 
-/** Numbers about a group at present. */
+/** The present figures of a group. */
 export type GroupCounts = {
   /** Delivered events that are not answered, or whose answers are not recorded. */
   readonly inFlight: number;

@@ -25,7 +25,7 @@ const SAID: Readonly<Record<GroupFailureKind, (reason: string) => string>> = {
   'maximum-subscribers-reached': () => 'has its maximum of consumers.',
 };
 
-/** A call about a group fails, in the words of EventStoreDB where clients show them. */
+/** The failure of a call about a group, in the words of EventStoreDB where clients show them. */
 export class GroupFailure extends Error {
   readonly code: status;
   /** The trailers that official clients read. */
@@ -39,7 +39,7 @@ export class GroupFailure extends Error {
   }
 }
 
-/** A call that was passed on to the event store has failed there. */
+/** The failure of a call that was forwarded to the event store. */
 export class PassedFailure extends Error {
   readonly code: status;
   /** The trailers that official clients read. */

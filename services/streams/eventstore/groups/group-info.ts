@@ -6,7 +6,7 @@ import type { RunningGroup } from './running-group.js';
 
 type Info = MessageInitShape<typeof SubscriptionInfoSchema>;
 
-/** The form of a revision or position in texts of the protocol. */
+/** The text of a revision or position in the protocol. */
 const placeText = (source: string, place: bigint): string => (source === ALL ? `C:${place}/P:${place}` : String(place));
 
 const startText = (source: string, { asked }: Start): string => {
@@ -14,7 +14,7 @@ const startText = (source: string, { asked }: Start): string => {
   return placeText(source, asked === 'start' ? 0n : -1n);
 };
 
-/** A checkpoint is empty before the first event is done. */
+/** The text of a checkpoint; empty before the first event is done. */
 const checkpointText = (source: string, checkpoint: bigint | undefined): string =>
   checkpoint === undefined || checkpoint < 0n ? '' : placeText(source, checkpoint);
 
@@ -26,7 +26,7 @@ const connectionsOf = (running: RunningGroup): NonNullable<Info['connections']> 
     inFlightMessages: inFlight,
   }));
 
-/** Describes a group as the protocol does. Rates are not measured here, and are 0. */
+/** Describes a group as the protocol does. Rates are not measured and are always 0. */
 export const groupInfo = async (running: RunningGroup): Promise<Info> => {
   const { source, group, settings, start } = running.group;
   const counts = running.counts();

@@ -20,7 +20,7 @@ const MAX_GROUP_BYTES = 512;
 /**
  * Reads the source of a group.
  *
- * @throws {RpcError} INVALID_ARGUMENT when the stream has no valid name, or that of the whole log.
+ * @throws {RpcError} INVALID_ARGUMENT when the name of the stream is invalid or `$all`.
  */
 export const sourceOf = (option: SourceOption): string => {
   if (option.case === 'all') return ALL;
@@ -44,10 +44,10 @@ export const groupOf = (name: string): string => {
 /** The key of a group among all groups. Two names with the same key share their streams, so only one may exist. */
 export const keyOf = ({ source, group }: GroupName): string => `${source}::${group}`;
 
-/** The category of the streams in which groups keep what they have done. */
+/** The category of the streams with the progress and the parked events of groups. */
 export const GROUP_CATEGORY = '$persistentsubscription';
 
-/** True for the streams in which groups keep what they have done. */
+/** True for streams with the progress or the parked events of a group. */
 export const isOfGroup = (stream: string): boolean => stream.startsWith(`${GROUP_CATEGORY}-`);
 
 /** The stream with the settings of all groups. */

@@ -9,7 +9,7 @@ import type { Parking } from './delivery.js';
 import { ALL, checkpointStreamOf, type GroupName, parkedStreamOf } from './group-name.js';
 import { type Progress, progressAfter, progressIn, progressJson, withParked } from './progress.js';
 
-/** The parts of a server that groups read and write the log with. */
+/** Services by which groups read and write the log. */
 export type GroupServices = Reading &
   Pick<Writing, 'newId'> & { readonly append: Writing['store']['append']; readonly rules: RuleBook };
 
@@ -21,7 +21,7 @@ const LINK = '$>';
 
 const NO_BYTES = new Uint8Array();
 
-/** Makes an event of the server's own. */
+/** Makes an event that the server itself records. */
 export const ownEvent = (
   { now, newId }: Pick<GroupServices, 'now' | 'newId'>,
   type: string,
@@ -54,14 +54,14 @@ export const linkTo = (
   return ownEvent(services, LINK, { data: `${revision}@${stream}`, custom, isJson: false });
 };
 
-/** The place of the event that a link names, as its group knows it. */
+/** The position, in the source of the group, of the event that a link names. */
 const placeInLink = ({ source }: ConfiguredGroup, link: RecordedEvent): bigint => {
   if (source !== ALL) return BigInt(Buffer.from(link.data).toString().split('@', 1)[0] ?? '');
   const { position } = JSON.parse(Buffer.from(propertiesOf(link).custom).toString()) as { readonly position: string };
   return BigInt(position);
 };
 
-/** Reads the places of parked events, from a revision of the parked stream on. */
+/** Reads the positions of parked events, from a revision of the parked stream on. */
 export const readLinks = async (
   { log }: GroupServices,
   group: ConfiguredGroup,

@@ -10,23 +10,23 @@ import type { ConfiguredGroup, GroupFilter } from './configuration.js';
 import { BUCKETS } from './consumer-pool.js';
 import { ALL, CONFIGURATION_STREAM, GROUP_CATEGORY } from './group-name.js';
 
-/** Events of a source, and the place up to which it was read for them. */
+/** Events of a source, and the position up to which it was read. */
 export type SourcePage = {
   readonly events: readonly RecordedEvent[];
   readonly upTo: bigint;
-  /** The source had no more events. */
+  /** True when the source had no more events. */
   readonly isAtEnd: boolean;
 };
 
-/** The events of a group: one stream by revision, or the whole log by position. */
+/** The source of a group: one stream, or the whole log. A position in it is a revision of the stream, or a position in the log. */
 export interface GroupSource {
-  /** The place of an event, which the group knows it by. */
+  /** The position of an event in this source. */
   placeOf(event: RecordedEvent): bigint;
-  /** The place of the last event; `undefined` where there is none. */
+  /** The position of the last event; `undefined` when there is none. */
   last(): Promise<bigint | undefined>;
-  /** Reads the events after a place: at most `count`, and fewer when they are large. */
+  /** Reads the events after a position: at most `count`, and fewer when they are large. */
   read(after: bigint, count: number): Promise<SourcePage>;
-  /** Reads the event at a place. */
+  /** Reads the event at a position. */
   at(place: bigint): Promise<RecordedEvent | undefined>;
   /** True when the group may get the event. */
   has(event: Pick<RecordedEvent, 'stream' | 'type'>): boolean;
@@ -34,9 +34,9 @@ export interface GroupSource {
   bucketOf(event: Pick<RecordedEvent, 'stream'>): number;
 }
 
-/** A page ends after events of so many bytes. */
+/** A page ends when its events exceed this size. */
 const PAGE_BYTES = 4 * 1024 * 1024;
-/** A page of the whole log ends after so many events that the filter does not match. */
+/** A page of the whole log ends after this number of events that the filter does not match. */
 const PAGE_SCANNED = 20_000;
 
 const bucketOf = ({ stream }: Pick<RecordedEvent, 'stream'>): number =>
@@ -102,7 +102,7 @@ const BOOKKEEPING: ReadonlySet<string> = new Set([
 
 const logSource = (log: EventLog, filter: GroupFilter | undefined): GroupSource => {
   const matches = filter ? eventMatch(filter.on, { regex: filter.regex, prefix: [...filter.prefixes] }) : () => true;
-  // A group that got what groups record would record something for each of these events, without end.
+  // Events that groups record are left out: each of them would cause another one.
   const has = ({ stream }: Pick<RecordedEvent, 'stream'>): boolean => !BOOKKEEPING.has(categoryOf(stream));
   return {
     has,

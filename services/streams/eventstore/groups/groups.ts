@@ -37,7 +37,7 @@ const readGroups = async ({ log }: GroupServices): Promise<Recorded> => {
   return { groups, revision };
 };
 
-/** A client names the first event that a group without progress gets. */
+/** Finds the start of a new group: the client names the first event that the group gets. */
 const startOf = async (
   services: GroupServices,
   { source, from }: Pick<NewGroup, 'source' | 'from'>,
@@ -50,7 +50,7 @@ const startOf = async (
 
 const dropped = (name: GroupName): GroupFailure => new GroupFailure('persistent-subscription-dropped', name);
 
-/** The groups of consumers of a log. One server has them at a time. */
+/** The groups of consumers of a log. Only one server runs them at a time. */
 export class GroupRegistry {
   readonly #services: GroupServices;
   readonly #logger: StreamsLog;
@@ -70,7 +70,11 @@ export class GroupRegistry {
     );
   }
 
-  /** @throws {GroupFailure} when it exists, or its settings contradict each other. */
+  /**
+   * Creates a group.
+   *
+   * @throws {GroupFailure} when the group exists, or its settings contradict each other.
+   */
   create(given: NewGroup): Promise<void> {
     return this.#inTurn(async () => {
       const { source, group, settings, filter } = given;
@@ -82,7 +86,7 @@ export class GroupRegistry {
   }
 
   /**
-   * Changes settings, and ends the consumers. A group with progress goes on where it was.
+   * Changes settings, and disconnects the consumers. A group with progress goes on from there.
    *
    * @throws {GroupFailure} when the group does not exist, or its settings contradict each other.
    */
@@ -95,7 +99,11 @@ export class GroupRegistry {
     });
   }
 
-  /** @throws {GroupFailure} when the group does not exist. */
+  /**
+   * Deletes a group.
+   *
+   * @throws {GroupFailure} when the group does not exist.
+   */
   remove(name: GroupName): Promise<void> {
     return this.#inTurn(async () => {
       const { source, group } = name;
@@ -160,7 +168,10 @@ export class GroupRegistry {
     if (known) return known;
     await this.#watch.begin();
     const running = await openGroup(this.#services, group, (err) =>
-      this.#logger.error({ group: keyOf(name), err }, 'a group of consumers cannot read the log'),
+      this.#logger.error(
+        { group: keyOf(name), err },
+        'a persistent subscription cannot read the log; its consumers are disconnected',
+      ),
     );
     this.#opened.set(keyOf(name), running);
     return running;

@@ -3,13 +3,13 @@ import type { ReactNode } from 'react';
 
 import { FailureNote, Loading } from './notes.js';
 
-type AskedProps<Answer> = {
+type QueryResultProps<Answer> = {
   readonly query: Pick<UseQueryResult<Answer>, 'data' | 'error'>;
   readonly children: (answer: Answer) => ReactNode;
 };
 
-/** Shows an answer when it is there, and what is wrong when it is not. */
-export const Asked = <Answer,>({ query, children }: AskedProps<Answer>): ReactNode => {
+/** Renders the data of a query, or its failure, or that it is loading. */
+export const QueryResult = <Answer,>({ query, children }: QueryResultProps<Answer>): ReactNode => {
   if (query.data !== undefined) return children(query.data);
   return query.error ? <FailureNote error={query.error} /> : <Loading />;
 };
