@@ -47,7 +47,7 @@ const MessageRow = ({ id, message }: MessageRowProps): ReactNode => {
   );
 };
 
-/** The messages about an execution, and what became of each. */
+/** The messages about an execution, each with its status. */
 export const Messages = ({ id }: Seen): ReactNode => {
   const messages = useQuery(asking(NotificationService.method.listNotifications, { id }));
   return (

@@ -121,7 +121,7 @@ const List = ({
     ))
   );
 
-/** The schedules of a project and domain: when each fires next, and what became of its last ticks. */
+/** The schedules of a project and domain, each with its next ticks and the outcomes of past ones. */
 export const Schedules = (): ReactNode => {
   const scope = route.useParams();
   const schedules = useQuery(asking(ScheduleService.method.listSchedules, scope));

@@ -26,27 +26,27 @@ export type BridgeOptions = Omit<TendingOptions, 'send' | 'logger' | 'client'> &
   /** The name of the bridge, unique in its group. */
   readonly engine: string;
   readonly scopes: readonly { readonly project: string; readonly domain: string }[];
-  /** Executions at once. */
+  /** The most executions at a time. */
   readonly capacity: number;
-  /** Objects that are worked on at once. */
+  /** The most objects that are worked on at a time. */
   readonly concurrency: number;
-  /** The object of a finished execution stands for this time. */
+  /** The time for which the object of a finished execution is kept. */
   readonly keepFinishedMs: number;
 };
 
 type BridgeNeeds = { readonly client: InterfaceClient; readonly logger: EngineLogger; readonly signal: AbortSignal };
 
-/** The pause before an object that belongs to no launch of this process is looked at again. */
+/** The interval of checks of an object without a launch in this process. */
 const STRAY_MS = 600_000;
-/** The pause before an object is looked at again that is being deleted, or whose end was reported. */
+/** The interval of checks of an object that is being deleted, or whose end was reported. */
 const AGAIN_MS = 30_000;
 
-/** A bridge between the control plane's stream of work and the clusters. */
+/** The bridge between the work stream of the control plane and the clusters. */
 class Bridge {
   readonly #options: BridgeOptions;
   readonly #needs: BridgeNeeds;
   readonly #tended = new Map<string, Tended>();
-  /** The clusters of objects that belong to no launch which this process knows. */
+  /** The clusters of objects without a launch in this process, by the key of their execution. */
   readonly #strays = new Map<string, string>();
   readonly #queue;
   readonly #tending: Tending;
@@ -62,7 +62,8 @@ class Bridge {
     this.#queue = createKeyedQueue({
       concurrency: options.concurrency,
       work: (key) => this.#work(key),
-      onFailure: (execution, err, failures) => needs.logger.warn({ execution, err, failures }, 'tried again later'),
+      onFailure: (execution, err, failures) =>
+        needs.logger.warn({ execution, err, failures }, 'a step of the bridge has failed and is retried'),
     });
   }
 
@@ -75,7 +76,7 @@ class Bridge {
       const joins = this.#joins;
       const reason = await this.#joinOnce();
       failures = this.#joins > joins ? 0 : failures + 1;
-      this.#needs.logger.warn({ reason }, 'the stream of work has ended; joining again');
+      this.#needs.logger.warn({ reason }, 'the work stream has ended; joining again');
       await pause(backoffMs(failures), signal).catch((error: unknown) => {
         if (!(error instanceof EngineStopped)) throw error;
       });
@@ -193,14 +194,14 @@ class Bridge {
     this.#sendPlaces();
   }
 
-  /** The object of a finished execution stands for a while, for people to look at. */
+  /** Keeps the object of a finished execution for a while, so that people can look at it. */
   #keep(tended: Tended): void {
     tended.keptUntilMs = Date.now() + this.#options.keepFinishedMs;
     tended.aim = 'over';
     this.#queue.addAfter(keyOf(tended.id), this.#options.keepFinishedMs);
   }
 
-  /** The object stays: it may be that the execution is offered to this bridge again. */
+  /** Forgets an execution but not its object: the execution may be offered to this bridge again. */
   #drop({ id, cluster }: Tended): void {
     this.#tended.delete(keyOf(id));
     this.#addStray(keyOf(id), cluster);
@@ -211,7 +212,7 @@ class Bridge {
     this.#queue.add(key);
   }
 
-  /** An object that this process has no lease for is removed when its execution has ended. */
+  /** Deletes an object without a lease in this process if its execution has ended. */
   async #lookAtStray(key: string): Promise<void> {
     const id = identifierOf(key);
     const state = await stateOf(this.#needs.client, id);
@@ -246,6 +247,6 @@ class Bridge {
   }
 }
 
-/** Runs a bridge until the signal; objects and leases stay as they are. */
+/** Runs a bridge until the signal; objects and leases then stay as they are. */
 export const runBridge = (options: BridgeOptions, needs: BridgeNeeds): Promise<void> =>
   new Bridge(options, needs).run();

@@ -2,27 +2,27 @@
 export type Aim = 'run' | 'abort' | 'over';
 
 /**
- * The object of a launch, as last read. `foreign` is an object of the same name that was made for another launch;
- * `abandoned` is one whose engine has not let it go for the grace time after its deletion.
+ * The object of a launch, as last read. `foreign`: an object of the same name was made for another launch. `abandoned`:
+ * the object was deleted, and its engine has not removed the finalizer within the grace time.
  */
 export type Seen = 'unknown' | 'absent' | 'standing' | 'deleting' | 'abandoned' | 'foreign';
 
 export type Situation = {
   readonly aim: Aim;
   readonly seen: Seen;
-  /** The control plane knows that this bridge runs the execution. */
+  /** True when the control plane knows that this bridge runs the execution. */
   readonly isAccepted: boolean;
-  /** No engine has had this execution before. */
+  /** True when no engine has had a lease of this execution before. */
   readonly isFirstLease: boolean;
-  /** Something was reported of the execution already, by an engine that had it before. */
+  /** True when an earlier engine has reported events of the execution. */
   readonly isStarted: boolean;
-  /** The object of a finished execution is to stand for some time more. */
+  /** True while the object of a finished execution is to be kept. */
   readonly isKept: boolean;
 };
 
 /**
- * The next thing to do: `pass-on` offers the execution to other engines, `refuse` fails it because its name is taken in
- * the cluster, `end` reports its end in the engine's place, `release` removes the engine's finalizer.
+ * The next step: `pass-on` gives the execution back for other engines, `refuse` fails it because its name is taken in
+ * the cluster, `end` reports its end instead of the engine, `release` removes the engine's finalizer.
  */
 export type Step =
   'look' | 'create' | 'accept' | 'pass-on' | 'refuse' | 'delete' | 'end' | 'release' | 'wait' | 'forget';
@@ -33,7 +33,7 @@ const always = (step: Step) => (): Step => step;
 const acceptedOr = (accepted: Step, otherwise: Step) => (situation: Situation) =>
   situation.isAccepted ? accepted : otherwise;
 
-/** An object that has gone may have run elsewhere: an execution of which something was reported is not begun again. */
+/** Decides for an execution without an object. One with reports is not begun again, because it may have run elsewhere. */
 const begin = ({ isAccepted, isStarted }: Situation): Step => {
   if (isAccepted) return 'end';
   return isStarted ? 'pass-on' : 'create';
@@ -68,5 +68,5 @@ const OVER: Row = {
 
 const ROWS: Readonly<Record<Aim, Row>> = { run: RUN, abort: ABORT, over: OVER };
 
-/** Decides what a bridge does next for one execution. Asked again with what is seen then, until it says to wait. */
+/** Decides the next step of a bridge for one execution. It is called again after each step, with the object as then read. */
 export const nextStep = (situation: Situation): Step => ROWS[situation.aim][situation.seen](situation);

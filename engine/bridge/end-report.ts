@@ -11,7 +11,7 @@ import { type InterfaceClient } from '../client.js';
 
 const { createWorkflowEvent, getExecution } = AdminService.method;
 
-/** Answers that say that the execution has ended already, or is not there. */
+/** Statuses that mean that the execution has ended already, or does not exist. */
 const OVER: ReadonlySet<status> = new Set([status.ALREADY_EXISTS, status.FAILED_PRECONDITION, status.NOT_FOUND]);
 
 export type End = {
@@ -22,7 +22,7 @@ export type End = {
   readonly message: string;
 };
 
-/** Reports the end of an execution whose engine cannot: it has no object. */
+/** Reports the end of an execution without an object, which its engine cannot report. */
 export const reportEnd = async (
   client: InterfaceClient,
   { id, producerId, phase, code, message }: End,
@@ -44,7 +44,7 @@ export const reportEnd = async (
 
 const TERMINAL: ReadonlySet<Phase> = new Set([Phase.SUCCEEDED, Phase.FAILED, Phase.ABORTED, Phase.TIMED_OUT]);
 
-/** The state of an execution in the control plane; `undefined` when it is unknown there. */
+/** Reads the state of an execution from the control plane; `undefined` when it does not exist there. */
 export const stateOf = async (
   client: InterfaceClient,
   id: WorkflowExecutionIdentifier,

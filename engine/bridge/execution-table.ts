@@ -7,18 +7,18 @@ import {
 import { type WorkLaunch, type WorkLease } from '../../proto/gen/platformidl/eventlog/engine_work_pb.js';
 import { type Aim } from './decide.js';
 
-/** One execution that the bridge looks after. */
+/** One execution that the bridge manages. */
 export type Tended = {
   readonly id: WorkflowExecutionIdentifier;
-  /** The launch; absent for an object that an earlier process of the bridge has left, and that is to be removed. */
+  /** The launch; absent for an object that an earlier process of the bridge has left behind. */
   readonly work?: WorkLaunch;
   lease?: WorkLease;
-  /** The cluster in which its object stands, or is to be made. */
+  /** The cluster of its object, which may not exist yet. */
   cluster: string;
   aim: Aim;
-  /** `sent`: the control plane has not answered yet. */
+  /** The acceptance of the launch. `sent`: the control plane has not answered yet. */
   accepted: 'no' | 'sent' | 'yes';
-  /** The object of a finished execution stands until then, in milliseconds since 1970. */
+  /** Time until which the object of a finished execution is kept, in milliseconds since 1970. */
   keptUntilMs: number;
 };
 
@@ -33,13 +33,13 @@ export const identifierOf = (key: string): WorkflowExecutionIdentifier => {
   return create(WorkflowExecutionIdentifierSchema, { project, domain, name });
 };
 
-/** True when an engine has reported something of the execution. */
+/** True when an engine has reported events of the execution. */
 export const isStarted = (work: WorkLaunch | undefined): boolean => {
   const { phase = Phase.UNDEFINED, nodes = [] } = work?.progress ?? {};
   return nodes.length > 0 || phase !== Phase.UNDEFINED;
 };
 
-/** A launch that has come with its lease. */
+/** Makes the entry of a launch that has arrived with its lease. */
 export const tendedOf = (work: WorkLaunch, lease: WorkLease, id: WorkflowExecutionIdentifier): Tended => ({
   id,
   work,

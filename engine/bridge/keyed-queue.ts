@@ -2,12 +2,12 @@ import { createSlots } from '../pace.js';
 import { backoffMs } from './backoff.js';
 import { ClusterAway } from './cluster/cluster.js';
 
-/** Works on keys: each key by one at a time, several keys at once; a key whose work fails is tried again later. */
+/** A queue of keys to work on: several keys at a time, but never one key twice at a time. Failed work is retried later. */
 export interface KeyedQueue {
-  /** The state of a key has changed: it is worked on as soon as there is capacity, once for several calls. */
+  /** Queues a key whose state has changed; several calls before the work begins count as one. */
   add(key: string): void;
   addAfter(key: string, milliseconds: number): void;
-  /** Drops what waits. */
+  /** Drops the waiting keys. */
   close(): void;
 }
 

@@ -29,7 +29,7 @@ const readInputs = async ({ input }: WorkLaunch, id: WorkflowExecutionIdentifier
   return (await client.call(getExecutionData, { id })).fullInputs ?? create(LiteralMapSchema);
 };
 
-/** A closure whose containers have the resources that the control plane has resolved for them. */
+/** Makes a closure whose containers have the resources that the control plane has resolved. */
 const withResources = (closure: CompiledWorkflowClosure, { containers }: WorkLaunch): CompiledWorkflowClosure => {
   const resolved = new Map<string, Resources | undefined>(
     containers.flatMap(({ taskId, resources }) => (taskId ? [[referenceKey(taskId), resources] as const] : [])),
@@ -44,11 +44,11 @@ const withResources = (closure: CompiledWorkflowClosure, { containers }: WorkLau
   return { ...closure, tasks };
 };
 
-/** The time of its creation in nanoseconds: no other execution of that name was created then. */
+/** The id of a launch: the time of creation of its execution in nanoseconds, unique among executions of the same name. */
 export const launchIdOf = ({ createdAt }: { readonly createdAt?: Timestamp | undefined }): string =>
   createdAt === undefined ? '' : String(createdAt.seconds * 1_000_000_000n + BigInt(createdAt.nanos));
 
-/** A launch as it was sent; what is too large for the stream is read from the control plane. */
+/** Completes a launch from its message; contents too large for the stream are read from the control plane. */
 export const launchOfWork = async (
   work: WorkLaunch,
   id: WorkflowExecutionIdentifier,

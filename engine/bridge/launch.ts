@@ -8,19 +8,19 @@ import { type CompiledWorkflowClosure } from '../../proto/gen/platformidl/core/c
 import { type WorkflowExecutionIdentifier } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import { type LiteralMap } from '../../proto/gen/platformidl/core/literals_pb.js';
 
-/** One launch, with all that an engine needs to run it. */
+/** One launch, with everything that an engine needs to run it. */
 export type Launch = {
   readonly id: WorkflowExecutionIdentifier;
-  /** Differs for each execution ever created, also where names are used again in another cluster or log. */
+  /** Unique for each execution ever created, also when a name is used again in another cluster or log. */
   readonly launchId: string;
   readonly closure: CompiledWorkflowClosure;
   /** A literal for each input of the workflow. */
   readonly inputs: LiteralMap;
-  /** Resolved: the request, the launch plan, the attributes and the defaults of the platform are merged. */
+  /** The resolved settings, merged from the request, the launch plan, the attributes and the defaults. */
   readonly config: WorkflowExecutionConfig;
   readonly pluginOverrides: readonly PluginOverride[];
   readonly taskResources?: TaskResourceAttributes | undefined;
-  /** The execution whose finished nodes are to be taken over. */
+  /** The execution whose finished nodes are reused. */
   readonly recovers?: WorkflowExecutionIdentifier | undefined;
   readonly acceptedAt?: Timestamp | undefined;
 };

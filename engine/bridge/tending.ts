@@ -19,19 +19,19 @@ export type TendingOptions = {
   readonly clusters: readonly (ClusterChoice & { readonly cluster: Cluster })[];
   readonly object: ObjectOptions;
   readonly producerId: string;
-  /** The time after its deletion from which on an object is abandoned; 0 is never. */
+  /** The time after its deletion at which an object counts as abandoned; 0 is never. */
   readonly finalizerGraceMs: number;
   readonly logger: EngineLogger;
   readonly send: (message: WorkMessage) => void;
 };
 
-/** The outcome of a step: the object as it is seen now, a wait for news, or an execution that is tended no longer. */
+/** The outcome of a step: the object as read now, a wait for a change, or the end of the management of an execution. */
 type Outcome = Sight | 'wait' | 'forget';
 type Sight = { readonly seen: Seen; readonly object?: StandingObject };
 
 const labelOf = ({ work }: Tended): string => work?.settings?.clusterLabel?.value ?? '';
 
-/** Brings the objects of executions to what the control plane wants. */
+/** Reconciles the objects of executions with the control plane. */
 export class Tending {
   readonly #options: TendingOptions;
   readonly #steps: Readonly<Record<Step, (tended: Tended, last: Sight) => Promise<Outcome> | Outcome>> = {
@@ -51,7 +51,7 @@ export class Tending {
     this.#options = options;
   }
 
-  /** Takes steps until there is none to take now; `forget` when the execution needs no more of them. */
+  /** Takes steps until none is possible now; `forget` when the execution needs no further ones. */
   async tend(tended: Tended): Promise<'wait' | 'forget'> {
     tended.cluster ||= chosenCluster(this.#options.clusters, labelOf(tended), tended.id.name) ?? '';
     let outcome: Outcome = { seen: 'unknown' };
@@ -86,7 +86,7 @@ export class Tending {
     return isHeld && Date.now() - object.deletedAtMs > finalizerGraceMs ? 'abandoned' : 'deleting';
   }
 
-  /** Looks in the cluster of the execution first, then in the others: weights and labels may have changed. */
+  /** Reads the object from the cluster of the execution, then from the others, because weights and labels may have changed. */
   async #look(tended: Tended): Promise<Sight> {
     const place = { namespace: namespaceOf(this.#options.object.namespaceTemplate, tended.id), name: tended.id.name };
     const own = this.#cluster(tended);
@@ -140,7 +140,9 @@ export class Tending {
       producerId: this.#options.producerId,
       phase: isAborted ? Phase.ABORTED : Phase.FAILED,
       code: isAborted ? 'Aborted' : 'ObjectGone',
-      message: isAborted ? 'aborted; no object stands for the execution' : 'the object of the execution has gone',
+      message: isAborted
+        ? 'aborted; the execution has no object in a cluster'
+        : 'the object of the execution was deleted',
     });
     return 'wait';
   }

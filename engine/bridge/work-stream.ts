@@ -13,7 +13,7 @@ const PATH = `/${work.parent.typeName}/${work.name}`;
 /** A message to the control plane, under the name of its case. */
 export type WorkMessage = NonNullable<MessageInitShape<typeof WorkRequestSchema>['message']>;
 
-/** One stream of work. */
+/** One work stream: an open call of `EngineService.Work`. */
 export interface WorkStream {
   send(message: WorkMessage): void;
   close(): void;
@@ -21,7 +21,7 @@ export interface WorkStream {
   readonly ended: Promise<string>;
 }
 
-/** Opens a stream of work; messages come one after another. */
+/** Opens a work stream; `onMessage` is called for each message in order. */
 export const openWorkStream = (endpoint: string, onMessage: (message: WorkResponse) => void): WorkStream => {
   const client = new Client(endpoint, credentials.createInsecure(), {
     'grpc.max_receive_message_length': -1,

@@ -30,9 +30,9 @@ type Stream = ClientDuplexStream<Buffer, Buffer>;
 
 const PATH = '/platformidl.eventlog.EngineService/Work';
 const RECONNECT_MS = 200;
-/** Between looks at the leases, while there are some: for walks that have failed, and for places that are free. */
+/** The interval of checks of the held leases: for executions whose walk has failed, and for free capacity. */
 const LOOK_MS = 250;
-/** Statuses of a stream that has only broken. */
+/** Statuses of a broken stream that is opened again without a warning. */
 const BROKEN: ReadonlySet<status> = new Set([status.UNAVAILABLE, status.CANCELLED, status.ABORTED]);
 const asIs = (bytes: Buffer): Buffer => bytes;
 
@@ -44,14 +44,14 @@ export class FeedReader implements Poller {
   readonly #positions = new Map<string, string>();
   #stream: Stream | undefined;
   #session = '';
-  /** The free places as the server knows them. */
+  /** The free capacity that was last sent to the server. */
   #told = 0;
 
   constructor(options: FeedReaderOptions) {
     this.#options = options;
   }
 
-  /** A place may be free again. */
+  /** Called when capacity may be free again. */
   hurry(): void {
     const free = this.#free();
     if (free === this.#told) return;
@@ -59,7 +59,7 @@ export class FeedReader implements Poller {
     this.#send({ case: 'places', value: { free } });
   }
 
-  /** The feed sends what there is without being asked. */
+  /** Does nothing: the feed sends new work without a request. */
   wake(): void {
     this.hurry();
   }
@@ -77,7 +77,7 @@ export class FeedReader implements Poller {
     });
     while (!signal.aborted) {
       await this.#stay(client);
-      await pause(RECONNECT_MS, signal).catch(() => undefined); // the loop looks at the signal
+      await pause(RECONNECT_MS, signal).catch(() => undefined); // the loop checks the signal
     }
     client.close();
     return 'stopped';
@@ -107,8 +107,7 @@ export class FeedReader implements Poller {
       this.#take(message);
     });
     stream.on('error', (error: ServiceError) => {
-      if (!BROKEN.has(error.code))
-        logger.warn({ err: error }, 'the engine feed has refused the engine; it goes on trying');
+      if (!BROKEN.has(error.code)) logger.warn({ err: error }, 'the engine feed has refused the engine; retrying');
     });
     this.#join();
     return new Promise((resolve) => {
@@ -171,7 +170,7 @@ export class FeedReader implements Poller {
     this.#options.workers.abort(create(ExecutionSchema, { id: lease.execution, closure: { outputResult } }));
   }
 
-  /** Walks again what the engine still has a lease for and no walk is at work on: its walk has failed. */
+  /** Starts a walk again for each leased execution without a running walk, because its walk has failed. */
   #look(): void {
     const { active } = this.#options;
     for (const [key, lease] of this.#leases) if (!active.all.has(key)) this.#walk(lease);

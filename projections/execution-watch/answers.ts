@@ -14,14 +14,14 @@ import type { RunChange, RunDocument } from './run.js';
 export type WatchAnswer = {
   readonly kind: Kind;
   readonly position: bigint;
-  /** False for a part of a state or a change that is continued: a caller cannot go on after it. */
+  /** False for a page of a state or change that continues in the next answer: a caller cannot resume after it. */
   readonly isWhole: boolean;
   readonly bytes: Uint8Array;
   /** The execution's stream, for a change of a list. */
   readonly of?: string;
 };
 
-/** The most documents of one answer, and their bytes, unless one alone is larger. */
+/** The most documents of one answer, and their most bytes; a larger document is an answer of its own. */
 const MAX_DOCUMENTS = 256;
 const MAX_BYTES = 256 * 1024;
 
@@ -34,7 +34,7 @@ const FIELDS: ReadonlyMap<string, number> = new Map([
   ['task-executions', tasks.number],
 ]);
 
-/** Splits documents into answers, of which there is always one. */
+/** Splits documents into the pages of answers; always at least one page. */
 const pagesOf = function* (documents: readonly RunDocument[]): Generator<readonly RunDocument[]> {
   let page: RunDocument[] = [];
   let bytes = 0;
@@ -59,7 +59,7 @@ type Said = Pick<WatchResponse, 'kind' | 'position'> & {
 
 const answerOf = (said: Said, documents: readonly RunDocument[]): WatchAnswer => {
   const message = create(WatchResponseSchema, said);
-  // The documents are stored as the messages that they are answered as: none is decoded.
+  // Documents are stored in the encoding of the answer, so none is decoded.
   message.$unknown = documents.flatMap(({ collection, document }) => {
     const field = FIELDS.get(collection.name);
     return field === undefined ? [] : [encodedField(field, document.answer)];
@@ -77,7 +77,7 @@ const answersOf = function* (said: Said, documents: readonly RunDocument[]): Gen
   yield answerOf(said, page ?? []);
 };
 
-/** The answer for a page of a state that is read in pages. */
+/** The answer for one page of a state. */
 export const statePage = (documents: readonly RunDocument[], position: bigint, hasMore: boolean): WatchAnswer =>
   answerOf({ kind: Kind.STATE, position, hasMore }, documents);
 
@@ -89,13 +89,13 @@ export const stateAnswers = (documents: readonly RunDocument[], position: bigint
 export const changeAnswers = ({ position, type, recordedAtMs, documents }: RunChange): Generator<WatchAnswer> =>
   answersOf({ kind: Kind.CHANGE, position, type, recordedAt: timestampFromMs(recordedAtMs) }, documents);
 
-/** The answer for a change by which an execution has left a list. */
+/** The answer for a change after which an execution no longer matches a list. */
 export const leftAnswer = ({ position, type, recordedAtMs }: RunChange, { answer }: StoredDocument): WatchAnswer => {
   const { id } = fromBinary(ExecutionSchema, answer);
   const recordedAt = timestampFromMs(recordedAtMs);
   return answerOf({ kind: Kind.CHANGE, position, type, recordedAt, noLongerMatching: id ? [id] : [] }, []);
 };
 
-/** The last answer for an execution that has ended, or one without news. */
+/** An answer without documents: the end of an execution, or a checkpoint. */
 export const bareAnswer = (kind: Kind.END | Kind.CHECKPOINT, position: bigint): WatchAnswer =>
   answerOf({ kind, position }, []);

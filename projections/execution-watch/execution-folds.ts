@@ -15,14 +15,14 @@ export interface ExecutionFolds {
    * @throws {StoreUnavailable} when the log cannot be read or folded.
    */
   changeBy(event: RecordedEvent): Promise<ExecutionChange | undefined>;
-  /** Notes an event that changes no execution, so that the stream need not be read for the next that does. */
+  /** Takes note of an event that changes no execution, so that the stream is not read again for the next change. */
   pass(event: RecordedEvent): Promise<void>;
 }
 
-/** The executions that are kept for their next event; others are folded from their streams again. */
+/** The most executions kept in memory; others are folded from their streams again. */
 const MAX_KEPT = 10_000;
 
-/** `sources` has the read model of executions alone, whose collection is `executions`. */
+/** Opens folds. `sources` has only the read model of executions, and `executions` is its collection. */
 export const executionFolds = (sources: RunSources, executions: Collection): ExecutionFolds => {
   const runs = new Map<StreamName, Run>();
   const known = new WeakMap<RecordedEvent, Promise<ExecutionChange | undefined>>();

@@ -9,7 +9,7 @@ import type { Collection, ReadStore, StoredDocument } from '../runtime/read-stor
 /** A document of an execution, its nodes or its tasks. */
 export type RunDocument = { readonly collection: Collection; readonly document: StoredDocument };
 
-/** The change by one event: the documents as they are after it. */
+/** The change by one event: the changed documents as they are after it. */
 export type RunChange = {
   readonly position: bigint;
   readonly type: string;
@@ -17,7 +17,7 @@ export type RunChange = {
   readonly documents: readonly RunDocument[];
 };
 
-/** One execution in memory, folded from its stream as far as that was taken. */
+/** One execution in memory, folded from its stream up to a position. */
 export interface Run {
   /** The position of the last event that was folded; 0n before the first. */
   position(): bigint;
@@ -26,20 +26,20 @@ export interface Run {
   /** The document of a collection and key. */
   get(collection: Collection, key: string): StoredDocument | undefined;
   /**
-   * Folds an event and those before it that were not folded yet, which are read from the log.
+   * Folds an event. Missing events before it are read from the log and folded first.
    *
-   * @returns what each has changed; nothing for an event that was folded already.
+   * @returns the change of each; empty for an event that was folded before.
    * @throws {StoreUnavailable} when the log cannot be read, or an event cannot be read or folded.
    */
   take(event: RecordedEvent): Promise<readonly RunChange[]>;
   /**
-   * Folds what the log has of the stream after that, and tells what each event has changed, in pages.
+   * Folds the further events that the log has of the stream, and yields the change of each, in pages.
    *
    * @throws {StoreUnavailable} as `take`.
    */
   catchUp(): AsyncGenerator<readonly RunChange[]>;
   /**
-   * Folds what the log has of the stream up to a position; by default all.
+   * Folds the events that the log has of the stream up to a position; by default all.
    *
    * @throws {StoreUnavailable} as `take`.
    */
@@ -49,10 +49,10 @@ export interface Run {
 /** The read models of runs, and where their events come from. */
 export type RunSources = EventSources & { readonly log: Pick<EventLog, 'readStream'> };
 
-/** The bytes of documents that are kept decoded. */
+/** The size of the cache of decoded documents, in bytes. */
 const CACHE_BYTES = 64 * 1024;
 
-/** The documents of a run, as a store that the fold reads them from. */
+/** An in-memory read store with the documents of one run. */
 const memory = () => {
   const byCollection = new Map<string, Map<string, StoredDocument>>();
   const all = new Map<string, RunDocument>();
@@ -71,7 +71,7 @@ const memory = () => {
   return { store, put, get: (collection: Collection, key: string) => of(collection).get(key), all };
 };
 
-/** Begins an execution that is folded by the same reader, folds and documents as the views. */
+/** Opens an execution. It is folded by the same reader and folds as the views. */
 export const openRun = (stream: StreamName, sources: RunSources): Run => {
   const read = eventReader(sources);
   const held = memory();

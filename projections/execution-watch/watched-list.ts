@@ -8,24 +8,24 @@ import { oneByOne, type Watched } from './watched.js';
 /** The sources of watched lists. */
 export type ListSources = {
   readonly log: Pick<EventLog, 'readLog'>;
-  /** The folds that all lists share, and new ones for the past. */
+  /** The folds that all lists share, and a function that makes new ones for past events. */
   readonly folds: ExecutionFolds;
   readonly openFolds: () => ExecutionFolds;
   /** The categories of the streams that executions have. */
   readonly categories: readonly string[];
   /** The types of the events that change executions. */
   readonly follows: readonly string[];
-  /** The position up to which events are given to `take`, or were given before. */
+  /** The position up to which events were given to `take`. */
   readonly position: () => bigint;
 };
 
-/** The executions that a list has: by the beginning of the names of their streams, and by their documents. */
+/** The filter of a list: a prefix of the names of streams, and a condition on documents. */
 export type ListFilter = {
   readonly under: string;
   readonly isMatch: (document: StoredDocument) => boolean;
 };
 
-/** A list of executions. Its state is read from the views, at a position or later; here are its changes. */
+/** Makes the changes of a list of executions. Its first state is read from the views. */
 export const watchedList = ({ under, isMatch }: ListFilter, sources: ListSources): Watched => {
   const inTurn = oneByOne();
   const types = new Set(sources.follows);

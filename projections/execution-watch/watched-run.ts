@@ -23,7 +23,7 @@ export const watchedRun = (id: ExecutionId, sources: WatchedRunSources): Watched
     isLoaded = true;
     if (!run.get(sources.executions, stream)) throw absentRun('execution', executionText(id));
   };
-  /** The changes between two positions, folded apart: a watcher that was away has missed them. */
+  /** The changes between two positions, in a fold of its own, for a watcher that resumes. */
   const replay = async function* (after: bigint, until: bigint): AsyncGenerator<WatchAnswer> {
     const past: Run = openRun(stream, sources);
     await past.load(after);
@@ -46,7 +46,7 @@ export const watchedRun = (id: ExecutionId, sources: WatchedRunSources): Watched
       }),
     take: (event) =>
       inTurn(async () => {
-        if (!isLoaded) return []; // no watcher has begun yet
+        if (!isLoaded) return []; // no watcher has read the first state yet
         const wasEnded = isEnded();
         return answersOf(await run.take(event), wasEnded);
       }),

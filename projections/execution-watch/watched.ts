@@ -1,7 +1,7 @@
 import type { RecordedEvent } from '../../services/kernel/event.js';
 import type { WatchAnswer } from './answers.js';
 
-/** The beginning of a watch: what the watcher is given first, and the position up to which that goes. */
+/** The beginning of a watch: the first answers, and the position that they lead to. */
 export type Begun = {
   readonly position: bigint;
   /** True when nothing can change after that. */
@@ -10,7 +10,7 @@ export type Begun = {
   readonly first: AsyncIterable<WatchAnswer, void> | Iterable<WatchAnswer, void>;
 };
 
-/** A thing that watchers share: each change is folded and encoded once for all of them. Calls are served one after another. */
+/** An execution or list that watchers share: each change is folded and encoded once for all. Calls are served one after another. */
 export interface Watched {
   /**
    * Begins with the state, or with the changes after a position.
@@ -20,19 +20,19 @@ export interface Watched {
    */
   begin(after: bigint | undefined): Promise<Begun>;
   /**
-   * The answers for an event of the log, which come in their order; none for one that was folded before.
+   * The answers for an event of the log, which come in their order; none for an event that was folded before.
    *
    * @throws {StoreUnavailable} as `begin`.
    */
   take(event: RecordedEvent): Promise<readonly WatchAnswer[]>;
 }
 
-/** Makes calls wait for each other. */
+/** Makes a function that runs asynchronous work one after another. */
 export const oneByOne = (): (<Result>(work: () => Promise<Result>) => Promise<Result>) => {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {
     const result = last.then(work);
-    last = result.catch(() => undefined); // a failure is the caller's
+    last = result.catch(() => undefined); // the caller handles a failure
     return result;
   };
 };

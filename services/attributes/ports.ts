@@ -2,7 +2,7 @@ import type { WorkflowExecutionConfig } from '../../proto/gen/platformidl/admin/
 import type { Call, RpcError } from '../kernel/rpc.js';
 import type { AttributesState } from './state.js';
 
-/** The projects, as far as attributes need them. */
+/** Reads of projects that attributes need. */
 export interface Projects {
   /** The error to throw when attributes cannot be written there; `undefined` when writing is allowed. */
   check(project: string, domain: string): Promise<RpcError | undefined>;

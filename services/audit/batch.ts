@@ -1,15 +1,15 @@
 import type { AuditEntry } from '../kernel/ports/audit-trail.js';
 
-/** The most entries of one batch. Refusals are limited more, because every client that reaches the server makes them. */
+/** The most entries of one batch. Refusals have a lower limit, because any client that reaches the server can cause them. */
 export const MAX_ENTRIES = 10_000;
 export const MAX_REFUSALS = 100;
 
 const REFUSALS: ReadonlySet<string> = new Set(['UNAUTHENTICATED', 'PERMISSION_DENIED', 'RESOURCE_EXHAUSTED']);
 
-/** True for an entry that says that a caller was not let in or not allowed something. */
+/** True for an entry about a failed authentication or a denied permission. */
 const isRefusal = ({ code }: Pick<AuditEntry, 'code'>): boolean => REFUSALS.has(code);
 
-/** Refusals that differ in time and request id alone are counted together. */
+/** The key of refusals that are counted together: they differ only in time and request id. */
 const keyOf = (entry: AuditEntry): string => {
   const { kind, principal, issuer, clientId, transport, address, action, project, domain, name, code, reason } = entry;
   return JSON.stringify([
@@ -18,11 +18,11 @@ const keyOf = (entry: AuditEntry): string => {
   ]);
 };
 
-/** Entries that are to be stored together. */
+/** Entries that are stored together. */
 export type AuditBatch = {
-  /** Adds an entry, or counts it with one that is alike; counts it as dropped when the batch is full. */
+  /** Adds an entry, or adds it to the count of an equal refusal; counts it as dropped when the batch is full. */
   add(entry: AuditEntry): void;
-  /** The entries in the order in which they were added, and the number of those that found no place. */
+  /** The entries in the order in which they were added, and the number of dropped ones. */
   taken(): { readonly entries: readonly AuditEntry[]; readonly dropped: number };
   isEmpty(): boolean;
 };

@@ -25,7 +25,7 @@ const messageOf = ({ atMs, lastAtMs, count, position, ...same }: StoredAuditEntr
     position: position ?? 0n,
   });
 
-/** The route of the audit; without a trail, as without authentication, the list is empty. */
+/** The route of the audit. Without a trail (no authentication) the list is empty. */
 export const auditRoutes = (trail: AuditTrail | undefined): readonly Route[] => [
   route(AuditService.method.list, async (request) => {
     const { project, domain, actor, since, after } = request;

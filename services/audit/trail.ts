@@ -7,7 +7,7 @@ export type AuditTrailOptions = {
   readonly retentionMs: number;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** Called with the number of entries that could not be kept. */
+  /** Called with the number of entries that were dropped or could not be stored. */
   readonly onDropped: (count: number) => void;
   readonly onError: (error: unknown) => void;
 };
@@ -17,15 +17,15 @@ const CLEANING_MS = 3_600_000;
 
 const NOTHING = { principal: '', issuer: '', clientId: '', transport: '', address: '', action: '', project: '' };
 
-/** The entry that says how many could not be kept. */
+/** The entry that records the number of lost entries. */
 const lossOf = (count: number, now: number): AuditEntry => ({
   ...{ ...NOTHING, domain: '', name: '', code: '', requestId: '', position: undefined },
   ...{ kind: 'dropped', atMs: now, lastAtMs: now, count, reason: 'entries that could not be kept' },
 });
 
 /**
- * Opens an audit trail. Entries are stored once a second, off the path of calls. Entries that find no place or cannot be
- * stored are counted, and the count becomes an entry as soon as the store answers. The trail closes its store.
+ * Opens an audit trail. Entries are stored once a second, outside the path of calls. Dropped entries, and entries that
+ * could not be stored, are counted; the count becomes an entry as soon as the store answers. The trail closes its store.
  */
 export const auditTrail = ({ store, retentionMs, now, onDropped, onError }: AuditTrailOptions): AuditTrail => {
   let batch = auditBatch();

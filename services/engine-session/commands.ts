@@ -10,7 +10,7 @@ export type RenewSession = { readonly type: 'RenewSession'; readonly id: EngineS
 export type EndSession = {
   readonly type: 'EndSession';
   readonly id: EngineSessionId;
-  /** The number of renewals that the sender knows of: with more, the engine lives. `undefined` ends it in any case. */
+  /** The number of renewals that the sender has read: with more, the command is refused. `undefined` ends the session in any case. */
   readonly renewals: number | undefined;
   readonly cause: string;
 };

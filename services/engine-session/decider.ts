@@ -10,14 +10,14 @@ import type { EndSession, EngineSessionCommand } from './commands.js';
 import { ENGINE_SESSION_CATEGORY, engineSessionCodec, type EngineSessionEvent } from './events.js';
 import { type EngineSessionState, evolveSession, initialSession } from './state.js';
 
-/** `session-over`: it has ended or was never there. `session-renewed`: the engine has sent a heartbeat meanwhile. */
+/** `session-over`: the session has ended or never began. `session-renewed`: it has more renewals than the command names. */
 export type EngineSessionRefusal = { readonly kind: 'session-over' } | { readonly kind: 'session-renewed' };
 
 type Verdict = Decision<EngineSessionEvent, EngineSessionRefusal>;
 
 const accepted = (...events: readonly EngineSessionEvent[]): Verdict => ({ kind: 'accepted', events });
 
-/** Ends a session once. It lives on when it was renewed after the sender had looked. */
+/** Ends a session once; refuses when the session was renewed after the sender read it. */
 const decideEnd = (state: EngineSessionState, { id, renewals, cause }: EndSession): Verdict => {
   if (state.phase !== 'open') return accepted();
   if (renewals !== undefined && state.renewals > renewals)

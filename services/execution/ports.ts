@@ -28,7 +28,7 @@ export type ProjectStatus =
   | { readonly kind: 'active'; readonly labels: Readonly<Record<string, string>>; readonly read: StreamRevision }
   | { readonly kind: 'unknown-project' | 'unknown-domain' | 'inactive' };
 
-/** The projects, as far as launching needs them. */
+/** Reads of projects that a launch needs. */
 export interface Projects {
   standing(project: string, domain: string): Promise<ProjectStatus>;
   /** The error to throw when nothing can be launched there; `undefined` when launching is allowed. */
@@ -76,7 +76,7 @@ export type LaunchAttributes = {
   readonly read: StreamRevision | undefined;
 };
 
-/** The matchable attributes, as far as launching needs them. */
+/** Reads of matchable attributes that a launch needs. */
 export interface Attributes {
   of(target: {
     readonly project: string;

@@ -5,7 +5,7 @@ import type { RpcError } from '../kernel/rpc.js';
 import type { RegisterLaunchPlan } from './commands.js';
 import type { PlannedWorkflow } from './registration/request.js';
 
-/** The projects, as far as a registration needs them. */
+/** Reads of projects that a registration needs. */
 export interface Projects {
   /** The error to throw when nothing can be registered there; `undefined` when registering is allowed. */
   check(project: string, domain: string): Promise<RpcError | undefined>;

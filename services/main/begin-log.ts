@@ -7,7 +7,7 @@ import type { FormatInForce } from '../reference/format-in-force.js';
 import type { Configuration } from '../config/configuration.js';
 import { codecs } from './models.js';
 
-/** The parts of a process that beginning a log needs. */
+/** The services that beginning a log needs. */
 export type LogToBegin = {
   readonly store: Pick<EventLog, 'readLog'>;
   readonly sessions: Sessions;

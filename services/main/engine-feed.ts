@@ -16,7 +16,7 @@ import type { RegisteredDefinitions } from '../reference/definitions.js';
 import { type EngineFeed, openEngineFeed } from '../streams/engine-feed/feed.js';
 import type { EngineSessions } from '../streams/engine-feed/ports.js';
 
-/** The parts of a process that the feed needs. */
+/** The services of the engine feed. */
 export type FeedParts = {
   readonly configuration: Configuration;
   readonly store: EventStore;

@@ -20,7 +20,7 @@ import { registerSingleTaskWorkflow } from '../workflow/registration/single-task
 import { platformOf } from './platform.js';
 import { openReference, type Reference } from './reference.js';
 
-/** The parts of a process that launching needs. */
+/** The services that launching needs. */
 export type LaunchingParts = {
   readonly configuration: Configuration;
   readonly store: EventStore;

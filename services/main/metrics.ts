@@ -26,7 +26,7 @@ export const measuredAppends = <Store extends EventStore>(store: Store, metrics:
   },
 });
 
-/** The parts of a process that its gauges are read from; a part that the process does not have is absent. */
+/** The services that gauges are read from; a service that the process does not run is absent. */
 export type MetricSources = {
   readonly log: Pick<EventLog, 'head'>;
   readonly checks: () => readonly Check[];

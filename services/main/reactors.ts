@@ -33,7 +33,7 @@ export type ReactorServices = {
   readonly payloads: Pick<PayloadStore, 'get'>;
   readonly metrics: Pick<ProcessMetrics, 'notified'>;
   readonly launching: Launching;
-  /** Called with what became of ticks of schedules, and of how many. */
+  /** Called with the outcome and the number of ticks of schedules. */
   readonly onTicks: (outcome: 'fired' | 'skipped' | 'failed', count: number) => void;
   readonly parked: Pick<ParkedStreams, 'note'>;
   readonly logger: Logger;

@@ -55,7 +55,7 @@ export const counters = {
   },
   ticks: {
     name: 'flightlog_schedule_ticks_total',
-    help: 'Ticks of schedules by what became of them: fired, skipped or failed.',
+    help: 'Ticks of schedules by outcome: fired, skipped or failed.',
     labelNames: ['outcome'],
   },
   auditDropped: {

@@ -15,7 +15,7 @@ export type Standing =
   | { readonly kind: 'sent'; readonly answer: string; readonly sinceMs: number }
   | { readonly kind: 'given-up'; readonly reason: string; readonly sinceMs: number };
 
-/** A message and what has become of it. */
+/** A message and its status. */
 export type MessageState = {
   readonly message: NotificationMessage;
   readonly standing: Standing;

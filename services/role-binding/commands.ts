@@ -1,7 +1,7 @@
 import type { Binding } from './state.js';
 
 export type RoleBindingCommand =
-  /** Records nothing when the principal has the role there already. */
+  /** Grants a role; records nothing when the principal already has this binding. */
   | { readonly type: 'GrantRole'; readonly binding: Binding }
-  /** Removes exactly this binding; others that give the same access stay. */
+  /** Revokes exactly this binding; others that give the same access stay. */
   | { readonly type: 'RevokeRole'; readonly binding: Binding };

@@ -10,7 +10,7 @@ import type { RoleBindingCommand } from './commands.js';
 import { ROLE_BINDING_CATEGORY, roleBindingCodec, type RoleBindingEvent } from './events.js';
 import { type Binding, evolveRoleBindings, hasBinding, initialRoleBindings, type RoleBindingState } from './state.js';
 
-/** The limit for one principal: every process keeps all bindings in memory and looks through them at each check. */
+/** The most bindings of one principal: every process keeps them in memory and reads them at each check. */
 export const MAX_BINDINGS = 200;
 
 export type RoleBindingRefusal = { readonly kind: 'binding-unknown' | 'bindings-full' };

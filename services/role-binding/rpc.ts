@@ -27,7 +27,7 @@ export type RoleBindingServices = {
 const MAX_LIMIT = 100;
 const MAX_TEXT_BYTES = 255;
 
-/** A name for every project or domain that people write; it is recorded as the empty one. */
+/** The name by which requests mean every project or domain; it is recorded as an empty text. */
 const EVERY = '*';
 
 const refusals: Readonly<Record<RoleBindingRefusal['kind'], (binding: Binding) => RpcError>> = {
@@ -44,7 +44,7 @@ const assertText = (field: string, text: string): void => {
   if (/\p{Cc}/u.test(text)) throw invalid(field, 'control characters are not allowed');
 };
 
-/** The binding of a request, once it is valid. */
+/** Reads and validates the binding of a request. */
 const bindingIn = ({ roles }: RoleBindingServices, sent: Binding | undefined): Binding => {
   if (sent === undefined) throw missing('binding');
   const { principal, role, issuer } = sent;
@@ -71,7 +71,7 @@ const limitOf = ({ limit }: RoleBindingListRequest): number => {
 const keyOf = ({ principal, role, project, domain, issuer }: Binding): string =>
   JSON.stringify([principal, role, project, domain, issuer]);
 
-/** A token is the key of the last binding of its page. */
+/** The page token: the key of the last binding of the page. */
 const tokenOf = (binding: Binding): string => Buffer.from(keyOf(binding)).toString('base64url');
 const keyIn = (token: string): string => Buffer.from(token, 'base64url').toString();
 

@@ -1,7 +1,7 @@
 import type { RoleBinding } from '../../proto/gen/platformidl/eventlog/role_binding_pb.js';
 import type { RoleBindingEvent } from './events.js';
 
-/** A role of a principal. An empty project or domain stands for all, an empty issuer for every configured one. */
+/** A role of a principal. An empty project or domain means all, an empty issuer every configured one. */
 export type Binding = Pick<RoleBinding, 'principal' | 'role' | 'project' | 'domain' | 'issuer'>;
 
 /** The role bindings of one principal, in the order in which they were given. */
@@ -21,7 +21,7 @@ const bindingOf = ({ principal, role, project, domain, issuer }: Binding): Bindi
   issuer,
 });
 
-/** Makes a new map, because readers keep what they derived from a state for as long as it is the same object. */
+/** Makes a new map for each event, because readers cache what they derive from a state by its identity. */
 export const evolveRoleBindings = (state: RoleBindingState, { type, data }: RoleBindingEvent): RoleBindingState => {
   if (data.binding === undefined) return state;
   const binding = bindingOf(data.binding);

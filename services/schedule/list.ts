@@ -13,7 +13,7 @@ import { scheduleStream } from './events.js';
 import type { Activations, ScheduledPlan } from './ports.js';
 import { parkedStatus, statusOf } from './status.js';
 
-/** The parts of a process that reads of schedules need. */
+/** Services and settings of reads of schedules. */
 export type ScheduleReads = {
   readonly sessions: Sessions;
   readonly activations: Activations;

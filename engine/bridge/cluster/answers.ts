@@ -1,7 +1,7 @@
 import { ApiException, type V1Status } from '@kubernetes/client-node';
 import { ClusterAway, ObjectRefused } from './cluster.js';
 
-/** Statuses by which an API server says that the object itself cannot be. */
+/** Statuses by which an API server refuses the object itself. */
 const REFUSED: ReadonlySet<number> = new Set([400, 413, 422]);
 
 const messageOf = (body: unknown): string => {

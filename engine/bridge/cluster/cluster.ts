@@ -6,7 +6,7 @@ export type ObjectPlace = { readonly namespace: string; readonly name: string };
 /** An object with the execution that it was made for, which has the name of the object. */
 export type ObjectOfExecution = ObjectPlace & { readonly project: string; readonly domain: string };
 
-/** An object in a cluster, as far as a bridge looks at it. */
+/** The properties of an object in a cluster that a bridge reads. */
 export type StandingObject = ObjectOfExecution & {
   readonly uid: string;
   readonly resourceVersion: string;
@@ -17,10 +17,10 @@ export type StandingObject = ObjectOfExecution & {
   readonly deletedAtMs?: number | undefined;
 };
 
-/** The cluster could not be asked, or was not able to answer; a later attempt may succeed. */
+/** The cluster is unreachable or gave no usable answer; a later attempt may succeed. */
 export class ClusterAway extends Error {
   override readonly name = 'ClusterAway';
-  /** The cluster asks for this pause before the next attempt. */
+  /** The pause that the cluster asks for before the next attempt. */
   readonly retryAfterMs: number;
 
   constructor(message: string, options: ErrorOptions & { readonly retryAfterMs?: number } = {}) {
@@ -34,7 +34,7 @@ export class ObjectRefused extends Error {
   override readonly name = 'ObjectRefused';
 }
 
-/** Called for an object that stands, has changed or has gone. */
+/** Called for an object that exists, has changed or was deleted. */
 export type OnObject = (object: ObjectOfExecution) => void;
 
 /** The objects of one bridge in one cluster. Each method throws `ClusterAway` when the cluster gives no answer. */
@@ -45,17 +45,17 @@ export interface Cluster {
   /**
    * Creates an object.
    *
-   * @returns `exists` when an object of that name stands already, whatever it is.
+   * @returns `exists` when there is an object of that name already, whatever it was made for.
    * @throws {ObjectRefused}
    */
   create(object: WorkflowObject): Promise<'created' | 'exists'>;
-  /** Begins the deletion of exactly this object; it ends when its finalizers are removed. Nothing if it has gone. */
+  /** Begins the deletion of exactly this object, which ends when its finalizers are removed. Does nothing if it was deleted. */
   delete(object: StandingObject): Promise<void>;
-  /** Removes the engine's finalizer from an object that an engine no longer looks after. */
+  /** Removes the finalizer of the engine from an abandoned object. */
   release(object: StandingObject): Promise<void>;
   /**
-   * Calls back for each object that this bridge has made, first for those that stand, then for each change, until the
-   * signal. A change may come more than once; changes while the cluster is away come when it is back.
+   * Calls back for each object that this bridge has made: first for existing ones, then for each change, until the
+   * signal. A change may be reported more than once. Changes during an outage are reported afterwards.
    */
   follow(onObject: OnObject, signal: AbortSignal): Promise<void>;
 }

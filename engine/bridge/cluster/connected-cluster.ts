@@ -3,13 +3,13 @@ import { type Cluster } from './cluster.js';
 import { kubernetesCluster, type KubernetesOptions } from './kubernetes.js';
 
 export type Connection = {
-  /** A file in the format of kubectl; empty is the service account of the pod, or the file that kubectl would take. */
+  /** A kubeconfig file; empty is the service account of the pod, or the file that kubectl would use. */
   readonly kubeconfig: string;
   /** A context in that file; empty is its current one. */
   readonly context: string;
 };
 
-/** The server ends a watch after this time; another one is opened then. */
+/** The server ends a watch after this time; then another one is opened. */
 const WATCH_SECONDS = 290;
 
 /**
@@ -27,6 +27,6 @@ export const connectedCluster = (
   if (context !== '') kubeConfig.setCurrentContext(context);
   if (kubeConfig.getCurrentCluster() === null)
     throw new Error(`there is no cluster for context ${JSON.stringify(context)}`);
-  const watch = { watchSeconds: WATCH_SECONDS, patienceMs: options.callTimeoutMs };
+  const watch = { watchSeconds: WATCH_SECONDS, answerTimeoutMs: options.callTimeoutMs };
   return kubernetesCluster({ ...options, kubeConfig, watch });
 };

@@ -16,8 +16,8 @@ import { type AnsweredMetadata, METADATA_LIST, METADATA_ONLY, placeIn } from './
 export type WatchTimes = {
   /** The server ends a watch after this time, and the bridge opens another. */
   readonly watchSeconds: number;
-  /** A server that has not answered, or not ended a watch, after this time is given up. */
-  readonly patienceMs: number;
+  /** A call counts as failed when the server has not answered it, or not ended a watch, after this time. */
+  readonly answerTimeoutMs: number;
 };
 
 type FollowOptions = {
@@ -44,7 +44,7 @@ const PAGE = 500;
 const EXPIRED = 410;
 const PATH = `/apis/${GROUP}/${VERSION}/${PLURAL}`;
 
-/** The client's watch has neither a header for metadata alone, nor a limit to the wait for an answer. */
+/** Adds the header for metadata only, and a timeout; the watch of the library has neither. */
 const withHeaders = (kubeConfig: KubeConfig, timeoutMs: number): KubeConfig =>
   Object.assign(Object.create(kubeConfig) as KubeConfig, {
     applyToFetchOptions: async (given: Parameters<KubeConfig['applyToFetchOptions']>[0]) => {
@@ -54,7 +54,7 @@ const withHeaders = (kubeConfig: KubeConfig, timeoutMs: number): KubeConfig =>
     },
   });
 
-/** Lists the objects, page by page; returns the resource version to watch from. */
+/** Lists the objects in pages; returns the resource version to watch from. */
 const listed = async (options: FollowOptions, onPlace: OnObject): Promise<string> => {
   for (let next = ''; ;) {
     const page = (await options.api.listClusterCustomObject(
@@ -74,7 +74,7 @@ const listed = async (options: FollowOptions, onPlace: OnObject): Promise<string
   }
 };
 
-/** The state of following one cluster: what stood when last heard, and from which version on to watch. */
+/** The state of following one cluster: the known objects, and the version to watch from. */
 type Following = {
   readonly known: Map<string, ObjectOfExecution>;
   version: string;
@@ -82,7 +82,7 @@ type Following = {
 
 const keyOf = ({ namespace, name }: ObjectOfExecution): string => `${namespace}/${name}`;
 
-/** Lists anew, and tells also of the objects that have gone since the last list. */
+/** Lists again, and reports also the objects that were deleted since the last list. */
 const relist = async (options: FollowOptions, following: Following): Promise<void> => {
   const before = new Map(following.known);
   following.known.clear();
@@ -104,7 +104,7 @@ const onEvent = (options: FollowOptions, following: Following, type: string, met
 
 const watched = (options: FollowOptions, following: Following): Promise<WatchEnd> => {
   const { kubeConfig, selector, times, signal } = options;
-  const watch = new Watch(withHeaders(kubeConfig, times.patienceMs));
+  const watch = new Watch(withHeaders(kubeConfig, times.answerTimeoutMs));
   const query = {
     allowWatchBookmarks: true,
     labelSelector: selector,
@@ -130,12 +130,12 @@ const watched = (options: FollowOptions, following: Following): Promise<WatchEnd
       },
     );
     const close = (): void => void opened.then((controller) => controller.abort());
-    const timer = setTimeout(close, times.watchSeconds * 1_000 + times.patienceMs);
+    const timer = setTimeout(close, times.watchSeconds * 1_000 + times.answerTimeoutMs);
     signal.addEventListener('abort', close, { once: true });
   });
 };
 
-/** Watches until the version has expired. Throws when the cluster is away for longer than one attempt. */
+/** Watches until the version has expired. Throws when the cluster is unreachable for longer than one attempt. */
 const watchOn = async (options: FollowOptions, following: Following): Promise<void> => {
   for (let failures = 0; !options.signal.aborted;) {
     const end = await watched(options, following);
@@ -145,7 +145,7 @@ const watchOn = async (options: FollowOptions, following: Following): Promise<vo
   }
 };
 
-/** Lists and watches until the signal, over failures and expired versions. */
+/** Lists and watches until the signal; goes on after failures and expired versions. */
 export const followObjects = async (options: FollowOptions): Promise<void> => {
   const following: Following = { known: new Map(), version: '' };
   for (let failures = 0; !options.signal.aborted;) {

@@ -18,13 +18,13 @@ import { type AnsweredMetadata, METADATA_ONLY, standing } from './metadata-answe
 
 export type KubernetesOptions = {
   readonly name: string;
-  /** The bridge whose objects these are. */
+  /** The name of the bridge that made the objects. */
   readonly madeBy: string;
   readonly kubeConfig: KubeConfig;
-  /** No call takes longer. */
+  /** The timeout of each call. */
   readonly callTimeoutMs: number;
   readonly watch: WatchTimes;
-  /** Called when the objects cannot be followed; the bridge goes on trying. */
+  /** Called when a watch fails; the bridge retries it. */
   readonly onFailure: (error: Error) => void;
 };
 
@@ -32,7 +32,7 @@ const RESOURCE = { group: GROUP, version: VERSION, plural: PLURAL };
 const BRIEF = setHeaderOptions('Accept', METADATA_ONLY);
 const MERGE = setHeaderOptions('Content-Type', PatchStrategy.MergePatch);
 
-/** Ends each call after a time; the generated client waits without a limit. */
+/** Adds a timeout to each call; the generated client has none. */
 class TimedHttp extends IsomorphicFetchHttpLibrary {
   readonly #timeoutMs: number;
 

@@ -1,7 +1,7 @@
 import { LAUNCH_ID } from '../object/metadata.js';
 import { type ObjectOfExecution, type StandingObject } from './cluster.js';
 
-/** Objects can be large, and the bridge looks at their metadata only. */
+/** The media type for the metadata alone: objects can be large, and the bridge needs no more. */
 export const METADATA_ONLY = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
 /** The same for a list. */
 export const METADATA_LIST = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
@@ -18,7 +18,7 @@ export type AnsweredMetadata = {
   readonly deletionTimestamp?: string;
 };
 
-/** The execution that an object belongs to, and where it stands. */
+/** Reads the execution and the place of an object from its metadata. */
 export const placeIn = ({ name = '', namespace = '', labels = {} }: AnsweredMetadata): ObjectOfExecution => ({
   name,
   namespace,
@@ -26,7 +26,7 @@ export const placeIn = ({ name = '', namespace = '', labels = {} }: AnsweredMeta
   domain: labels['domain'] ?? '',
 });
 
-/** An object by the metadata in an answer. */
+/** Reads an object from its metadata. */
 export const standing = (metadata: AnsweredMetadata): StandingObject => ({
   ...placeIn(metadata),
   uid: metadata.uid ?? '',

@@ -23,7 +23,7 @@ const pluginsJson = ({ pluginOverrides }: Launch): JsonObject =>
   );
 
 /**
- * The settings of an execution, under the names of the engine's Go fields.
+ * Makes the settings of an execution, with the names of the Go fields of the engine.
  *
  * @throws {UnfitLaunch} for amounts that are not quantities of Kubernetes.
  */

@@ -30,7 +30,7 @@ const edges = (lists: Readonly<Record<string, ConnectionSet_IdList>> | undefined
 const workflowId = ({ project, domain, name }: Pick<Identifier, 'project' | 'domain' | 'name'>): string =>
   [project, domain, name].join(':');
 
-/** The engine knows a policy by its name, and reads no object that has another. */
+/** The name of the failure policy. The engine cannot decode an object with an unknown name. */
 const failurePolicy = (template: WorkflowTemplate | undefined): string => {
   const { FAIL_AFTER_EXECUTABLE_NODES_COMPLETE: complete } = WorkflowMetadata_OnFailurePolicy;
   return template?.metadata?.onFailure === complete ? 'FAIL_AFTER_EXECUTABLE_NODES_COMPLETE' : 'FAIL_IMMEDIATELY';
@@ -52,7 +52,7 @@ const templateJson = (template: WorkflowTemplate, tasks: Tasks): JsonObject =>
   });
 
 /**
- * The graph of a workflow or sub-workflow as the engine reads it.
+ * Makes the graph of a workflow or sub-workflow in the format of the engine.
  *
  * @throws {UnfitLaunch}
  */

@@ -1,13 +1,13 @@
 import { type Launch } from '../launch.js';
 
-/** The engine holds an object back from its deletion with this until it has stopped what runs for it. */
+/** The finalizer of the engine: it delays the deletion of an object until the engine has stopped its nodes. */
 export const FINALIZER = 'flyte.org/finalizer';
-/** Annotation: the launch that an object was made for. */
+/** The annotation with the id of the launch of an object. */
 export const LAUNCH_ID = 'flightlog.io/launch-id';
-/** Label: the bridge that made an object. */
+/** The label with the name of the bridge that made an object. */
 export const MADE_BY = 'flightlog.io/bridge';
 
-/** The metadata of an object in Kubernetes, as far as a bridge writes it. */
+/** The metadata that a bridge writes to an object. */
 export type ObjectMetadata = {
   readonly name: string;
   readonly namespace: string;
@@ -17,7 +17,7 @@ export type ObjectMetadata = {
 };
 
 export type MetadataOptions = {
-  /** With `{{ project }}` and `{{ domain }}`. */
+  /** The template of namespaces, with `{{ project }}` and `{{ domain }}`. */
   readonly namespaceTemplate: string;
   /** The name of the bridge. */
   readonly madeBy: string;
@@ -25,7 +25,7 @@ export type MetadataOptions = {
   readonly roleKey: string;
 };
 
-/** Engines share out objects by this number of shards, by label. */
+/** The number of shards, a label by which engines divide objects among each other. */
 const SHARDS = 32;
 const MAX_LABEL_LENGTH = 63;
 
@@ -56,8 +56,8 @@ const generatedLabels = ({ id, closure }: Launch): Readonly<Record<string, strin
 });
 
 /**
- * Name, labels, annotations and finalizer of a launch's object. The generated labels win over those of the execution:
- * engines hand their own generated labels on to the executions that they launch.
+ * Makes name, labels, annotations and finalizer of the object of a launch. Generated labels win over those of the
+ * execution, because engines pass their own generated labels on to the executions that they launch.
  */
 export const metadataOf = (launch: Launch, options: MetadataOptions): ObjectMetadata => {
   const { id, config, launchId } = launch;

@@ -121,7 +121,7 @@ const targetJson = ({ id, target }: Node, tasks: Tasks): JsonObject => {
 const taskKey = ({ reference }: TaskNode): string | undefined =>
   reference.case === 'referenceId' ? referenceKey(reference.value) : undefined;
 
-/** The retries of the node count; where it has none, those of its task. */
+/** The retries of the node, or those of its task when the node has none. */
 const retryJson = ({ metadata, target }: Node, tasks: Tasks): JsonObject | undefined => {
   const key = target.case === 'taskNode' ? taskKey(target.value) : undefined;
   const task = key === undefined ? undefined : tasks.get(key);
@@ -152,7 +152,7 @@ const metadataJson = ({ metadata }: Node): JsonObject => {
 };
 
 /**
- * One node as the engine reads it; the nodes inside a branch are not in it, but beside it.
+ * Makes one node in the format of the engine. The nodes inside a branch are siblings of the branch node.
  *
  * @throws {UnfitLaunch}
  */

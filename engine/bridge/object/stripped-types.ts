@@ -5,7 +5,7 @@ import {
 } from '../../../proto/gen/platformidl/core/interface_pb.js';
 import { type LiteralType } from '../../../proto/gen/platformidl/core/types_pb.js';
 
-/** An annotation with this key is part of the keys of cached results, so engines need it. */
+/** Engines need the annotation with this key: it is included in the keys of cached results. */
 const KEPT_ANNOTATION = 'cache-key-metadata';
 
 const mapped = <Value>(map: Readonly<Record<string, Value>>, change: (value: Value) => Value): Record<string, Value> =>
@@ -51,7 +51,7 @@ const strippedMap = (map: VariableMap): VariableMap => ({
   variables: mapped(map.variables, strippedVariable),
 });
 
-/** An interface without what is for people only: it would make the object many times as large. */
+/** Removes descriptions and other texts for people from an interface; they can make the object many times larger. */
 export const strippedInterface = (typed: TypedInterface): TypedInterface => ({
   ...typed,
   ...(typed.inputs && { inputs: strippedMap(typed.inputs) }),

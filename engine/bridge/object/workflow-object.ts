@@ -57,7 +57,7 @@ const closureJson = ({ primary, subWorkflows, tasks: compiled }: CompiledWorkflo
   });
 };
 
-/** Engines fail an execution that lacks an input; better to say so at once. */
+/** Refuses a launch that lacks an input, because the engine would only fail it later. */
 const assertInputs = ({ closure, inputs }: Launch): void => {
   const variables = closure.primary?.template?.interface?.inputs?.variables ?? {};
   const missing = Object.keys(variables).filter((name) => inputs.literals[name]?.value.case === undefined);
@@ -70,14 +70,14 @@ const permissionsJson = ({ config: { securityContext, rawOutputDataConfig } }: L
   rawOutputDataConfig: rawOutputDataConfig ? plainJson(RawOutputDataConfigSchema, rawOutputDataConfig) : {},
 });
 
-/** Go reads times of Kubernetes to the second. */
+/** The time of acceptance in whole seconds, the precision of times in Kubernetes. */
 const acceptedAt = ({ acceptedAt: time }: Launch): JsonValue | undefined =>
   time && toJson(TimestampSchema, { ...time, nanos: 0 });
 
 /**
- * The object of a launch, as the Go types of today's engine read it.
+ * Makes the object of a launch in the format of the Go types of the engine.
  *
- * @throws {UnfitLaunch} when no object can hold the launch.
+ * @throws {UnfitLaunch} when the launch cannot be represented.
  */
 export const workflowObject = (launch: Launch, options: ObjectOptions): WorkflowObject => {
   if (launch.closure.primary?.template?.id === undefined) throw new UnfitLaunch('the closure has no workflow');

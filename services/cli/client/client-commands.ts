@@ -22,7 +22,7 @@ const addNotificationCommands = (program: Command, configurationOf: Configuratio
 
   withServer(notifications.command('list'))
     .argument('<name>', 'NAME, or PROJECT/DOMAIN/NAME')
-    .description('print each message: id, time, phase, channel, recipient, attempts, what became of it')
+    .description('print each message: id, time, phase, channel, recipient, attempts, status')
     .action(async (name: string, flags: NotificationsFlags) => {
       const { listNotifications } = await import('./notifications.js');
       await listNotifications(name, flags);

@@ -31,7 +31,7 @@ import type { ExecutionId } from '../wire/envelope.js';
 /** A compiled workflow, decoded, and its size in bytes. */
 export type SizedClosure = { readonly closure: CompiledWorkflowClosure; readonly bytes: number };
 
-/** Everything that a launch is made of. */
+/** The inputs of a launch message. */
 export type LaunchFacts = {
   readonly id: ExecutionId;
   readonly created: ExecutionCreated;
@@ -44,10 +44,10 @@ export type LaunchFacts = {
   readonly maxInlineBytes: number;
 };
 
-/** The state of an execution, as a launch has it. */
+/** The fields of a launch that come from the state of its execution. */
 export type LaunchState = Pick<WorkLaunch, 'progress' | 'abort'>;
 
-/** The most nodes in a launch: the others are read by lists. */
+/** The most nodes in a launch; an engine reads further ones with ListNodeExecutions. */
 const MAX_NODES = 5_000;
 
 /* eslint-disable @typescript-eslint/no-unsafe-enum-assignment -- the state has phases as the plain numbers of the enums */
@@ -72,11 +72,11 @@ const progressOf = ({ phase, nodes }: ExecutionState): WorkProgress =>
 
 /* eslint-enable @typescript-eslint/no-unsafe-enum-assignment */
 
-/** The abort that an execution waits for; `undefined` when it is not ABORTING. */
+/** The requested abort of an execution; `undefined` when it is not ABORTING. */
 export const abortOf = ({ phase, abort, isTimedOut }: ExecutionState): WorkAbort | undefined =>
   phase === WORKFLOW.ABORTING ? create(WorkAbortSchema, { ...abort, timedOut: isTimedOut }) : undefined;
 
-/** Copies the part of a state that a launch has. */
+/** Copies from a state the fields that a launch has. */
 export const launchState = (state: ExecutionState): LaunchState => {
   const abort = abortOf(state);
   const isFirst = state.lease?.number === 1;

@@ -28,7 +28,7 @@ import type { ExecutionState } from '../state.js';
 import type { Envelope, ExecutionId } from '../wire/envelope.js';
 import { abortOf, launchMessage, launchState, type SizedClosure, sizedClosure } from './launch-message.js';
 
-/** The parts of a process that leases need. */
+/** Services and settings of leases. */
 export type LeaseServices = {
   readonly sessions: Sessions;
   readonly aggregate: ExecutionAggregate;
@@ -50,7 +50,7 @@ export type LeaseOutcome =
 
 type Creation = { readonly created: ExecutionCreated; readonly atMs: number };
 
-/** Compiled workflows that are kept decoded. */
+/** The size of the cache of decoded workflows, in bytes. */
 const CACHED_BYTES = 32 * 1024 * 1024;
 
 const creationOf = async ({ log }: LeaseServices, id: ExecutionId): Promise<Creation> => {
@@ -127,7 +127,7 @@ export class ExecutionLeases {
     return sessions.handle(aggregate, executionStream(id), command, { actor, commandId: randomUUID() });
   }
 
-  /** Looks at the state of an execution as long as the session has the lease; `undefined` after that. */
+  /** Reads from the state of an execution if the session still holds the lease; otherwise `undefined`. */
   #whileHeld<Answer>(
     { id, number, session }: Lease,
     look: (state: ExecutionState) => Answer,

@@ -7,7 +7,7 @@ import type { SentAnswer, WatchFormat } from './messages.js';
 /** Messages nested deeper than the library reads by default, as in the answers of the interface. */
 const MAX_DEPTH = 200;
 
-/** Encodes an answer as watchers of a format want it; as JSON it is one line. */
+/** Encodes an answer in a format; JSON is one line. */
 export const encodedAs = (format: WatchFormat, { bytes, ...rest }: WatchAnswer): SentAnswer => {
   if (format === 'protobuf') return { ...rest, data: bytes };
   const message = fromBinary(WatchResponseSchema, bytes, { recursionLimit: MAX_DEPTH });

@@ -15,23 +15,23 @@ export type SentAnswer = {
   readonly of?: string;
 };
 
-/** A question to the thread: begin a watch, give more of what is first, or end the watch. */
+/** A question to the thread: begin a watch, give more of its first answers, or end the watch. */
 export type WatchQuestion =
   | { readonly begin: number; readonly request: Uint8Array; readonly format: WatchFormat }
   | { readonly more: number }
   | { readonly leave: number };
 
-/** The answer to the question: nothing to `leave`. */
+/** The reply to a question; none to `leave`. */
 export type WatchReply = {
-  /** To `begin`: the answers of the topic after this position are not among what is first. */
+  /** Reply to `begin`: the first answers lead to this position; the topic has the answers after it. */
   readonly position?: bigint;
   readonly isEnded?: boolean;
-  /** To `more`. */
+  /** Reply to `more`. */
   readonly answers?: readonly SentAnswer[];
   readonly isLast?: boolean;
 };
 
-/** A message of the thread by itself: answers for all watchers of a topic, or why they end; how far the log was read. */
+/** An unrequested message of the thread: answers or an error for all watchers of a topic, or the position up to which the log was read. */
 export type WatchMessage =
   | { readonly topic: string; readonly answers: readonly SentAnswer[] }
   | { readonly topic: string; readonly failure: string }

@@ -10,19 +10,19 @@ import type { Asked, ReadList, Watches } from './watches.js';
 type ListReads = Pick<ExecutionReads, 'store' | 'freshness'>;
 
 const asEvent = ({ kind, position, isWhole, data }: SentAnswer): ServerSentEvent => ({
-  // Without an id, a client that connects again does not go on in the middle of a state.
+  // An incomplete answer has no id, so that a client does not resume in the middle of a state.
   ...(isWhole && { id: position.toString() }),
   type: Kind[kind].toLowerCase(),
   data: data as string,
 });
 
-/** Says over Server-Sent Events, which have no status at their end, why a slow watcher is dropped. */
+/** The event that tells a slow watcher why it is dropped: Server-Sent Events have no status at their end. */
 const droppedEvent = (error: unknown): ServerSentEvent => {
   if (!(error instanceof RpcError) || error.code !== 'ABORTED') throw error;
   return { type: 'dropped', data: JSON.stringify({ message: error.message }) };
 };
 
-/** Reads lists for one call: with the events up to the position at which the changes begin. */
+/** Reads the lists of one call from views that have reached the position at which the changes begin. */
 const listsFor =
   (reads: ListReads, call: Call): ReadList =>
   (request, minPosition) =>

@@ -12,11 +12,11 @@ export const subjectOf = ({ project, domain, name, filters, labels }: WatchReque
   if (project === '') throw missing('project');
   if (domain === '') throw missing('domain');
   if (name === '') return JSON.stringify([project, domain, filters, [...labels].sort()]);
-  if (filters !== '' || labels.length > 0) throw invalid('filters', 'one execution is watched as a whole');
+  if (filters !== '' || labels.length > 0) throw invalid('filters', 'filters do not apply to a watch of one execution');
   return JSON.stringify([project, domain, name]);
 };
 
-/** The name of the watchers of a subject that share encoded answers. */
+/** The name of the topic of a subject in one format. Its watchers share encoded answers. */
 export const topicOf = (subject: string, format: WatchFormat): string => `${format} ${subject}`;
 
 /** True for a request that names no execution, but a filter. */
@@ -41,7 +41,7 @@ export const filterOf = ({ project, domain, filters, labels }: WatchRequest): Ex
 const POSITION = /^\d{1,19}$/u;
 
 /**
- * The position after which a request goes on; `undefined` for the state first.
+ * Reads the position after which a request resumes; `undefined` when it starts with the state.
  *
  * @throws {RpcError} INVALID_ARGUMENT naming the field.
  */

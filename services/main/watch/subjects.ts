@@ -4,16 +4,16 @@ import type { StreamName } from '../../kernel/stream.js';
 import type { WatchFormat } from './messages.js';
 import { subjectOf } from './subject.js';
 
-/** Something to watch. */
+/** An opened execution or list. */
 export type Opened = Watched & {
-  /** The only stream whose events are for it; absent when it takes those of all. */
+  /** The only stream whose events it takes; absent when it takes events of all streams. */
   readonly stream?: StreamName;
 };
 
-/** Something that has a watcher; `formats` counts the watchers by the format that they want. */
+/** An execution or list that has watchers; `formats` counts them by format. */
 export type Subject = { readonly name: string; readonly opened: Opened; readonly formats: Map<WatchFormat, number> };
 
-/** All that is watched, each once. */
+/** The watched executions and lists of a process, each opened once. */
 export interface Subjects {
   /**
    * Adds a watcher, and opens what the request watches unless it is watched already.
@@ -28,7 +28,7 @@ export interface Subjects {
   all(): readonly Subject[];
 }
 
-/** Keeps what has watchers; `open` makes what a request watches. */
+/** Makes an empty set of subjects; `open` opens the execution or list of a request. */
 export const openSubjects = (open: (request: WatchRequest) => Opened): Subjects => {
   const subjects = new Map<string, Subject>();
 

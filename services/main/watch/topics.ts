@@ -2,8 +2,8 @@ import { RpcError } from '../../kernel/rpc.js';
 import type { SentAnswer } from './messages.js';
 
 /**
- * An answer in the chain of a topic. Watchers hold the one that they have taken last, so that memory is released as the
- * last of them goes on.
+ * An answer in the linked list of a topic. Each watcher refers to the answer that it took last, so answers that all
+ * watchers have taken are garbage-collected.
  */
 type Link = { readonly answer: SentAnswer | undefined; readonly endBytes: number; next: Link | undefined };
 
@@ -15,13 +15,13 @@ export interface Watcher {
    * @throws {Error} when the topic has failed, or the watcher was too far behind.
    */
   take(): SentAnswer | undefined;
-  /** Resolves with true when there may be an answer, or with false after some milliseconds. */
+  /** Resolves with true when there may be an answer, or with false after `timeoutMs`. */
   changed(timeoutMs: number): Promise<boolean>;
   readonly wake: () => void;
   leave(): void;
 }
 
-/** The place of a watcher in the chain. */
+/** The position of a watcher in the linked list. */
 type Place = { at: Link; failure: Error | undefined; wake: () => void };
 
 type Topic = { tail: Link; readonly places: Set<Place> };
@@ -35,7 +35,7 @@ export interface Topics {
   failAll(error: Error): void;
 }
 
-/** The size of an answer in memory, beside its data. */
+/** The overhead of an answer in memory, without its data. */
 const OVERHEAD_BYTES = 200;
 
 const dropped = (bytes: number): RpcError =>
@@ -44,7 +44,7 @@ const dropped = (bytes: number): RpcError =>
 const end = (topic: Topic, place: Place, failure: Error): void => {
   topic.places.delete(place);
   place.failure = failure;
-  place.at = { ...place.at, next: undefined }; // lets go of the chain
+  place.at = { ...place.at, next: undefined }; // releases the linked list
   place.wake();
 };
 

@@ -10,7 +10,7 @@ import type { SentAnswer, WatchFormat, WatchMessage, WatchQuestion, WatchReply }
 import { afterOf, topicOf } from './subject.js';
 import { type Opened, openSubjects, type Subject, type Subjects } from './subjects.js';
 
-/** All that is watched in this process: asked by watchers, and fed with the events of the log. */
+/** Answers the questions of watchers about all watched executions and lists, and feeds these with the events of the log. */
 export interface WatchHub {
   /**
    * @throws {RpcError} as the watch; INVALID_ARGUMENT naming the field of the request.
@@ -33,7 +33,7 @@ const MAX_ANSWERS = 16;
 const iteratorOf = (first: AsyncIterable<WatchAnswer, void> | Iterable<WatchAnswer, void>): Reader['first'] =>
   Symbol.asyncIterator in first ? first[Symbol.asyncIterator]() : first[Symbol.iterator]();
 
-/** The watchers that are given what is first. */
+/** The watchers that are still reading their first answers. */
 const openReaders = (subjects: Subjects) => {
   const readers = new Map<number, Reader>();
 
@@ -81,7 +81,7 @@ const byStream = (events: readonly RecordedEvent[]): ReadonlyMap<StreamName, rea
   return groups;
 };
 
-/** Opens the hub; `open` makes what a request watches, and `say` tells the watchers. */
+/** Opens the hub; `open` opens the execution or list of a request, and `say` sends a message to the watchers. */
 export const openWatchHub = (
   open: (request: WatchRequest) => Opened,
   say: (message: WatchMessage) => void,
@@ -94,7 +94,7 @@ export const openWatchHub = (
     for (const format of formats.keys())
       say({ topic: topicOf(name, format), answers: answers.map((each) => encodedAs(format, each)) });
   };
-  /** Ends a subject that cannot be folded for all its watchers; the next one begins anew. */
+  /** Ends a failed subject for all its watchers; the next watcher opens it again. */
   const fail = (subject: Subject, error: unknown): void => {
     if (!(error instanceof Fault)) throw error;
     subjects.forget(subject);

@@ -20,7 +20,7 @@ import { type WatchingThread, watchingThread } from './watching-thread.js';
 /** Reads the executions that the filter of a request matches, from views that have reached a position, in pages. */
 export type ReadList = (request: WatchRequest, position: bigint) => AsyncIterable<readonly StoredDocument[]>;
 
-/** The way in which a caller wants its answers. */
+/** The options of a caller. */
 export type Asked = { readonly format: WatchFormat; readonly signal: AbortSignal; readonly readList: ReadList };
 
 /** The watches of this process. */
@@ -37,9 +37,9 @@ export interface Watches {
 }
 
 const MAX_WATCHERS = 5_000;
-/** The longest silence of a watch, in milliseconds. */
+/** The longest time without an answer, in milliseconds; then a checkpoint is sent. */
 const CHECKPOINT_MS = 5_000;
-/** The changes that may wait for a watcher, in bytes. */
+/** The most changes that wait for one watcher, in bytes. */
 const MAX_BEHIND_BYTES = 4 * 1024 * 1024;
 
 /** A watch in progress. */
@@ -52,10 +52,10 @@ type Watch = {
   readonly readList: ReadList;
 };
 
-/** Documents of a list that were read after the position that its changes begin at: their stream and position. */
+/** Executions whose document in the first state is newer than the position at which the changes begin: stream and position. */
 type Newer = Map<string, bigint>;
 
-/** The state of a list, which was read from the views when they had reached a position. */
+/** Yields the first state of a list, read from views that have reached a position. */
 const listed = async function* (
   { request, format, readList }: Watch,
   position: bigint,
@@ -70,7 +70,7 @@ const listed = async function* (
   yield encodedAs(format, statePage(documents, position, false));
 };
 
-/** The beginning of a watch: the state, or the changes that it has missed. */
+/** Yields the first answers of a watch: the state, or the changes since the position of the request. */
 const first = async function* ({ id, signal }: Watch, thread: WatchingThread): AsyncGenerator<SentAnswer> {
   let isLast = false;
   while (!isLast && !signal.aborted) {
@@ -80,7 +80,7 @@ const first = async function* ({ id, signal }: Watch, thread: WatchingThread): A
   }
 };
 
-/** The changes after a position, until the end; `reached` gives the position up to which all were published. */
+/** Yields the changes after a position until the end; `reached` gives the position up to which all are published. */
 const live = async function* (
   { watcher, signal, format }: Watch,
   { after, newer, reached }: { readonly after: bigint; readonly newer: Newer; readonly reached: () => bigint },

@@ -4,11 +4,11 @@ import { type Questions, questionsOver } from '../threads/questions.js';
 import type { ViewsThreadData } from '../threads/views-thread.js';
 import type { WatchMessage, WatchQuestion, WatchReply, WatchThreadData } from './messages.js';
 
-/** The thread that folds and encodes what is watched. It is started by the first question, and again after it has died. */
+/** The thread that folds and encodes watched executions and lists. The first question starts it, also after a crash. */
 export interface WatchingThread {
   /** @throws {RpcError} or {StoreUnavailable} of the thread. */
   ask(question: WatchQuestion): Promise<WatchReply>;
-  /** Ends a watch; nothing happens when the thread has ended, and all watches with it. */
+  /** Ends a watch; does nothing when the thread has ended, because all watches ended with it. */
   leave(id: number): void;
   close(): Promise<void>;
 }
@@ -27,7 +27,7 @@ const start = (data: ViewsThreadData): Running => {
   return { worker, questions };
 };
 
-/** `onEnd` is called with the error that all watches end with. */
+/** Makes the thread. `onEnd` is called with the error with which all watches end. */
 export const watchingThread = (
   data: ViewsThreadData,
   hear: (message: WatchMessage) => void,

@@ -18,7 +18,7 @@ export type FireOptions = {
   readonly launcher: Launcher;
   readonly settingsOf: SettingsOf;
   readonly timers: Pick<Timers, 'now'>;
-  /** Called with what became of each tick. */
+  /** Called with the outcome of each tick. */
   readonly onOutcome: (outcome: Outcome['kind']) => void;
 };
 
@@ -28,7 +28,7 @@ const BEHIND_MS = 100;
 
 export const REACTOR = 'fire-schedules';
 
-/** Records what became of a tick; the first record of it stays. */
+/** Records the outcome of a tick; only the first one counts. */
 export const recordOutcome = async (
   { sessions, onOutcome }: Pick<FireOptions, 'sessions' | 'onOutcome'>,
   { plan, tick }: OpenTick,
@@ -58,7 +58,7 @@ const cameInTheWay = async (
   return archived && archived.untilMs === undefined ? 'archived' : undefined;
 };
 
-/** Makes the work on a tick: launch its execution, unless something stands in the way, and record what became of it. */
+/** Makes the work on a tick: launch its execution unless an obstacle has come up, and record the outcome. */
 export const fireTick = (options: FireOptions): ((open: OpenTick) => Promise<Worked>) => {
   const { sessions, launcher, settingsOf, timers } = options;
 

@@ -26,7 +26,7 @@ export interface Launcher {
   isRunning(plan: PlanName, execution: string): Promise<boolean>;
 }
 
-/** The activations of launch plans, as far as schedules need them. */
+/** Reads of the activations of launch plans. */
 export interface Activated {
   plans(): readonly { readonly plan: PlanName; readonly segments: readonly Segment[] }[];
   of(plan: PlanName): readonly Segment[];

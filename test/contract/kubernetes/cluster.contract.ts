@@ -42,7 +42,7 @@ export const clusterOf = ({ url }: KubernetesServer, callTimeoutMs = 10_000): Cl
     madeBy: 'east',
     kubeConfig: kubeConfigOf(url, BRIDGE_TOKEN),
     callTimeoutMs,
-    watch: { watchSeconds: 1, patienceMs: callTimeoutMs },
+    watch: { watchSeconds: 1, answerTimeoutMs: callTimeoutMs },
     onFailure: () => undefined,
   });
 

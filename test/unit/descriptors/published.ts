@@ -10,7 +10,7 @@ import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 const ROOT = join(import.meta.dirname, '../../../..');
 const require = createRequire(import.meta.url);
 
-// The definitions of the documentation options in the published files, as far as the parser needs them. They are not
+// The definitions of documentation options in the published files that the parser needs. They are not
 // compared.
 const DOCUMENTATION_OPTIONS = `
 syntax = "proto3";

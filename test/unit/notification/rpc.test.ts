@@ -134,7 +134,7 @@ describe('the messages about an execution', () => {
       { kind: 'refused', reason: '550 no such user' },
       { status: NotificationStatus.GIVEN_UP, reason: '550 no such user' },
     ],
-  ])('say what became of them: %s', async (_what, outcome, shown) => {
+  ])('say their status: %s', async (_what, outcome, shown) => {
     await attempted('ann@example.com', outcome);
     const [notification] = (await list()).notifications;
     expect(notification).toMatchObject({ answer: '', reason: '', ...shown });

@@ -208,7 +208,7 @@ describe('the list of schedules', () => {
     expect(minutesOf(found!.next).slice(0, 2)).toEqual([24 * 60, 2 * 24 * 60]);
   });
 
-  it('says what became of the last ticks, the newest first', async () => {
+  it('has the outcomes of the last ticks, the newest first', async () => {
     const plane = openPlane();
     await plane.activate('minutely', '* * * * *');
     plane.clock.ms = minute(3) + 1;

@@ -3,12 +3,12 @@ import type { EventLog, Subscription } from '../../../kernel/ports/event-store.j
 
 /** A live subscription for groups that have read the whole log. */
 export type LogWatch = {
-  /** Resolves when events from now on are noticed. */
+  /** Resolves when the subscription is open, so that no later event is missed. */
   readonly begin: () => Promise<void>;
   readonly end: () => Promise<void>;
 };
 
-/** The time until a subscription that was lost is opened again, in milliseconds. */
+/** The pause before a lost subscription is opened again, in milliseconds. */
 const REOPEN_MS = 500;
 
 /**

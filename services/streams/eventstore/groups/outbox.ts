@@ -18,14 +18,14 @@ export interface Outbox {
   idle(): Promise<void>;
 }
 
-/** A consumer gets no more events while so many are not written to its connection. */
+/** The most events of a consumer that wait to be written to its connection. */
 const MAX_UNSENT = 16;
 
-/** The part of a group that its outboxes use. */
+/** The functions of a group that its outboxes use. */
 export type OutboxOwner = {
   /** Reads the event of a delivery again. */
   readonly load: (at: bigint) => Promise<RecordedEvent | undefined>;
-  /** The event is about to be sent. */
+  /** Called before an event is sent. */
   readonly sending: (event: RecordedEvent, at: bigint) => void;
   readonly vanished: (at: bigint) => void;
   readonly stall: (isStalled: boolean) => void;

@@ -17,9 +17,13 @@ import { type Shutdown, unlessSignalled } from '../shutdown.js';
 import type { UnaryAnswer } from './administration.js';
 import { PassedFailure } from './group-failure.js';
 
-/** Calls to the event store that has the log, whose groups are used. */
+/** Calls about groups to the event store that has the log. */
 export interface GroupCalls {
-  /** @throws the gRPC error of the call, or a fault when the event store cannot be reached. */
+  /**
+   * Makes a unary call.
+   *
+   * @throws the gRPC error of the call, or a fault when the event store cannot be reached.
+   */
   ask(path: string, request: Buffer): Promise<Buffer>;
   open(path: string): Promise<ClientDuplexStream<Buffer, Buffer>>;
 }
@@ -31,7 +35,7 @@ const pathOf = ({ parent, name }: DescMethod): string => `/${parent.typeName}/${
 const isOfCall = (error: unknown): error is ServiceError =>
   error instanceof Error && 'code' in error && 'metadata' in error && typeof error.code === 'number';
 
-/** Clients of this port have no connection to the leader, and must not look for another. */
+/** The exception by which a node names the leader. Clients of this port cannot reach it, so they get UNAVAILABLE. */
 const NOT_LEADER = 'not-leader';
 
 const failureOf = (error: unknown): unknown => {
@@ -64,7 +68,7 @@ const utf8 = new TextDecoder();
 
 const JSON_TYPE = 'application/json';
 
-/** The form of an event does not depend on its id. */
+/** A placeholder: the format of an event does not depend on its id. */
 const NO_ID = new Uint8Array();
 
 type Fields = NonNullable<ReadEvent['event']>;
@@ -79,7 +83,7 @@ const recordedOf = (event: Fields): RecordedEvent => ({
   position: event.commitPosition,
 });
 
-/** Gives an event of the event store the form that this port gives to events. */
+/** Converts an event of the event store to the format of this port. */
 const presented = async (bytes: Buffer, present: Present): Promise<Buffer> => {
   if (present === storedForm) return bytes;
   const answer = decoded(ReadRespSchema, bytes);
@@ -94,7 +98,7 @@ const presented = async (bytes: Buffer, present: Present): Promise<Buffer> => {
 
 type ConsumeCall = ServerDuplexStream<Buffer, Buffer>;
 
-/** Passes the client's answers to the event store. */
+/** Forwards the answers of the client to the event store. */
 const passAnswers = (call: ConsumeCall, theirs: ClientDuplexStream<Buffer, Buffer>): void => {
   call.on('data', (bytes: Buffer) => {
     if (theirs.write(bytes)) return;
@@ -125,7 +129,7 @@ const consume = async (calls: GroupCalls, call: ConsumeCall, present: Present): 
   }
 };
 
-/** Serves Read by the groups of the event store. */
+/** Serves Read by forwarding it to the groups of the event store. */
 export const passedConsumeHandler =
   (calls: GroupCalls, present: Present, shutdown: Shutdown, log: StreamsLog): handleBidiStreamingCall<Buffer, Buffer> =>
   (call) =>

@@ -21,10 +21,10 @@ const consumerOf = (event: PendingEvent): number | undefined => ('consumer' in e
 
 const byPlace = (a: Pending, b: Pending): number => (a.at < b.at ? -1 : 1);
 
-/** The events of a group that are not done, or not yet recorded as done, by their places. */
+/** The events of a group that are not done, or not yet recorded as done, by their positions. */
 export class PendingEvents {
   readonly #events = new Map<bigint, PendingEvent>();
-  /** Places of waiting events, in the order in which they are tried. */
+  /** Positions of waiting events, in the order in which they are tried. */
   readonly #waiting = new Set<bigint>();
 
   get size(): number {
@@ -82,7 +82,7 @@ export class PendingEvents {
     this.#events.set(at, { at, bucket, retries, state: 'done', consumer: consumerOf(event), recording });
   }
 
-  /** Forgets what is done and recorded; returns the consumers that had it. */
+  /** Removes events that are done and recorded; returns the consumers that had them. */
   forget(recording: number): readonly number[] {
     const freed: number[] = [];
     for (const event of [...this.#events.values()]) {
@@ -93,7 +93,7 @@ export class PendingEvents {
     return freed;
   }
 
-  /** The events that are not done, in the order of their places. */
+  /** The events that are not done, in the order of their positions. */
   undone(): readonly Pending[] {
     const undone = [...this.#events.values()].filter(({ state }) => state !== 'done');
     return undone.map(({ at, retries }) => ({ at, retries })).sort(byPlace);

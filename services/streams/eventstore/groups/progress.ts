@@ -6,12 +6,12 @@ export type Pending = {
 };
 
 /**
- * The events that the consumers of a group have done. Every event at or before `upTo` that is not pending is done: acknowledged,
- * skipped, parked or not matched by the filter.
+ * The progress of a group. Every event at or before `upTo` that is not pending is done: acknowledged, skipped, parked or
+ * not matched by the filter.
  */
 export type Progress = {
   readonly upTo: bigint;
-  /** Ascending. */
+  /** Ascending by position. */
   readonly pending: readonly Pending[];
   /** Links of the parked stream before this revision are accounted for in `pending`. */
   readonly parkedUpTo: bigint;
@@ -30,7 +30,7 @@ export const progressAfter = (upTo: bigint, parkedUpTo: bigint): Progress => ({
   replayUntil: parkedUpTo,
 });
 
-/** The last event before which all is done. */
+/** The checkpoint: all events up to this position are done. */
 export const checkpointOf = ({ upTo, pending: [first] }: Progress): bigint =>
   first === undefined ? upTo : first.at - 1n;
 
@@ -75,7 +75,7 @@ export const progressIn = (json: string, group: string): Progress | undefined =>
   };
 };
 
-/** Adds links that were appended after the progress was recorded: what they name is parked, and not pending. */
+/** Adds links that were appended after the progress was recorded: their events are parked, no longer pending. */
 export const withParked = (progress: Progress, links: readonly { readonly at: bigint }[]): Progress => {
   const parked = new Set(links.map(({ at }) => at));
   return {

@@ -31,10 +31,10 @@ type ShownConsumer = Consumer & Pick<ConsumerConnection, 'from' | 'connectionNam
 
 type Connected = { readonly connection: ConsumerConnection; readonly box: Outbox };
 
-/** The places of the events that a consumer was sent, by their ids. */
+/** The positions of the events that a consumer was sent, by their ids. */
 type SentIds = Map<string, bigint>;
 
-/** Above so many, twice what a consumer may have in flight, events that are not in flight are forgotten. */
+/** Above this number (twice the most events in flight of a consumer), ids of events that are not in flight are forgotten. */
 const MAX_REMEMBERED = 20_000;
 
 const idOf = ({ id }: RecordedEvent): string => Buffer.from(id.buffer, id.byteOffset, id.length).toString('hex');
@@ -111,7 +111,7 @@ export class RunningGroup {
     this.#proceed();
   }
 
-  /** Reads on, when the group may read one of the events. */
+  /** Reads on if the group may read one of the events. */
   notice(events: readonly RecordedEvent[]): void {
     if (events.some((event) => this.#source.has(event))) this.readOn();
   }
@@ -133,17 +133,17 @@ export class RunningGroup {
     });
   }
 
-  /** The last event before which all is done and recorded; `undefined` when nothing is recorded. */
+  /** The recorded checkpoint; `undefined` when no progress is recorded. */
   checkpoint(): bigint | undefined {
     return this.#recorded && checkpointOf(this.#recorded);
   }
 
-  /** The place of the last event of the source; `undefined` when there is none. */
+  /** The position of the last event of the source; `undefined` when there is none. */
   lastKnown(): Promise<bigint | undefined> {
     return this.#source.last();
   }
 
-  /** Ends all consumers with the error, and records what they have answered. */
+  /** Ends all consumers with the error, and records their answers. */
   async close(why: unknown): Promise<void> {
     this.#endAll(why);
     this.#proceed();
@@ -155,7 +155,7 @@ export class RunningGroup {
     await Promise.all([reader, parker, recorder, replayer].map((each) => each.idle()));
   }
 
-  /** Does all that the state of the group asks for. */
+  /** Starts all work that the state of the group needs now: reads, deliveries, parking and recording. */
   #proceed(): void {
     for (;;) {
       const delivery = this.#state.nextDelivery(this.#services.now());
@@ -259,7 +259,7 @@ export class RunningGroup {
     });
   }
 
-  /** Notes an event that is sent; forgets events whose time for an answer was over. */
+  /** Remembers the id of a sent event; forgets those of events that timed out. */
   #remember(id: number, sent: SentIds, event: RecordedEvent, at: bigint): void {
     sent.set(idOf(event), at);
     if (sent.size <= MAX_REMEMBERED) return;
@@ -287,7 +287,7 @@ export class RunningGroup {
   }
 }
 
-/** Opens a group as it was recorded. */
+/** Opens a group from its recorded progress. */
 export const openGroup = async (
   services: GroupServices,
   group: ConfiguredGroup,

@@ -58,10 +58,10 @@ export const contradictionIn = ({ readBatchSize, historyBufferSize }: GroupSetti
 
 const STRATEGIES: ReadonlySet<string> = new Set<Strategy>(['RoundRobin', 'DispatchToSingle', 'Pinned']);
 
-/** A group reads at most so many events ahead, whatever its settings ask for. */
+/** The largest number of events that a group reads ahead, whatever its settings say. */
 const MAX_READ_AHEAD = 1_000;
 
-/** The rules of a group by its settings. Strategies that are not known here share events in turn. */
+/** The rules of a group by its settings. An unknown strategy is treated as round robin. */
 export const rulesOf = (settings: GroupSettings): GroupRules => ({
   strategy: STRATEGIES.has(settings.strategy) ? (settings.strategy as Strategy) : 'RoundRobin',
   maxRetryCount: settings.maxRetryCount,

@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { OutcomeUnknown, StoreUnavailable } from '../../../kernel/fault.js';
 
-/** Work that is done again and again, never twice at the same time. */
+/** Repeated work of which only one step runs at a time. */
 export interface Worker {
-  /** Starts the work, or has it done once more when it is running. */
+  /** Starts the work; if it is running, it is repeated afterwards. */
   wake(): void;
   /** Resolves when the work is not running. */
   idle(): Promise<void>;
@@ -12,8 +12,8 @@ export interface Worker {
 /**
  * Makes a worker.
  *
- * @param step does a part of the work, and resolves with false when there is no more.
- * @param onError is called when a step fails; the worker then stands still until it is woken.
+ * @param step does one step of the work, and resolves with false when there is none left.
+ * @param onError is called when a step fails; the worker then stops until it is woken.
  */
 export const worker = (step: () => Promise<boolean>, onError: (error: unknown) => void): Worker => {
   let running: Promise<void> | undefined;
@@ -46,9 +46,9 @@ export const worker = (step: () => Promise<boolean>, onError: (error: unknown) =
 const PAUSE_MS = 200;
 
 /**
- * Tries work again while the log cannot be reached. An append is repeated with the same event ids, so it is written once.
+ * Retries work while the log cannot be reached. An append is repeated with the same event ids, so it is written once.
  *
- * @throws the error of the last attempt when `signal` is aborted; errors that are no outage.
+ * @throws the error of the last attempt when `signal` is aborted; any error other than an outage.
  */
 export const untilReached = async <Result>(signal: AbortSignal, work: () => Promise<Result>): Promise<Result> => {
   for (;;) {
