@@ -44,6 +44,7 @@ describe.each(SETTINGS)('two engines of the feed on $what', ({ roles }) => {
   let transports: readonly Transport[] = [];
   let launches = 0;
   let connections = 0;
+  let harms = 0;
 
   const newEngine = (): FedEngine => {
     const name = `engine-${engines.length + 1}`;
@@ -68,11 +69,11 @@ describe.each(SETTINGS)('two engines of the feed on $what', ({ roles }) => {
 
   const progress = async (attempts = PROGRESS): Promise<void> => {
     const wanted = startedInAll().length + attempts;
+    const known = created.size;
     await until(
       async () => {
-        const count = startedInAll().length;
-        if (created.size < count + LAUNCHES) await launchSome();
-        return count;
+        if (created.size < known + 2 * attempts) await launchSome();
+        return startedInAll().length;
       },
       (count) => count >= wanted,
     );
@@ -170,6 +171,7 @@ describe.each(SETTINGS)('two engines of the feed on $what', ({ roles }) => {
         await launchSome();
         await progress();
         await harm[round % harm.length]!();
+        harms += 1;
       }
     },
     LIMIT_MS,
@@ -196,7 +198,7 @@ describe.each(SETTINGS)('two engines of the feed on $what', ({ roles }) => {
       const refused = engines.reduce((sum, engine) => sum + engine.refused(), 0);
       if (KILLS >= 2) expect(refused).toBeGreaterThan(0);
       process.stdout.write(
-        `${model.size} executions, ${starts.size} attempts, ${takeovers} takeovers, ${refused} refused reports, ${KILLS} kills and stops\n`,
+        `${model.size} executions, ${starts.size} attempts, ${takeovers} takeovers, ${refused} refused reports, ${harms} kills and stops\n`,
       );
     },
     LIMIT_MS,
