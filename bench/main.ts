@@ -5,6 +5,7 @@ import { creates } from './create.js';
 import { eventstore } from './eventstore/eventstore.js';
 import { fanOut } from './fan-out.js';
 import { type Disk, openDisk } from './disk.js';
+import { feed } from './feed.js';
 import { ingestStream } from './ingest-stream.js';
 import { tails, watch } from './follow.js';
 import { ingestUnary } from './ingest-unary.js';
@@ -31,6 +32,7 @@ const BENCHES: readonly Bench[] = [
   projector,
   kafkaExport,
   scheduleBurst,
+  feed,
 ];
 
 const say = (text: string): void => {

@@ -107,7 +107,8 @@ export class FeedReader implements Poller {
       this.#take(message);
     });
     stream.on('error', (error: ServiceError) => {
-      if (!BROKEN.has(error.code)) logger.warn({ err: error }, 'the engine feed has refused the engine; retrying');
+      if (!signal.aborted && !BROKEN.has(error.code))
+        logger.warn({ err: error }, 'the engine feed has refused the engine; retrying');
     });
     this.#join();
     return new Promise((resolve) => {
@@ -148,19 +149,20 @@ export class FeedReader implements Poller {
     this.#positions.delete(key);
   }
 
-  #launch({ lease, abort, position }: WorkLaunch): void {
+  #launch({ lease, abort, position, spec }: WorkLaunch): void {
     if (lease?.execution === undefined) return;
     this.#leases.set(executionKey(lease.execution), lease);
     this.#positions.set(executionKey(lease.execution), position);
     this.#told -= 1;
     this.#send({ case: 'accept', value: { lease } });
     if (abort) this.#abort(lease, abort.cause);
-    else this.#walk(lease);
+    else this.#walk(lease, spec);
   }
 
-  #walk({ execution: id }: WorkLease): void {
+  /** The spec names the parent of an execution, which is woken when it ends. */
+  #walk({ execution: id }: WorkLease, spec?: WorkLaunch['spec']): void {
     const { workers } = this.#options;
-    workers.offer(create(ExecutionSchema, id ? { id } : {}));
+    workers.offer(create(ExecutionSchema, { ...(id && { id }), ...(spec && { spec }) }));
     workers.fill();
   }
 

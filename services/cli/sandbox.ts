@@ -20,6 +20,8 @@ export type SandboxFlags = {
   readonly gates: EngineOptions['gates'];
   /** With authentication. */
   readonly auth?: boolean;
+  /** The engine polls lists instead of getting its work from the feed. */
+  readonly poll: boolean;
 };
 
 const say = (text: string): void => {
@@ -89,8 +91,8 @@ const fill = async ({ isEmpty, executions, grpc }: Running, getToken: GetToken |
 };
 
 const startEngine = (
-  { grpc: endpoint, onWork }: Running,
-  { engineRate, failureProbability, gates }: SandboxFlags,
+  { grpc: endpoint, onWork, hasFeed }: Running,
+  { engineRate, failureProbability, gates, poll }: SandboxFlags,
   { logger, getToken }: { readonly logger: Logger; readonly getToken: GetToken | undefined },
 ): { stop: () => Promise<void>; ended: Promise<unknown> } => {
   const stopping = new AbortController();
@@ -104,8 +106,9 @@ const startEngine = (
     gates,
     dynamicDirectory: SAMPLE_GRAPHS,
     untilIdle: false,
+    feed: hasFeed && !poll && !getToken ? { group: 'default', name: 'sandbox' } : undefined,
   };
-  const ended = runEngine(options, { signal: stopping.signal, logger, onWork });
+  const ended = runEngine(options, { signal: stopping.signal, logger, ...(!options.feed && { onWork }) });
   return {
     ended,
     stop: async () => {

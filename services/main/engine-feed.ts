@@ -73,8 +73,11 @@ export const openFeed = (parts: FeedParts): EngineFeed => {
 /** The format of the log that has a type of event for leases. */
 const FORMAT_WITH_LEASES = 2;
 
+/** True when engines can have leases in a log of this format. */
+export const hasLeases = (format: number): boolean => format >= FORMAT_WITH_LEASES;
+
 const assertFormat = (format: number): void => {
-  if (format >= FORMAT_WITH_LEASES) return;
+  if (hasLeases(format)) return;
   throw new RpcError(
     'FAILED_PRECONDITION',
     `the log is written in format ${format}, which has no leases: switch it with \`flightlog log format --to ${FORMAT_WITH_LEASES}\``,

@@ -10,7 +10,7 @@ import { presentChecks, watchViews } from './checks.js';
 import { openCurrentViews } from './current-views.js';
 import { eventstorePort, startEventstore } from './eventstore.js';
 import { beginLog } from './begin-log.js';
-import { openFeed } from './engine-feed.js';
+import { hasLeases, openFeed } from './engine-feed.js';
 import { startExport } from './export.js';
 import { type Foundation, openFoundation } from './foundation.js';
 import { openLaunching } from './launching.js';
@@ -48,6 +48,8 @@ export type Running = {
   readonly isEmpty: boolean;
   /** The number of executions in the views at the start. */
   readonly executions: number;
+  /** True when the engine feed gives out work; a log of an older format has none. */
+  readonly hasFeed: boolean;
   /** Calls `wake` when an execution is to be started or aborted; lists may show it a moment later. */
   readonly onWork: (wake: () => void) => void;
   /** Rejects with a {@link OperatorError} when the log or the views have failed permanently. */
@@ -149,8 +151,7 @@ export const startServer = async (configuration: Configuration, logger: Logger):
     eventstore: eventstore.address,
     data: directory,
     logId: store.logId,
-    isEmpty,
-    executions: found,
+    ...{ isEmpty, executions: found, hasFeed: hasLeases(format.format()) },
     onWork: (wake) => watchWork(store, wake),
     lost: watch.changed,
     failed: failureOf(

@@ -1,0 +1,153 @@
+import { join } from 'node:path';
+import { create, toBinary } from '@bufbuild/protobuf';
+
+import { ExecutionCreateRequestSchema } from '../proto/gen/platformidl/admin/execution_pb.js';
+import { QualityOfService_Tier as Tier } from '../proto/gen/platformidl/core/execution_pb.js';
+import { ResourceType } from '../proto/gen/platformidl/core/identifier_pb.js';
+import type { WorkLaunch } from '../proto/gen/platformidl/eventlog/engine_work_pb.js';
+import { AdminService } from '../proto/gen/platformidl/service/admin_pb.js';
+import { grpcClient, type GrpcClient } from '../test/support/grpc-client.js';
+import { startServerProcess } from '../test/support/server-process.js';
+import { openWork, type WorkStream } from '../test/support/work-stream.js';
+import type { Bench, Figure } from './bench.js';
+import { DOMAIN, PROJECT, registerHello } from './workload.js';
+
+const { method } = AdminService;
+/** The project of a few executions beside one of very many. */
+const SMALL = 'small';
+const TIERS = [Tier.HIGH, Tier.MEDIUM, Tier.LOW] as const;
+/** One of so many executions is of the small project. */
+const SMALL_SHARE = 50;
+const IN_FLIGHT = 64;
+/** Launches that the engine may be given at a time. */
+const PLACES = 256;
+const ABORTS = 200;
+/** An abort reaches the engine within this time, in milliseconds, at p99. */
+const ABORT_MS = 100;
+/** Launches handed out each second that are aimed for. */
+const AIM = 5_000;
+
+const launchRequest = (project: string, name: string, tier: Tier): Uint8Array =>
+  toBinary(
+    ExecutionCreateRequestSchema,
+    create(ExecutionCreateRequestSchema, {
+      ...{ project, domain: DOMAIN, name },
+      spec: {
+        launchPlan: {
+          ...{ resourceType: ResourceType.LAUNCH_PLAN, project: PROJECT, domain: DOMAIN },
+          ...{ name: 'hello.hello', version: 'v1' },
+        },
+        metadata: { principal: 'bench' },
+        qualityOfService: { designation: { case: 'tier', value: tier } },
+      },
+    }),
+  );
+
+/** Creates the executions: all of the large project first, so that those of the small one are the youngest. */
+const createAll = async (client: GrpcClient, count: number): Promise<void> => {
+  const few = Math.ceil(count / SMALL_SHARE);
+  let next = 0;
+  const worker = async (): Promise<void> => {
+    while (next < count) {
+      const at = next++;
+      const project = at < count - few ? PROJECT : SMALL;
+      const request = launchRequest(project, `fed-${at}`, TIERS[at % TIERS.length] ?? Tier.MEDIUM);
+      const { code } = await client.raw('/flyteidl.service.AdminService/CreateExecution', request);
+      if (code !== 'OK') throw new Error(`a create was answered ${code}`);
+    }
+  };
+  await Promise.all(Array.from({ length: IN_FLIGHT }, worker));
+};
+
+type Handed = { readonly launch: WorkLaunch; readonly afterMs: number };
+
+/** Takes all executions as one engine; times count from the first launch, when the list of work has been read. */
+const takeAll = async (stream: WorkStream, count: number): Promise<readonly Handed[]> => {
+  const handed: Handed[] = [];
+  let firstMs = 0;
+  while (handed.length < count) {
+    const launch = await stream.next('launch');
+    firstMs ||= performance.now();
+    handed.push({ launch, afterMs: performance.now() - firstMs });
+    if (handed.length % (PLACES / 2) === 0) stream.send({ case: 'places', value: { free: PLACES } });
+  }
+  return handed;
+};
+
+const quantile = (values: readonly number[], share: number): number =>
+  [...values].sort((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * share))] ?? 0;
+
+/** The waiting times by project and tier, in milliseconds: median and longest. */
+const waits = (handed: readonly Handed[]): Readonly<Record<string, number>> => {
+  const notes: Record<string, number> = {};
+  for (const project of [SMALL, PROJECT])
+    for (const tier of TIERS) {
+      const of = handed.filter(
+        ({ launch }) => launch.lease?.execution?.project === project && launch.settings?.tier === tier,
+      );
+      const name = `${project === SMALL ? 'small' : 'large'}${Tier[tier]}`;
+      notes[`${name}P50Ms`] = quantile(
+        of.map(({ afterMs }) => afterMs),
+        0.5,
+      );
+      notes[`${name}MaxMs`] = quantile(
+        of.map(({ afterMs }) => afterMs),
+        1,
+      );
+    }
+  return notes;
+};
+
+/** The times from the request to abort an execution until the engine has it, in milliseconds, one after another. */
+const abortTimes = async (client: GrpcClient, stream: WorkStream, handed: readonly Handed[]): Promise<number[]> => {
+  const times: number[] = [];
+  for (const { launch } of handed.slice(0, ABORTS)) {
+    const id = launch.lease?.execution;
+    if (id === undefined) throw new Error('a launch without an execution');
+    const startedMs = performance.now();
+    const aborted = stream.next('abort');
+    await client.call(method.terminateExecution, { id, cause: 'bench' });
+    await aborted;
+    times.push(performance.now() - startedMs);
+  }
+  return times;
+};
+
+/** Executions of two projects and three tiers, handed out to one engine, and aborts of some of them. */
+export const feed: Bench = {
+  name: 'feed',
+  target: 0,
+  run: async ({ disk, count, nodeArgs }): Promise<readonly Figure[]> => {
+    const executions = Math.ceil(count / 6);
+    const env = { FLIGHTLOG_PROJECTS: `["${PROJECT}","${SMALL}"]` };
+    const server = await startServerProcess({ data: join(disk.directory, 'feed'), nodeArgs, env });
+    const client = grpcClient(server.ready.grpc);
+    await registerHello(client);
+    await createAll(client, executions);
+    const stream = openWork(server.ready.grpc, { group: 'default', engine: 'bench', freePlaces: PLACES });
+    const beat = setInterval(() => stream.send({ case: 'heartbeat', value: {} }), 5_000);
+    const handed = await takeAll(stream, executions);
+    const aborts = await abortTimes(client, stream, handed);
+    clearInterval(beat);
+    stream.drop();
+    client.close();
+    await server.stop();
+    const seconds = (handed.at(-1)?.afterMs ?? 1) / 1_000;
+    const p99Ms = quantile(aborts, 0.99);
+    return [
+      {
+        name: `${executions} launches handed out`,
+        perSecond: executions / seconds,
+        floor: { what: 'aimed for', perSecond: AIM },
+        notes: waits(handed),
+      },
+      {
+        name: 'aborts, one after another',
+        perSecond: 1_000 / p99Ms,
+        floor: { what: `p99 of ${ABORT_MS} ms`, perSecond: 1_000 / ABORT_MS },
+        notes: { p50Ms: quantile(aborts, 0.5), p99Ms, maxMs: quantile(aborts, 1) },
+        target: 1,
+      },
+    ];
+  },
+};
