@@ -137,6 +137,13 @@ export const settings = z
     quality_of_service: qualityOfService.prefault({}),
     execution: execution.prefault({}),
     schedules: schedules.prefault({}),
+    reactors: z
+      .strictObject({
+        dead_letter_after: duration
+          .prefault('1h')
+          .describe('time after which failing work of a reactor becomes a dead letter, from when it was due'),
+      })
+      .prefault({}),
     registration: z
       .strictObject({
         max_label_entries: count

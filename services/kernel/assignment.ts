@@ -9,6 +9,8 @@ export type AssignmentOptions = {
   readonly partitions: readonly string[];
   /** The name of this process, unique among all that share the work. */
   readonly worker: string;
+  /** What this process says of itself to readers of the leases, at each renewal. */
+  readonly description?: () => string;
   readonly timers: Timers;
   /** Called with the partitions of this process from now on; those left out are released once it resolves. */
   readonly onAssigned: (parts: readonly string[]) => Promise<void>;
@@ -41,6 +43,7 @@ export const assignPartitions = ({
   group,
   partitions,
   worker,
+  description,
   timers,
   onAssigned,
   onFailure,
@@ -51,6 +54,7 @@ export const assignPartitions = ({
 
   const workers = async (): Promise<readonly string[]> => {
     await leases.take([presence], worker);
+    if (description) await leases.describe(presence, worker, description());
     const held = await leases.held(`${group} worker `);
     return [...new Set(held.values())];
   };

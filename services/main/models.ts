@@ -11,6 +11,7 @@ import { tasks } from '../../projections/tasks/projection.js';
 import { workflows } from '../../projections/workflows/projection.js';
 import { attributesCodec } from '../attributes/events.js';
 import { ENGINE_SESSION_CATEGORY, engineSessionCodec } from '../engine-session/events.js';
+import { DEAD_LETTER_CATEGORY, deadLetterCodec } from '../dead-letter/events.js';
 import { executionCodec } from '../execution/events.js';
 import type { EventCodec } from '../kernel/aggregate.js';
 import { LOG_CATEGORY, logFormatCodec } from '../log-format/events.js';
@@ -46,6 +47,7 @@ export const codecs: ReadonlyMap<string, EventCodec<unknown>> = new Map<string, 
   ['launchPlan', launchPlanCodec],
   ['launchPlanSlots', slotsCodec],
   ['notification', notificationCodec],
+  [DEAD_LETTER_CATEGORY, deadLetterCodec],
   [SCHEDULE_CATEGORY, scheduleCodec],
   [ROLE_BINDING_CATEGORY, roleBindingCodec],
   [ENGINE_SESSION_CATEGORY, engineSessionCodec],

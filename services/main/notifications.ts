@@ -93,7 +93,7 @@ export const hasChannels = ({ channels, smtp, outbox }: Settings): boolean =>
 /** Time from one attempt to the next after a failure, in milliseconds. */
 const RETRY = { firstMs: 5_000, maxMs: 15 * 60_000 } as const;
 
-type NotifyParts = Pick<NotifyOptions, 'checkpoint' | 'timers' | 'onFailure' | 'sessions' | 'payloads'> & {
+type NotifyParts = Pick<NotifyOptions, 'checkpoint' | 'timers' | 'givingUp' | 'onFailure' | 'sessions' | 'payloads'> & {
   readonly log: NotifyOptions['log'] & { readonly logId: string };
   readonly metrics: Pick<ProcessMetrics, 'notified'>;
 };

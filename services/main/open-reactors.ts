@@ -1,30 +1,54 @@
+import type { Logger } from 'pino';
 import type { Configuration } from '../config/configuration.js';
+import type { Reactors } from '../dead-letter/ports.js';
 import { openCoordination } from './coordination.js';
 import { sharingOf } from './current-views.js';
 import type { Foundation } from './foundation.js';
 import { untilReachable, viewsKey } from './read-stores.js';
 import { type ReactorServices, type RunningReactors, startReactors } from './reactors.js';
+import { reactorBoard } from './reactor-board.js';
 import { forSetting } from '../config/operator-errors.js';
 
-type Parts = Pick<ReactorServices, 'executions' | 'slots' | 'launching' | 'logger'> & {
-  readonly configuration: Configuration;
-  readonly foundation: Foundation;
+type Parts = Pick<ReactorServices, 'executions' | 'slots' | 'launching' | 'logger'>;
+
+/** The reactors of a process, which may run none of them. */
+export type ProcessReactors = RunningReactors & {
+  /** What is known of the reactors of all processes. */
+  readonly board: Reactors;
+  /** Starts those of this process: all of them, or those that are assigned to it by leases. */
+  readonly start: (parts: Parts) => Promise<void>;
 };
 
-/** Starts the reactors of a process: all of them, or those that are assigned to it by leases. */
-export const openReactors = async ({ configuration, foundation, ...parts }: Parts): Promise<RunningReactors> => {
+/**
+ * Opens what the reactors of processes share.
+ *
+ * @throws {OperatorError} when the store of the views cannot be used.
+ */
+export const openReactors = async (
+  configuration: Configuration,
+  foundation: Foundation,
+  logger: Logger,
+): Promise<ProcessReactors> => {
   const { log, sessions, payloads, metrics, source, parked } = foundation;
-  if (source.views.kind === 'mongodb') await untilReachable(source, log.store.logId, parts.logger);
+  if (source.views.kind === 'mongodb') await untilReachable(source, log.store.logId, logger);
   const together = sharingOf(configuration, foundation);
   const coordination = await forSetting(viewsKey(source.views), () => openCoordination(source, together));
-  const { ticks: onTicks } = foundation.metrics;
-  const shared = { configuration, coordination, store: log.store, sessions, payloads, metrics, parked, onTicks };
-  const reactors = await startReactors({ ...shared, ...parts });
+  const shared = { configuration, coordination, store: log.store, sessions, payloads, metrics, parked };
+  let running: RunningReactors | undefined;
+  let fail = (_: unknown): void => undefined;
+  const ended = new Promise<never>((_, reject) => (fail = reject));
+  ended.catch(() => undefined); // not unhandled: callers may await `ended` later
+  const figures: RunningReactors['figures'] = () => running?.figures() ?? new Map();
   return {
-    ended: reactors.ended,
-    figures: reactors.figures,
+    ended,
+    figures,
+    board: reactorBoard(coordination, log.store, figures),
+    start: async (parts) => {
+      running = await startReactors({ ...shared, onTicks: metrics.ticks, ...parts });
+      running.ended.catch(fail);
+    },
     close: async () => {
-      await reactors.close();
+      await running?.close();
       await coordination.close();
     },
   };

@@ -8,6 +8,7 @@ import type { PayloadStore } from '../kernel/ports/payload-store.js';
 import type { Sessions } from '../kernel/ports/sessions.js';
 import { assignPartitions } from '../kernel/assignment.js';
 import { type ExpiryOptions, expireTerminations, timeOutExecutions } from '../reactors/expire-terminations/reactor.js';
+import { deadLetters } from '../reactors/frame/dead-letters.js';
 import type { MeasuredReactor } from '../reactors/frame/when-due.js';
 import type { WorkFigures } from '../reactors/frame/work-queue.js';
 import { fireSchedules } from '../reactors/fire-schedules/reactor.js';
@@ -19,11 +20,12 @@ import type { ProcessMetrics } from '../metrics/process-metrics.js';
 import { hasChannels, startNotify } from './notifications.js';
 import type { Launching } from './launching.js';
 import { launcherOf, scheduleSettings, settingsOf } from './schedules.js';
+import { describeReactors, REACTORS } from './reactor-board.js';
 import { systemTimers } from './system-timers.js';
 
 /** The services that the reactors need. */
 export type ReactorServices = {
-  readonly configuration: Pick<Configuration, 'abort' | 'execution' | 'notifications' | 'schedules'>;
+  readonly configuration: Pick<Configuration, 'abort' | 'execution' | 'notifications' | 'reactors' | 'schedules'>;
   /** Leases divide the reactors over the processes; without leases this process runs all of them. */
   readonly coordination: Coordination;
   readonly store: EventLog;
@@ -61,6 +63,10 @@ const startersOf = ({
     log,
     checkpoint: coordination.checkpoint(name, log.logId),
     timers: systemTimers,
+    givingUp: {
+      deadLetters: deadLetters({ name, log, sessions }),
+      afterMs: configuration.reactors.dead_letter_after,
+    },
     onFailure: (error: unknown) => {
       if (error instanceof StreamParked) parked.note(error);
       else logger.error({ err: error, reactor: name }, 'a reactor has failed and is retried');
@@ -139,9 +145,10 @@ export const startReactors = async (services: ReactorServices): Promise<RunningR
   }
   const work = assignPartitions({
     leases,
-    group: 'reactors',
+    group: REACTORS,
     partitions,
     worker: workerName(),
+    description: () => describeReactors(figures()),
     timers: systemTimers,
     onAssigned: async (names) => {
       await assign(names);

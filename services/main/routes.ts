@@ -16,6 +16,8 @@ import { taskExecutionsRoutes } from '../../projections/task-executions/rpc.js';
 import { tasksRoutes } from '../../projections/tasks/rpc.js';
 import { workflowsRoutes } from '../../projections/workflows/rpc.js';
 import { attributeRoutes } from '../attributes/rpc.js';
+import type { Reactors } from '../dead-letter/ports.js';
+import { deadLetterRoutes } from '../dead-letter/rpc.js';
 import { dataProxyRoutes } from '../data-proxy/rpc.js';
 import { mergedConfig } from '../execution/config.js';
 import { executionRoutes } from '../execution/rpc.js';
@@ -82,6 +84,7 @@ export type RouteServices = {
   readonly tails: Tails;
   readonly watches: Watches;
   readonly feed: EngineFeed;
+  readonly reactors: Reactors;
   /** The format that the log is written in. */
   readonly format: () => number;
 };
@@ -215,6 +218,7 @@ export const allRoutes = (services: RouteServices): Routing => {
         recorded: services.launching.reference.bindings,
         roles: ROLES,
       }),
+      ...deadLetterRoutes(services),
       ...auditRoutes(services.audit),
       ...files,
       ...agentRoutes(agents),

@@ -121,17 +121,18 @@ export const startServer = async (configuration: Configuration, logger: Logger):
   const slots = slotsOf(sessions, executions);
   const launching = openLaunching({ ...parts, ...threads, slots, isShared: warm !== undefined });
   const feed = openFeed({ ...parts, ...launching, isShared: warm !== undefined });
+  const reactors = await openReactors(configuration, foundation, logger);
   const served = { ...parts, ...threads, launching, audit, uploads: uploads.store, feed, format: format.format };
-  const { routes, following } = allRoutes(served);
+  const { routes, following } = allRoutes({ ...served, reactors: reactors.board });
 
   const keeping = watchLag(log, { warm, reference: following });
-  const reactors = duties.reactor ? await openReactors({ ...parts, foundation, slots, launching }) : undefined;
+  if (duties.reactor) await reactors.start({ ...parts, slots, launching });
 
   const egress = duties.reactor ? await startExport(configuration, source, logger) : undefined;
   const behind = watchViews(store, { ...current, parked });
   const checks = (): readonly Check[] =>
     presentChecks([keeping.check(), formatCheck(format.format()), watch.check(), ...behind.checks(), egress?.check()]);
-  const measured = { parked, parkedInViews: behind.parked, sessions, reactors: reactors?.figures };
+  const measured = { parked, parkedInViews: behind.parked, sessions, reactors: reactors.figures };
   registerSources(metrics, configuration, { log: store, checks, ...measured });
   const { bindings } = launching.reference;
   const commands = { known: [following, ...(warm ? [warm] : [])], admission: sessions.admission };

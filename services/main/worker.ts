@@ -69,7 +69,8 @@ const reactorComponent = async (
   const launching = openLaunching({ ...parts, store: log.store, isShared: warm !== undefined });
   const { reference, activations } = launching;
   const keeping = watchLag(log, { warm, reference: reference.following });
-  const reactors = await openReactors({ configuration, foundation, executions, slots, launching, logger });
+  const reactors = await openReactors(configuration, foundation, logger);
+  await reactors.start({ executions, slots, launching, logger });
   const egress = await startExport(configuration, source, logger);
   return {
     checks: () => [keeping.check(), egress.check()],

@@ -104,7 +104,7 @@ export const gauges = {
   },
   reactorDead: {
     name: 'flightlog_reactor_given_up',
-    help: 'Work that a reactor has given up since it was started here.',
+    help: 'Dead letters of a reactor; of fire-schedules the ticks that it has given up since it was started here.',
     labelNames: ['reactor'],
   },
   reactorLag: {

@@ -29,6 +29,19 @@ export const leasesContract = (name: string, open: () => Promise<Leases>): void 
       expect(await other.held('known.')).toEqual(new Map());
     });
 
+    it('are described to every worker by the one that holds them, until they are lost', async () => {
+      await one.take(['told 1', 'told 2'], 'a');
+      await one.describe('told 1', 'a', 'first');
+      await one.describe('told 1', 'a', 'second');
+      await other.describe('told 2', 'b', 'not its own');
+      expect(await other.descriptions('told ')).toEqual(new Map([['told 1', 'second']]));
+      await one.take(['told 1'], 'a');
+      expect(await other.descriptions('told ')).toEqual(new Map([['told 1', 'second']]));
+      await one.release(['told 1'], 'a');
+      await other.take(['told 1'], 'b');
+      expect(await one.descriptions('told ')).toEqual(new Map());
+    });
+
     it('are released by the worker that has them', async () => {
       await one.take(['back 1', 'back 2'], 'a');
       await other.release(['back 1'], 'b');

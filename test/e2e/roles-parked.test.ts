@@ -13,6 +13,8 @@ import {
   poison,
   PROJECTS,
 } from '../support/poisoned-streams.js';
+import { ReactorService } from '../../proto/gen/platformidl/eventlog/reactor_service_pb.js';
+import { flightlog } from '../support/command.js';
 import { workflowReport } from '../support/reports.js';
 import { type RoleProcesses, startRoleProcesses } from '../support/roles.js';
 import { overGrpc, type Transport } from '../support/transports.js';
@@ -95,3 +97,34 @@ describe.each(['that met them while they ran', 'that were started on them'])(
     });
   },
 );
+
+describe('a process that runs no reactor', () => {
+  const NAME = 'release-slots';
+  const reactor = async () =>
+    (await api.call(ReactorService.method.listReactors, { reactor: NAME })).reactors.find(({ name }) => name === NAME);
+
+  it('says where reactors run and what they could not do, and has it tried again or skipped', async () => {
+    const { worker, deadLetters } = (await until(reactor, (found) => (found?.deadLetters.length ?? 0) > 0))!;
+    expect(worker).toContain(`/${processes.process('reactor-1').server().child.pid}/`);
+    const { letter } = deadLetters[0]!;
+    expect(letter).toMatchObject({ parked: true, reason: expect.stringContaining('is parked at position') as string });
+
+    const answer = await api.refused(ReactorService.method.retryDeadLetter, {
+      reactor: NAME,
+      position: letter!.position,
+    });
+    expect(answer.code).toBe('OK');
+    const types = async () =>
+      (await processes.events()).filter(({ stream }) => stream === `deadLetter-:${NAME}`).map(({ type }) => type);
+    await until(types, (found) => found.lastIndexOf('DeadLetterRecorded') > found.indexOf('DeadLetterRetryRequested'));
+
+    const given = ['--server', httpOf('api-1')];
+    await flightlog(['reactor', 'skip', NAME, letter!.position.toString(), ...given]).ended;
+    const printed = await flightlog(['reactor', 'list', ...given]).ended;
+    expect(printed.stdout).toContain(NAME);
+    expect(printed.stdout).not.toContain(`  ${letter!.position}  `);
+    expect(
+      (await api.refused(ReactorService.method.retryDeadLetter, { reactor: NAME, position: letter!.position })).code,
+    ).toBe('NOT_FOUND');
+  });
+});

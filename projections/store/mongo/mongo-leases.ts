@@ -4,7 +4,13 @@ import { LEASE_MS, type Leases } from '../../../services/kernel/ports/leases.js'
 import { type Connection, connect } from './connection.js';
 import type { MongoLocation } from './location.js';
 
-type LeaseRow = { readonly _id: string; readonly owner: string; readonly until: Date };
+type LeaseRow = {
+  readonly _id: string;
+  readonly owner: string;
+  readonly until: Date;
+  /** Absent until the owner describes its lease. */
+  readonly text?: { readonly owner: string; readonly value: string };
+};
 type PositionRow = { readonly _id: string; readonly logId: string; readonly position: bigint };
 
 /** Leases in a database, and checkpoints of readers of the log. */
@@ -80,6 +86,16 @@ export const mongoLeases = async (location: MongoLocation): Promise<MongoLeases>
         const now = new Date(await serverTime(connection));
         const rows = await leases.find({ _id: startsWith(prefix), until: { $gt: now } }).toArray();
         return new Map(rows.map(({ _id, owner }) => [_id, owner]));
+      }),
+    describe: (name, owner, value) =>
+      guarded(async () => {
+        await leases.updateOne({ _id: name, owner }, { $set: { text: { owner, value } } });
+      }),
+    descriptions: (prefix) =>
+      guarded(async () => {
+        const now = new Date(await serverTime(connection));
+        const rows = await leases.find({ _id: startsWith(prefix), until: { $gt: now } }).toArray();
+        return new Map(rows.flatMap(({ _id, owner, text }) => (text?.owner === owner ? [[_id, text.value]] : [])));
       }),
     release: (names, owner) =>
       guarded(async () => {

@@ -13,12 +13,22 @@ const FORGOTTEN_MS = 60_000;
 // Not synced: leases lost in a power cut are taken again.
 const PREPARE = `
   PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF;
-  CREATE TABLE IF NOT EXISTS claims (name TEXT PRIMARY KEY, owner TEXT NOT NULL, until INTEGER NOT NULL)`;
+  CREATE TABLE IF NOT EXISTS claims (name TEXT PRIMARY KEY, owner TEXT NOT NULL, until INTEGER NOT NULL);
+  CREATE TABLE IF NOT EXISTS descriptions (name TEXT PRIMARY KEY, owner TEXT NOT NULL, text TEXT NOT NULL)`;
 
 const TAKE = `
   INSERT INTO claims SELECT value, :owner, :until FROM json_each(:names) WHERE true
   ON CONFLICT DO UPDATE SET owner = excluded.owner, until = excluded.until
   WHERE claims.owner = excluded.owner OR claims.until <= :now`;
+
+// A table of its own, because releases before this one write rows of three columns into the other.
+const DESCRIBE = `
+  INSERT INTO descriptions SELECT name, owner, :text FROM claims WHERE name = :name AND owner = :owner
+  ON CONFLICT DO UPDATE SET owner = excluded.owner, text = excluded.text`;
+
+const DESCRIBED = `
+  SELECT name, text FROM claims JOIN descriptions USING (name, owner)
+  WHERE substr(name, 1, length(:prefix)) = :prefix AND until > :now`;
 
 type Row = { readonly name: string; readonly owner: string };
 
@@ -38,6 +48,9 @@ export const sqliteLeases = ({ directory }: { readonly directory: string }): Pro
     const held = db.prepare(
       'SELECT name, owner FROM claims WHERE substr(name, 1, length(:prefix)) = :prefix AND until > :now',
     );
+    const describe = db.prepare(DESCRIBE);
+    const described = db.prepare(DESCRIBED);
+    db.exec('DELETE FROM descriptions WHERE name NOT IN (SELECT name FROM claims)');
     const release = db.prepare('DELETE FROM claims WHERE owner = ? AND name IN (SELECT value FROM json_each(?))');
     return {
       take: (names, owner) =>
@@ -51,6 +64,12 @@ export const sqliteLeases = ({ directory }: { readonly directory: string }): Pro
         guarded(() => {
           const rows = held.all({ prefix, now: Date.now() }) as Row[];
           return new Map(rows.map(({ name, owner }) => [name, owner]));
+        }),
+      describe: (name, owner, text) => guarded(() => void describe.run({ name, owner, text })),
+      descriptions: (prefix) =>
+        guarded(() => {
+          const rows = described.all({ prefix, now: Date.now() }) as { readonly name: string; readonly text: string }[];
+          return new Map(rows.map(({ name, text }) => [name, text]));
         }),
       release: (names, owner) => guarded(() => void release.run(owner, JSON.stringify(names))),
       close: () => guarded(() => db.close()),

@@ -9,6 +9,7 @@ import { addEntityCommands } from './entities/entity-commands.js';
 import { addExecutionCommands } from './executions/execution-commands.js';
 import type { HistoryFlags } from './history.js';
 import type { NotificationsFlags } from './notifications.js';
+import type { ReactorFlags } from './reactor.js';
 import type { ScheduleFlags } from './schedule.js';
 import type { TailFlags } from './tail.js';
 
@@ -132,6 +133,30 @@ const addAccessCommands = (program: Command): void => {
     });
 };
 
+const addReactorCommands = (program: Command): void => {
+  const reactor = program.command('reactor').description('the reactors, and the work that they could not do');
+  const ofServer = (command: Command): Command =>
+    command
+      .option('--server <url>', 'REST address of the control plane', 'http://127.0.0.1:8080')
+      .option('--token-file <file>', 'file with an access token');
+  ofServer(reactor.command('list'))
+    .option('--json', 'print JSON', false)
+    .description('print each reactor: process, position, lag, work that failed, and its dead letters')
+    .action(async (flags: ReactorFlags) => {
+      const { listReactors } = await import('./reactor.js');
+      await listReactors(flags);
+    });
+  for (const command of ['retry', 'skip'] as const)
+    ofServer(reactor.command(command))
+      .argument('<reactor>', 'name of the reactor')
+      .argument('<position>', 'position of the dead letter, as the list prints it')
+      .description(command === 'retry' ? 'try a dead letter again' : 'drop a dead letter: its work is not done')
+      .action(async (name: string, position: string, flags: ReactorFlags) => {
+        const { changeDeadLetter } = await import('./reactor.js');
+        await changeDeadLetter(command, { reactor: name, position }, flags);
+      });
+};
+
 /** Adds the commands that ask a server, and those on notifications. */
 export const addClientCommands = (program: Command, configurationOf: ConfigurationOf): void => {
   withServer(program.command('history'))
@@ -153,6 +178,7 @@ export const addClientCommands = (program: Command, configurationOf: Configurati
   addNotificationCommands(program, configurationOf);
   addScheduleCommands(program);
   addAccessCommands(program);
+  addReactorCommands(program);
   addAuditCommand(program);
 
   withConnection(program.command('tail'))

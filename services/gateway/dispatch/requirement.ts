@@ -5,6 +5,7 @@ import { AccessService } from '../../../proto/gen/platformidl/eventlog/access_se
 import { AuditService } from '../../../proto/gen/platformidl/eventlog/audit_service_pb.js';
 import { HistoryService } from '../../../proto/gen/platformidl/eventlog/history_pb.js';
 import { NotificationService } from '../../../proto/gen/platformidl/eventlog/notification_service_pb.js';
+import { ReactorService } from '../../../proto/gen/platformidl/eventlog/reactor_service_pb.js';
 import { ScheduleService } from '../../../proto/gen/platformidl/eventlog/schedule_service_pb.js';
 import { EventLogService } from '../../../proto/gen/platformidl/eventlog/tail_pb.js';
 import { ExecutionWatchService } from '../../../proto/gen/platformidl/eventlog/watch_pb.js';
@@ -165,6 +166,9 @@ const rows: Readonly<Record<Requirement['permission'], readonly Row[]>> = {
     [AccessService.method.revoke, BINDING],
     [AccessService.method.list, PROJECT_AND_DOMAIN],
     [AuditService.method.list, PROJECT_AND_DOMAIN],
+    [ReactorService.method.listReactors, NOWHERE],
+    [ReactorService.method.retryDeadLetter, NOWHERE],
+    [ReactorService.method.skipDeadLetter, NOWHERE],
   ],
 };
 

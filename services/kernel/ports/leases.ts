@@ -16,6 +16,12 @@ export interface Leases {
   /** The active leases whose names begin with `prefix`: the owner by the name of the lease. */
   held(prefix: string): Promise<ReadonlyMap<string, string>>;
 
+  /** Attaches a text to a lease that the owner holds, for other workers to read; it is lost with the lease. */
+  describe(name: string, owner: string, text: string): Promise<void>;
+
+  /** The texts of the active leases whose names begin with `prefix`, by the name of the lease. */
+  descriptions(prefix: string): Promise<ReadonlyMap<string, string>>;
+
   /** Ends the leases of `names` that the owner holds. */
   release(names: readonly string[], owner: string): Promise<void>;
 

@@ -11,6 +11,7 @@ import { CompiledTaskSchema, CompiledWorkflowClosureSchema } from '../../../prot
 import { LiteralMapSchema, LiteralSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
 import { file_platformidl_eventlog_attributes } from '../../../proto/gen/platformidl/eventlog/attributes_pb.js';
 import { ContentSchema } from '../../../proto/gen/platformidl/eventlog/content_pb.js';
+import { file_platformidl_eventlog_dead_letter } from '../../../proto/gen/platformidl/eventlog/dead_letter_pb.js';
 import { file_platformidl_eventlog_engine_session } from '../../../proto/gen/platformidl/eventlog/engine_session_pb.js';
 import {
   file_platformidl_eventlog_execution,
@@ -41,6 +42,7 @@ import { type Opens, type WireJson, wireJson } from './wire-json.js';
 /** The messages that events are stored as. */
 export const eventRegistry = createRegistry(
   file_platformidl_eventlog_attributes,
+  file_platformidl_eventlog_dead_letter,
   file_platformidl_eventlog_engine_session,
   file_platformidl_eventlog_execution,
   file_platformidl_eventlog_launch_plan,

@@ -5,6 +5,11 @@ export type RetryPolicy = {
   readonly maxMs: number;
   /** Work that still fails this long after its first failure is given up; absent: never. */
   readonly giveUpAfterMs?: number;
+  /**
+   * Set where that time counts from when the work was due, which a restart does not change; so many attempts must have
+   * failed here, one after another, because the work may have been due long before this process looked at it.
+   */
+  readonly giveUpAttempts?: number;
 };
 
 /**

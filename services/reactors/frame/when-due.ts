@@ -6,11 +6,17 @@ import type { Checkpoint } from '../../kernel/ports/checkpoint.js';
 import type { EventFilter, EventLog } from '../../kernel/ports/event-store.js';
 import type { Timers } from '../../kernel/ports/timers.js';
 import type { Reactor } from '../../kernel/reactor.js';
+import type { Letter } from '../../dead-letter/commands.js';
+import type { StreamName } from '../../kernel/stream.js';
+import { type LetterEvent, letterOf, NO_DEAD_LETTERS, type OpenDeadLetters } from './dead-letters.js';
 import type { RetryPolicy } from './retry.js';
 import { type WorkFigures, type Worked, workQueue } from './work-queue.js';
 
+/** The place of dead letters, and how long after it was due work that fails becomes one. */
+export type GivingUp = { readonly deadLetters: OpenDeadLetters; readonly afterMs: number };
+
 export type WhenDueOptions<Item> = {
-  readonly log: Pick<EventLog, 'subscribe'>;
+  readonly log: Pick<EventLog, 'subscribe' | 'readStream'>;
   readonly filter: EventFilter;
   readonly checkpoint: Checkpoint;
   /** Delay in milliseconds from when an event was recorded until it is due. */
@@ -18,13 +24,18 @@ export type WhenDueOptions<Item> = {
   readonly timers: Timers;
   /**
    * Extracts what to keep of an event until it is due; `undefined` when there is nothing to do. When this or `settle`
-   * throws `StreamParked`, the event is left undone until the log is read again from before it.
+   * throws `StreamParked`, the event becomes a dead letter that is tried again at the next start.
    */
   readonly itemOf: (event: RecordedEvent) => Item | undefined;
   /** Does the work for an item that is due. Must be idempotent. */
   readonly settle: (item: Item) => Promise<Worked>;
   /** Called with every failure; a failed item is retried unless its stream is parked. */
   readonly onFailure: (error: unknown) => void;
+  /**
+   * Without it work is retried for ever, and events of parked streams are left undone until the log is read again from
+   * before them.
+   */
+  readonly givingUp?: GivingUp;
   /** Maximum number of items that wait to be due; with so many, no more of the log is read. By default 10,000. */
   readonly maxWaiting?: number;
   /** Work begins when the events that existed at the start have been read: later ones may make it needless. */
@@ -39,11 +50,13 @@ export interface MeasuredReactor extends Reactor {
   figures(): WorkFigures;
 }
 
-const RETRY: RetryPolicy = { firstMs: 5_000, maxMs: 300_000 };
+/** Eight attempts take between five and ten minutes. */
+const RETRY: RetryPolicy = { firstMs: 5_000, maxMs: 300_000, giveUpAttempts: 8 };
 const MAX_WAITING = 10_000;
 const NOT_LIVE_MS = 100;
 
-type Placed<Item> = { readonly item: Item; readonly position: bigint };
+/** An event to work on, and the item that was made of it; none until the event of a dead letter is read again. */
+type Placed<Item> = LetterEvent & { item?: Item | undefined };
 
 /** A wait that ends at the next call of `wake`. */
 const wakeable = () => {
@@ -52,71 +65,146 @@ const wakeable = () => {
   return { wake: () => wake(), wait };
 };
 
-/**
- * Follows events and handles each one a fixed time after it was recorded. An event counts as recorded no later than it
- * was read, so a clock that was ahead delays nothing. Items are handled in the order of their due times, wherever they
- * are in the log. Failed items are retried beside the others. The checkpoint stays before everything that is not done.
- */
-export const whenDue = <Item>(options: WhenDueOptions<Item>): MeasuredReactor => {
-  const { timers, onFailure, afterMs, itemOf, settle, maxWaiting = MAX_WAITING, onlyLive = false } = options;
-  /** Positions of all items that are not done, in the order of the log, which is the order of insertion. */
+/** The positions that are not done, in the order of the log, which is the order of insertion. */
+const openPositions = (onFailure: (error: unknown) => void) => {
   const undone = new Set<bigint>();
-  const reader = wakeable();
-  const state = { isClosed: false, isLive: false, position: 0n, reached: (() => Promise.resolve()) as Reached };
-
-  const checkpoint = (): Promise<void> => {
+  const read = { position: 0n, reached: (() => Promise.resolve()) as Reached };
+  const write = (): Promise<void> => {
     const oldest = undone.values().next().value;
-    return state.reached(oldest === undefined ? state.position : oldest - 1n);
+    return read.reached(oldest === undefined ? read.position : oldest - 1n);
+  };
+  return {
+    read,
+    write,
+    begin: (position: bigint): void => void undone.add(position),
+    end: (position: bigint): void => {
+      undone.delete(position);
+      write().catch(onFailure); // written again with the next item
+    },
+  };
+};
+
+const readEvent = async (
+  log: Pick<EventLog, 'readStream'>,
+  { stream, revision }: LetterEvent,
+): Promise<RecordedEvent | undefined> => {
+  for await (const [event] of log.readStream(stream as StreamName, { from: revision, limit: 1 })) return event;
+  return undefined;
+};
+
+/** Works on events that are due, and on dead letters that are to be tried again. */
+const working = <Item>(
+  options: WhenDueOptions<Item>,
+  positions: ReturnType<typeof openPositions>,
+  state: { readonly isLive: boolean },
+  onWork: () => void,
+) => {
+  const { log, timers, onFailure, givingUp, itemOf, settle } = options;
+  /** The dead letters that are being tried again. */
+  const again = new Set<bigint>();
+
+  const end = ({ position }: LetterEvent): void => {
+    again.delete(position);
+    positions.end(position);
+  };
+
+  const itemAgain = async (placed: Placed<Item>): Promise<Item | undefined> => {
+    const event = await readEvent(log, placed);
+    return event && itemOf(event);
+  };
+
+  const work = async (placed: Placed<Item>): Promise<Worked> => {
+    onWork();
+    if (options.onlyLive === true && !state.isLive) return { againAtMs: timers.now() + NOT_LIVE_MS };
+    placed.item ??= await itemAgain(placed);
+    const worked = placed.item === undefined ? undefined : await settle(placed.item);
+    if (worked === undefined) await letters.settle(placed.position);
+    return worked;
+  };
+
+  const park = async (event: LetterEvent, error: StreamParked): Promise<void> => {
+    if (!givingUp) return;
+    try {
+      await letters.record(letterOf(event, error, 1));
+      end(event);
+    } catch (cause) {
+      onFailure(cause);
+    }
   };
 
   const queue = workQueue<Placed<Item>>({
     ...options,
-    retry: RETRY,
-    work: async ({ item }) => {
-      reader.wake();
-      return onlyLive && !state.isLive ? { againAtMs: timers.now() + NOT_LIVE_MS } : settle(item);
-    },
-    onDone: ({ position }) => {
-      undone.delete(position);
-      checkpoint().catch(onFailure); // written again with the next item
-    },
+    retry: { ...RETRY, giveUpAfterMs: givingUp?.afterMs ?? Infinity },
+    work,
+    giveUp: (placed, error, attempts) => letters.record(letterOf(placed, error, attempts)),
+    onParked: park,
+    onDone: end,
   });
 
-  const add = (event: RecordedEvent): void => {
-    const { position } = event;
-    state.position = position;
+  const tryAgain = (letter: Letter): void => {
+    if (again.has(letter.position)) return;
+    again.add(letter.position);
+    queue.add({ ...letter }, timers.now());
+  };
+  const letters = givingUp?.deadLetters(tryAgain) ?? NO_DEAD_LETTERS;
+  const start = letters.ready().then(() => letters.again().forEach(tryAgain));
+  start.catch(() => undefined); // not unhandled: the first page waits for it
+  return { queue, letters, start, park };
+};
+
+/**
+ * Follows events and handles each one a fixed time after it was recorded. An event counts as recorded no later than it
+ * was read, so a clock that was ahead delays nothing. Items are handled in the order of their due times, wherever they
+ * are in the log. Failed items are retried beside the others, and become dead letters when they fail for too long. The
+ * checkpoint stays before everything that is neither done nor a dead letter.
+ */
+export const whenDue = <Item>(options: WhenDueOptions<Item>): MeasuredReactor => {
+  const { timers, onFailure, afterMs, itemOf, maxWaiting = MAX_WAITING } = options;
+  const positions = openPositions(onFailure);
+  const reader = wakeable();
+  const state = { isClosed: false, isLive: false };
+  const { queue, letters, start, park } = working(options, positions, state, () => reader.wake());
+
+  const add = async (event: RecordedEvent): Promise<void> => {
+    const { position, stream, revision } = event;
+    positions.read.position = position;
+    if (letters.has(position)) return;
     try {
       const item = itemOf(event);
       if (item === undefined) return;
       const { recordedAtMs } = readingEvent(event, () => metadataOf(event));
-      undone.add(position);
-      queue.add({ item, position }, Math.min(recordedAtMs, timers.now()) + afterMs);
+      const dueMs = Math.min(recordedAtMs, timers.now()) + afterMs;
+      positions.begin(position);
+      queue.add({ position, stream, revision, sinceMs: dueMs, item }, dueMs);
     } catch (error) {
       if (!(error instanceof StreamParked)) throw error;
-      undone.add(position); // keeps the checkpoint before it
+      positions.begin(position); // keeps the checkpoint before it
       onFailure(error);
+      await park({ position, stream, revision, sinceMs: timers.now() }, error);
     }
   };
 
   const following = follow({ ...options, now: () => timers.now() }, async ({ events, position }, isLive, reached) => {
-    state.reached = reached;
+    await start;
+    positions.read.reached = reached;
     for (const event of events) {
       while (queue.size() >= maxWaiting && !state.isClosed) await reader.wait();
       if (state.isClosed) return;
-      add(event);
+      await add(event);
     }
-    state.position = position;
+    positions.read.position = position;
     state.isLive ||= isLive;
-    await checkpoint();
+    await positions.write();
   });
 
   return {
-    ended: following.ended,
-    figures: () => queue.figures(),
+    ended: Promise.all([following.ended, letters.ended]).then(() => undefined),
+    figures: () => ({ ...queue.figures(), dead: letters.count() }),
     close: async () => {
       state.isClosed = true;
       reader.wake();
       await queue.close();
+      await letters.close();
       await following.close();
     },
   };

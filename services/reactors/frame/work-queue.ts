@@ -12,11 +12,13 @@ export type WorkQueueOptions<Item> = {
   readonly work: (item: Item) => Promise<Worked>;
   /** Called when an item will not be worked on again: it is finished, or was given up. */
   readonly onDone?: (item: Item) => void;
-  /** Called with every failure; the item is retried, except where its stream is parked. */
+  /** Called with every failure; the item is retried, except where its stream is parked: then it is forgotten. */
   readonly onFailure: (error: unknown) => void;
   readonly retry: RetryPolicy;
-  /** Records that an item was given up. When this fails, the item is retried once more. */
-  readonly giveUp?: (item: Item, error: unknown) => Promise<void>;
+  /** Records that an item was given up after failing so often in a row. When this fails, it is retried once more. */
+  readonly giveUp?: (item: Item, error: unknown, attempts: number) => Promise<void>;
+  /** Called before an item is forgotten because its stream is parked. Must not reject. */
+  readonly onParked?: (item: Item, error: StreamParked) => Promise<void>;
   /** Maximum number of items that are worked on at the same time; by default 1. */
   readonly concurrency?: number;
   /** Numbers from 0 up to 1. */
@@ -51,7 +53,15 @@ const MAX_FAILED = 1_000;
 /** The clock is looked at as often as this, in milliseconds, because it may be set forward. */
 const LOOK_MS = 30_000;
 
-type Entry<Item> = Due & { readonly item: Item; readonly attempts: number; readonly failedAtMs?: number };
+/** `sinceMs` is when it was first due. */
+type Entry<Item> = Due & {
+  readonly item: Item;
+  readonly sinceMs: number;
+  readonly attempts: number;
+  readonly failedAtMs?: number;
+};
+
+const newEntry = <Item>(item: Item, dueMs: number): Entry<Item> => ({ item, dueMs, sinceMs: dueMs, attempts: 0 });
 
 /** New items and failed ones, each by due time. */
 const openEntries = <Item>(now: () => number) => {
@@ -88,7 +98,7 @@ const figuresOf = <Item>(
 
 /** Works on one item; what is left of it goes back into the queue. Never rejects. */
 const worker = <Item>(
-  { timers, work, onFailure, onDone, retry, giveUp, random = Math.random }: WorkQueueOptions<Item>,
+  { timers, work, onFailure, onDone, retry, giveUp, onParked, random = Math.random }: WorkQueueOptions<Item>,
   { fresh, failed }: ReturnType<typeof openEntries<Item>>,
 ) => {
   const counted = { dead: 0 };
@@ -99,17 +109,20 @@ const worker = <Item>(
     failed.push({ ...entry, attempts, failedAtMs: entry.failedAtMs ?? timers.now(), dueMs });
   };
 
-  const isHopeless = ({ failedAtMs = Infinity }: Entry<Item>): boolean =>
-    timers.now() - failedAtMs >= (retry.giveUpAfterMs ?? Infinity);
+  const isHopeless = ({ attempts, sinceMs, failedAtMs = Infinity }: Entry<Item>): boolean => {
+    const { giveUpAfterMs = Infinity, giveUpAttempts } = retry;
+    const fromMs = giveUpAttempts === undefined ? failedAtMs : sinceMs;
+    return attempts + 1 >= (giveUpAttempts ?? 0) && timers.now() - fromMs >= giveUpAfterMs;
+  };
 
   const failedWith = async (entry: Entry<Item>, error: unknown): Promise<void> => {
     onFailure(error);
-    if (error instanceof StreamParked) return;
+    if (error instanceof StreamParked) return onParked?.(entry.item, error);
     if (giveUp === undefined || !isHopeless(entry)) {
       again(entry);
       return;
     }
-    await giveUp(entry.item, error);
+    await giveUp(entry.item, error, entry.attempts + 1);
     counted.dead += 1;
     onDone?.(entry.item);
   };
@@ -118,7 +131,7 @@ const worker = <Item>(
     try {
       const worked = await work(entry.item);
       if (worked === undefined) onDone?.(entry.item);
-      else fresh.push({ item: entry.item, attempts: 0, dueMs: worked.againAtMs });
+      else fresh.push(newEntry(entry.item, worked.againAtMs));
     } catch (error) {
       await failedWith(entry, error).catch((cause: unknown) => {
         onFailure(cause);
@@ -159,7 +172,7 @@ export const workQueue = <Item>(options: WorkQueueOptions<Item>): WorkQueue<Item
 
   return {
     add: (item, dueMs) => {
-      open.fresh.push({ item, attempts: 0, dueMs });
+      open.fresh.push(newEntry(item, dueMs));
       pump();
     },
     size: () => open.fresh.size(),

@@ -6,7 +6,7 @@ import type { EventLog } from '../../kernel/ports/event-store.js';
 import { type StreamName, streamName } from '../../kernel/stream.js';
 import type { MessageKey } from '../../notification/commands.js';
 import { NOTIFICATION_CATEGORY, notificationCodec } from '../../notification/events.js';
-import { type MeasuredReactor, whenDue } from '../frame/when-due.js';
+import { type GivingUp, type MeasuredReactor, whenDue } from '../frame/when-due.js';
 import type { Worked } from '../frame/work-queue.js';
 import { type AttemptOptions, attempts } from './attempt.js';
 import { type Cause, type Facts, type FactsOptions, phaseBrought, readFacts } from './facts.js';
@@ -19,6 +19,7 @@ export type NotifyOptions = FactsOptions &
     readonly routing: Omit<Routing, 'isMail'>;
     /** Called with every failure; a failed item is retried unless its stream is parked. */
     readonly onFailure: (error: unknown) => void;
+    readonly givingUp?: GivingUp;
   };
 
 /** Something to send messages about: an event of an execution, or the request to send one message again. */

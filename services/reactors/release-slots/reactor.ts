@@ -7,7 +7,7 @@ import type { Timers } from '../../kernel/ports/timers.js';
 import type { StreamName } from '../../kernel/stream.js';
 import type { ExecutionId } from '../../launch-plan-slots/commands.js';
 import { SLOTS_CATEGORY, slotsCodec } from '../../launch-plan-slots/events.js';
-import { type MeasuredReactor, whenDue } from '../frame/when-due.js';
+import { type GivingUp, type MeasuredReactor, whenDue } from '../frame/when-due.js';
 import { FENCED_AFTER_MS, type SlotHolder, type Slots } from './slots.js';
 
 export type ReleaseSlotsOptions = {
@@ -18,6 +18,7 @@ export type ReleaseSlotsOptions = {
   readonly timers: Timers;
   /** Called with every failure; a failed check is repeated unless its stream is parked. */
   readonly onFailure: (error: unknown) => void;
+  readonly givingUp?: GivingUp;
 };
 
 /** A slot that is taken, and what is known of its execution. */
@@ -26,8 +27,9 @@ type WatchedSlot = {
   /** The stream of the launch plan's slots. */
   readonly stream: StreamName;
   readonly key: string;
-  /** Id of the event that took the slot. */
+  /** Id and position of the event that took the slot. */
   readonly id: Uint8Array;
+  readonly position: bigint;
   /** The next revision of the execution's stream to read. */
   next: bigint;
   isCreated: boolean;
@@ -67,6 +69,9 @@ const isOver = async (slot: WatchedSlot, { log, streamOf, timers }: ReleaseSlots
   return hasEnded || (!slot.isCreated && timers.now() - slot.held.sinceMs >= FENCED_AFTER_MS);
 };
 
+const isOlder = (position: bigint, slot: WatchedSlot | undefined): boolean =>
+  slot !== undefined && position < slot.position;
+
 /**
  * Projects the taken slots from the events of all launch plans.
  *
@@ -79,17 +84,21 @@ const heldSlots = (now: () => number) => {
     count: () => slots.size,
     has: (slot: WatchedSlot): boolean => slots.get(slot.key) === slot,
     delete: ({ key }: WatchedSlot): void => void slots.delete(key),
-    /** @returns the slot that the event took; `undefined` when it released one. */
+    /**
+     * @returns the slot that the event took; `undefined` when it released one, or when the event is that of a dead letter
+     * and its execution has taken a slot anew.
+     */
     take: (event: RecordedEvent): WatchedSlot | undefined => {
-      const { stream, id } = event;
+      const { stream, id, position } = event;
       const { type, data } = decodeEvent(slotsCodec, event);
       const { project = '', domain = '', name = '' } = data.execution ?? {};
       const key = JSON.stringify([stream, project, domain, name]);
+      if (isOlder(position, slots.get(key))) return undefined;
       slots.delete(key);
       if (type === 'SlotReleased') return undefined;
       const sinceMs = Math.min(Number(data.takenAt?.seconds ?? 0n) * 1_000, now());
       const held = { execution: { project, domain, name }, attempt: data.attempt, sinceMs };
-      const slot = { held, stream, key, id, next: 0n, isCreated: false };
+      const slot = { held, stream, key, id, position, next: 0n, isCreated: false };
       slots.set(key, slot);
       return slot;
     },

@@ -24,6 +24,8 @@ const memoryLeases = (now: () => number): Leases & { fails: boolean } => {
       const found = [...rows].filter(([name, { until }]) => name.startsWith(prefix) && until > now());
       return Promise.resolve(new Map(found.map(([name, { owner }]) => [name, owner])));
     },
+    describe: () => Promise.resolve(),
+    descriptions: () => Promise.resolve(new Map()),
     release: (names, owner) => {
       for (const name of names) if (rows.get(name)?.owner === owner) rows.delete(name);
       return Promise.resolve();

@@ -8,6 +8,7 @@ import { WorkflowExecution_Phase } from '../../../proto/gen/platformidl/core/exe
 import { LiteralTypeSchema, SimpleType } from '../../../proto/gen/platformidl/core/types_pb.js';
 import { LaunchPlanRegisteredSchema } from '../../../proto/gen/platformidl/eventlog/launch_plan_pb.js';
 import { ScheduleTicksDecidedSchema } from '../../../proto/gen/platformidl/eventlog/schedule_pb.js';
+import { DeadLetterRecordedSchema } from '../../../proto/gen/platformidl/eventlog/dead_letter_pb.js';
 import { RoleGrantedSchema } from '../../../proto/gen/platformidl/eventlog/role_binding_pb.js';
 import { SlotTakenSchema } from '../../../proto/gen/platformidl/eventlog/launch_plan_slots_pb.js';
 import { NamedEntityUpdatedSchema } from '../../../proto/gen/platformidl/eventlog/named_entity_pb.js';
@@ -26,6 +27,7 @@ import { sha256Hex } from '../../../services/kernel/encoding/hash.js';
 import { type KnownKeys, noteKey, sizeOfKeys } from '../../../services/kernel/idempotency.js';
 import type { PayloadStore } from '../../../services/kernel/ports/payload-store.js';
 import { streamName } from '../../../services/kernel/stream.js';
+import { deadLetterAggregate } from '../../../services/dead-letter/decider.js';
 import { roleBindingAggregate } from '../../../services/role-binding/decider.js';
 import { scheduleAggregate } from '../../../services/schedule/decider.js';
 import { slotsAggregate } from '../../../services/launch-plan-slots/decider.js';
@@ -213,6 +215,22 @@ const cases: Readonly<Record<string, (size: Size) => number>> = {
         }),
       },
     ]),
+  'a reactor and its dead letters': (size) =>
+    ratio(
+      deadLetterAggregate,
+      range(size).map((each) => ({
+        type: 'DeadLetterRecorded',
+        data: create(DeadLetterRecordedSchema, {
+          letter: {
+            reactor: 'release-slots',
+            position: BigInt(each + 1),
+            stream: `launchPlanSlots-flytesnacks:development:hello.plan-${each}`,
+            reason: `payload ${each} of the execution cannot be read`,
+            since: { seconds: 1n },
+          },
+        }),
+      })),
+    ),
   'a principal and its roles': (size) =>
     ratio(
       roleBindingAggregate,

@@ -14,6 +14,7 @@ import { NEWEST_FORMAT } from '../../../../services/kernel/log-format.js';
 import { namedEntityStream } from '../../../../services/named-entity/events.js';
 import { notificationStream } from '../../../../services/notification/events.js';
 import { projectStream } from '../../../../services/project/events.js';
+import { deadLetterStream } from '../../../../services/dead-letter/events.js';
 import { roleBindingStream } from '../../../../services/role-binding/events.js';
 import { taskStream } from '../../../../services/task/events.js';
 import { workflowStream } from '../../../../services/workflow/events.js';
@@ -271,5 +272,26 @@ export const definitionSamples: readonly Sample[] = [
     stream: roleBindingStream('ada'),
     data: { binding: { principal: 'ada', role: 'contributor', project: 'flytesnacks', domain: 'development' } },
   },
+  {
+    type: 'DeadLetterRecorded',
+    stream: deadLetterStream('release-slots'),
+    data: {
+      letter: {
+        reactor: 'release-slots',
+        position: '1042',
+        stream: 'launchPlanSlots-flytesnacks:development:hello.nightly',
+        revision: '3',
+        reason: 'stream execution-flytesnacks:development:a1b2 is parked at position 1044: unknown event',
+        since: '2026-03-02T09:58:16Z',
+        attempts: 1,
+        parked: true,
+      },
+    },
+  },
+  ...(['DeadLetterRetryRequested', 'DeadLetterSkipped', 'DeadLetterSettled'] as const).map((type) => ({
+    type,
+    stream: deadLetterStream('release-slots'),
+    data: { reactor: 'release-slots', position: '1042' },
+  })),
   { type: 'LogFormatSet', stream: LOG_FORMAT_STREAM, data: { format: NEWEST_FORMAT } },
 ];

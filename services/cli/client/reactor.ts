@@ -1,0 +1,78 @@
+import { OperatorError } from '../../config/operator-errors.js';
+import { cell, coloured, oneLine } from './lines.js';
+import { get, post, type ServerFlags } from './server-client.js';
+
+/** The flags of the commands of `reactor`. */
+export type ReactorFlags = Pick<ServerFlags, 'server' | 'tokenFile'> & { readonly json?: boolean };
+
+type ShownLetter = {
+  readonly letter: {
+    readonly position: string;
+    readonly stream: string;
+    readonly reason: string;
+    readonly since: string;
+    readonly parked: boolean;
+  };
+  readonly retrying: boolean;
+};
+
+type ShownReactor = {
+  readonly name: string;
+  readonly worker: string;
+  readonly position: string;
+  readonly waiting: number;
+  readonly retrying: number;
+  /** Seconds, such as `1.5s`. */
+  readonly lag: string;
+  readonly dead: number;
+  readonly deadLetters: readonly ShownLetter[];
+};
+
+const PATH = '/api/v1/reactors';
+
+/** The flags of every command that asks a server; these commands name no execution. */
+const serverOf = ({ server, tokenFile }: ReactorFlags): ServerFlags => ({
+  server,
+  ...(tokenFile !== undefined && { tokenFile }),
+  project: '',
+  domain: '',
+});
+
+const letterLine = ({ letter, retrying }: ShownLetter): string => {
+  const state = retrying ? 'retrying' : letter.parked ? 'parked' : 'dead';
+  const { position, since, stream, reason } = letter;
+  return `  ${cell(state, 8)}  ${cell(position, 10)}  ${coloured(since, 'grey')}  ${stream}  ${oneLine(reason)}`;
+};
+
+const linesOf = (each: ShownReactor): readonly string[] => {
+  const figures = `position ${each.position}, lag ${each.lag}, waiting ${each.waiting}, retrying ${each.retrying}`;
+  const line = [cell(each.name, 20), cell(each.worker || '-', 24), `${figures}, dead ${each.dead}`].join('  ');
+  const hidden = each.dead - each.deadLetters.length;
+  return [line, ...each.deadLetters.map(letterLine), ...(hidden > 0 ? [`  and ${hidden} more`] : [])];
+};
+
+/**
+ * Prints the reactors: where they run, how far they are, and their dead letters.
+ *
+ * @throws {OperatorError} when the server refuses, with its reason.
+ */
+export const listReactors = async (flags: ReactorFlags): Promise<void> => {
+  const answer = await get(serverOf(flags), PATH, { limit: 1_000 });
+  const { reactors } = (await answer.json()) as { readonly reactors: readonly ShownReactor[] };
+  for (const each of reactors)
+    for (const line of flags.json === true ? [JSON.stringify(each)] : linesOf(each)) process.stdout.write(`${line}\n`);
+};
+
+/**
+ * Retries or skips a dead letter.
+ *
+ * @throws {OperatorError} when there is no such dead letter, or the server refuses, with its reason.
+ */
+export const changeDeadLetter = async (
+  command: 'retry' | 'skip',
+  { reactor, position }: { readonly reactor: string; readonly position: string },
+  flags: ReactorFlags,
+): Promise<void> => {
+  if (!/^[1-9]\d*$/u.test(position)) throw new OperatorError(`${position} is not a position, as the list prints it`);
+  await post(serverOf(flags), `${PATH}/${encodeURIComponent(reactor)}/dead-letters/${position}/${command}`);
+};

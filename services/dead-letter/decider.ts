@@ -1,0 +1,100 @@
+import { create } from '@bufbuild/protobuf';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+
+import {
+  type DeadLetter,
+  DeadLetterRecordedSchema,
+  DeadLetterRetryRequestedSchema,
+  DeadLetterSchema,
+  DeadLetterSettledSchema,
+  DeadLetterSkippedSchema,
+} from '../../proto/gen/platformidl/eventlog/dead_letter_pb.js';
+import type { Aggregate, Decider, Decision } from '../kernel/aggregate.js';
+import type { DeadLetterCommand, Letter } from './commands.js';
+import { DEAD_LETTER_CATEGORY, deadLetterCodec, type DeadLetterEvent } from './events.js';
+import { type DeadLetterState, evolveDeadLetters, initialDeadLetters } from './state.js';
+
+/** The most dead letters of a reactor; further work that fails is tried on, as if it had failed for a short time. */
+export const MAX_DEAD_LETTERS = 1_000;
+
+export type DeadLetterRefusal = { readonly kind: 'no-dead-letter' | 'dead-letters-full' };
+
+type DeadLetterDecision = Decision<DeadLetterEvent, DeadLetterRefusal>;
+type About<Type extends DeadLetterCommand['type']> = Extract<DeadLetterCommand, { readonly type: Type }>;
+
+const NOTHING: DeadLetterDecision = { kind: 'accepted', events: [] };
+
+const accepted = (event: DeadLetterEvent): DeadLetterDecision => ({ kind: 'accepted', events: [event] });
+const refused = (kind: DeadLetterRefusal['kind']): DeadLetterDecision => ({ kind: 'refused', refusal: { kind } });
+
+/** The letter as a message, in the event and in the list. */
+export const letterMessage = (reactor: string, { sinceMs, ...letter }: Letter): DeadLetter => {
+  const { position, stream, revision, reason, attempts, parked } = letter;
+  const fields = { reactor, position, stream, revision, reason, attempts, parked };
+  return create(DeadLetterSchema, { ...fields, since: timestampFromMs(sinceMs) });
+};
+
+const record = (
+  { open, skipped }: DeadLetterState,
+  { reactor, letter }: About<'RecordDeadLetter'>,
+): DeadLetterDecision => {
+  const known = open.get(letter.position);
+  if (known?.isRetrying === false || skipped.has(letter.position)) return NOTHING;
+  if (known === undefined && open.size >= MAX_DEAD_LETTERS) return refused('dead-letters-full');
+  const data = create(DeadLetterRecordedSchema, { letter: letterMessage(reactor, letter) });
+  return accepted({ type: 'DeadLetterRecorded', data });
+};
+
+const retry = ({ open }: DeadLetterState, { reactor, position }: About<'RetryDeadLetter'>): DeadLetterDecision => {
+  const letter = open.get(position);
+  if (letter === undefined) return refused('no-dead-letter');
+  if (letter.isRetrying) return NOTHING;
+  const data = create(DeadLetterRetryRequestedSchema, { reactor, position });
+  return accepted({ type: 'DeadLetterRetryRequested', data });
+};
+
+const skip = (
+  { open, skipped }: DeadLetterState,
+  { reactor, position }: About<'SkipDeadLetter'>,
+): DeadLetterDecision => {
+  if (skipped.has(position)) return NOTHING;
+  if (!open.has(position)) return refused('no-dead-letter');
+  return accepted({ type: 'DeadLetterSkipped', data: create(DeadLetterSkippedSchema, { reactor, position }) });
+};
+
+const settle = ({ open }: DeadLetterState, { reactor, position }: About<'SettleDeadLetter'>): DeadLetterDecision =>
+  open.has(position)
+    ? accepted({ type: 'DeadLetterSettled', data: create(DeadLetterSettledSchema, { reactor, position }) })
+    : NOTHING;
+
+const decide = (state: DeadLetterState, command: DeadLetterCommand): DeadLetterDecision => {
+  switch (command.type) {
+    case 'RecordDeadLetter':
+      return record(state, command);
+    case 'RetryDeadLetter':
+      return retry(state, command);
+    case 'SkipDeadLetter':
+      return skip(state, command);
+    case 'SettleDeadLetter':
+      return settle(state, command);
+  }
+};
+
+export const deadLetterDecider: Decider<DeadLetterState, DeadLetterCommand, DeadLetterEvent, DeadLetterRefusal> = {
+  initial: initialDeadLetters,
+  evolve: evolveDeadLetters,
+  decide,
+};
+
+const STATE_BYTES = 500;
+const LETTER_BYTES = 700;
+const SKIPPED_BYTES = 60;
+
+export const deadLetterAggregate: Aggregate<DeadLetterState, DeadLetterCommand, DeadLetterEvent, DeadLetterRefusal> = {
+  category: DEAD_LETTER_CATEGORY,
+  decider: deadLetterDecider,
+  codec: deadLetterCodec,
+  payloadScope: () => 'reactors',
+  isPermanent: () => false,
+  sizeOf: ({ open, skipped }) => STATE_BYTES + open.size * LETTER_BYTES + skipped.size * SKIPPED_BYTES,
+};

@@ -1,0 +1,37 @@
+import type { EventLog } from '../kernel/ports/event-store.js';
+import type { WorkFigures } from '../reactors/frame/work-queue.js';
+import type { Reactors, RunningReactor } from '../dead-letter/ports.js';
+import type { Coordination } from './coordination.js';
+
+/** The group of the leases of reactors. */
+export const REACTORS = 'reactors';
+
+/** The figures of the reactors of a process, by name, as other processes read them. */
+export type ReactorFigures = ReadonlyMap<string, Omit<WorkFigures, 'dead'>>;
+
+/** The text that a process attaches to its lease, for `figuresIn`. */
+export const describeReactors = (figures: ReactorFigures): string => JSON.stringify(Object.fromEntries(figures));
+
+/** Reactors that exist in every deployment, whether a process runs them or not. */
+const NAMES = ['expire-terminations', 'fire-schedules', 'notify', 'release-slots', 'time-out-executions'];
+
+const figuresIn = (worker: string, text: string): readonly RunningReactor[] =>
+  Object.entries(JSON.parse(text) as Record<string, WorkFigures>).map(([name, { waiting, retrying, lagMs }]) => ({
+    ...{ name, worker, waiting, retrying, lagMs },
+  }));
+
+/** The reactors of the deployment: of other processes by what they say with their leases, or of this process alone. */
+export const reactorBoard = (
+  { leases, checkpoint }: Coordination,
+  { logId }: Pick<EventLog, 'logId'>,
+  here: () => ReactorFigures,
+): Reactors => ({
+  names: NAMES,
+  running: async () => {
+    if (!leases) return [...here()].map(([name, figures]) => ({ name, worker: 'this process', ...figures }));
+    const prefix = `${REACTORS} worker `;
+    const described = await leases.descriptions(prefix);
+    return [...described].flatMap(([lease, text]) => figuresIn(lease.slice(prefix.length), text));
+  },
+  position: (name) => checkpoint(name, logId).read(),
+});

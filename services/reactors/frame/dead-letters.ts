@@ -1,0 +1,112 @@
+import { randomUUID } from 'node:crypto';
+
+import type { DeadLetterCommand, Letter } from '../../dead-letter/commands.js';
+import { deadLetterAggregate, MAX_DEAD_LETTERS } from '../../dead-letter/decider.js';
+import { DEAD_LETTER_CATEGORY, deadLetterCodec, deadLetterStream } from '../../dead-letter/events.js';
+import { evolveDeadLetters, initialDeadLetters } from '../../dead-letter/state.js';
+import { decodeEvent } from '../../kernel/decode-event.js';
+import { StreamParked } from '../../kernel/fault.js';
+import type { EventLog } from '../../kernel/ports/event-store.js';
+import type { Sessions } from '../../kernel/ports/sessions.js';
+
+/** The dead letters of one reactor, recorded in the log, so that a restart and another process find them. */
+export interface DeadLetters {
+  /** Waits until everything that was recorded before the start is known. */
+  ready(): Promise<void>;
+  /** True for a position whose work is a dead letter, or was skipped. */
+  has(position: bigint): boolean;
+  /** The number of open dead letters. */
+  count(): number;
+  /** Those to be tried from the start on: they were asked for again, or an upgrade may have made them readable. */
+  again(): readonly Letter[];
+  /**
+   * Gives work up.
+   *
+   * @throws {Error} when the reactor has too many dead letters.
+   */
+  record(letter: Letter): Promise<void>;
+  /** Records that the work of a dead letter was done; does nothing for other positions. */
+  settle(position: bigint): Promise<void>;
+  /** Rejects when the log can no longer be followed. */
+  readonly ended: Promise<void>;
+  close(): Promise<void>;
+}
+
+export type DeadLettersOptions = {
+  /** The name of the reactor. */
+  readonly name: string;
+  readonly log: Pick<EventLog, 'subscribe'>;
+  readonly sessions: Pick<Sessions, 'handle'>;
+};
+
+/** The event that a dead letter is about, and when its work was first due, in milliseconds since 1970. */
+export type LetterEvent = Pick<Letter, 'position' | 'stream' | 'revision' | 'sinceMs'>;
+
+const MAX_REASON = 1_000;
+
+/** The dead letter of work that has failed so many times in a row. */
+export const letterOf = (event: LetterEvent, error: unknown, attempts: number): Letter => {
+  const { position, stream, revision, sinceMs } = event;
+  const reason = (error instanceof Error ? error.message : String(error)).slice(0, MAX_REASON);
+  return { position, stream, revision, sinceMs, reason, attempts, parked: error instanceof StreamParked };
+};
+
+/** For a reactor that gives nothing up. */
+export const NO_DEAD_LETTERS: DeadLetters = {
+  ready: () => Promise.resolve(),
+  has: () => false,
+  count: () => 0,
+  again: () => [],
+  record: () => Promise.reject(new Error('this reactor gives nothing up')),
+  settle: () => Promise.resolve(),
+  ended: Promise.resolve(),
+  close: () => Promise.resolve(),
+};
+
+/** Opens the dead letters of a reactor; `onRetry` is called with each that is asked for again from now on. */
+export type OpenDeadLetters = (onRetry: (letter: Letter) => void) => DeadLetters;
+
+/** Makes what opens the dead letters of a reactor. */
+export const deadLetters =
+  ({ name, log, sessions }: DeadLettersOptions): OpenDeadLetters =>
+  (onRetry) => {
+    const stream = deadLetterStream(name);
+    const known = { state: initialDeadLetters(), isLive: false };
+    let onReady = (): void => undefined;
+    const readied = new Promise<void>((resolve) => (onReady = resolve));
+    const filter = { categories: [DEAD_LETTER_CATEGORY] };
+
+    const following = log.subscribe({ after: 0n, filter }, ({ events }, isLive) => {
+      for (const each of events) {
+        if (each.stream !== stream) continue;
+        const event = decodeEvent(deadLetterCodec, each);
+        known.state = evolveDeadLetters(known.state, event);
+        if (event.type !== 'DeadLetterRetryRequested' || !known.isLive) continue;
+        const asked = known.state.open.get(event.data.position);
+        if (asked) onRetry(asked);
+      }
+      known.isLive ||= isLive;
+      if (known.isLive) onReady();
+    });
+
+    const handle = async (command: DeadLetterCommand): Promise<void> => {
+      const outcome = await sessions.handle(deadLetterAggregate, stream, command, {
+        actor: name,
+        commandId: randomUUID(),
+      });
+      if (outcome.kind === 'refused') throw new Error(`${name} has ${MAX_DEAD_LETTERS} dead letters already`);
+    };
+
+    return {
+      ready: () => Promise.race([readied, following.ended]),
+      has: (position) => known.state.open.has(position) || known.state.skipped.has(position),
+      count: () => known.state.open.size,
+      again: () => [...known.state.open.values()].filter(({ isRetrying, parked }) => isRetrying || parked),
+      record: (letter) => handle({ type: 'RecordDeadLetter', reactor: name, letter }),
+      settle: async (position) => {
+        if (known.state.open.has(position)) await handle({ type: 'SettleDeadLetter', reactor: name, position });
+      },
+      ended: following.ended,
+      close: () => following.close(),
+    };
+  };
