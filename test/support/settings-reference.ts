@@ -73,7 +73,7 @@ const SECTIONS: readonly Section[] = [
   },
   {
     title: 'Schedules',
-    keys: ['schedules'],
+    keys: ['schedules', 'reactors'],
     intro: '[schedules.md](schedules.md) explains them. Annotations of a launch plan can change some.',
   },
   { title: 'Export to Kafka', keys: ['kafka'], intro: '[kafka.md](kafka.md) explains the export.' },
