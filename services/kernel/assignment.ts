@@ -9,7 +9,7 @@ export type AssignmentOptions = {
   readonly partitions: readonly string[];
   /** The name of this process, unique among all that share the work. */
   readonly worker: string;
-  /** What this process says of itself to readers of the leases, at each renewal. */
+  /** Describes this process to readers of the leases; called at each renewal. */
   readonly description?: () => string;
   readonly timers: Timers;
   /** Called with the partitions of this process from now on; those left out are released once it resolves. */

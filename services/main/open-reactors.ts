@@ -13,7 +13,7 @@ type Parts = Pick<ReactorServices, 'executions' | 'slots' | 'launching' | 'logge
 
 /** The reactors of a process, which may run none of them. */
 export type ProcessReactors = RunningReactors & {
-  /** What is known of the reactors of all processes. */
+  /** The reactors of all processes, as far as they are known here. */
   readonly board: Reactors;
   /** Starts those of this process: all of them, or those that are assigned to it by leases. */
   readonly start: (parts: Parts) => Promise<void>;

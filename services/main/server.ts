@@ -146,6 +146,7 @@ export const startServer = async (configuration: Configuration, logger: Logger):
     ...[launching.activations, unprojected],
   ];
   const last = [audit, threads, current, foundation];
+  const followers = [log, format, following, launching.activations, keeping, reactors];
   return {
     grpc: transports.grpc,
     http: transports.http,
@@ -155,10 +156,7 @@ export const startServer = async (configuration: Configuration, logger: Logger):
     ...{ isEmpty, executions: found, hasFeed: hasLeases(format.format()) },
     onWork: (wake) => watchWork(store, wake),
     lost: watch.changed,
-    failed: failureOf(
-      [log, format, following, launching.activations, keeping, reactors],
-      [current, eventstore, egress],
-    ),
+    failed: failureOf(followers, [current, eventstore, egress]),
     close: async () => {
       for (const part of [...first, ...last]) await part?.close();
     },

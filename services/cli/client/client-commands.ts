@@ -135,11 +135,7 @@ const addAccessCommands = (program: Command): void => {
 
 const addReactorCommands = (program: Command): void => {
   const reactor = program.command('reactor').description('the reactors, and the work that they could not do');
-  const ofServer = (command: Command): Command =>
-    command
-      .option('--server <url>', 'REST address of the control plane', 'http://127.0.0.1:8080')
-      .option('--token-file <file>', 'file with an access token');
-  ofServer(reactor.command('list'))
+  withConnection(reactor.command('list'))
     .option('--json', 'print JSON', false)
     .description('print each reactor: process, position, lag, work that failed, and its dead letters')
     .action(async (flags: ReactorFlags) => {
@@ -147,7 +143,7 @@ const addReactorCommands = (program: Command): void => {
       await listReactors(flags);
     });
   for (const command of ['retry', 'skip'] as const)
-    ofServer(reactor.command(command))
+    withConnection(reactor.command(command))
       .argument('<reactor>', 'name of the reactor')
       .argument('<position>', 'position of the dead letter, as the list prints it')
       .description(command === 'retry' ? 'try a dead letter again' : 'drop a dead letter: its work is not done')

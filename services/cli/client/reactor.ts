@@ -1,9 +1,12 @@
+import { ReactorListSchema, ReactorService } from '../../../proto/gen/platformidl/eventlog/reactor_service_pb.js';
 import { OperatorError } from '../../config/operator-errors.js';
-import { cell, coloured, oneLine } from './lines.js';
-import { get, post, type ServerFlags } from './server-client.js';
+import { connected } from './connection/connect.js';
+import type { ConnectionFlags } from './connection/profile.js';
+import { jsonOfMessage, print } from './output/documents.js';
+import { cell, coloured, oneLine } from './output/text.js';
 
 /** The flags of the commands of `reactor`. */
-export type ReactorFlags = Pick<ServerFlags, 'server' | 'tokenFile'> & { readonly json?: boolean };
+export type ReactorFlags = ConnectionFlags & { readonly json?: boolean };
 
 type ShownLetter = {
   readonly letter: {
@@ -28,15 +31,8 @@ type ShownReactor = {
   readonly deadLetters: readonly ShownLetter[];
 };
 
-const PATH = '/api/v1/reactors';
-
-/** The flags of every command that asks a server; these commands name no execution. */
-const serverOf = ({ server, tokenFile }: ReactorFlags): ServerFlags => ({
-  server,
-  ...(tokenFile !== undefined && { tokenFile }),
-  project: '',
-  domain: '',
-});
+/** The most dead letters of a reactor that are printed. */
+const MAX_LETTERS = 1_000;
 
 const letterLine = ({ letter, retrying }: ShownLetter): string => {
   const state = retrying ? 'retrying' : letter.parked ? 'parked' : 'dead';
@@ -56,12 +52,13 @@ const linesOf = (each: ShownReactor): readonly string[] => {
  *
  * @throws {OperatorError} when the server refuses, with its reason.
  */
-export const listReactors = async (flags: ReactorFlags): Promise<void> => {
-  const answer = await get(serverOf(flags), PATH, { limit: 1_000 });
-  const { reactors } = (await answer.json()) as { readonly reactors: readonly ShownReactor[] };
-  for (const each of reactors)
-    for (const line of flags.json === true ? [JSON.stringify(each)] : linesOf(each)) process.stdout.write(`${line}\n`);
-};
+export const listReactors = (flags: ReactorFlags): Promise<void> =>
+  connected(flags, async (connection) => {
+    const list = await connection.call(ReactorService.method.listReactors, { limit: MAX_LETTERS });
+    const { reactors } = jsonOfMessage(ReactorListSchema, list) as unknown as { readonly reactors: ShownReactor[] };
+    for (const each of reactors)
+      for (const line of flags.json === true ? [JSON.stringify(each)] : linesOf(each)) print(line);
+  });
 
 /**
  * Retries or skips a dead letter.
@@ -74,5 +71,9 @@ export const changeDeadLetter = async (
   flags: ReactorFlags,
 ): Promise<void> => {
   if (!/^[1-9]\d*$/u.test(position)) throw new OperatorError(`${position} is not a position, as the list prints it`);
-  await post(serverOf(flags), `${PATH}/${encodeURIComponent(reactor)}/dead-letters/${position}/${command}`);
+  await connected(flags, async (connection) => {
+    const letter = { reactor, position: BigInt(position) };
+    const { retryDeadLetter, skipDeadLetter } = ReactorService.method;
+    await (command === 'retry' ? connection.call(retryDeadLetter, letter) : connection.call(skipDeadLetter, letter));
+  });
 };
