@@ -86,8 +86,8 @@ export const deadLetterDecider: Decider<DeadLetterState, DeadLetterCommand, Dead
   decide,
 };
 
-const STATE_BYTES = 500;
-const LETTER_BYTES = 700;
+const STATE_BYTES = 400;
+const LETTER_BYTES = 340;
 const SKIPPED_BYTES = 60;
 
 export const deadLetterAggregate: Aggregate<DeadLetterState, DeadLetterCommand, DeadLetterEvent, DeadLetterRefusal> = {

@@ -53,9 +53,11 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
     'kafka',
     'log-level',
     'allow-insecure-remote',
+    'auth',
     'engine-rate',
     'failure-probability',
     'gates',
+    'poll',
   ],
   serve: [
     'config',
