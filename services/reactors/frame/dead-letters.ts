@@ -3,7 +3,6 @@ import { randomUUID } from 'node:crypto';
 import type { DeadLetterCommand, Letter } from '../../dead-letter/commands.js';
 import { deadLetterAggregate, MAX_DEAD_LETTERS } from '../../dead-letter/decider.js';
 import { DEAD_LETTER_CATEGORY, deadLetterCodec, deadLetterStream } from '../../dead-letter/events.js';
-import { evolveDeadLetters, initialDeadLetters } from '../../dead-letter/state.js';
 import { decodeEvent } from '../../kernel/decode-event.js';
 import { StreamParked } from '../../kernel/fault.js';
 import type { EventLog } from '../../kernel/ports/event-store.js';
@@ -71,7 +70,7 @@ export const deadLetters =
   ({ name, log, sessions }: DeadLettersOptions): OpenDeadLetters =>
   (onRetry) => {
     const stream = deadLetterStream(name);
-    const known = { state: initialDeadLetters(), isLive: false };
+    const known = { state: deadLetterAggregate.decider.initial(), isLive: false };
     let onReady = (): void => undefined;
     const readied = new Promise<void>((resolve) => (onReady = resolve));
     const filter = { categories: [DEAD_LETTER_CATEGORY] };
@@ -80,7 +79,7 @@ export const deadLetters =
       for (const each of events) {
         if (each.stream !== stream) continue;
         const event = decodeEvent(deadLetterCodec, each);
-        known.state = evolveDeadLetters(known.state, event);
+        known.state = deadLetterAggregate.decider.evolve(known.state, event);
         if (event.type !== 'DeadLetterRetryRequested' || !known.isLive) continue;
         const asked = known.state.open.get(event.data.position);
         if (asked) onRetry(asked);
