@@ -17,7 +17,7 @@ export type DeadLetterState = {
 export const initialDeadLetters = (): DeadLetterState => ({ open: new Map(), skipped: new Set() });
 
 /** The number of skipped positions that are known. */
-export const MAX_SKIPPED = 1_000;
+const MAX_SKIPPED = 1_000;
 
 const letterOf = ({ position, stream, revision, reason, since, attempts, parked }: DeadLetter): Letter => ({
   ...{ position, stream, revision, reason, attempts, parked },

@@ -12,7 +12,7 @@ const flagsOf = (command: Command): readonly string[] =>
   [...command.options.flatMap(({ long }) => long ?? []), '--help'].sort();
 
 /** The completions of a command and of all below it. */
-export const completionsOf = (command: Command, path = ''): readonly Completion[] => {
+const completionsOf = (command: Command, path = ''): readonly Completion[] => {
   const commands = command.commands.filter((each) => each.name() !== 'completion' || path === '');
   return [
     { path, words: [...commands.map((each) => each.name()), ...flagsOf(command)] },
