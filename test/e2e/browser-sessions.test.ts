@@ -140,6 +140,7 @@ describe('browser sessions', () => {
 
   it('lead to this server alone', async () => {
     const elsewhere = ['https://evil.example/', '//evil.example', '/\\evil.example', '\\/evil.example', 'console', ''];
+    elsewhere.push('/.//evil.example', '/console/..//evil.example');
     for (const to of elsewhere)
       for (const from of ['/login', '/logout'])
         expect(await ask(`${from}?redirect_url=${encodeURIComponent(to)}`)).toMatchObject({

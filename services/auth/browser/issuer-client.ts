@@ -26,9 +26,10 @@ export interface IssuerClient {
 
 const isPlain = (url: string): boolean => new URL(url).protocol === 'http:';
 
-/** Lets an issuer on this machine be reached without TLS; the library marks it as deprecated only to be noticed. */
+// Lets an issuer on this machine be reached without TLS; the library marks it as deprecated only to be noticed, and
+// looks for this very function before it asks an issuer.
 // eslint-disable-next-line @typescript-eslint/no-deprecated
-const allowPlain = (configuration: Configuration): void => allowInsecureRequests(configuration);
+const allowPlain: (configuration: Configuration) => void = allowInsecureRequests;
 
 const headersOf = (headers: Readonly<Record<string, unknown>>): Headers =>
   new Headers(Object.entries(headers).map(([name, value]) => [name, String(value)]));
@@ -82,22 +83,39 @@ export type ExternalClient = {
 
 const METADATA_MS = 600_000;
 
+/** An issuer that is slower than this counts as away. */
+const DISCOVERY_SECONDS = 10;
+
 const authenticationOf = ({ clientSecret }: ExternalClient): ClientAuth =>
   clientSecret === '' ? None() : ClientSecretBasic(clientSecret);
 
-/** An issuer of another process; its metadata are fetched at the first sign-in, and every ten minutes while people sign in. */
+/**
+ * An issuer of another process. Its metadata are fetched at the first sign-in, and every ten minutes while people sign
+ * in, by one request at a time; while it is away, the last ones count.
+ */
 export const externalIssuer = (client: ExternalClient, now: () => number): IssuerClient => {
   const { issuer, clientId, scope, audience } = client;
   let known: { readonly configuration: Configuration; readonly at: number } | undefined;
+  let asking: Promise<Configuration> | undefined;
+  const discover = async (): Promise<Configuration> => {
+    const options = { execute: isPlain(issuer) ? [allowPlain] : [], timeout: DISCOVERY_SECONDS };
+    try {
+      const configuration = await discovery(new URL(issuer), clientId, {}, authenticationOf(client), options);
+      known = { configuration, at: now() };
+      return configuration;
+    } catch (error) {
+      if (known) return known.configuration;
+      throw error;
+    } finally {
+      asking = undefined;
+    }
+  };
   return {
     scope,
     audience,
-    configuration: async () => {
-      if (known && now() - known.at < METADATA_MS) return known.configuration;
-      const execute = isPlain(issuer) ? [allowPlain] : [];
-      const found = await discovery(new URL(issuer), clientId, {}, authenticationOf(client), { execute });
-      known = { configuration: found, at: now() };
-      return found;
+    configuration: () => {
+      if (known && now() - known.at < METADATA_MS) return Promise.resolve(known.configuration);
+      return (asking ??= discover());
     },
   };
 };

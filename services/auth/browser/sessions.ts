@@ -41,7 +41,9 @@ const SESSION_MS = 3_600_000;
 export const pathWithin = (text: string, origin: string): string | undefined => {
   if (!/^\/(?![/\\])/u.test(text) || !URL.canParse(text, origin)) return undefined;
   const url = new URL(text, origin);
-  return url.origin === origin ? `${url.pathname}${url.search}` : undefined;
+  const path = `${url.pathname}${url.search}`;
+  // Without its dot segments, `/.//host` is `//host`, which browsers take for an address.
+  return url.origin === origin && !path.startsWith('//') ? path : undefined;
 };
 
 /** A request of a browser for one of the paths; `url` has the origin of this server, whatever its `Host` says. */
@@ -71,7 +73,9 @@ const logIn: Step = async ({ response, url, address }, { issuer, jar }) => {
     if (cause instanceof SignInFailure) throw cause;
     throw new SignInFailure(503, 'The issuer of sign-ins does not answer. Try again later.', { cause });
   });
-  redirect(response, to.href, [await jar.begun(begun)]);
+  const cookie = await jar.begun(begun);
+  const isKept = cookie.length <= MAX_COOKIE_BYTES; // browsers drop a larger one
+  redirect(response, to.href, [isKept ? cookie : await jar.begun({ ...begun, target: SIGNED_OUT })]);
 };
 
 const begunOf = async ({ request, url }: Exchange, jar: CookieJar): Promise<BegunSignIn> => {
@@ -113,10 +117,14 @@ const comeBack: Step = async (asked, options) => {
   redirect(response, begun.target, [used, session]);
 };
 
-/** Ends the session here, and leads to the issuer to end it there. A request that another site has made ends nothing. */
+/** True unless a page of another origin has made the request; browsers without this header are trusted. */
+const isOwnRequest = ({ headers }: IncomingMessage): boolean =>
+  ['same-origin', 'none'].includes(headers['sec-fetch-site'] ?? 'none');
+
+/** Ends the session here, and leads to the issuer to end it there. A request of another page ends nothing. */
 const logOut: Step = async ({ request, response, url, address }, { issuer, jar }) => {
   const target = targetOf(url);
-  if (request.headers['sec-fetch-site'] === 'cross-site') throw new SignInFailure(403, 'Sign out from the console.');
+  if (!isOwnRequest(request)) throw new SignInFailure(403, 'Sign out from the console.');
   const configuration = await issuer.configuration(address).catch(() => undefined);
   const hasPage = configuration?.serverMetadata().end_session_endpoint !== undefined;
   const after = { post_logout_redirect_uri: `${url.origin}${SIGNED_OUT}` };
