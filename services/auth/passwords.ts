@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import type { Access } from '../kernel/access.js';
 import { lru } from '../kernel/lru.js';
 import type { Caller, Identity } from '../kernel/ports/authentication.js';
@@ -33,12 +34,18 @@ type Options = {
   readonly cached: number;
 };
 
-/** The record of a name; a changed record is another object, so that what was verified before counts no longer. */
+/** The record of a name. What was verified before counts for as long as the record says the same. */
 type Found = User | Client | undefined;
 
 type Verified = { readonly record: Found; readonly caller: Caller };
 
 const MS = 1_000;
+
+const isSecretOf = (record: Found, password: string): boolean =>
+  record !== undefined &&
+  'secret_hash' in record &&
+  record.secret_hash !== undefined &&
+  isSecret(password, record.secret_hash);
 
 const rolesOf = (record: Found): readonly string[] => record?.roles ?? [];
 
@@ -53,11 +60,8 @@ export const passwordAuthentication = (options: Options): PasswordAuthentication
 
   const recordOf = async (name: string): Promise<Found> => (await users.find(name)) ?? (await clients.find(name));
 
-  const isRight = async (name: string, password: string): Promise<boolean> => {
-    const client = (await users.find(name)) ? undefined : await clients.find(name);
-    if (client?.secret_hash !== undefined) return isSecret(password, client.secret_hash);
-    return (await users.check(name, password)) !== undefined;
-  };
+  const isRight = async (name: string, password: string): Promise<boolean> =>
+    (await users.check(name, password)) !== undefined;
 
   const identityOf = (name: string, record: Found): Identity => ({
     principal: name,
@@ -68,13 +72,20 @@ export const passwordAuthentication = (options: Options): PasswordAuthentication
     expiresAt: undefined,
   });
 
-  const verify = async ({ name, password, address }: Credentials, key: string): Promise<Caller> => {
+  /** Verifies a password within the limits, which are there for guesses. */
+  const assertRight = async ({ name, password, address }: Credentials): Promise<void> => {
     const wait = limits.take(address, name);
     if (wait > 0)
       throw new RpcError('RESOURCE_EXHAUSTED', `too many failed attempts, wait ${wait} seconds`, [], wait * MS);
-    const record = await recordOf(name);
     if (!(await isRight(name, password))) throw unauthenticated('the user name or the password is wrong');
     limits.succeeded(address, name);
+  };
+
+  const verify = async (credentials: Credentials, key: string): Promise<Caller> => {
+    const { name, password } = credentials;
+    const record = await recordOf(name);
+    // A right secret is never held back: it cannot be guessed, and others may have used up the attempts of its name.
+    if (!isSecretOf(record, password)) await assertRight(credentials);
     const identity = identityOf(name, record);
     const caller = { identity, access: accessOf(identity) };
     verified.set(key, { record, caller });
@@ -86,7 +97,7 @@ export const passwordAuthentication = (options: Options): PasswordAuthentication
       const { name, password } = credentials;
       const key = hash('sha256', JSON.stringify([name, password]), 'base64');
       const known = verified.get(key);
-      if (known && known.record === (await recordOf(name))) return known.caller;
+      if (known && isDeepStrictEqual(known.record, await recordOf(name))) return known.caller;
       const pending = verifying.get(key) ?? verify(credentials, key).finally(() => verifying.delete(key));
       verifying.set(key, pending);
       return pending;

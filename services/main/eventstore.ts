@@ -64,7 +64,7 @@ export const eventstorePort = async ({
   }
 };
 
-type Admitting = Pick<EventstoreServices, 'authentication' | 'passwords' | 'audit'>;
+type Admitting = Pick<EventstoreServices, 'authentication' | 'passwords' | 'audit' | 'logger'>;
 
 /** Records refused calls for auditors. Messages of other errors may have something of the request. */
 const recordingRefusals =
@@ -79,10 +79,12 @@ const recordingRefusals =
   };
 
 /** Opens the port over which the thread has its callers admitted; the other end closes with it. */
-const openAdmissions = ({ authentication, passwords, audit }: Admitting): MessagePort | undefined => {
+const openAdmissions = ({ authentication, passwords, audit, logger }: Admitting): MessagePort | undefined => {
   if (!authentication) return undefined;
   const { port1, port2 } = new MessageChannel();
-  relayAdmit(port1, admitting({ authentication, passwords, onRefused: recordingRefusals(audit) }));
+  relayAdmit(port1, admitting({ authentication, passwords, onRefused: recordingRefusals(audit) }), (err) =>
+    logger.error({ err }, 'callers of the EventStoreDB protocol cannot be authenticated'),
+  );
   port1.unref();
   return port2;
 };
@@ -102,7 +104,7 @@ export const startEventstore = async (
   }
   const { port1, port2 } = new MessageChannel();
   relayAppends(port1, store);
-  const admissions = openAdmissions(admission);
+  const admissions = openAdmissions({ ...admission, logger });
   const tls = tlsOf(configuration);
   const served = { host, port, mode, format: format ?? 'json', tls, logLevel, appends: port2 };
   const worker = new Worker(new URL('./threads/eventstore-thread.js', import.meta.url), {

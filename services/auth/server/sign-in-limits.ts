@@ -21,7 +21,10 @@ export const signInLimits = (perMinute: number, now: () => number = Date.now): S
     addresses,
     take: (address, name) => {
       const wait = addresses.take(address);
-      return wait > 0 ? wait : names.take(name);
+      if (wait > 0) return wait;
+      const held = names.take(name);
+      if (held > 0) addresses.giveBack(address); // nothing is verified, so it says nothing about the address
+      return held;
     },
     succeeded: (address, name) => {
       addresses.giveBack(address);

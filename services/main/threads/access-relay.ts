@@ -82,18 +82,25 @@ export const relayedAdmit = (port: MessagePort): Admit => {
     });
 };
 
-/** The server end, on the thread that authenticates. */
-export const relayAdmit = (port: MessagePort, admit: Admit): void => {
+/** A failure to authenticate, such as a file of users that cannot be read, passes: the call may be tried again. */
+const refusalOf = (error: unknown): Pick<RpcError, 'code' | 'message'> =>
+  error instanceof RpcError ? error : { code: 'UNAVAILABLE', message: 'the server cannot authenticate callers now' };
+
+/**
+ * The server end, on the thread that authenticates.
+ *
+ * @param onFailure is called with what has kept a call from being authenticated, for the log.
+ */
+export const relayAdmit = (port: MessagePort, admit: Admit, onFailure: (error: unknown) => void): void => {
   const answer = (answered: Answered): void => port.postMessage(answered);
   port.on('message', ({ id, call }: Asked) => {
     admit(call).then(
       (expiresAt) => answer({ id, expiresAt }),
-      (error: unknown) =>
-        answer(
-          error instanceof RpcError
-            ? { id, code: error.code, message: error.message }
-            : { id, code: 'INTERNAL', message: 'internal error' },
-        ),
+      (error: unknown) => {
+        if (!(error instanceof RpcError)) onFailure(error);
+        const { code, message } = refusalOf(error);
+        answer({ id, code, message });
+      },
     );
   });
 };

@@ -71,6 +71,27 @@ describe('callers that send a password with each call', () => {
     expect(await ask('engine', 'secret')).toBe('engine');
   });
 
+  it('are not verified again when their record was read again', async () => {
+    const { ask, checked, users } = opened();
+    expect(await ask('alice', 'right')).toBe('alice');
+    users.set('alice', { ...ALICE });
+    expect(await ask('alice', 'right')).toBe('alice');
+    expect(checked).toEqual(['alice']);
+  });
+
+  it('with a right secret are never held back, whatever others have tried under the name', async () => {
+    const { ask } = opened();
+    for (const wrong of ['1', '2']) expect(await ask('engine', wrong)).toBe('UNAUTHENTICATED');
+    expect(await ask('engine', '3')).toBe('RESOURCE_EXHAUSTED');
+    expect(await ask('engine', 'secret')).toBe('engine');
+  });
+
+  it('of a name that is held back leave the attempts of their address to other names', async () => {
+    const { ask } = opened();
+    for (let attempt = 0; attempt < 20; attempt += 1) await ask('alice', String(attempt));
+    expect(await ask('bob', 'x')).toBe('UNAUTHENTICATED');
+  });
+
   it('are no public clients, which have no secret', async () => {
     const { ask } = opened();
     expect(await ask('flytectl', '')).toBe('UNAUTHENTICATED');
