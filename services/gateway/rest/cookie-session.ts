@@ -15,8 +15,9 @@ const READS = ['GET', 'HEAD', 'OPTIONS'];
 const isFromOurPage = ({ headers }: FastifyRequest): boolean =>
   headers[OUR_PAGE] !== undefined && (headers['sec-fetch-site'] ?? 'same-origin') === 'same-origin';
 
+/** True for a request with a token. Credentials of another kind are for a proxy, and say nothing about the caller. */
 const hasOwnToken = ({ headers }: FastifyRequest): boolean =>
-  headers.authorization !== undefined || headers['grpc-metadata-authorization'] !== undefined;
+  [headers.authorization, headers['grpc-metadata-authorization']].some((value) => /^bearer /iu.test(String(value)));
 
 const forged = (): RpcError =>
   new RpcError(
