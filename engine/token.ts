@@ -1,4 +1,4 @@
-import { InterceptingCall, type Interceptor } from '@grpc/grpc-js';
+import { InterceptingCall, type Interceptor, Metadata, status } from '@grpc/grpc-js';
 import { z } from 'zod';
 
 /** Gets an access token that is still valid. */
@@ -11,6 +11,9 @@ const answer = z.object({ access_token: z.string(), expires_in: z.number() });
 
 const MS = 1_000;
 
+/** An issuer that is slower than this counts as away. */
+const ANSWER_MS = 10_000;
+
 type Known = { readonly token: string; readonly until: number };
 
 const ask = async ({ tokenUrl, id, secret }: ClientCredentials): Promise<Known> => {
@@ -19,6 +22,7 @@ const ask = async ({ tokenUrl, id, secret }: ClientCredentials): Promise<Known> 
     method: 'POST',
     headers: { authorization: `Basic ${basic}` },
     body: new URLSearchParams({ grant_type: 'client_credentials', scope: 'all' }),
+    signal: AbortSignal.timeout(ANSWER_MS),
   });
   if (!response.ok) throw new Error(`${tokenUrl} answers ${response.status} to the client ${id}`);
   const { access_token: token, expires_in: seconds } = answer.parse(await response.json());
@@ -39,15 +43,22 @@ export const tokensOf = (client: ClientCredentials): GetToken => {
   };
 };
 
-/** Adds a bearer token to each call. A call goes without one when none can be got, and is then refused. */
+/** Adds a bearer token to each call. While none can be got, calls fail with UNAVAILABLE, so that they are tried again. */
 export const bearer =
   (getToken: GetToken): Interceptor =>
   (options, next) =>
     new InterceptingCall(next(options), {
       start: (metadata, listener, begin) => {
-        getToken()
-          .then((token) => metadata.set('authorization', `Bearer ${token}`))
-          .catch(() => undefined)
-          .finally(() => begin(metadata, listener));
+        const withToken = (token: string): void => {
+          metadata.set('authorization', `Bearer ${token}`);
+          begin(metadata, listener);
+        };
+        const without = (error: Error): void =>
+          listener.onReceiveStatus({
+            code: status.UNAVAILABLE,
+            details: `no access token: ${error.message}`,
+            metadata: new Metadata(),
+          });
+        getToken().then(withToken, without);
       },
     });
