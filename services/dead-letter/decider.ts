@@ -12,7 +12,9 @@ import {
 import type { Aggregate, Decider, Decision } from '../kernel/aggregate.js';
 import type { DeadLetterCommand, Letter } from './commands.js';
 import { DEAD_LETTER_CATEGORY, deadLetterCodec, type DeadLetterEvent } from './events.js';
-import { type DeadLetterState, evolveDeadLetters, initialDeadLetters } from './state.js';
+import { type DeadLetterState, evolveDeadLetters, initialDeadLetters, letterAt, letterKey } from './state.js';
+
+export { letterAt, letterKey } from './state.js';
 
 /** The most dead letters of a reactor; further work that fails is tried on, as if it had failed for a short time. */
 export const MAX_DEAD_LETTERS = 1_000;
@@ -38,32 +40,29 @@ const record = (
   { open, skipped }: DeadLetterState,
   { reactor, letter }: About<'RecordDeadLetter'>,
 ): DeadLetterDecision => {
-  const known = open.get(letter.position);
-  if (known?.isRetrying === false || skipped.has(letter.position)) return NOTHING;
+  const known = open.get(letterKey(letter));
+  if (known?.isRetrying === false || skipped.has(letterKey(letter))) return NOTHING;
   if (known === undefined && open.size >= MAX_DEAD_LETTERS) return refused('dead-letters-full');
   const data = create(DeadLetterRecordedSchema, { letter: letterMessage(reactor, letter) });
   return accepted({ type: 'DeadLetterRecorded', data });
 };
 
-const retry = ({ open }: DeadLetterState, { reactor, position }: About<'RetryDeadLetter'>): DeadLetterDecision => {
-  const letter = open.get(position);
+const retry = (state: DeadLetterState, { reactor, position }: About<'RetryDeadLetter'>): DeadLetterDecision => {
+  const letter = letterAt(state, position);
   if (letter === undefined) return refused('no-dead-letter');
   if (letter.isRetrying) return NOTHING;
   const data = create(DeadLetterRetryRequestedSchema, { reactor, position });
   return accepted({ type: 'DeadLetterRetryRequested', data });
 };
 
-const skip = (
-  { open, skipped }: DeadLetterState,
-  { reactor, position }: About<'SkipDeadLetter'>,
-): DeadLetterDecision => {
-  if (skipped.has(position)) return NOTHING;
-  if (!open.has(position)) return refused('no-dead-letter');
+const skip = (state: DeadLetterState, { reactor, position }: About<'SkipDeadLetter'>): DeadLetterDecision => {
+  if (letterAt(state, position) === undefined)
+    return [...state.skipped.values()].includes(position) ? NOTHING : refused('no-dead-letter');
   return accepted({ type: 'DeadLetterSkipped', data: create(DeadLetterSkippedSchema, { reactor, position }) });
 };
 
-const settle = ({ open }: DeadLetterState, { reactor, position }: About<'SettleDeadLetter'>): DeadLetterDecision =>
-  open.has(position)
+const settle = (state: DeadLetterState, { reactor, position }: About<'SettleDeadLetter'>): DeadLetterDecision =>
+  letterAt(state, position)
     ? accepted({ type: 'DeadLetterSettled', data: create(DeadLetterSettledSchema, { reactor, position }) })
     : NOTHING;
 
@@ -87,8 +86,8 @@ export const deadLetterDecider: Decider<DeadLetterState, DeadLetterCommand, Dead
 };
 
 const STATE_BYTES = 400;
-const LETTER_BYTES = 340;
-const SKIPPED_BYTES = 60;
+const LETTER_BYTES = 480;
+const SKIPPED_BYTES = 200;
 
 export const deadLetterAggregate: Aggregate<DeadLetterState, DeadLetterCommand, DeadLetterEvent, DeadLetterRefusal> = {
   category: DEAD_LETTER_CATEGORY,

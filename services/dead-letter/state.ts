@@ -7,16 +7,23 @@ import type { DeadLetterEvent } from './events.js';
 /** A dead letter; `isRetrying` from when it was asked for again until it is settled or given up again. */
 export type OpenLetter = Letter & { readonly isRetrying: boolean };
 
-/** The dead letters of one reactor, by position; those of old come first. */
+/** Names the event that a dead letter is about by stream and revision: a copy of a log has other positions. */
+export const letterKey = ({ stream, revision }: Pick<Letter, 'stream' | 'revision'>): string => `${stream}@${revision}`;
+
+/** The dead letters of one reactor, by their keys, the oldest first. */
 export type DeadLetterState = {
-  readonly open: ReadonlyMap<bigint, OpenLetter>;
-  /** The last positions that were skipped: the reactor may read them again after a restart. */
-  readonly skipped: ReadonlySet<bigint>;
+  readonly open: ReadonlyMap<string, OpenLetter>;
+  /** The positions of the last letters that were skipped: the reactor may read their events again after a restart. */
+  readonly skipped: ReadonlyMap<string, bigint>;
 };
 
-export const initialDeadLetters = (): DeadLetterState => ({ open: new Map(), skipped: new Set() });
+export const initialDeadLetters = (): DeadLetterState => ({ open: new Map(), skipped: new Map() });
 
-/** The number of skipped positions that are known. */
+/** Finds the open dead letter with a position. */
+export const letterAt = ({ open }: DeadLetterState, position: bigint): OpenLetter | undefined =>
+  [...open.values()].findLast((letter) => letter.position === position);
+
+/** The number of skipped letters that are known. */
 const MAX_SKIPPED = 1_000;
 
 const letterOf = ({ position, stream, revision, reason, since, attempts, parked }: DeadLetter): Letter => ({
@@ -24,25 +31,24 @@ const letterOf = ({ position, stream, revision, reason, since, attempts, parked 
   sinceMs: since ? timestampMs(since) : 0,
 });
 
-const without = ({ open }: DeadLetterState, position: bigint): ReadonlyMap<bigint, OpenLetter> => {
+const without = ({ open }: DeadLetterState, letter: OpenLetter): ReadonlyMap<string, OpenLetter> => {
   const left = new Map(open);
-  left.delete(position);
+  left.delete(letterKey(letter));
   return left;
 };
 
 export const evolveDeadLetters = (state: DeadLetterState, { type, data }: DeadLetterEvent): DeadLetterState => {
   if (type === 'DeadLetterRecorded') {
     if (data.letter === undefined) return state;
-    const letter = letterOf(data.letter);
-    return { ...state, open: new Map(state.open).set(letter.position, { ...letter, isRetrying: false }) };
+    const recorded = letterOf(data.letter);
+    return { ...state, open: new Map(state.open).set(letterKey(recorded), { ...recorded, isRetrying: false }) };
   }
-  const { position } = data;
-  if (type === 'DeadLetterSettled') return { ...state, open: without(state, position) };
-  if (type === 'DeadLetterSkipped') {
-    const skipped = new Set([...state.skipped, position].slice(-MAX_SKIPPED));
-    return { open: without(state, position), skipped };
-  }
-  const letter = state.open.get(position);
+  const letter = letterAt(state, data.position);
   if (letter === undefined) return state;
-  return { ...state, open: new Map(state.open).set(position, { ...letter, isRetrying: true }) };
+  if (type === 'DeadLetterSettled') return { ...state, open: without(state, letter) };
+  if (type === 'DeadLetterSkipped') {
+    const skipped = new Map([...state.skipped, [letterKey(letter), letter.position] as const].slice(-MAX_SKIPPED));
+    return { open: without(state, letter), skipped };
+  }
+  return { ...state, open: new Map(state.open).set(letterKey(letter), { ...letter, isRetrying: true }) };
 };

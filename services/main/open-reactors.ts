@@ -30,10 +30,11 @@ export const openReactors = async (
   logger: Logger,
 ): Promise<ProcessReactors> => {
   const { log, sessions, payloads, metrics, source, parked } = foundation;
+  const { format } = foundation.format;
   if (source.views.kind === 'mongodb') await untilReachable(source, log.store.logId, logger);
   const together = sharingOf(configuration, foundation);
   const coordination = await forSetting(viewsKey(source.views), () => openCoordination(source, together));
-  const shared = { configuration, coordination, store: log.store, sessions, payloads, metrics, parked };
+  const shared = { configuration, coordination, store: log.store, sessions, payloads, metrics, parked, format };
   let running: RunningReactors | undefined;
   let fail = (_: unknown): void => undefined;
   const ended = new Promise<never>((_, reject) => (fail = reject));

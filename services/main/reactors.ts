@@ -38,8 +38,13 @@ export type ReactorServices = {
   /** Called with the outcome and the number of ticks of schedules. */
   readonly onTicks: (outcome: 'fired' | 'skipped' | 'failed', count: number) => void;
   readonly parked: Pick<ParkedStreams, 'note'>;
+  /** The format of the log. */
+  readonly format: () => number;
   readonly logger: Logger;
 };
+
+/** The log format that brings dead letters. A reactor has them when it is started on such a log. */
+const FORMAT_WITH_DEAD_LETTERS = 2;
 
 type Start = () => MeasuredReactor;
 
@@ -58,15 +63,18 @@ const startersOf = ({
   logger,
   ...parts
 }: ReactorServices): ReadonlyMap<string, Start> => {
-  const { sessions, executions, launching, onTicks } = parts;
+  const { sessions, executions, launching, onTicks, format } = parts;
   const shared = (name: string) => ({
     log,
     checkpoint: coordination.checkpoint(name, log.logId),
     timers: systemTimers,
-    givingUp: {
-      deadLetters: deadLetters({ name, log, sessions }),
-      afterMs: configuration.reactors.dead_letter_after,
-    },
+    // The release before, to which a log of an earlier format may return, would never do work that was given up.
+    ...(format() >= FORMAT_WITH_DEAD_LETTERS && {
+      givingUp: {
+        deadLetters: deadLetters({ name, log, sessions }),
+        afterMs: configuration.reactors.dead_letter_after,
+      },
+    }),
     onFailure: (error: unknown) => {
       if (error instanceof StreamParked) parked.note(error);
       else logger.error({ err: error, reactor: name }, 'a reactor has failed and is retried');

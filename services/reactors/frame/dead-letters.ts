@@ -1,9 +1,15 @@
 import { randomUUID } from 'node:crypto';
 
 import type { DeadLetterCommand, Letter } from '../../dead-letter/commands.js';
-import { deadLetterAggregate, MAX_DEAD_LETTERS } from '../../dead-letter/decider.js';
-import { DEAD_LETTER_CATEGORY, deadLetterCodec, deadLetterStream } from '../../dead-letter/events.js';
+import { deadLetterAggregate, letterAt, letterKey, MAX_DEAD_LETTERS } from '../../dead-letter/decider.js';
+import {
+  DEAD_LETTER_CATEGORY,
+  deadLetterCodec,
+  type DeadLetterEvent,
+  deadLetterStream,
+} from '../../dead-letter/events.js';
 import { decodeEvent } from '../../kernel/decode-event.js';
+import type { RecordedEvent } from '../../kernel/event.js';
 import { StreamParked } from '../../kernel/fault.js';
 import type { EventLog } from '../../kernel/ports/event-store.js';
 import type { Sessions } from '../../kernel/ports/sessions.js';
@@ -12,8 +18,10 @@ import type { Sessions } from '../../kernel/ports/sessions.js';
 export interface DeadLetters {
   /** Waits until everything that was recorded before the start is known. */
   ready(): Promise<void>;
-  /** True for a position whose work is a dead letter, or was skipped. */
-  has(position: bigint): boolean;
+  /** True for an event whose work is a dead letter, or was skipped. */
+  has(event: LetterKey): boolean;
+  /** True for an event whose work was skipped. */
+  isSkipped(event: LetterKey): boolean;
   /** The number of open dead letters. */
   count(): number;
   /** Those to be tried from the start on: they were asked for again, or an upgrade may have made them readable. */
@@ -24,17 +32,20 @@ export interface DeadLetters {
    * @throws {Error} when the reactor has too many dead letters.
    */
   record(letter: Letter): Promise<void>;
-  /** Records that the work of a dead letter was done; does nothing for other positions. */
-  settle(position: bigint): Promise<void>;
+  /** Records that the work of a dead letter was done; does nothing for other events. */
+  settle(event: LetterKey): Promise<void>;
   /** Rejects when the log can no longer be followed. */
   readonly ended: Promise<void>;
   close(): Promise<void>;
 }
 
+/** The stream and the revision of an event. */
+type LetterKey = Pick<Letter, 'stream' | 'revision'>;
+
 export type DeadLettersOptions = {
   /** The name of the reactor. */
   readonly name: string;
-  readonly log: Pick<EventLog, 'subscribe'>;
+  readonly log: Pick<EventLog, 'head' | 'readStream' | 'subscribe'>;
   readonly sessions: Pick<Sessions, 'handle'>;
 };
 
@@ -54,6 +65,7 @@ export const letterOf = (event: LetterEvent, error: unknown, attempts: number): 
 export const NO_DEAD_LETTERS: DeadLetters = {
   ready: () => Promise.resolve(),
   has: () => false,
+  isSkipped: () => false,
   count: () => 0,
   again: () => [],
   record: () => Promise.reject(new Error('this reactor gives nothing up')),
@@ -70,23 +82,33 @@ export const deadLetters =
   ({ name, log, sessions }: DeadLettersOptions): OpenDeadLetters =>
   (onRetry) => {
     const stream = deadLetterStream(name);
-    const known = { state: deadLetterAggregate.decider.initial(), isLive: false };
-    let onReady = (): void => undefined;
-    const readied = new Promise<void>((resolve) => (onReady = resolve));
+    const known = { state: deadLetterAggregate.decider.initial(), revision: -1n };
     const filter = { categories: [DEAD_LETTER_CATEGORY] };
 
-    const following = log.subscribe({ after: 0n, filter }, ({ events }, isLive) => {
-      for (const each of events) {
-        if (each.stream !== stream) continue;
-        const event = decodeEvent(deadLetterCodec, each);
-        known.state = deadLetterAggregate.decider.evolve(known.state, event);
-        if (event.type !== 'DeadLetterRetryRequested' || !known.isLive) continue;
-        const asked = known.state.open.get(event.data.position);
-        if (asked) onRetry(asked);
-      }
-      known.isLive ||= isLive;
-      if (known.isLive) onReady();
-    });
+    const apply = (each: RecordedEvent): DeadLetterEvent | undefined => {
+      if (each.stream !== stream || each.revision <= known.revision) return undefined;
+      known.revision = each.revision;
+      const event = decodeEvent(deadLetterCodec, each);
+      known.state = deadLetterAggregate.decider.evolve(known.state, event);
+      return event;
+    };
+
+    const takeLive = (each: RecordedEvent): void => {
+      const event = apply(each);
+      if (event?.type !== 'DeadLetterRetryRequested') return;
+      const asked = letterAt(known.state, event.data.position);
+      if (asked) onRetry(asked);
+    };
+
+    // The stream is read by itself: a subscription from the start would read the whole log of an event store.
+    const begin = async (): Promise<ReturnType<typeof log.subscribe>> => {
+      const after = await log.head();
+      for await (const page of log.readStream(stream)) page.forEach(apply);
+      return log.subscribe({ after, filter }, ({ events }) => events.forEach(takeLive));
+    };
+    const begun = begin();
+    const ended = begun.then((following) => following.ended);
+    ended.catch(() => undefined); // not unhandled: callers may await `ended` later
 
     const handle = async (command: DeadLetterCommand): Promise<void> => {
       const outcome = await sessions.handle(deadLetterAggregate, stream, command, {
@@ -97,15 +119,21 @@ export const deadLetters =
     };
 
     return {
-      ready: () => Promise.race([readied, following.ended]),
-      has: (position) => known.state.open.has(position) || known.state.skipped.has(position),
+      ready: () => begun.then(() => undefined),
+      has: (event) => known.state.open.has(letterKey(event)) || known.state.skipped.has(letterKey(event)),
+      isSkipped: (event) => known.state.skipped.has(letterKey(event)),
       count: () => known.state.open.size,
       again: () => [...known.state.open.values()].filter(({ isRetrying, parked }) => isRetrying || parked),
       record: (letter) => handle({ type: 'RecordDeadLetter', reactor: name, letter }),
-      settle: async (position) => {
-        if (known.state.open.has(position)) await handle({ type: 'SettleDeadLetter', reactor: name, position });
+      settle: async (event) => {
+        const letter = known.state.open.get(letterKey(event));
+        if (letter) await handle({ type: 'SettleDeadLetter', reactor: name, position: letter.position });
       },
-      ended: following.ended,
-      close: () => following.close(),
+      ended,
+      close: () =>
+        begun.then(
+          (following) => following.close(),
+          () => undefined,
+        ),
     };
   };

@@ -7,6 +7,7 @@ import type { EventFilter, EventLog } from '../../kernel/ports/event-store.js';
 import type { Timers } from '../../kernel/ports/timers.js';
 import type { Reactor } from '../../kernel/reactor.js';
 import type { Letter } from '../../dead-letter/commands.js';
+import { letterKey } from '../../dead-letter/decider.js';
 import type { StreamName } from '../../kernel/stream.js';
 import { type LetterEvent, letterOf, NO_DEAD_LETTERS, type OpenDeadLetters } from './dead-letters.js';
 import type { RetryPolicy } from './retry.js';
@@ -101,11 +102,11 @@ const working = <Item>(
 ) => {
   const { log, timers, onFailure, givingUp, itemOf, settle } = options;
   /** The dead letters that are being tried again. */
-  const again = new Set<bigint>();
+  const again = new Set<string>();
 
-  const end = ({ position }: LetterEvent): void => {
-    again.delete(position);
-    positions.end(position);
+  // The checkpoint has passed dead letters, so that their positions hold nothing.
+  const end = (event: LetterEvent): void => {
+    if (!again.delete(letterKey(event))) positions.end(event.position);
   };
 
   const itemAgain = async (placed: Placed<Item>): Promise<Item | undefined> => {
@@ -115,10 +116,11 @@ const working = <Item>(
 
   const work = async (placed: Placed<Item>): Promise<Worked> => {
     onWork();
+    if (letters.isSkipped(placed)) return undefined;
     if (options.onlyLive === true && !state.isLive) return { againAtMs: timers.now() + NOT_LIVE_MS };
     placed.item ??= await itemAgain(placed);
     const worked = placed.item === undefined ? undefined : await settle(placed.item);
-    if (worked === undefined) await letters.settle(placed.position);
+    if (worked === undefined) await letters.settle(placed);
     return worked;
   };
 
@@ -142,8 +144,8 @@ const working = <Item>(
   });
 
   const tryAgain = (letter: Letter): void => {
-    if (again.has(letter.position)) return;
-    again.add(letter.position);
+    if (again.has(letterKey(letter))) return;
+    again.add(letterKey(letter));
     queue.add({ ...letter }, timers.now());
   };
   const letters = givingUp?.deadLetters(tryAgain) ?? NO_DEAD_LETTERS;
@@ -168,7 +170,7 @@ export const whenDue = <Item>(options: WhenDueOptions<Item>): MeasuredReactor =>
   const add = async (event: RecordedEvent): Promise<void> => {
     const { position, stream, revision } = event;
     positions.read.position = position;
-    if (letters.has(position)) return;
+    if (letters.has(event)) return;
     try {
       const item = itemOf(event);
       if (item === undefined) return;

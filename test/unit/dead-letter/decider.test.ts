@@ -75,9 +75,22 @@ describe('a dead letter', () => {
     given(deadLetterDecider, recorded(), skipped).when(retry).thenRefused({ kind: 'no-dead-letter' });
   });
 
+  it('is of an event, which has another position in a copy of the log', () => {
+    given(deadLetterDecider, recorded())
+      .when(record({ ...letter, position: 900n }))
+      .then();
+    given(deadLetterDecider, recorded(), skipped)
+      .when(record({ ...letter, position: 900n }))
+      .then();
+    const other = { ...letter, stream: 'launchPlanSlots-atlas:staging:hourly' };
+    given(deadLetterDecider, recorded(), skipped).when(record(other)).then(recorded(other));
+  });
+
   it('is refused to a reactor with too many of them, until one is skipped', () => {
-    const full = Array.from({ length: MAX_DEAD_LETTERS }, (_, at) => recorded({ ...letter, position: BigInt(at + 1) }));
-    const further = { ...letter, position: 5_000n };
+    const full = Array.from({ length: MAX_DEAD_LETTERS }, (_, at) =>
+      recorded({ ...letter, position: BigInt(at + 1), revision: BigInt(at) }),
+    );
+    const further = { ...letter, position: 5_000n, revision: 5_000n };
     given(deadLetterDecider, ...full)
       .when(record(further))
       .thenRefused({ kind: 'dead-letters-full' });
