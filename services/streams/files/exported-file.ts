@@ -4,7 +4,7 @@ export type PositionRange = { readonly first: bigint; readonly last: bigint };
 /** As text, positions of equal length sort like their numbers. */
 const DIGITS = 20;
 
-const NAME = /^(?:.*\/)?events-(\d{20})-(\d{20})\.[a-z]+$/u;
+const NAME = /^(?:date=\d{4}-\d{2}-\d{2}\/)?events-(\d{20})-(\d{20})\.[a-z]+$/u;
 
 const digitsOf = (position: bigint): string => position.toString().padStart(DIGITS, '0');
 
