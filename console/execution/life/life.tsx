@@ -12,7 +12,8 @@ import type { Seen } from '../moment.js';
 import { Nodes } from '../nodes/nodes.js';
 import { TimeSlider } from './time-slider.js';
 import { TransitionList } from './transition-list.js';
-import { indexAt, readLife } from './transitions.js';
+import { indexAt } from './index-at.js';
+import { readLife } from './transitions.js';
 
 const route = getRouteApi('/projects/$project/domains/$domain/executions/$name');
 

@@ -18,10 +18,3 @@ export const subjectOf = ({ entity, nodeId, attempt, signalId }: Transition): st
   if (entity === HistoryEntity.TASK) return `task of ${nodeId}, attempt ${attempt + 1}`;
   return entity === HistoryEntity.SIGNAL ? `signal ${signalId}` : 'execution';
 };
-
-/** The index of the last transition at or before a position; the last of all, where it is empty or no position. */
-export const indexAt = (life: readonly Transition[], asOf: string): number => {
-  if (!/^\d+$/u.test(asOf)) return life.length - 1;
-  const later = life.findIndex(({ position }) => position > BigInt(asOf));
-  return later === -1 ? life.length - 1 : Math.max(0, later - 1);
-};

@@ -1,0 +1,15 @@
+import type { Transition } from '../../../proto/gen/platformidl/eventlog/history_pb.js';
+import { msOf } from '../../look/times.js';
+
+/** Finds the transitions after a position or a time; none is after the present, which is empty. */
+const isAfter = (asOf: string): ((transition: Transition) => boolean) => {
+  if (/^\d+$/u.test(asOf)) return ({ position }) => position > BigInt(asOf);
+  const moment = Date.parse(asOf);
+  return ({ recordedAt }) => (msOf(recordedAt) ?? 0) > moment;
+};
+
+/** The index of the last transition up to a position or a time: 0 when all are later, -1 when there are none. */
+export const indexAt = (life: readonly Transition[], asOf: string): number => {
+  const later = life.findIndex(isAfter(asOf));
+  return later === -1 ? life.length - 1 : Math.max(0, later - 1);
+};

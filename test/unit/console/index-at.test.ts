@@ -1,0 +1,33 @@
+import { create } from '@bufbuild/protobuf';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { describe, expect, it } from 'vitest';
+
+import { indexAt } from '../../../console/execution/life/index-at.js';
+import { TransitionSchema } from '../../../proto/gen/platformidl/eventlog/history_pb.js';
+
+const FIRST = Date.parse('2026-03-02T09:58:00Z');
+
+const life = [10n, 20n, 30n].map((position, index) =>
+  create(TransitionSchema, { position, recordedAt: timestampFromMs(FIRST + index * 1_000) }),
+);
+
+describe('the transition that an execution is shown at', () => {
+  it.each([
+    ['', 2],
+    ['5', 0],
+    ['10', 0],
+    ['29', 1],
+    ['30', 2],
+    ['31', 2],
+    ['2026-03-02T09:57:00Z', 0],
+    ['2026-03-02T09:58:01Z', 1],
+    ['2026-03-02T09:58:01.999Z', 1],
+    ['2026-03-02T10:00:00Z', 2],
+  ])('as of “%s” is that of index %i', (asOf, index) => {
+    expect(indexAt(life, asOf)).toBe(index);
+  });
+
+  it('is none of an execution without transitions', () => {
+    expect(indexAt([], '10')).toBe(-1);
+  });
+});
