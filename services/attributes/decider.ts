@@ -82,8 +82,8 @@ export const attributesDecider: Decider<AttributesState, AttributesCommand, Attr
 
 /** A decoded row takes about `DECODED` times its encoding, plus `ROW_BYTES`. */
 const DECODED = 5;
-const STATE_BYTES = 300;
-const ROW_BYTES = 450;
+const STATE_BYTES = 250;
+const ROW_BYTES = 380;
 
 export const attributesAggregate: Aggregate<AttributesState, AttributesCommand, AttributesEvent, AttributesRefusal> = {
   category: ATTRIBUTES_CATEGORY,

@@ -15,7 +15,7 @@ export type Lease = {
 export type Leasing = { lease: Lease | undefined };
 
 /** The memory of a lease, in bytes. */
-export const LEASE_BYTES = 200;
+export const LEASE_BYTES = 100;
 
 export const evolveLeased = (state: Leasing, { number, engine, session, producerId }: WorkLeased): void => {
   state.lease = { number: Number(number), engine, session, producerId, isHeld: true };
