@@ -20,6 +20,7 @@ export interface Presenting {
  */
 export interface Encoding {
   readonly contentType: string;
+  /** Encodes one event at a time: the next call waits for the result of the one before. */
   whole(event: RecordedEvent, described: Described): Promise<Buffer> | Buffer;
   referring(described: Described, dataref: string): Buffer;
 }

@@ -8,14 +8,21 @@ export type PartitionOptions = SessionOptions & {
   readonly brokers: readonly string[];
   /** Interval in milliseconds at which a process on standby checks whether the process that took over still works. */
   readonly standbyMs: number;
-  /** Called with every failure that is retried, and the number of failures in a row. */
+  /**
+   * Called before each retry, except after being fenced. `times` counts the failures in a row; a failure more than 15 s
+   * after its attempt began is the first of a new row.
+   */
   readonly onFailure: (error: unknown, times: number) => void;
+  /** Called when another process has taken over, before this one goes on standby. */
   readonly onTakenOver: (partition: number) => void;
 };
 
 /** One running partition of an export. */
 export interface ExportPartition {
-  /** Rejects with an {@link ExportRefused} when it cannot start. */
+  /**
+   * Resolves after `close`. Rejects with an {@link ExportRefused} only before the first session has begun: later ones
+   * are reported to `onFailure` and retried, so that the operator can repair the cluster while the process runs.
+   */
   readonly ended: Promise<void>;
   /** Time in milliseconds since 1970 since which recorded events wait to be published; `undefined` when none wait. */
   behindSinceMs(): number | undefined;
@@ -23,6 +30,9 @@ export interface ExportPartition {
 }
 
 const MAX_PAUSE_MS = 15_000;
+
+/** An attempt that lasted longer was healthy: its failure is the first of a new row. */
+const HEALTHY_MS = 15_000;
 
 /** The last position; `undefined` when the topic of positions was deleted: the next session handles that case. */
 const positionIfAny = (partition: number, options: PartitionOptions): Promise<ExportPosition | undefined> =>
@@ -47,17 +57,17 @@ const standBy = async (partition: number, options: PartitionOptions, signal: Abo
   }
 };
 
-/** State of a partition, and the time since which it has no session. */
 type State = {
   session: Session | undefined;
+  /** Time at which publishing was last interrupted; used until the session has caught up. */
   downSinceMs: number;
   hasBegun: boolean;
   isStandby: boolean;
 };
 
 /**
- * Time since which events wait to be published. A new session does not know yet what waits for it, so until it has
- * caught up the time of the interruption counts.
+ * Time since which events wait to be published. A new session does not know yet which events wait, so the time of the
+ * interruption counts until it has caught up.
  */
 const behindSinceMs = ({ session, downSinceMs, isStandby }: State): number | undefined => {
   if (isStandby) return undefined;
@@ -65,7 +75,8 @@ const behindSinceMs = ({ session, downSinceMs, isStandby }: State): number | und
   return session.oldestMs() ?? (session.hasCaughtUp() ? undefined : downSinceMs);
 };
 
-const work = async (
+/** Opens a session and publishes until it ends. */
+const runSession = async (
   partition: number,
   options: PartitionOptions,
   state: State,
@@ -83,34 +94,35 @@ const work = async (
   }
 };
 
-const runner = (
+/** Makes the loop that runs sessions one after the other, until `signal` aborts. */
+const loopOf = (
   partition: number,
   options: PartitionOptions,
   state: State,
   signal: AbortSignal,
 ): (() => Promise<void>) => {
   const stopped = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
-  const fenced = (): void => {
+  const enterStandby = (): void => {
     if (!state.isStandby) options.onTakenOver(partition);
     state.isStandby = true;
   };
-  const once = async (): Promise<void> => {
+  const attempt = async (): Promise<void> => {
     if (state.isStandby) await standBy(partition, options, signal);
     state.isStandby = false;
-    await work(partition, options, state, stopped);
+    await runSession(partition, options, state, stopped);
   };
   return async () => {
     const isStopping = (): boolean => signal.aborted;
     for (let failures = 0; !isStopping();) {
       const began = Date.now();
-      const failure = await once().catch((error: unknown) => failureOf(error, options.brokers));
+      const failure = await attempt().catch((error: unknown) => failureOf(error, options.brokers));
       if (isStopping()) return;
       if (failure instanceof ExportRefused && !state.hasBegun) throw failure;
       if (failure instanceof Fenced) {
-        fenced();
+        enterStandby();
         continue;
       }
-      failures = Date.now() - began > MAX_PAUSE_MS ? 1 : failures + 1;
+      failures = Date.now() - began > HEALTHY_MS ? 1 : failures + 1;
       options.onFailure(failure, failures);
       await pause(Math.min(100 * 2 ** failures, MAX_PAUSE_MS), undefined, { signal }).catch(() => undefined);
     }
@@ -126,7 +138,7 @@ const runner = (
 export const exportPartition = (partition: number, options: PartitionOptions): ExportPartition => {
   const stopping = new AbortController();
   const state: State = { session: undefined, downSinceMs: Date.now(), hasBegun: false, isStandby: false };
-  const ended = runner(partition, options, state, stopping.signal)();
+  const ended = loopOf(partition, options, state, stopping.signal)();
   ended.catch(() => undefined); // no unhandled rejection; a later listener still gets the error
   return {
     ended,
