@@ -1,7 +1,7 @@
 /** A reactor that a process runs. */
 export type RunningReactor = {
   readonly name: string;
-  /** The process, as `host/pid/…`. */
+  /** The process, as `host/pid/…`; `this process` in a deployment without leases. */
   readonly worker: string;
   /** Work that is not finished. */
   readonly waiting: number;
@@ -13,7 +13,7 @@ export type RunningReactor = {
 
 /** The reactors of the deployment, in whatever process they run. */
 export interface Reactors {
-  /** Those that every deployment has, whether a process runs them or not. */
+  /** Those that are listed even when no process runs them. */
   readonly names: readonly string[];
   /** @throws {StoreUnavailable} when the store of the leases cannot be reached. */
   running(): Promise<readonly RunningReactor[]>;

@@ -12,23 +12,30 @@ export type ReactorFigures = ReadonlyMap<string, Omit<WorkFigures, 'dead'>>;
 /** The text that a process attaches to its lease, for `figuresIn`. */
 export const describeReactors = (figures: ReactorFigures): string => JSON.stringify(Object.fromEntries(figures));
 
-/** Reactors that exist in every deployment, whether a process runs them or not. */
-const NAMES = ['expire-terminations', 'fire-schedules', 'notify', 'release-slots', 'time-out-executions'];
+/** Reactors that are listed even when no process runs them. */
+const LISTED_REACTORS = ['expire-terminations', 'fire-schedules', 'notify', 'release-slots', 'time-out-executions'];
 
 const figuresIn = (worker: string, text: string): readonly RunningReactor[] =>
   Object.entries(JSON.parse(text) as Record<string, WorkFigures>).map(([name, { waiting, retrying, lagMs }]) => ({
-    ...{ name, worker, waiting, retrying, lagMs },
+    name,
+    worker,
+    waiting,
+    retrying,
+    lagMs,
   }));
 
-/** The reactors of the deployment: of other processes by what they say with their leases, or of this process alone. */
+/**
+ * Lists the reactors of all processes, from the descriptions of their leases; without leases, those of this process.
+ */
 export const reactorBoard = (
   { leases, checkpoint }: Coordination,
   { logId }: Pick<EventLog, 'logId'>,
-  here: () => ReactorFigures,
+  ownFigures: () => ReactorFigures,
 ): Reactors => ({
-  names: NAMES,
+  names: LISTED_REACTORS,
   running: async () => {
-    if (!leases) return [...here()].map(([name, figures]) => ({ name, worker: 'this process', ...figures }));
+    if (!leases) return [...ownFigures()].map(([name, figures]) => ({ name, worker: 'this process', ...figures }));
+    // Each process keeps a lease for its presence, whose name is this prefix and the name of the worker.
     const prefix = `${REACTORS} worker `;
     const described = await leases.descriptions(prefix);
     return [...described].flatMap(([lease, text]) => figuresIn(lease.slice(prefix.length), text));
