@@ -28,19 +28,19 @@ const limitOf = ({ limit }: ReactorListRequest): number => {
   return limit || DEFAULT_LIMIT;
 };
 
-const listed = (reactor: string, letter: OpenLetter) =>
+const toListedDeadLetter = (reactor: string, letter: OpenLetter) =>
   create(ListedDeadLetterSchema, { letter: letterMessage(reactor, letter), retrying: letter.isRetrying });
 
-const lettersOf = ({ sessions }: DeadLetterServices, name: string): Promise<readonly OpenLetter[]> =>
+const openLettersOf = ({ sessions }: DeadLetterServices, name: string): Promise<readonly OpenLetter[]> =>
   sessions.read(deadLetterAggregate, deadLetterStream(name), ({ state }) => [...state.open.values()]);
 
-const shown = async (
+const toReactor = async (
   services: DeadLetterServices,
   running: RunningReactor | undefined,
   name: string,
   request: ReactorListRequest,
 ): Promise<Reactor> => {
-  const letters = await lettersOf(services, name);
+  const letters = await openLettersOf(services, name);
   const page = letters
     .filter(({ position }) => position > request.after)
     .sort((a, b) => (a.position < b.position ? -1 : 1))
@@ -49,20 +49,20 @@ const shown = async (
   return create(ReactorSchema, {
     ...{ name, worker, waiting, retrying, lag: durationFromMs(lagMs), dead: letters.length },
     position: await services.reactors.position(name),
-    deadLetters: page.map((letter) => listed(name, letter)),
+    deadLetters: page.map((letter) => toListedDeadLetter(name, letter)),
   });
 };
 
 const list = async (services: DeadLetterServices, request: ReactorListRequest) => {
-  limitOf(request);
+  limitOf(request); // throws before anything is read
   const running = new Map((await services.reactors.running()).map((each) => [each.name, each]));
   const names = [...new Set([...services.reactors.names, ...running.keys()])].sort();
   const wanted = names.filter((name) => request.reactor === '' || name === request.reactor);
-  const reactors = wanted.map((name) => shown(services, running.get(name), name, request));
+  const reactors = wanted.map((name) => toReactor(services, running.get(name), name, request));
   return create(ReactorListSchema, { reactors: await Promise.all(reactors) });
 };
 
-const handle = async (
+const decideDeadLetter = async (
   { sessions }: DeadLetterServices,
   type: 'RetryDeadLetter' | 'SkipDeadLetter',
   { reactor, position }: DeadLetterRequest,
@@ -81,6 +81,10 @@ const handle = async (
 /** The routes of the reactors and their dead letters. */
 export const deadLetterRoutes = (services: DeadLetterServices): readonly Route[] => [
   route(ReactorService.method.listReactors, (request) => list(services, request)),
-  route(ReactorService.method.retryDeadLetter, (request, call) => handle(services, 'RetryDeadLetter', request, call)),
-  route(ReactorService.method.skipDeadLetter, (request, call) => handle(services, 'SkipDeadLetter', request, call)),
+  route(ReactorService.method.retryDeadLetter, (request, call) =>
+    decideDeadLetter(services, 'RetryDeadLetter', request, call),
+  ),
+  route(ReactorService.method.skipDeadLetter, (request, call) =>
+    decideDeadLetter(services, 'SkipDeadLetter', request, call),
+  ),
 ];
