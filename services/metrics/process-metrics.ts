@@ -20,7 +20,7 @@ export type Sample = { readonly labels?: Readonly<Record<string, string>>; reado
 /** Reads the values of a gauge when the metrics are scraped; empty when there is none at the moment. */
 export type ReadSamples = () => readonly Sample[] | Promise<readonly Sample[]>;
 
-/** The key of a gauge in the catalog that is read when the metrics are scraped. */
+/** The key of a gauge whose values another part of the process supplies; `inFlight` is counted here. */
 export type GaugeName = Exclude<keyof typeof gauges, 'inFlight'>;
 
 /** The metrics of one process. */
@@ -31,13 +31,13 @@ export interface ProcessMetrics {
   };
   /** Records that an append has become durable or has failed. */
   appended(outcome: 'ok' | 'failed', tookMs: number): void;
-  /** Records a commit of the embedded log: the number of appends in it, and its duration. */
+  /** Records a commit of the embedded log: the number of appends in it, and its duration, sync included. */
   readonly committed: (commit: { readonly appends: number; readonly syncMs: number }) => void;
   /** Records that the event store has ended the live subscription, because events were left unread. */
   readonly subscriptionDropped: () => void;
   /** Records the outcome of an attempt to send a notification. */
   readonly notified: (channel: string, outcome: string) => void;
-  /** Counts ticks of schedules by their outcome. */
+  /** Adds to the count of the ticks of schedules with this outcome. */
   readonly ticks: (outcome: 'fired' | 'skipped' | 'failed', count: number) => void;
   /** Counts entries of the audit that could not be kept. */
   readonly auditDropped: (count: number) => void;
@@ -69,7 +69,7 @@ const gaugesIn = (registry: Registry, sources: ReadonlyMap<GaugeName, ReadSample
   }
 };
 
-/** Counts open requests in a map that is read on a scrape: hashing labels costs more than the rest of a count. */
+/** Counts open requests in a map that is read on a scrape, because a gauge hashes its labels at every count. */
 const inFlightIn = (registry: Registry): Map<string, number> => {
   const open = new Map<string, number>();
   const { labelNames, ...named } = gauges.inFlight;
