@@ -14,6 +14,7 @@ const UNLIMITED = { nodes: 0, closureBytes: 0 };
 /**
  * Registers the workflow `.flytegen.<task>` that runs a single task, unless it exists.
  *
+ * @returns the id of the workflow, also when it existed.
  * @throws {RpcError} INVALID_ARGUMENT when nothing can be registered in the task's project and domain.
  */
 export const registerSingleTaskWorkflow = async (
@@ -21,13 +22,17 @@ export const registerSingleTaskWorkflow = async (
   task: CompiledTask,
   context: CommandContext,
 ): Promise<Version> => {
-  if (task.template === undefined) throw new Error('a compiled task has a template');
+  if (task.template === undefined) throw new Error('the compiled task has no template');
   const { template } = singleTaskWorkflow(task.template);
   const id = versionOf('WORKFLOW', template.id);
-  const isThere = await sessions.read(workflowAggregate, workflowStream(id), ({ state }) => state.digest !== undefined);
-  if (isThere) return id;
-  const barred = await projects.check(id.project, id.domain);
-  if (barred !== undefined) throw barred;
+  const isRegistered = await sessions.read(
+    workflowAggregate,
+    workflowStream(id),
+    ({ state }) => state.digest !== undefined,
+  );
+  if (isRegistered) return id;
+  const rejection = await projects.check(id.project, id.domain);
+  if (rejection !== undefined) throw rejection;
   const requirements = { task: () => Promise.resolve(task), launchPlan: () => Promise.resolve(undefined) };
   const compiled = await compiledFrom(id, { template, subWorkflows: [] }, requirements, UNLIMITED);
   await sessions.handle(workflowAggregate, workflowStream(id), { ...compiled, description: undefined }, context);
