@@ -8,13 +8,13 @@ export type MongoLocation = {
   readonly shown: string;
 };
 
-/** Location of the views. */
+/** Location of the store of the views. */
 export type ReadStoreLocation = { readonly kind: 'sqlite' } | MongoLocation;
 
-const DATABASE = 'flightlog';
+const DEFAULT_DATABASE = 'flightlog';
 const MONGO_URL = /^(?<scheme>mongodb(?:\+srv)?):\/\/(?:[^@/]*@)?(?<hosts>[^@/?]+)(?:\/(?<database>[^?]*))?(?:\?.*)?$/u;
 
-/** Longer names would leave too little of the server's name limit for collections. */
+/** At most 50 characters: MongoDB limits the length of a database name and a collection name together. */
 const DATABASE_NAME = /^[\w-]{1,50}$/u;
 
 /**
@@ -27,8 +27,8 @@ export const readStoreLocation = (text: string): ReadStoreLocation | string => {
   if (text === 'sqlite:') return { kind: 'sqlite' };
   const { scheme, hosts, database: named = '' } = MONGO_URL.exec(text)?.groups ?? {};
   if (scheme === undefined || hosts === undefined)
-    return 'must be sqlite: or mongodb://HOST:PORT/DATABASE?replicaSet=NAME';
-  const database = named === '' ? DATABASE : named;
+    return 'must be sqlite: or a connection string, such as mongodb://HOST:PORT/DATABASE?replicaSet=NAME';
+  const database = named === '' ? DEFAULT_DATABASE : named;
   if (!DATABASE_NAME.test(database)) return 'must name a database of letters, digits, - and _, at most 50';
   return { kind: 'mongodb', url: text, database, shown: `${scheme}://${hosts}/${database}` };
 };
