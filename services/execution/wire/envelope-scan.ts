@@ -28,7 +28,7 @@ type Layout = {
   readonly lists: number;
   /** Bit masks of the oneofs: of their fields only the last one on the wire counts. */
   readonly oneofs: readonly number[];
-  readonly scan: (event: Fields, withinLimit: OutputLimit) => Scanned;
+  readonly scan: (event: Fields, assertOutputSize: OutputLimit) => Scanned;
 };
 
 const bits = (...numbers: readonly number[]): number => numbers.reduce((mask, number) => mask | (1 << number), 0);
@@ -57,7 +57,11 @@ const layouts: Readonly<Record<Entity, Layout>> = {
   },
 };
 
-const EVENT = 2;
+/** The field of a request that has the event. */
+const EVENT_FIELD = 2;
+
+/** The deepest nesting of groups in an unknown field that is skipped. */
+const MAX_GROUP_DEPTH = 100;
 
 const concat = (parts: readonly Uint8Array[]): Uint8Array => {
   const whole = new Uint8Array(parts.reduce((size, part) => size + part.length, 0));
@@ -75,8 +79,8 @@ const mergedEvent = (request: Uint8Array): Uint8Array => {
   const cursor = { bytes: request, pos: 0 };
   while (cursor.pos < request.length) {
     const tag = readTag(cursor, request.length);
-    if (tag !== ((EVENT << 3) | DELIMITED)) {
-      skipValue(cursor, request.length, tag, 100);
+    if (tag !== ((EVENT_FIELD << 3) | DELIMITED)) {
+      skipValue(cursor, request.length, tag, MAX_GROUP_DEPTH);
       continue;
     }
     const end = readLength(cursor, request.length);
@@ -88,19 +92,19 @@ const mergedEvent = (request: Uint8Array): Uint8Array => {
 
 const eventOf = (request: Uint8Array): Uint8Array => {
   const fields = fieldsOf(request, 0, request.length);
-  if (!has(fields, EVENT)) throw missing('event');
-  return (fields.repeated & bits(EVENT)) === 0 ? bytesIn(fields, EVENT) : mergedEvent(request);
+  if (!has(fields, EVENT_FIELD)) throw missing('event');
+  return (fields.repeated & bits(EVENT_FIELD)) === 0 ? bytesIn(fields, EVENT_FIELD) : mergedEvent(request);
 };
 
 /** True when at most one field of a oneof is present. */
-const isChosen = (present: number): boolean => (present & (present - 1)) === 0;
+const hasAtMostOne = (present: number): boolean => (present & (present - 1)) === 0;
 
-const scan = (layout: Layout, event: Uint8Array, withinLimit: OutputLimit): Scanned => {
+const scan = (layout: Layout, event: Uint8Array, assertOutputSize: OutputLimit): Scanned => {
   const fields = fieldsOf(event, 0, event.length);
   const isPlain =
-    (fields.repeated & ~layout.lists) === 0 && layout.oneofs.every((mask) => isChosen(fields.present & mask));
+    (fields.repeated & ~layout.lists) === 0 && layout.oneofs.every((mask) => hasAtMostOne(fields.present & mask));
   if (!isPlain) throw new Repeated();
-  return layout.scan(fields, withinLimit);
+  return layout.scan(fields, assertOutputSize);
 };
 
 /**
@@ -116,12 +120,12 @@ const normalised = ({ event: schema }: Layout, event: Uint8Array): Uint8Array =>
 };
 
 /** Scans an event. When a singular field is repeated, the event is first merged as protobuf would merge it. */
-const scanAny = (layout: Layout, event: Uint8Array, withinLimit: OutputLimit): Scanned => {
+const scanAny = (layout: Layout, event: Uint8Array, assertOutputSize: OutputLimit): Scanned => {
   try {
-    return scan(layout, event, withinLimit);
+    return scan(layout, event, assertOutputSize);
   } catch (error) {
     if (!(error instanceof Repeated)) throw error;
-    return scan(layout, normalised(layout, event), withinLimit);
+    return scan(layout, normalised(layout, event), assertOutputSize);
   }
 };
 
@@ -133,7 +137,7 @@ const limitOf =
     throw new RpcError('RESOURCE_EXHAUSTED', `Output data size exceeds platform configured threshold (${sizes})`);
   };
 
-/** Copied field by field, because a spread costs more than the whole scan. */
+/** Makes the envelope of a scanned event. Fields are copied singly, because a spread costs more than the whole scan. */
 const envelope = (entity: Entity, scanned: Scanned, message: Uint8Array): Envelope => ({
   entity,
   execution: scanned.execution,
@@ -151,9 +155,9 @@ const envelope = (entity: Entity, scanned: Scanned, message: Uint8Array): Envelo
   messageHash: shortHash(message),
 });
 
-const scanRequest = (layout: Layout, request: Uint8Array, withinLimit: OutputLimit): Envelope => {
+const scanRequest = (layout: Layout, request: Uint8Array, assertOutputSize: OutputLimit): Envelope => {
   const message = eventOf(request);
-  return envelope(layout.entity, scanAny(layout, message, withinLimit), message);
+  return envelope(layout.entity, scanAny(layout, message, assertOutputSize), message);
 };
 
 /**
@@ -164,10 +168,10 @@ const scanRequest = (layout: Layout, request: Uint8Array, withinLimit: OutputLim
  */
 export const envelopeScan = (entity: Entity, maxOutputBytes: number): ((request: Uint8Array) => Envelope) => {
   const layout = layouts[entity];
-  const withinLimit = limitOf(maxOutputBytes);
+  const assertOutputSize = limitOf(maxOutputBytes);
   return (request) => {
     try {
-      return scanRequest(layout, request, withinLimit);
+      return scanRequest(layout, request, assertOutputSize);
     } catch (error) {
       if (!(error instanceof Malformed)) throw error;
       throw new RpcError('INVALID_ARGUMENT', `malformed ${entity} event: ${error.message} at byte ${error.at}`);

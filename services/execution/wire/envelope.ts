@@ -85,12 +85,12 @@ const task = (event: Fields): TaskId => {
 
 const sizeIn = (event: Fields, number: number): number => (event.ends[number] ?? 0) - (event.starts[number] ?? 0);
 
-export const scanWorkflow = (event: Fields, withinLimit: OutputLimit): Scanned => {
+export const scanWorkflow = (event: Fields, assertOutputSize: OutputLimit): Scanned => {
   const id = execution(event, 1);
   const phase = phaseIn('workflow', event, 3);
   if (phase === 0) throw invalid('phase', 'UNDEFINED');
   const at = occurredAt(event, 4);
-  withinLimit(sizeIn(event, 7));
+  assertOutputSize(sizeIn(event, 7));
   return {
     execution: id,
     nodeId: '',
@@ -130,14 +130,14 @@ const checkDynamicWorkflow = (event: Fields): void => {
   if (!has(primary, 1)) throw missing('primary dynamic workflow template');
 };
 
-export const scanNode = (event: Fields, withinLimit: OutputLimit): Scanned => {
+export const scanNode = (event: Fields, assertOutputSize: OutputLimit): Scanned => {
   if (!has(event, 1)) throw missing('id');
   const id = node(nested(event, 1));
   if (has(event, 14)) checkDynamicWorkflow(event);
   const phase = phaseIn('node', event, 3);
   const at = occurredAt(event, 4);
   const child = has(event, 8) ? execution(nested(event, 8), 1) : undefined;
-  withinLimit(sizeIn(event, 15));
+  assertOutputSize(sizeIn(event, 15));
   return {
     execution: id.execution,
     nodeId: id.nodeId,
@@ -153,9 +153,9 @@ export const scanNode = (event: Fields, withinLimit: OutputLimit): Scanned => {
   };
 };
 
-export const scanTask = (event: Fields, withinLimit: OutputLimit): Scanned => {
+export const scanTask = (event: Fields, assertOutputSize: OutputLimit): Scanned => {
   const at = occurredAt(event, 7);
-  withinLimit(sizeIn(event, 17));
+  assertOutputSize(sizeIn(event, 17));
   if (!has(event, 2)) throw missing('node_execution_id');
   const parent = node(nested(event, 2));
   return {

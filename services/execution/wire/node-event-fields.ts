@@ -42,11 +42,12 @@ const ONEOFS = [
   [8, 14],
 ].map((numbers) => numbers.reduce((mask, number) => mask | (1 << number), 0));
 
-const isChosen = (present: number): boolean => (present & (present - 1)) === 0;
+/** True when at most one field of a oneof is present. */
+const hasAtMostOne = (present: number): boolean => (present & (present - 1)) === 0;
 
 /** True when no field is repeated, so that nothing has to be merged. */
 const isPlain = ({ present, repeated }: Fields): boolean =>
-  repeated === 0 && ONEOFS.every((mask) => isChosen(present & mask));
+  repeated === 0 && ONEOFS.every((mask) => hasAtMostOne(present & mask));
 
 const decoded = <Desc extends DescMessage>(schema: Desc, fields: Fields, number: number): MessageShape<Desc> =>
   fromBinary(schema, bytesIn(fields, number));
