@@ -29,7 +29,7 @@ export type AgainServices = LaunchServices & { readonly payloads: PayloadStore }
 type Changes = { readonly name: string; readonly change: (spec: ExecutionSpec, metadata: ExecutionMetadata) => void };
 
 /** Rebuilds the create request of an execution with the same inputs and versions, and applies the changes. */
-const requestAgain = async (
+const rebuiltRequest = async (
   { payloads, largeLaunches }: AgainServices,
   id: ExecutionId,
   original: ExecutionCreated,
@@ -42,6 +42,7 @@ const requestAgain = async (
   const { userInputs } = original;
   const bytes = userInputs === undefined ? new Uint8Array() : await bytesOf(userInputs, payloads);
   const request = create(ExecutionCreateRequestSchema, { project: id.project, domain: id.domain, name, spec });
+  // Large inputs stay encoded.
   return { request, given: bytes.length > largeLaunches.aboveBytes ? bytes : fromBinary(LiteralMapSchema, bytes) };
 };
 
@@ -54,14 +55,14 @@ export const relaunch = (
   const id = executionIdOf(request.id);
   return refusable(id, async () => {
     const original = await originOf(services, id);
-    const again = await requestAgain(services, id, original, {
+    const rebuilt = await rebuiltRequest(services, id, original, {
       name: request.name,
       change: (spec, metadata) => {
         metadata.mode = Mode.RELAUNCH;
         spec.overwriteCache = request.overwriteCache;
       },
     });
-    return launch(services, again, actor);
+    return launch(services, rebuilt, actor);
   });
 };
 
@@ -82,28 +83,31 @@ const assertRecoverable = async ({ sessions, aggregate }: AgainServices, id: Exe
 };
 
 /**
- * When the recovery is itself launched by a launch plan node, its metadata has the parent node; metadata without one
- * clears the parent.
+ * Sets the parent node to that of the recover request. A request without metadata keeps the parent of the original;
+ * metadata without a parent removes it.
  */
-const withParentOf = (metadata: ExecutionMetadata, { metadata: given }: ExecutionRecoverRequest): void => {
+const setParent = (metadata: ExecutionMetadata, { metadata: given }: ExecutionRecoverRequest): void => {
   if (given === undefined) return;
   if (given.parentNodeExecution === undefined) delete metadata.parentNodeExecution;
   else metadata.parentNodeExecution = given.parentNodeExecution;
 };
 
-/** Launches an execution that has not succeeded again, so that engines reuse what its nodes have done. */
+/**
+ * Launches an execution again that has ended FAILED, ABORTED or TIMED_OUT; engines then reuse the results of its
+ * succeeded nodes.
+ */
 export const recover = (services: AgainServices, request: ExecutionRecoverRequest, actor: Actor): Promise<Launched> => {
   const id = executionIdOf(request.id);
   return refusable(id, async () => {
     await assertRecoverable(services, id);
     const original = await originOf(services, id);
-    const again = await requestAgain(services, id, original, {
+    const rebuilt = await rebuiltRequest(services, id, original, {
       name: request.name,
       change: (_, metadata) => {
         metadata.mode = Mode.RECOVERED;
-        withParentOf(metadata, request);
+        setParent(metadata, request);
       },
     });
-    return launch(services, again, actor);
+    return launch(services, rebuilt, actor);
   });
 };

@@ -22,8 +22,8 @@ export type EventServices = {
 /** The responses have no fields. */
 const EMPTY = new Uint8Array();
 
-/** Tells whether a child execution exists. A child is created before it is reported, so the log has it by then. */
-const isThere = async (log: EventServices['log'], child: ExecutionId): Promise<boolean> => {
+/** True when a child execution exists. A child is created before it is reported, so the log has it by then. */
+const executionExists = async (log: EventServices['log'], child: ExecutionId): Promise<boolean> => {
   for await (const page of log.readStream(executionStream(child), { limit: 1 })) if (page.length > 0) return true;
   return false;
 };
@@ -37,7 +37,7 @@ const eventRoute = <Input extends DescMessage, Output extends DescMessage>(
   const handle = async (request: Uint8Array, call: Call): Promise<Uint8Array> => {
     const envelope = scan(request);
     const { execution: id, nodeId, child } = envelope;
-    const isChildKnown = child === undefined || (await isThere(log, child));
+    const isChildKnown = child === undefined || (await executionExists(log, child));
     const command = { type: 'ReportPhase', id, envelope, isChildKnown } as const;
     const answer = sessions.handle(aggregate, executionStream(id), command, contextOf(call));
     call.onQueued?.();
@@ -50,7 +50,8 @@ const eventRoute = <Input extends DescMessage, Output extends DescMessage>(
 };
 
 /**
- * The routes of the engine events. The server reads only the envelope of an event and records the message as received.
+ * The routes of the engine events. An event of an engine becomes the command `ReportPhase`. The server reads only its
+ * envelope and records the message as received.
  */
 export const eventRoutes = (services: EventServices): readonly Route[] => [
   eventRoute(AdminService.method.createWorkflowEvent, 'workflow', services),
