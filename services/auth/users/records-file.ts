@@ -6,14 +6,18 @@ import { StoreUnavailable } from '../../kernel/fault.js';
 
 /** Named records in a JSON file, which commands change while servers read it. */
 export type RecordsFile<Entry> = {
-  /** The records by name; none when the file does not exist. The file is read again when it has changed. */
+  /**
+   * The records by name; none when the file does not exist. The file is read again when it has changed.
+   *
+   * @throws {StoreUnavailable} when the state of the file cannot be determined, or its content has another shape.
+   */
   read(): Promise<ReadonlyMap<string, Entry>>;
   /**
-   * Replaces the content with what `change` makes of it; nothing is written when `change` throws.
+   * Replaces the content with what `update` makes of it; nothing is written when `update` throws.
    *
-   * @throws {StoreUnavailable} when another command is changing the file.
+   * @throws {StoreUnavailable} when another command is changing the file, or `read` throws it.
    */
-  change(change: (before: ReadonlyMap<string, Entry>) => ReadonlyMap<string, Entry>): Promise<void>;
+  change(update: (before: ReadonlyMap<string, Entry>) => ReadonlyMap<string, Entry>): Promise<void>;
 };
 
 const OWNER_ONLY = 0o600;
@@ -33,23 +37,26 @@ const versionOf = async (path: string): Promise<string | undefined> => {
   }
 };
 
-/** Writes beside the file and renames, so that a reader finds the old content or the new, also after a crash. */
+/**
+ * Writes a temporary file in the same folder and renames it, so that a reader finds the old content or the new, also
+ * after a crash.
+ */
 const replace = async (path: string, text: string): Promise<void> => {
-  const beside = `${path}.${randomUUID()}`;
-  const handle = await open(beside, 'wx', OWNER_ONLY);
+  const temporaryPath = `${path}.${randomUUID()}`;
+  const handle = await open(temporaryPath, 'wx', OWNER_ONLY);
   try {
     await handle.writeFile(text);
     await handle.sync();
   } finally {
     await handle.close();
   }
-  await rename(beside, path);
+  await rename(temporaryPath, path);
   const folder = await open(dirname(path), 'r');
   await folder.sync().finally(() => folder.close());
 };
 
 /** Runs work while no other command changes the file. */
-const alone = async (path: string, work: () => Promise<void>): Promise<void> => {
+const withLockFile = async (path: string, work: () => Promise<void>): Promise<void> => {
   const lock = `${path}.lock`;
   const handle = await open(lock, 'wx', OWNER_ONLY).catch((error: unknown) => {
     if (codeOf(error) !== 'EEXIST') throw error;
@@ -63,18 +70,18 @@ const alone = async (path: string, work: () => Promise<void>): Promise<void> => 
   }
 };
 
-/** Opens a file of records; `entry` is the shape of one, and `kind` the key under which the file has them. */
-export const recordsFile = <Entry>(path: string, kind: string, entry: z.ZodType<Entry>): RecordsFile<Entry> => {
-  const shape = z.strictObject({ [kind]: z.record(z.string(), entry) });
+/** Opens a file of records; `entry` is the shape of one, and `key` the property of the file that has them. */
+export const recordsFile = <Entry>(path: string, key: string, entry: z.ZodType<Entry>): RecordsFile<Entry> => {
+  const shape = z.strictObject({ [key]: z.record(z.string(), entry) });
   let known: { readonly version: string; readonly records: ReadonlyMap<string, Entry> } | undefined;
 
   const parse = (text: string): ReadonlyMap<string, Entry> => {
     try {
-      return new Map(Object.entries(shape.parse(JSON.parse(text))[kind] ?? {}));
+      return new Map(Object.entries(shape.parse(JSON.parse(text))[key] ?? {}));
     } catch (error) {
       // The text is not repeated: it has hashes of passwords.
       const where = error instanceof z.ZodError ? `: ${error.issues[0]?.path.join('.')}` : '';
-      throw new StoreUnavailable(`${path} is not a file of ${kind}${where}`);
+      throw new StoreUnavailable(`${path} is not a file of ${key}${where}`);
     }
   };
 
@@ -87,11 +94,11 @@ export const recordsFile = <Entry>(path: string, kind: string, entry: z.ZodType<
 
   return {
     read,
-    change: async (change) => {
+    change: async (update) => {
       await mkdir(dirname(path), { recursive: true });
-      await alone(path, async () => {
-        const records = Object.fromEntries(change(await read()));
-        await replace(path, `${JSON.stringify({ [kind]: records }, undefined, 2)}\n`);
+      await withLockFile(path, async () => {
+        const records = Object.fromEntries(update(await read()));
+        await replace(path, `${JSON.stringify({ [key]: records }, undefined, 2)}\n`);
       });
     },
   };
