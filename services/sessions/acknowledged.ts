@@ -1,7 +1,7 @@
 import type { Acknowledged } from '../kernel/ports/sessions.js';
 import type { StreamName } from '../kernel/stream.js';
 
-const REMEMBERED_STREAMS = 20_000;
+const MAX_STREAMS = 20_000;
 
 /**
  * The start of a stream name up to its second colon, for example `execution-flytesnacks:development:`; without a second
@@ -12,13 +12,16 @@ export const prefixOf = (stream: string): string => {
   return stream.slice(0, (second < 0 ? stream.indexOf('-') : second) + 1);
 };
 
-/** The prefix of streams whose names were too long and contain only their category. */
+/** The category of a prefix, with its dash: the prefix of streams whose names are hashed, because they are too long. */
 const categoryPrefixOf = (prefix: string): string => prefix.slice(0, prefix.indexOf('-') + 1);
 
 const laterOf = (a: bigint | undefined, b: bigint | undefined): bigint | undefined =>
   a === undefined || (b !== undefined && b > a) ? b : a;
 
-/** Remembers the acknowledged positions of the 20,000 streams that were written last, and of every prefix. */
+/**
+ * Remembers the acknowledged positions of the `MAX_STREAMS` last written streams, and of every prefix that
+ * {@link prefixOf} gives.
+ */
 export const rememberAcknowledged = (): Acknowledged & {
   note(stream: StreamName, prefix: string, at: bigint): void;
 } => {
@@ -35,7 +38,7 @@ export const rememberAcknowledged = (): Acknowledged & {
       if (at > (prefixes.get(prefix) ?? 0n)) prefixes.set(prefix, at);
       streams.delete(stream);
       streams.set(stream, at);
-      const [oldest] = streams.size > REMEMBERED_STREAMS ? streams.keys() : [];
+      const [oldest] = streams.size > MAX_STREAMS ? streams.keys() : [];
       if (oldest !== undefined) streams.delete(oldest);
     },
   };

@@ -36,7 +36,10 @@ export class InFlightAppends<Command, Refusal> {
     this.#entries.push(entry);
   }
 
-  /** True when some of these revisions, in ascending order, are in flight, so that another event may take them. */
+  /**
+   * True when the highest of `revisions`, which ascend, belongs to an append in flight: if that fails, another event
+   * may get the revision.
+   */
   includes(revisions: readonly bigint[]): boolean {
     const [first] = this.#entries;
     return first !== undefined && (revisions.at(-1) ?? -1n) > first.revision - BigInt(first.encoded.length);
@@ -81,7 +84,7 @@ export class InFlightAppends<Command, Refusal> {
 
   /**
    * Ends all appends after one has failed: answers the commands whose events became durable all the same, and rejects
-   * those that are not to be retried.
+   * those that are not to be retried. Every append must have its result.
    *
    * @returns the commands to decide again, in order: those of a revision conflict, and those that waited for any failed
    *   append.
@@ -101,9 +104,9 @@ export class InFlightAppends<Command, Refusal> {
       this.#answer(entry, result.appended);
       return [];
     }
-    const isAgain = result.error instanceof RevisionConflict && by.attempts < MAX_ATTEMPTS;
-    if (!isAgain) by.reject(result.error);
-    return [...(isAgain ? [{ ...by, attempts: by.attempts + 1 }] : []), ...followers.map(({ turn }) => turn)];
+    const isRetried = result.error instanceof RevisionConflict && by.attempts < MAX_ATTEMPTS;
+    if (!isRetried) by.reject(result.error);
+    return [...(isRetried ? [{ ...by, attempts: by.attempts + 1 }] : []), ...followers.map(({ turn }) => turn)];
   }
 
   #answer(entry: InFlight<Command, Refusal>, appended: Appended): void {

@@ -82,8 +82,8 @@ export interface Acknowledged {
   /** Position of the last acknowledged event of a stream; `undefined` when it is long ago or there is none. */
   ofStream(stream: StreamName): bigint | undefined;
   /**
-   * The last acknowledged position over all streams whose names begin with `prefix`, such as
-   * `execution-flytesnacks:development:`.
+   * The last acknowledged position over all streams whose names begin with `prefix`, which is the start of a name up to
+   * its second colon, such as `execution-flytesnacks:development:`; without a second colon, up to the dash.
    */
   ofPrefix(prefix: string): bigint | undefined;
   /** A stream that {@link ofStream} knows and whose name begins with `prefix`; `undefined` when there is none. */
