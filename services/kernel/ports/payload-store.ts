@@ -1,20 +1,21 @@
 import { CorruptPayload } from '../fault.js';
 
-/** Name of an object: its scope and content hash. The shape of `platformidl.eventlog.PayloadRef`. */
+/** Reference to an object: its scope, hash, size and encryption key. The shape of `platformidl.eventlog.PayloadRef`. */
 export type PayloadRef = {
   /** `definitions/{project}`, or `runs/{project}/{domain}/{execution}`. */
   readonly scope: string;
   /** SHA-256 of the bytes, lower-case hexadecimal. */
   readonly sha256: string;
   readonly sizeBytes: bigint;
+  /** The key that the object is encrypted with; empty when it is not encrypted. */
   readonly keyId: string;
 };
 
 /** Stores contents that are too large for an event. Objects are immutable and named by their content. */
 export interface PayloadStore {
   /**
-   * Stores the bytes and resolves when they are durable. Storing the same bytes again is cheap and renews the object's
-   * time.
+   * Stores the bytes and resolves when they are durable. Storing the same bytes again is cheap and renews the time of
+   * the object, so that `payloads gc` does not remove it before its event is appended.
    *
    * @throws {StoreUnavailable} when the bytes could not be made durable.
    */
@@ -42,7 +43,7 @@ export type Content = {
 export const MAX_INLINE_BYTES = 64 * 1024;
 
 /**
- * Reads the bytes of a content, inline or from the payload store.
+ * Reads the bytes of a content, inline or from the payload store. An absent content has none.
  *
  * @throws {CorruptPayload} when the referenced object is missing, or its bytes do not match its name.
  * @throws {StoreUnavailable} when the object could not be read.
