@@ -31,7 +31,7 @@ const packed = <Desc extends DescMessage>(schema: Desc, message: MessageInitShap
     value: toBinary(schema, create(schema, message)),
   });
 
-/** Repeats the expected revision: `echo` for every answer, `wrong` for the details of a conflict. */
+/** The expected revision of a request: `echo` for all answers, `wrong` for the details of a conflict. */
 const expectedEcho = ({ expectedStreamPosition: expected }: Options) => {
   const { case: name, value } = expected;
   if (name === undefined) return { echo: {}, wrong: {} };
@@ -60,7 +60,7 @@ const DETAILS: Partial<Record<status, (message: string) => Any>> = {
   [status.DEADLINE_EXCEEDED]: () => packed(TimeoutSchema, {}),
 };
 
-/** Describes the failure of one append of a batch. It always has details, because official clients fail without. */
+/** Describes the failure of one append of a batch, always with details: official clients fail when there are none. */
 const errorOf = (thrown: unknown, options: Options) => {
   if (thrown instanceof WrongVersion) return wrongVersion(thrown, options);
   const { code, details: message } = failureOf(thrown);
@@ -103,6 +103,6 @@ const answerTo = (
 export const successAnswer = (asked: Asked, written: Written): Buffer =>
   answerTo(asked, { case: 'success', value: successOf(written) });
 
-/** Encodes the answer to a failed append. It always has stream and details, because official clients fail without. */
+/** Encodes the answer to a failed append, always with stream and details: official clients fail without either. */
 export const failureAnswer = (asked: Asked, thrown: unknown): Buffer =>
   answerTo(asked, { case: 'error', value: errorOf(thrown, asked.options) });

@@ -6,7 +6,7 @@ import type {
 import type { RecordedEvent } from '../../kernel/event.js';
 import { invalid } from '../../kernel/rpc.js';
 
-/** A filter on the whole log, and the checkpoint interval of a subscription with it. */
+/** A filter of a read of `$all`, and the checkpoint interval of a subscription with it. */
 export type Filter = {
   readonly matches: (event: RecordedEvent) => boolean;
   /** A subscription sends a checkpoint after each such number of events examined, matching or not. */
@@ -25,7 +25,10 @@ const compiled = (regex: string): Match => {
     const pattern = RE2JS.compile(regex);
     return (text) => pattern.matcher(text).find();
   } catch (error) {
-    throw invalid('filter.regex', `RE2 cannot run it: ${error instanceof Error ? error.message : 'syntax error'}`);
+    throw invalid(
+      'filter.regex',
+      `not a valid RE2 expression: ${error instanceof Error ? error.message : 'syntax error'}`,
+    );
   }
 };
 
@@ -45,13 +48,13 @@ const isBalanced = (regex: string): boolean => {
 };
 
 /** `^(?!…)`, with at most `.*` after it: clients send this form to exclude something. */
-const EXCLUSION = /^\^\(\?!(?<left>.*)\)(?:\.\*\$?)?$/su;
+const EXCLUSION = /^\^\(\?!(?<excluded>.*)\)(?:\.\*\$?)?$/su;
 
 /** Matches an exclusion by negating its inner pattern, since RE2 has no lookahead; `undefined` for other patterns. */
 const exclusion = (regex: string): Match | undefined => {
-  const left = EXCLUSION.exec(regex)?.groups?.['left'];
-  if (left === undefined || !isBalanced(left)) return undefined;
-  const matches = compiled(`^(?:${left})`);
+  const excluded = EXCLUSION.exec(regex)?.groups?.['excluded'];
+  if (excluded === undefined || !isBalanced(excluded)) return undefined;
+  const matches = compiled(`^(?:${excluded})`);
   return (text) => !matches(text);
 };
 
@@ -71,9 +74,9 @@ const matchOf = ({ regex, prefix }: Pick<Expression, 'regex' | 'prefix'>): Match
   regex === '' ? prefixMatch(prefix) : regexMatch(regex);
 
 /**
- * Makes the test of a filter on the names of streams or the types of events.
+ * Makes the predicate for a filter expression, on stream names or event types.
  *
- * @throws {RpcError} INVALID_ARGUMENT when it is too large, or a pattern that RE2 does not support.
+ * @throws {RpcError} INVALID_ARGUMENT when the expression is too large, or RE2 does not support its pattern.
  */
 export const eventMatch = (
   on: 'stream' | 'type',
@@ -83,22 +86,22 @@ export const eventMatch = (
   return on === 'type' ? ({ type }) => match(type) : ({ stream }) => match(stream);
 };
 
-const windowOf = ({ window }: FilterOptions): number => (window.case === 'max' ? window.value : DEFAULT_WINDOW);
+const maxSearchWindow = ({ window }: FilterOptions): number => (window.case === 'max' ? window.value : DEFAULT_WINDOW);
 
 /**
  * Reads a filter. The checkpoint interval is only required for subscriptions: in a counted read clients leave it at 0.
  *
- * @throws {RpcError} INVALID_ARGUMENT when the filter is incomplete, too large, or a pattern that RE2 does not support;
- * RE2 runs in bounded time.
+ * @throws {RpcError} INVALID_ARGUMENT when the filter is incomplete or too large, or RE2, which runs in bounded time,
+ *   does not support its pattern.
  */
 export const filterOf = (options: FilterOptions, isSubscription: boolean): Filter => {
   const { filter, checkpointIntervalMultiplier } = options;
-  if (filter.case === undefined) throw invalid('filter', 'one of stream_identifier and event_type is needed');
+  if (filter.case === undefined) throw invalid('filter', 'stream_identifier or event_type is required');
   if (isSubscription && checkpointIntervalMultiplier === 0)
-    throw invalid('filter.checkpoint_interval_multiplier', 'above 0 is needed');
-  if (windowOf(options) === 0) throw invalid('filter.max', 'above 0 is needed');
+    throw invalid('filter.checkpoint_interval_multiplier', 'must be above 0');
+  if (maxSearchWindow(options) === 0) throw invalid('filter.max', 'must be above 0');
   return {
     matches: eventMatch(filter.case === 'eventType' ? 'type' : 'stream', filter.value),
-    checkpointEvery: windowOf(options) * checkpointIntervalMultiplier,
+    checkpointEvery: maxSearchWindow(options) * checkpointIntervalMultiplier,
   };
 };

@@ -55,7 +55,7 @@ const allStart = ({ allOption: chosen }: AllOptions): Start['asked'] => {
 const filterIn = ({ filterOption: { case: chosen, value } }: AllOptions): GroupFilter | undefined => {
   if (chosen !== 'filter') return undefined;
   const { case: on, value: expression } = value.filter;
-  if (on === undefined) throw invalid('options.all.filter', 'one of stream_identifier and event_type is needed');
+  if (on === undefined) throw invalid('options.all.filter', 'stream_identifier or event_type is required');
   const { regex, prefix } = expression;
   const filter: GroupFilter = { on: on === 'eventType' ? 'type' : 'stream', regex, prefixes: prefix };
   eventMatch(filter.on, expression); // throws when it cannot be run

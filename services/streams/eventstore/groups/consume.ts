@@ -26,7 +26,7 @@ type ConsumeCall = ServerDuplexStream<Buffer, Buffer>;
 const MAX_BUFFER = 10_000;
 
 const bufferOf = ({ bufferSize }: Options): number => {
-  if (bufferSize < 1) throw invalid('options.buffer_size', 'above 0 is needed');
+  if (bufferSize < 1) throw invalid('options.buffer_size', 'must be above 0');
   return Math.min(bufferSize, MAX_BUFFER);
 };
 

@@ -6,17 +6,18 @@ import type { RunningGroup } from './running-group.js';
 
 type Info = MessageInitShape<typeof SubscriptionInfoSchema>;
 
-/** The text of a revision or position in the protocol. */
-const placeText = (source: string, place: bigint): string => (source === ALL ? `C:${place}/P:${place}` : String(place));
+/** The text of a revision in the protocol, or of a position in the log: `C:commit/P:prepare`. */
+const positionText = (source: string, position: bigint): string =>
+  source === ALL ? `C:${position}/P:${position}` : String(position);
 
 const startText = (source: string, { asked }: Start): string => {
-  if (typeof asked === 'bigint') return placeText(source, asked);
-  return placeText(source, asked === 'start' ? 0n : -1n);
+  if (typeof asked === 'bigint') return positionText(source, asked);
+  return positionText(source, asked === 'start' ? 0n : -1n);
 };
 
-/** The text of a checkpoint; empty before the first event is done. */
+/** The text of a checkpoint or of the last position; empty when there is none yet. */
 const checkpointText = (source: string, checkpoint: bigint | undefined): string =>
-  checkpoint === undefined || checkpoint < 0n ? '' : placeText(source, checkpoint);
+  checkpoint === undefined || checkpoint < 0n ? '' : positionText(source, checkpoint);
 
 const connectionsOf = (running: RunningGroup): NonNullable<Info['connections']> =>
   running.consumers().map(({ from, connectionName, bufferSize, inFlight }) => ({
