@@ -5,7 +5,7 @@ import type { Cors } from '../exchange.js';
 
 const METHODS = ['GET', 'POST', 'PUT', 'DELETE', 'HEAD', 'PATCH'];
 
-const ACCEPTED = [
+const ALLOWED_HEADERS = [
   'accept',
   'authorization',
   'content-encoding',
@@ -19,11 +19,12 @@ const ACCEPTED = [
   'x-request-id',
 ];
 
-const NOTES = ['flightlog-position', 'flightlog-unread'];
+/** Response metadata, which is sent also with the prefix of grpc-gateway. */
+const RESPONSE_METADATA = ['flightlog-position', 'flightlog-unread'];
 
 const EXPOSED = [
-  ...NOTES,
-  ...NOTES.map((name) => `grpc-metadata-${name}`),
+  ...RESPONSE_METADATA,
+  ...RESPONSE_METADATA.map((name) => `grpc-metadata-${name}`),
   'flightlog-ignored',
   'grpc-metadata-content-type',
   'retry-after',
@@ -34,12 +35,12 @@ const MAX_AGE_S = 600;
 /** Allows pages of the given origins to call every path. Others get no CORS headers, so their browsers refuse. */
 export const allowOrigins = (app: FastifyInstance, allowed: Cors | undefined): void => {
   if (!allowed || allowed.origins.length === 0) return;
-  const isOpen = allowed.origins.includes('*');
+  const allowsAnyOrigin = allowed.origins.includes('*');
   void app.register(cors, {
-    origin: isOpen ? '*' : [...allowed.origins],
-    credentials: !isOpen, // browsers refuse credentials together with `*`
+    origin: allowsAnyOrigin ? '*' : [...allowed.origins],
+    credentials: !allowsAnyOrigin, // browsers refuse credentials together with `*`
     methods: METHODS,
-    allowedHeaders: [...ACCEPTED, ...allowed.headers],
+    allowedHeaders: [...ALLOWED_HEADERS, ...allowed.headers],
     exposedHeaders: EXPOSED,
     maxAge: MAX_AGE_S,
   });
