@@ -1,9 +1,9 @@
 import type { EntityName } from '../kernel/entity-name.js';
 
-/** The registered names, as far as an update of a name needs them. */
+/** Looks up the registered versions of a name. */
 export interface RegisteredNames {
   /**
-   * Tells whether any version of the name is registered now.
+   * True when any version of the name is registered.
    *
    * @throws {RpcError} UNAVAILABLE when that cannot be determined at the moment.
    */

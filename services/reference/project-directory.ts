@@ -18,8 +18,9 @@ export type ProjectStatus =
   | { readonly kind: 'unknown-project' | 'unknown-domain' | 'inactive' };
 
 export interface ProjectDirectory {
+  /** The status of a project and domain. */
   standing(project: string, domain: string): Promise<ProjectStatus>;
-  /** The standing as the error that a request is answered with; `undefined` when the project and domain are active. */
+  /** The error for a request to this project and domain; `undefined` when they are active. */
   check(project: string, domain: string): Promise<RpcError | undefined>;
   /** The state of a project, whatever the domain. */
   lifecycle(project: string): Promise<'active' | 'inactive' | 'unknown-project'>;
