@@ -22,9 +22,9 @@ const WorkflowGraph = lazy(() =>
   import('../graph/workflow-graph.js').then(({ WorkflowGraph: component }) => ({ default: component })),
 );
 
-type OneProps = { readonly kind: Kind; readonly id: Named };
+type DefinitionProps = { readonly kind: Kind; readonly id: Named };
 
-const GraphOf = ({ id, version }: { readonly id: Named; readonly version: string }): ReactNode => {
+const WorkflowGraphLoader = ({ id, version }: { readonly id: Named; readonly version: string }): ReactNode => {
   const workflow = useQuery(
     asking(AdminService.method.getWorkflow, { id: { ...id, version, resourceType: KINDS.workflows.resourceType } }),
   );
@@ -41,7 +41,7 @@ const GraphOf = ({ id, version }: { readonly id: Named; readonly version: string
   );
 };
 
-type VersionListProps = OneProps & { readonly versions: readonly Version[]; readonly chosen: Version };
+type VersionListProps = DefinitionProps & { readonly versions: readonly Version[]; readonly chosen: Version };
 
 const VersionList = ({ kind, id, versions, chosen }: VersionListProps): ReactNode => (
   <Card title="Versions">
@@ -77,7 +77,7 @@ const VersionList = ({ kind, id, versions, chosen }: VersionListProps): ReactNod
   </Card>
 );
 
-const Beside = ({ kind, id, chosen }: OneProps & { readonly chosen: Version }): ReactNode => (
+const PageActions = ({ kind, id, chosen }: DefinitionProps & { readonly chosen: Version }): ReactNode => (
   <>
     <Link
       className="button"
@@ -99,7 +99,7 @@ const Beside = ({ kind, id, chosen }: OneProps & { readonly chosen: Version }): 
   </>
 );
 
-const One = ({ kind, id }: OneProps): ReactNode => {
+const DefinitionPage = ({ kind, id }: DefinitionProps): ReactNode => {
   const { version } = useSearch({ strict: false });
   const versions = useQuery({
     queryKey: ['versions', kind, id],
@@ -113,8 +113,8 @@ const One = ({ kind, id }: OneProps): ReactNode => {
         if (!chosen) return <Empty>There is no {KINDS[kind].one.toLowerCase()} with this name.</Empty>;
         const above = `${id.project} / ${id.domain} / ${KINDS[kind].title.toLowerCase()} · version ${chosen.version}`;
         return (
-          <Page title={id.name} above={above} beside={<Beside kind={kind} id={id} chosen={chosen} />}>
-            {kind === 'workflows' && <GraphOf id={id} version={chosen.version} />}
+          <Page title={id.name} above={above} beside={<PageActions kind={kind} id={id} chosen={chosen} />}>
+            {kind === 'workflows' && <WorkflowGraphLoader id={id} version={chosen.version} />}
             <Interface inputs={chosen.inputs} outputs={chosen.outputs} />
             <VersionList kind={kind} id={id} versions={all} chosen={chosen} />
           </Page>
@@ -124,13 +124,13 @@ const One = ({ kind, id }: OneProps): ReactNode => {
   );
 };
 
-const useNameOfAddress = (): Named => {
+const useNamedFromRoute = (): Named => {
   const { project = '', domain = '', name = '' } = useParams({ strict: false });
   return { project, domain, name };
 };
 
-export const WorkflowView = (): ReactNode => <One kind="workflows" id={useNameOfAddress()} />;
+export const WorkflowView = (): ReactNode => <DefinitionPage kind="workflows" id={useNamedFromRoute()} />;
 
-export const TaskView = (): ReactNode => <One kind="tasks" id={useNameOfAddress()} />;
+export const TaskView = (): ReactNode => <DefinitionPage kind="tasks" id={useNamedFromRoute()} />;
 
-export const LaunchPlanView = (): ReactNode => <One kind="launch_plans" id={useNameOfAddress()} />;
+export const LaunchPlanView = (): ReactNode => <DefinitionPage kind="launch_plans" id={useNamedFromRoute()} />;

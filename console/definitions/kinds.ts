@@ -1,16 +1,19 @@
 import { ResourceType } from '../../proto/gen/platformidl/core/identifier_pb.js';
 
-/** The three kinds of definitions, as they are spelled in addresses. */
+/** The three kinds of definitions, as URL paths spell them. */
 export type Kind = 'workflows' | 'tasks' | 'launch_plans';
 
-type KindFacts = {
+type KindInfo = {
+  /** The plural. */
   readonly title: string;
+  /** The singular. */
   readonly one: string;
   readonly resourceType: ResourceType;
+  /** The field of a filter that selects the executions of a definition by its name. */
   readonly filteredBy: string;
 };
 
-export const KINDS: Readonly<Record<Kind, KindFacts>> = {
+export const KINDS: Readonly<Record<Kind, KindInfo>> = {
   workflows: { title: 'Workflows', one: 'Workflow', resourceType: ResourceType.WORKFLOW, filteredBy: 'workflow.name' },
   tasks: { title: 'Tasks', one: 'Task', resourceType: ResourceType.TASK, filteredBy: 'task.name' },
   launch_plans: {

@@ -9,12 +9,13 @@ import { call } from '../server/call.js';
 import type { Named } from '../server/ids.js';
 import type { Kind } from './kinds.js';
 
-const SHOWN = 100;
+const MAX_VERSIONS = 100;
 
 /** A version of a definition, of any kind. */
 export type Version = {
   readonly version: string;
   readonly createdAt: number | undefined;
+  /** The state of a launch plan; `false` for tasks and workflows, which have none. */
   readonly isActive: boolean;
   readonly inputs: VariableMap['variables'];
   readonly outputs: VariableMap['variables'];
@@ -54,9 +55,9 @@ const ofLaunchPlan = (plan: LaunchPlan): Version => ({
   outputs: plan.closure?.expectedOutputs?.variables ?? {},
 });
 
-/** Reads the versions of a name, the newest first. */
+/** Reads the newest 100 versions of a name, the newest first. */
 export const readVersions = async (kind: Kind, id: Named, signal: AbortSignal): Promise<readonly Version[]> => {
-  const request = { id, limit: SHOWN, sortBy: { key: 'created_at', direction: Sort_Direction.DESCENDING } };
+  const request = { id, limit: MAX_VERSIONS, sortBy: { key: 'created_at', direction: Sort_Direction.DESCENDING } };
   const { method } = AdminService;
   switch (kind) {
     case 'tasks':
