@@ -33,9 +33,9 @@ const VIEWS: Readonly<Record<ViewName, (props: Seen) => ReactNode>> = {
   messages: Messages,
 };
 
-type OneProps = { readonly id: Named };
+type ExecutionPageProps = { readonly id: Named };
 
-const One = ({ id }: OneProps): ReactNode => {
+const ExecutionPage = ({ id }: ExecutionPageProps): ReactNode => {
   const { view, asOf = '' } = route.useSearch();
   const name = isViewName(view) ? view : 'nodes';
   const execution = useQuery({
@@ -62,5 +62,5 @@ const One = ({ id }: OneProps): ReactNode => {
 /** One execution, now or as of a moment of its life. */
 export const ExecutionView = (): ReactNode => {
   const id = route.useParams();
-  return <One key={`${id.project} ${id.domain} ${id.name}`} id={id} />;
+  return <ExecutionPage key={`${id.project} ${id.domain} ${id.name}`} id={id} />;
 };

@@ -13,7 +13,7 @@ import { ExecutionLink, VersionLink } from './links.js';
 const modeText = (mode: ExecutionMetadata_ExecutionMode | undefined): string =>
   ExecutionMetadata_ExecutionMode[mode ?? 0]?.toLowerCase().replaceAll('_', ' ') ?? '';
 
-const Labels = ({ spec }: Execution): ReactNode => {
+const labelsOf = ({ spec }: Execution): ReactNode => {
   const labels = Object.entries(spec?.labels?.values ?? {});
   if (labels.length === 0) return '';
   return labels.map(([key, value]) => (
@@ -49,7 +49,7 @@ const factsOf = ({ execution, asOf }: Omit<HeadProps, 'children'>): readonly (re
       metadata?.parentNodeExecution?.executionId && <ExecutionLink id={metadata.parentNodeExecution.executionId} />,
     ],
     ['Cluster', metadata?.systemMetadata?.executionCluster],
-    ['Labels', Labels(execution)],
+    ['Labels', labelsOf(execution)],
   ];
 };
 
@@ -66,7 +66,7 @@ const AsOfNote = ({ asOf }: { readonly asOf: string }): ReactNode => (
   </p>
 );
 
-/** The name of an execution, what it is of, and what can be done with it. */
+/** The page of an execution, under a header with its name, phase, actions and facts. */
 export const Head = ({ execution, asOf, children }: HeadProps): ReactNode => {
   const { project = '', domain = '', name = '' } = execution.id ?? {};
   const above = (

@@ -10,7 +10,7 @@ import { asking } from '../../server/queries.js';
 import { typeText } from '../../../interface/values/type-text.js';
 import { Confirm } from './confirm.js';
 
-const SHOWN = 100;
+const MAX_SIGNALS = 100;
 
 const SetSignal = ({ signal }: { readonly signal: Signal }): ReactNode => {
   const client = useQueryClient();
@@ -43,9 +43,9 @@ const SetSignal = ({ signal }: { readonly signal: Signal }): ReactNode => {
 
 type SignalsProps = { readonly id: Named };
 
-/** The signals that gates of an execution wait for. */
+/** Those of the first 100 signals of an execution that gates still wait for. */
 export const Signals = ({ id }: SignalsProps): ReactNode => {
-  const { data } = useQuery(asking(SignalService.method.listSignals, { workflowExecutionId: id, limit: SHOWN }));
+  const { data } = useQuery(asking(SignalService.method.listSignals, { workflowExecutionId: id, limit: MAX_SIGNALS }));
   return data?.signals
     .filter(({ value }) => value === undefined)
     .map((signal) => <SetSignal key={signal.id?.signalId} signal={signal} />);

@@ -23,18 +23,21 @@ const nodesBelow = (
     ({ nodeExecutions }) => nodeExecutions,
   );
 
-/** True for parents whose nodes are shown: those that have failed, and the others when they were opened by hand. */
-const isShownOpen = (node: NodeExecution, flipped: readonly string[]): boolean =>
+/**
+ * True for a parent whose nodes are shown. A failed or failing parent is open at first, others are closed; `toggledIds`
+ * has the ids of those that the user has opened or closed against this default.
+ */
+const isOpen = (node: NodeExecution, toggledIds: readonly string[]): boolean =>
   node.metadata?.isParentNode === true &&
-  (toneOf(nodePhase(node.closure?.phase)) === 'bad') !== flipped.includes(idOf(node));
+  (toneOf(nodePhase(node.closure?.phase)) === 'bad') !== toggledIds.includes(idOf(node));
 
 /** Reads the nodes of an execution, and those below each open parent. */
-export const readTree = async (seen: Seen, flipped: readonly string[], signal: AbortSignal): Promise<Children> => {
+export const readTree = async (seen: Seen, toggledIds: readonly string[], signal: AbortSignal): Promise<Children> => {
   const children = new Map<string, readonly NodeExecution[]>();
   const read = async (parent: string): Promise<void> => {
     const nodes = await nodesBelow(seen, parent, signal);
     children.set(parent, nodes);
-    await Promise.all(nodes.filter((node) => isShownOpen(node, flipped)).map((node) => read(idOf(node))));
+    await Promise.all(nodes.filter((node) => isOpen(node, toggledIds)).map((node) => read(idOf(node))));
   };
   await read('');
   return children;

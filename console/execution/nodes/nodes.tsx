@@ -22,8 +22,8 @@ const OVERSCAN = 20;
 
 const route = getRouteApi('/projects/$project/domains/$domain/executions/$name');
 
-/** The present, or the last change before the moment that is shown. */
-const useMoment = (nodes: readonly NodeExecution[], asOf: string): number => {
+/** The right end of the time axis: the present, or for a past state the last update of any node. */
+const useAxisEnd = (nodes: readonly NodeExecution[], asOf: string): number => {
   const now = useNow();
   return asOf === '' ? now : nodes.reduce((last, { closure }) => Math.max(last, msOf(closure?.updatedAt) ?? 0), 0);
 };
@@ -44,21 +44,21 @@ type ChartProps = {
 
 const Chart = ({ rows, asOf, chosen, choose, toggle }: ChartProps): ReactNode => {
   const nodes = useMemo(() => rows.map(({ node }) => node), [rows]);
-  const now = useMoment(nodes, asOf);
+  const now = useAxisEnd(nodes, asOf);
   const range = rangeOf(nodes, now);
-  const place = useRef<HTMLDivElement>(null);
-  const virtual = useVirtualizer({
+  const scrollRef = useRef<HTMLDivElement>(null);
+  const virtualizer = useVirtualizer({
     count: rows.length,
-    getScrollElement: () => place.current,
+    getScrollElement: () => scrollRef.current,
     estimateSize: () => ROW_PX,
     overscan: OVERSCAN,
   });
   return (
     <div className="card chart">
       <TimeAxis range={range} />
-      <div ref={place} className="chart-scroll">
-        <ul style={{ height: `${virtual.getTotalSize()}px` }} aria-label="Nodes">
-          {virtual.getVirtualItems().map(({ index, start }) => {
+      <div ref={scrollRef} className="chart-scroll">
+        <ul style={{ height: `${virtualizer.getTotalSize()}px` }} aria-label="Nodes">
+          {virtualizer.getVirtualItems().map(({ index, start }) => {
             const row = rows[index];
             if (!row) return null;
             const nodeId = idOf(row.node);

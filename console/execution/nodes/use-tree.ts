@@ -15,11 +15,12 @@ export type Tree = {
 };
 
 export const useTree = (seen: Seen): Tree => {
-  const [flipped, setFlipped] = useState<readonly string[]>([]);
+  // The ids of the parents that the user has opened or closed against their default.
+  const [toggledIds, setToggledIds] = useState<readonly string[]>([]);
   const query = useQuery({
-    queryKey: [...queriesOf(AdminService.method.listNodeExecutions), seen, flipped],
-    queryFn: ({ signal }) => readTree(seen, flipped, signal),
+    queryKey: [...queriesOf(AdminService.method.listNodeExecutions), seen, toggledIds],
+    queryFn: ({ signal }) => readTree(seen, toggledIds, signal),
     placeholderData: keepPreviousData,
   });
-  return { query, toggle: (nodeId) => setFlipped(toggled(flipped, nodeId)) };
+  return { query, toggle: (nodeId) => setToggledIds(toggled(toggledIds, nodeId)) };
 };
