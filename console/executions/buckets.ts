@@ -1,12 +1,12 @@
-/** The starts in one slice of time, counted by tone. */
+/** The number of moments of each kind in one slice of time. */
 export type Bucket<Kind extends string> = {
-  /** In milliseconds since 1970; `to` is not in it. */
+  /** In milliseconds since 1970; `to` is exclusive. */
   readonly from: number;
   readonly to: number;
   readonly counts: Readonly<Partial<Record<Kind, number>>>;
 };
 
-/** Divides moments into slices of the same length, ascending; none, where there are no moments. */
+/** Divides moments into slices of the same length, in ascending order; empty when there are no moments. */
 export const bucketsOf = <Kind extends string>(
   moments: readonly { readonly at: number; readonly kind: Kind }[],
   slices: number,

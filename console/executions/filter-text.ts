@@ -9,7 +9,7 @@ const parsed = (text: string): Term | undefined => {
   return { operator, field, values: values.split(';') };
 };
 
-/** The conditions of a filter text, which joins them with `+`; what is no condition is left out. */
+/** Parses a filter text, whose conditions are joined with `+`; malformed ones are ignored. */
 export const termsOf = (filters: string): readonly Term[] =>
   filters.split(/(?<=\))\+/u).flatMap((text) => parsed(text) ?? []);
 
@@ -17,16 +17,16 @@ const textOf = ({ operator, field, values }: Term): string => `${operator}(${fie
 
 const isSame = (one: Term, other: Term): boolean => one.operator === other.operator && one.field === other.field;
 
-/** The filter text with a condition in place of the one with its operator and field; without it, when it has no values. */
+/** Replaces the condition with the operator and field of `term`, or removes it when `term` has no values. */
 export const withTerm = (filters: string, term: Term): string => {
   const others = termsOf(filters).filter((each) => !isSame(each, term));
   return [...others, ...(term.values.length > 0 ? [term] : [])].map(textOf).join('+');
 };
 
-/** The values of a condition; none where the filter text does not have it. */
+/** The values of a condition; empty when there is no such condition. */
 export const valuesOf = (filters: string, operator: string, field: string): readonly string[] =>
   termsOf(filters).find((term) => term.operator === operator && term.field === field)?.values ?? [];
 
-/** The values with one more, or without it where they have it. */
+/** Adds the value, or removes it when it is there. */
 export const toggled = (values: readonly string[], value: string): readonly string[] =>
   values.includes(value) ? values.filter((each) => each !== value) : [...values, value];

@@ -7,26 +7,26 @@ import { Row } from './row.js';
 
 const ROW_PX = 52;
 const OVERSCAN = 12;
-const MORE_BEFORE = 30;
+const LOAD_AHEAD_ROWS = 30;
 
 const COLUMNS = ['Phase', 'Name', 'Workflow', 'Started', 'Duration'];
 
 type RowsProps = { readonly executions: readonly Execution[]; readonly more: (() => void) | undefined };
 
-/** The rows that are in view, and the next page when its rows come near. */
+/** The list of executions. It renders only the rows in view, and asks for the next page 30 rows before its end. */
 export const Rows = ({ executions, more }: RowsProps): ReactNode => {
-  const place = useRef<HTMLDivElement>(null);
-  const virtual = useWindowVirtualizer({
+  const bodyRef = useRef<HTMLDivElement>(null);
+  const virtualizer = useWindowVirtualizer({
     count: executions.length,
     estimateSize: () => ROW_PX,
     overscan: OVERSCAN,
-    scrollMargin: place.current?.offsetTop ?? 0,
+    scrollMargin: bodyRef.current?.offsetTop ?? 0,
     initialRect: { width: 0, height: window.innerHeight },
   });
-  const shown = virtual.getVirtualItems();
+  const shown = virtualizer.getVirtualItems();
   const last = shown.at(-1)?.index ?? 0;
   useEffect(() => {
-    if (last > executions.length - MORE_BEFORE) more?.();
+    if (last > executions.length - LOAD_AHEAD_ROWS) more?.();
   }, [last, executions.length, more]);
   const longest = Math.max(1, ...executions.map(({ closure }) => lengthOf(closure?.duration) ?? 0));
   return (
@@ -38,11 +38,11 @@ export const Rows = ({ executions, more }: RowsProps): ReactNode => {
           </span>
         ))}
       </div>
-      <div ref={place} role="rowgroup" className="row-space" style={{ height: `${virtual.getTotalSize()}px` }}>
+      <div ref={bodyRef} role="rowgroup" className="row-space" style={{ height: `${virtualizer.getTotalSize()}px` }}>
         {shown.map(({ index, start }) => {
           const execution = executions[index];
           if (!execution) return null;
-          const top = start - virtual.options.scrollMargin;
+          const top = start - virtualizer.options.scrollMargin;
           return <Row key={execution.id?.name ?? index} {...{ execution, index, longest, top }} />;
         })}
       </div>
