@@ -104,7 +104,9 @@ describe('a process that runs no reactor', () => {
     (await api.call(ReactorService.method.listReactors, { reactor: NAME })).reactors.find(({ name }) => name === NAME);
 
   it('says where reactors run and what they could not do, and has it tried again or skipped', async () => {
-    const { worker, deadLetters } = (await until(reactor, (found) => (found?.deadLetters.length ?? 0) > 0))!;
+    const isKnown = (found: Awaited<ReturnType<typeof reactor>>): boolean =>
+      found !== undefined && found.deadLetters.length > 0 && found.worker !== '';
+    const { worker, deadLetters } = (await until(reactor, isKnown))!;
     expect(worker).toContain(`/${processes.process('reactor-1').server().child.pid}/`);
     const { letter } = deadLetters[0]!;
     expect(letter).toMatchObject({ parked: true, reason: expect.stringContaining('is parked at position') as string });
