@@ -24,7 +24,8 @@ const medianSyncMs = (directory: string): number => {
 };
 
 /**
- * Creates a new directory to measure in, inside `FLIGHTLOG_BENCH_DIRECTORY` or else the system's temporary directory.
+ * Creates a new directory to measure in, inside `FLIGHTLOG_BENCH_DIRECTORY` or else the system's temporary directory,
+ * and times 200 syncs there. The call blocks until they are done. The caller removes the directory.
  *
  * @throws {Error} when it is on an in-memory file system, where nothing is durable.
  */

@@ -22,8 +22,10 @@ const newestName = async (client: GrpcClient): Promise<string | undefined> => {
 };
 
 /**
- * Milliseconds from the response to a create until a list shows the execution, sampled one after another until
- * `isOver`.
+ * Creates executions one after another until `isOver`, and measures for each how long after the response a list shows
+ * it.
+ *
+ * @returns milliseconds, sorted; at most 2,000.
  */
 const sample = async (client: GrpcClient, isOver: () => boolean): Promise<number[]> => {
   const took: number[] = [];
@@ -38,7 +40,10 @@ const sample = async (client: GrpcClient, isOver: () => boolean): Promise<number
   return took.sort((a, b) => a - b);
 };
 
-/** Measures how soon a list shows an acknowledged create, under half of the event rate that the server can handle. */
+/**
+ * Measures how soon a list shows an acknowledged create while events arrive at half the rate that the server has just
+ * been measured to handle.
+ */
 export const freshness = async (disk: Disk, count: number): Promise<Figure> => {
   const framesFile = join(disk.directory, 'freshness-frames');
   const server = await startServerProcess({

@@ -9,7 +9,7 @@ import { generateStreams, measureEchoStreams, writeFrames } from './processes.js
 import type { Share, StreamResult } from './stream-load.js';
 import { createRequests, nodeEvents, PROJECT, registerHello } from './workload.js';
 
-/** Divided evenly by each number of streams. */
+/** A multiple of each number of streams that is measured, so that every stream has equally many executions. */
 const EXECUTIONS = 192;
 const IN_FLIGHT = 512;
 const PATH = '/platformidl.eventlog.EngineService/Report';
@@ -24,7 +24,7 @@ const reportOf = (event: Uint8Array, sequence: number): Uint8Array =>
     .bytes(event)
     .finish();
 
-/** The events of each stream one after another; each stream has executions of its own. */
+/** Encodes the events of all streams as one list, stream by stream. No two streams report on the same execution. */
 const eventsOf = (names: readonly string[], streams: number, count: number) => {
   const each = names.length / streams;
   const shares = Array.from({ length: streams }, (_, index) =>
@@ -51,6 +51,7 @@ const measure = async ({ disk, count, nodeArgs }: BenchOptions, streams: number)
   const names = Array.from({ length: EXECUTIONS }, (_, index) => `bench-${index}`);
   for (const request of createRequests('bench', EXECUTIONS))
     await client.raw('/flyteidl.service.AdminService/CreateExecution', request);
+  // A sixth of these events only warms the server up, so that `count` of them are measured.
   const { requests, perStream, nodes } = eventsOf(names, streams, Math.ceil(count * 1.2));
   writeFrames(framesFile, requests);
   const warmUp = Math.floor(perStream / 6);

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { Message } from 'kafkajs';
 import { codecs } from '../services/main/models.js';
-import { presentingWhole } from '../services/main/event-json/readable.js';
+import { wholeEventEncoder } from '../services/main/event-json/readable.js';
 import { threadedMessages } from '../services/main/threads/threaded-messages.js';
 import type { EventLog } from '../services/kernel/ports/event-store.js';
 import { kafkaClient } from '../services/reactors/export-to-kafka/client.js';
-import type { Presenting } from '../services/reactors/export-to-kafka/encoding.js';
+import type { EventDataEncoder } from '../services/reactors/export-to-kafka/encoding.js';
 import { messageMaker, recordOf, sizeOf } from '../services/reactors/export-to-kafka/message.js';
 import type { MessageSource } from '../services/reactors/export-to-kafka/message-source.js';
 import { exportToKafka } from '../services/reactors/export-to-kafka/reactor.js';
@@ -43,7 +43,7 @@ type Given = {
   readonly brokers: readonly string[];
   readonly directory: string;
   readonly log: EventLog;
-  readonly presenting: Presenting;
+  readonly presenting: EventDataEncoder;
 };
 
 /** The messages that the export creates from the log, in batches, as they are handed to the producer. */
@@ -156,7 +156,7 @@ const measure = async ({ disk, count }: BenchOptions): Promise<readonly Figure[]
   const directory = await recordedLog(disk, 'kafka-export', EXECUTIONS, count * 3);
   const log = await sqliteLogReader({ directory });
   const payloads = filePayloadStore({ directory });
-  const given: Given = { brokers, directory, log, presenting: presentingWhole(payloads) };
+  const given: Given = { brokers, directory, log, presenting: wholeEventEncoder(payloads) };
   try {
     const round = async () => ({ bare: await produceBare(given), exported: await exportAll(given) });
     await round(); // the first round compiles the code of both, in this process and in the broker

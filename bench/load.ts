@@ -13,7 +13,7 @@ export type LoadOrder = {
   readonly from: number;
   readonly count: number;
   readonly inFlight: number;
-  /** Limits the rate of requests; unlimited by default. */
+  /** Limits the average rate of requests; the first `inFlight` are sent at once. Unlimited by default. */
   readonly mostPerSecond?: number;
 };
 
@@ -21,7 +21,10 @@ export type LoadResult = {
   readonly perSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** Number of responses by gRPC status. */
+  /**
+   * Number of responses by gRPC status code in digits, such as `0` for OK. `none` are those without a status, `broken`
+   * those whose HTTP/2 stream failed.
+   */
   readonly statuses: Readonly<Record<string, number>>;
   readonly seconds: number;
 };

@@ -93,7 +93,7 @@ const schedules = createRoute({
 const events = createRoute({
   getParentRoute: () => root,
   path: '/events',
-  validateSearch: textParameters('from', 'project', 'domain', 'name', 'types', 'phases'),
+  validateSearch: textParameters('from', 'project', 'domain', 'name', 'categories', 'types', 'phases'),
   component: lazyRouteComponent(() => import('./events/events.js'), 'Events'),
 });
 

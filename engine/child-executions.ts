@@ -15,7 +15,7 @@ import { type WorkflowExecutionIdentifier } from '../proto/gen/platformidl/core/
 import { AdminService } from '../proto/gen/platformidl/service/admin_pb.js';
 import { CallError } from './call-error.js';
 import { type InterfaceClient } from './client.js';
-import { type Effect, type End } from './walk/effects.js';
+import { type Effect, type WalkOutcome } from './walk/effects.js';
 import { failure } from './walk/reports.js';
 
 type Launch = Extract<Effect, { kind: 'launch' }>;
@@ -98,7 +98,7 @@ export const terminateChild = async (
 
 const ENDS: ReadonlySet<Phase> = new Set([Phase.FAILED, Phase.ABORTED, Phase.TIMED_OUT]);
 
-const failed = (id: WorkflowExecutionIdentifier, closure: ExecutionClosure | undefined): End => {
+const failed = (id: WorkflowExecutionIdentifier, closure: ExecutionClosure | undefined): WalkOutcome => {
   const phase = Phase[closure?.phase ?? Phase.UNDEFINED];
   const result = closure?.outputResult;
   const error = result?.case === 'error' ? result.value : failure(phase, `${id.name} is ${phase}`, Kind.USER);
@@ -109,7 +109,7 @@ const failed = (id: WorkflowExecutionIdentifier, closure: ExecutionClosure | und
 export const readChildEnd = async (
   client: InterfaceClient,
   id: WorkflowExecutionIdentifier,
-): Promise<End | undefined> => {
+): Promise<WalkOutcome | undefined> => {
   const { closure } = await client.call(getExecution, { id });
   const phase = closure?.phase ?? Phase.UNDEFINED;
   if (ENDS.has(phase)) return failed(id, closure);

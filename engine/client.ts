@@ -8,7 +8,7 @@ import {
   toBinary,
 } from '@bufbuild/protobuf';
 import { Client as GrpcClient, credentials, Metadata, type ServiceError } from '@grpc/grpc-js';
-import { CallError, EngineStopped, isPassing } from './call-error.js';
+import { CallError, EngineStopped, isRetryable } from './call-error.js';
 import { createSlots, pause } from './pace.js';
 import { bearer, type GetToken } from './token.js';
 
@@ -109,7 +109,7 @@ export const createClient = (options: ClientOptions): InterfaceClient => {
       if (signal.aborted) throw new EngineStopped('stopped');
       const result = await once(path, request, metadata);
       if (Buffer.isBuffer(result)) return { bytes: result, repeats };
-      if (!isPassing(result, repeats)) throw new CallError(result, repeats);
+      if (!isRetryable(result, repeats)) throw new CallError(result, repeats);
       await pause(backoff(repeats), signal);
     }
   };

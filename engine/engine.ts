@@ -111,7 +111,7 @@ export const runEngine = async (options: EngineOptions, surroundings: EngineSurr
   const { untilIdle } = options;
   const isWoken = surroundings.onWork !== undefined;
   const poller: Poller = feed
-    ? new FeedReader({ ...feed, endpoint, workers, active, capacity, signal, logger })
+    ? new FeedReader({ ...feed, endpoint, getToken: options.getToken, workers, active, capacity, signal, logger })
     : createPoller({ client, workers, active, capacity, untilIdle, isWoken, signal, logger });
   surroundings.onWork?.(() => poller.wake());
   try {

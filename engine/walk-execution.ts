@@ -15,7 +15,7 @@ import { NO_EARLIER_RUN, readEarlierRun } from './earlier-run.js';
 import { ExecutionLost } from './reporter.js';
 import { type Effect, type Walk } from './walk/effects.js';
 import { createRun, walkAbort, walkExecution } from './walk/execution.js';
-import { type Run } from './walk/run.js';
+import { type ExecutionWalk } from './walk/run.js';
 
 const SHORTEST_REST_MS = 20;
 const LONGEST_REST_MS = 1_000;
@@ -80,7 +80,7 @@ const causeOf = (execution: Execution): string => {
   return result?.case === 'abortMetadata' ? result.value.cause : '';
 };
 
-const prepare = async (needs: ExecutionNeeds, execution: Execution): Promise<Run> => {
+const prepare = async (needs: ExecutionNeeds, execution: Execution): Promise<ExecutionWalk> => {
   const { client, options } = needs;
   const { id, spec } = execution;
   if (!id) throw new TypeError('the control plane has answered an execution without an id');
@@ -99,7 +99,7 @@ const prepare = async (needs: ExecutionNeeds, execution: Execution): Promise<Run
   });
 };
 
-const begin = async (needs: ExecutionNeeds, execution: Execution, run: Run): Promise<Walk<Phase>> => {
+const begin = async (needs: ExecutionNeeds, execution: Execution, run: ExecutionWalk): Promise<Walk<Phase>> => {
   const workflowId = execution.closure?.workflowId;
   const [closure, data] = await Promise.all([
     workflowId ? needs.definitionOf(workflowId) : undefined,
@@ -111,7 +111,7 @@ const begin = async (needs: ExecutionNeeds, execution: Execution, run: Run): Pro
 
 const OVER: ReadonlySet<Phase> = new Set([Phase.SUCCEEDED, Phase.FAILED, Phase.ABORTED, Phase.TIMED_OUT]);
 
-const finishAbort = async (run: Run, perform: Perform, held: ActiveExecution): Promise<void> => {
+const finishAbort = async (run: ExecutionWalk, perform: Perform, held: ActiveExecution): Promise<void> => {
   held.waiting = undefined;
   for (const effects of walkAbort(run, held.abortCause ?? '')) await Promise.all(effects.map(perform));
 };

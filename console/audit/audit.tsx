@@ -106,7 +106,7 @@ const Row = ({ entry }: { readonly entry: AuditEntry }): ReactNode => (
   </tr>
 );
 
-const HEADINGS = ['When', 'Result', 'Principal', 'Action', 'Target', 'From', 'Request', 'Position'];
+const HEADINGS = ['When', 'Result', 'Principal', 'Action', 'Target', 'Transport and address', 'Request', 'Position'];
 
 const Entries = ({ entries }: { readonly entries: readonly AuditEntry[] }): ReactNode =>
   entries.length === 0 ? (

@@ -1,11 +1,11 @@
 import '../values/values.css';
 
-import { useQuery } from '@tanstack/react-query';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Link, useParams, useSearch } from '@tanstack/react-router';
 import { lazy, type ReactNode, Suspense } from 'react';
 
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
-import { withTerm } from '../executions/filter-text.js';
+import { withCondition } from '../executions/filter-text.js';
 import { QueryResult } from '../look/query-result.js';
 import { Ago } from '../look/moments.js';
 import { Empty, Loading } from '../look/notes.js';
@@ -16,7 +16,7 @@ import { asking } from '../server/queries.js';
 import { Interface } from './typed-interface.js';
 import { type Kind, KINDS } from './kinds.js';
 import { PlanActions } from './plan-actions.js';
-import { readVersions, type Version } from './versions.js';
+import { MAX_VERSIONS, readVersions, type Version, type VersionPage } from './versions.js';
 
 const WorkflowGraph = lazy(() =>
   import('../graph/workflow-graph.js').then(({ WorkflowGraph: component }) => ({ default: component })),
@@ -41,9 +41,9 @@ const WorkflowGraphLoader = ({ id, version }: { readonly id: Named; readonly ver
   );
 };
 
-type VersionListProps = DefinitionProps & { readonly versions: readonly Version[]; readonly chosen: Version };
+type VersionListProps = DefinitionProps & { readonly page: VersionPage; readonly chosen: Version };
 
-const VersionList = ({ kind, id, versions, chosen }: VersionListProps): ReactNode => (
+const VersionList = ({ kind, id, page: { versions, hasOlder }, chosen }: VersionListProps): ReactNode => (
   <Card title="Versions">
     <table className="table">
       <thead>
@@ -74,6 +74,9 @@ const VersionList = ({ kind, id, versions, chosen }: VersionListProps): ReactNod
         ))}
       </tbody>
     </table>
+    {hasOlder && (
+      <p className="card-body quiet">Only the newest {MAX_VERSIONS} versions are listed; there are older ones.</p>
+    )}
   </Card>
 );
 
@@ -83,7 +86,7 @@ const PageActions = ({ kind, id, chosen }: DefinitionProps & { readonly chosen: 
       className="button"
       to="/projects/$project/domains/$domain/executions"
       params={id}
-      search={{ filters: withTerm('', { operator: 'eq', field: KINDS[kind].filteredBy, values: [id.name] }) }}
+      search={{ filters: withCondition('', { operator: 'eq', field: KINDS[kind].filteredBy, values: [id.name] }) }}
     >
       Its executions
     </Link>
@@ -102,21 +105,22 @@ const PageActions = ({ kind, id, chosen }: DefinitionProps & { readonly chosen: 
 const DefinitionPage = ({ kind, id }: DefinitionProps): ReactNode => {
   const { version } = useSearch({ strict: false });
   const versions = useQuery({
-    queryKey: ['versions', kind, id],
-    queryFn: ({ signal }) => readVersions(kind, id, signal),
+    queryKey: ['versions', kind, id, version],
+    queryFn: ({ signal }) => readVersions(kind, { id, version }, signal),
+    placeholderData: keepPreviousData,
   });
   useLive(id);
   return (
     <QueryResult query={versions}>
-      {(all: readonly Version[]) => {
-        const chosen = all.find((each) => each.version === version) ?? all[0];
+      {(page: VersionPage) => {
+        const chosen = page.versions.find((each) => each.version === version) ?? page.versions[0];
         if (!chosen) return <Empty>There is no {KINDS[kind].one.toLowerCase()} with this name.</Empty>;
         const above = `${id.project} / ${id.domain} / ${KINDS[kind].title.toLowerCase()} · version ${chosen.version}`;
         return (
           <Page title={id.name} above={above} beside={<PageActions kind={kind} id={id} chosen={chosen} />}>
             {kind === 'workflows' && <WorkflowGraphLoader id={id} version={chosen.version} />}
             <Interface inputs={chosen.inputs} outputs={chosen.outputs} />
-            <VersionList kind={kind} id={id} versions={all} chosen={chosen} />
+            <VersionList kind={kind} id={id} page={page} chosen={chosen} />
           </Page>
         );
       }}

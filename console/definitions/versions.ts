@@ -2,14 +2,17 @@ import { type LaunchPlan, LaunchPlanState } from '../../proto/gen/platformidl/ad
 import type { Task } from '../../proto/gen/platformidl/admin/task_pb.js';
 import type { Workflow } from '../../proto/gen/platformidl/admin/workflow_pb.js';
 import type { TypedInterface, VariableMap } from '../../proto/gen/platformidl/core/interface_pb.js';
-import { Sort_Direction } from '../../proto/gen/platformidl/admin/common_pb.js';
+import type { MessageInitShape } from '@bufbuild/protobuf';
+
+import { type ResourceListRequestSchema, Sort_Direction } from '../../proto/gen/platformidl/admin/common_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { msOf } from '../look/times.js';
 import { call } from '../server/call.js';
 import type { Named } from '../server/ids.js';
 import type { Kind } from './kinds.js';
 
-const MAX_VERSIONS = 100;
+/** The most versions that a page lists. */
+export const MAX_VERSIONS = 100;
 
 /** A version of a definition, of any kind. */
 export type Version = {
@@ -55,16 +58,43 @@ const ofLaunchPlan = (plan: LaunchPlan): Version => ({
   outputs: plan.closure?.expectedOutputs?.variables ?? {},
 });
 
-/** Reads the newest 100 versions of a name, the newest first. */
-export const readVersions = async (kind: Kind, id: Named, signal: AbortSignal): Promise<readonly Version[]> => {
-  const request = { id, limit: MAX_VERSIONS, sortBy: { key: 'created_at', direction: Sort_Direction.DESCENDING } };
+/** Versions of a name, the newest first. */
+export type VersionPage = {
+  readonly versions: readonly Version[];
+  /** True when there are older versions than those that are listed. */
+  readonly hasOlder: boolean;
+};
+
+type ListRequest = MessageInitShape<typeof ResourceListRequestSchema>;
+
+const listVersions = async (kind: Kind, request: ListRequest, signal: AbortSignal): Promise<VersionPage> => {
   const { method } = AdminService;
   switch (kind) {
-    case 'tasks':
-      return (await call(method.listTasks, request, signal)).tasks.map(ofTask);
-    case 'workflows':
-      return (await call(method.listWorkflows, request, signal)).workflows.map(ofWorkflow);
-    case 'launch_plans':
-      return (await call(method.listLaunchPlans, request, signal)).launchPlans.map(ofLaunchPlan);
+    case 'tasks': {
+      const { tasks, token } = await call(method.listTasks, request, signal);
+      return { versions: tasks.map(ofTask), hasOlder: token !== '' };
+    }
+    case 'workflows': {
+      const { workflows, token } = await call(method.listWorkflows, request, signal);
+      return { versions: workflows.map(ofWorkflow), hasOlder: token !== '' };
+    }
+    case 'launch_plans': {
+      const { launchPlans, token } = await call(method.listLaunchPlans, request, signal);
+      return { versions: launchPlans.map(ofLaunchPlan), hasOlder: token !== '' };
+    }
   }
+};
+
+/** Reads the newest 100 versions of a name, and the one that is asked for where it is older. */
+export const readVersions = async (
+  kind: Kind,
+  { id, version }: { readonly id: Named; readonly version: string | undefined },
+  signal: AbortSignal,
+): Promise<VersionPage> => {
+  const sortBy = { key: 'created_at', direction: Sort_Direction.DESCENDING };
+  const newest = await listVersions(kind, { id, limit: MAX_VERSIONS, sortBy }, signal);
+  if (version === undefined || !newest.hasOlder || newest.versions.some((each) => each.version === version))
+    return newest;
+  const asked = await listVersions(kind, { id, limit: 1, filters: `eq(version,${version})` }, signal);
+  return { ...newest, versions: [...newest.versions, ...asked.versions] };
 };

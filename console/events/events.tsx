@@ -17,6 +17,7 @@ const FIELDS = [
   ['project', 'Project'],
   ['domain', 'Domain'],
   ['name', 'Execution'],
+  ['categories', 'Categories, such as execution'],
   ['types', 'Types, such as NodePhaseReported'],
   ['phases', 'Phases, such as FAILED'],
 ] as const;

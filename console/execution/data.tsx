@@ -6,10 +6,10 @@ import { QueryResult } from '../look/query-result.js';
 import { Card } from '../look/page.js';
 import { asking } from '../server/queries.js';
 import { Literals } from '../values/literals.js';
-import type { Seen } from './moment.js';
+import type { ExecutionAsOf } from './moment.js';
 
 /** The inputs and outputs of an execution. */
-export const Data = ({ id, asOf }: Seen): ReactNode => {
+export const Data = ({ id, asOf }: ExecutionAsOf): ReactNode => {
   const data = useQuery(asking(AdminService.method.getExecutionData, { id, asOf }));
   return (
     <QueryResult query={data}>

@@ -12,7 +12,7 @@ import { useLive } from '../server/live.js';
 import { Data } from './data.js';
 import { Head } from './head.js';
 import type { Named } from '../server/ids.js';
-import type { Seen } from './moment.js';
+import type { ExecutionAsOf } from './moment.js';
 import { Nodes } from './nodes/nodes.js';
 import { isViewName, Tabs, type ViewName } from './tabs.js';
 import { Why } from './why.js';
@@ -24,7 +24,7 @@ const Messages = lazy(() => import('./messages.js').then(({ Messages: component 
 
 const route = getRouteApi('/projects/$project/domains/$domain/executions/$name');
 
-const VIEWS: Readonly<Record<ViewName, (props: Seen) => ReactNode>> = {
+const VIEWS: Readonly<Record<ViewName, (props: ExecutionAsOf) => ReactNode>> = {
   nodes: Nodes,
   graph: Graph,
   data: Data,

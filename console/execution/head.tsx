@@ -41,9 +41,12 @@ const factsOf = ({ execution, asOf }: Omit<HeadProps, 'children'>): readonly (re
         ms={isOver ? lengthOf(closure?.duration) : undefined}
       />,
     ],
-    ['Started by', metadata?.principal],
+    ['Launched by', metadata?.principal],
     ['Mode', modeText(metadata?.mode)],
-    ['From', metadata?.referenceExecution && <ExecutionLink id={metadata.referenceExecution} />],
+    [
+      'Relaunched or recovered from',
+      metadata?.referenceExecution && <ExecutionLink id={metadata.referenceExecution} />,
+    ],
     [
       'Parent',
       metadata?.parentNodeExecution?.executionId && <ExecutionLink id={metadata.parentNodeExecution.executionId} />,

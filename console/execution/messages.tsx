@@ -15,7 +15,7 @@ import { msOf } from '../look/times.js';
 import { call } from '../server/call.js';
 import type { Named } from '../server/ids.js';
 import { asking } from '../server/queries.js';
-import type { Seen } from './moment.js';
+import type { ExecutionAsOf } from './moment.js';
 
 const statusText = (status: NotificationStatus): string =>
   NotificationStatus[status].toLowerCase().replaceAll('_', ' ');
@@ -48,7 +48,7 @@ const MessageRow = ({ id, message }: MessageRowProps): ReactNode => {
 };
 
 /** The messages about an execution, each with its status. */
-export const Messages = ({ id }: Seen): ReactNode => {
+export const Messages = ({ id }: ExecutionAsOf): ReactNode => {
   const messages = useQuery(asking(NotificationService.method.listNotifications, { id }));
   return (
     <QueryResult query={messages}>

@@ -5,7 +5,7 @@ const TABS = {
   nodes: 'Nodes',
   graph: 'Graph',
   data: 'Inputs and outputs',
-  life: 'Life',
+  life: 'History',
   compare: 'Compare',
   messages: 'Notifications',
 } as const;

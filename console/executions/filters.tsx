@@ -3,7 +3,7 @@ import { type ReactNode, type SubmitEvent, useEffect, useState } from 'react';
 import { textIn } from '../look/forms.js';
 import { PhaseSign } from '../look/phase-badge.js';
 import { phaseText, toneOf } from '../look/phases.js';
-import { toggled, valuesOf, withTerm } from './filter-text.js';
+import { toggled, valuesOf, withCondition } from './filter-text.js';
 
 const PHASES = ['QUEUED', 'RUNNING', 'SUCCEEDED', 'FAILED', 'ABORTED', 'TIMED_OUT'];
 
@@ -27,7 +27,7 @@ const Phases = ({ filters, setFilters }: FiltersProps): ReactNode => {
           className="chip"
           aria-pressed={chosen.includes(phase)}
           onClick={() =>
-            setFilters(withTerm(filters, { operator: 'value_in', field: 'phase', values: toggled(chosen, phase) }))
+            setFilters(withCondition(filters, { operator: 'value_in', field: 'phase', values: toggled(chosen, phase) }))
           }
         >
           <PhaseSign tone={toneOf(phase)} />
@@ -45,7 +45,7 @@ const Contained = ({ filters, setFilters, field, label }: ContainedProps): React
   const submit = (event: SubmitEvent<HTMLFormElement>): void => {
     event.preventDefault();
     const text = textIn(new FormData(event.currentTarget), 'text');
-    setFilters(withTerm(filters, { operator: 'contains', field, values: text === '' ? [] : [text] }));
+    setFilters(withCondition(filters, { operator: 'contains', field, values: text === '' ? [] : [text] }));
   };
   return (
     <form onSubmit={submit}>

@@ -1,28 +1,32 @@
 import { type ReactNode, useMemo } from 'react';
 
 import type { Execution } from '../../proto/gen/platformidl/admin/execution_pb.js';
-import { executionPhase, type Tone, toneOf } from '../look/phases.js';
+import { executionPhase, type PhaseKind, toneOf } from '../look/phases.js';
 import { localText, msOf } from '../look/times.js';
 import { type Bucket, bucketsOf } from './buckets.js';
-import { withTerm } from './filter-text.js';
+import { withCondition } from './filter-text.js';
 
 const SLICES = 60;
 const PERCENT = 100;
 
-const TONES: readonly Tone[] = ['good', 'skipped', 'stopped', 'waiting', 'running', 'bad'];
+const TONES: readonly PhaseKind[] = ['good', 'skipped', 'stopped', 'waiting', 'running', 'bad'];
 
-const momentsOf = (executions: readonly Execution[]): { readonly at: number; readonly kind: Tone }[] =>
+const momentsOf = (executions: readonly Execution[]): { readonly at: number; readonly kind: PhaseKind }[] =>
   executions.flatMap(({ closure }) => {
     const at = msOf(closure?.createdAt);
     return at === undefined ? [] : [{ at, kind: toneOf(executionPhase(closure?.phase)) }];
   });
 
-const totalOf = ({ counts }: Bucket<Tone>): number => Object.values(counts).reduce((sum, count) => sum + count, 0);
+const totalOf = ({ counts }: Bucket<PhaseKind>): number => Object.values(counts).reduce((sum, count) => sum + count, 0);
 
 /** The filters with the time of a slice. */
-const within = (filters: string, { from, to }: Bucket<Tone>): string => {
-  const since = withTerm(filters, { operator: 'gte', field: 'created_at', values: [new Date(from).toISOString()] });
-  return withTerm(since, { operator: 'lt', field: 'created_at', values: [new Date(to).toISOString()] });
+const within = (filters: string, { from, to }: Bucket<PhaseKind>): string => {
+  const since = withCondition(filters, {
+    operator: 'gte',
+    field: 'created_at',
+    values: [new Date(from).toISOString()],
+  });
+  return withCondition(since, { operator: 'lt', field: 'created_at', values: [new Date(to).toISOString()] });
 };
 
 type StartsProps = {

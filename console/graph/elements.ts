@@ -5,9 +5,9 @@ import type { Node } from '../../proto/gen/platformidl/core/workflow_pb.js';
 export type GraphNode = { readonly id: string; readonly name: string; readonly kind: string; readonly detail: string };
 
 /** A line from a node to one that runs after it. */
-export type Line = { readonly id: string; readonly from: string; readonly to: string };
+export type Edge = { readonly id: string; readonly from: string; readonly to: string };
 
-export type Elements = { readonly nodes: readonly GraphNode[]; readonly lines: readonly Line[] };
+export type Elements = { readonly nodes: readonly GraphNode[]; readonly lines: readonly Edge[] };
 
 const START = 'start-node';
 const END = 'end-node';

@@ -7,9 +7,9 @@ import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { QueryResult } from '../look/query-result.js';
 import { Ago } from '../look/moments.js';
 import { PhaseSign } from '../look/phase-badge.js';
-import { executionPhase, type Tone, toneOf } from '../look/phases.js';
+import { executionPhase, type PhaseKind, toneOf } from '../look/phases.js';
 import { msOf } from '../look/times.js';
-import { withTerm } from '../executions/filter-text.js';
+import { withCondition } from '../executions/filter-text.js';
 import { newestExecutions } from '../server/executions.js';
 import type { Scope } from '../server/ids.js';
 import { asking } from '../server/queries.js';
@@ -18,7 +18,7 @@ import { Pulse } from './pulse.js';
 const SHOWN = 60;
 const FAILED_SHOWN = 3;
 
-const COUNTED: readonly (readonly [Tone, string, readonly string[]])[] = [
+const COUNTED: readonly (readonly [PhaseKind, string, readonly string[]])[] = [
   ['running', 'running', ['RUNNING', 'SUCCEEDING']],
   ['waiting', 'waiting', ['QUEUED']],
   ['bad', 'failed', ['FAILED', 'TIMED_OUT', 'FAILING']],
@@ -27,7 +27,7 @@ const COUNTED: readonly (readonly [Tone, string, readonly string[]])[] = [
 
 type Shown = { readonly scope: Scope; readonly executions: readonly Execution[] };
 
-const toneIn = ({ closure }: Execution): Tone => toneOf(executionPhase(closure?.phase));
+const toneIn = ({ closure }: Execution): PhaseKind => toneOf(executionPhase(closure?.phase));
 
 const Counts = ({ scope, executions }: Shown): ReactNode => (
   <ul className="counts">
@@ -36,7 +36,7 @@ const Counts = ({ scope, executions }: Shown): ReactNode => (
         <Link
           to="/projects/$project/domains/$domain/executions"
           params={scope}
-          search={{ filters: withTerm('', { operator: 'value_in', field: 'phase', values: phases }) }}
+          search={{ filters: withCondition('', { operator: 'value_in', field: 'phase', values: phases }) }}
         >
           <PhaseSign tone={tone} />
           <strong>{executions.filter((each) => toneIn(each) === tone).length}</strong> {text}

@@ -11,7 +11,8 @@ import { call } from '../server/call.js';
 import type { Scope } from '../server/ids.js';
 import { typeText } from '../../interface/values/type-text.js';
 import type { AskedInput, Launchable } from './asked-inputs.js';
-import { type Entry, Field } from './field.js';
+import type { Entry } from './fields/entry.js';
+import { Field } from './fields/field.js';
 
 type Entries = Readonly<Record<string, Entry>>;
 
@@ -39,7 +40,7 @@ const InputRow = ({ input, problem, change }: InputRowProps): ReactNode => {
         {name} <span className="type">{typeText(type)}</span> {isRequired && <span className="type">needed</span>}
       </label>
       {description !== '' && <p className="quiet">{description}</p>}
-      <Field id={`input-${name}`} type={type} initial={initial} change={change} />
+      <Field id={`input-${name}`} label={name} type={type} initial={initial} change={change} />
       {problem !== '' && (
         <p className="problem" role="alert">
           {name}: {problem}

@@ -9,9 +9,9 @@ export type PhaseName =
   keyof typeof WorkflowExecution_Phase | keyof typeof NodeExecution_Phase | keyof typeof TaskExecution_Phase;
 
 /** The few kinds of phases that people tell apart at a glance; each has a colour and a sign of its own. */
-export type Tone = 'waiting' | 'running' | 'good' | 'bad' | 'stopped' | 'skipped';
+export type PhaseKind = 'waiting' | 'running' | 'good' | 'bad' | 'stopped' | 'skipped';
 
-const TONES: Readonly<Record<PhaseName, Tone>> = {
+const TONES: Readonly<Record<PhaseName, PhaseKind>> = {
   UNDEFINED: 'waiting',
   QUEUED: 'waiting',
   INITIALIZING: 'waiting',
@@ -31,8 +31,8 @@ const TONES: Readonly<Record<PhaseName, Tone>> = {
 };
 
 /** The tone of a phase; that of waiting for a name that this page does not know. */
-export const toneOf = (phase: string): Tone =>
-  (TONES as Readonly<Record<string, Tone | undefined>>)[phase] ?? 'waiting';
+export const toneOf = (phase: string): PhaseKind =>
+  (TONES as Readonly<Record<string, PhaseKind | undefined>>)[phase] ?? 'waiting';
 
 export const executionPhase = (phase: WorkflowExecution_Phase | undefined): PhaseName =>
   WorkflowExecution_Phase[phase ?? 0] as PhaseName;

@@ -12,7 +12,7 @@ import { Ago } from '../look/moments.js';
 import { Empty, FailureNote } from '../look/notes.js';
 import { Card, Facts, Page } from '../look/page.js';
 import { PhaseSign } from '../look/phase-badge.js';
-import type { Tone } from '../look/phases.js';
+import type { PhaseKind } from '../look/phases.js';
 import { msOf } from '../look/times.js';
 import { call } from '../server/call.js';
 import type { Named, Scope } from '../server/ids.js';
@@ -23,7 +23,7 @@ const NEXT_SHOWN = 3;
 
 const route = getRouteApi('/projects/$project/domains/$domain/schedules');
 
-const TONES: Readonly<Record<TickOutcome_Kind, Tone>> = {
+const TONES: Readonly<Record<TickOutcome_Kind, PhaseKind>> = {
   [TickOutcome_Kind.KIND_UNSPECIFIED]: 'waiting',
   [TickOutcome_Kind.FIRED]: 'good',
   [TickOutcome_Kind.SKIPPED]: 'skipped',

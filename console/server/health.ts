@@ -18,11 +18,22 @@ export const readMetrics = async (signal: AbortSignal): Promise<readonly Metric[
   return (await answer.text()).split('\n').flatMap((line) => metricOf(line) ?? []);
 };
 
-/** The readiness of the server, with its checks as JSON text. */
-export type Readiness = { readonly isReady: boolean; readonly text: string };
+/** The health check of a component. */
+export type Check = {
+  readonly name: string;
+  readonly state: 'well' | 'degraded' | 'down';
+  readonly why?: string;
+  readonly lagMs?: number;
+};
+
+/** The readiness of the server, with its checks. */
+export type Readiness = { readonly isReady: boolean; readonly checks: readonly Check[] };
+
+type ReadyzAnswer = { readonly checks: Readonly<Record<string, Omit<Check, 'name'>>> };
 
 /** Reads whether the server is ready for calls, and what is down when it is not. */
 export const readReadiness = async (signal: AbortSignal): Promise<Readiness> => {
   const answer = await fetch(serverAddress('/readyz'), { signal });
-  return { isReady: answer.ok, text: JSON.stringify(await answer.json(), null, 2) };
+  const { checks } = (await answer.json()) as ReadyzAnswer;
+  return { isReady: answer.ok, checks: Object.entries(checks).map(([name, check]) => ({ name, ...check })) };
 };

@@ -9,19 +9,19 @@ import { durationText, lengthOf, msOf, utcText } from '../look/times.js';
 const MESSAGE_PACK = 'msgpack';
 
 /** A literal as something to show: text, structured data, an address, or parts with names. */
-export type Plain =
+export type DisplayValue =
   | { readonly kind: 'text'; readonly type: string; readonly text: string }
   | { readonly kind: 'data'; readonly type: string; readonly data: unknown }
   | { readonly kind: 'address'; readonly type: string; readonly address: string }
   | { readonly kind: 'parts'; readonly type: string; readonly parts: readonly (readonly [string, Literal])[] };
 
-const text = (type: string, value: string): Plain => ({ kind: 'text', type, text: value });
+const text = (type: string, value: string): DisplayValue => ({ kind: 'text', type, text: value });
 
 const moment = (at: Timestamp): string => utcText(msOf(at) ?? 0);
 
 const span = (duration: Duration): string => durationText(lengthOf(duration) ?? 0);
 
-const ofPrimitive = ({ value }: Primitive): Plain => {
+const ofPrimitive = ({ value }: Primitive): DisplayValue => {
   switch (value.case) {
     case 'integer':
       return text('integer', String(value.value));
@@ -40,7 +40,7 @@ const ofPrimitive = ({ value }: Primitive): Plain => {
   }
 };
 
-const ofBinary = ({ tag, value }: Binary): Plain => {
+const ofBinary = ({ tag, value }: Binary): DisplayValue => {
   if (tag !== MESSAGE_PACK) return text(`binary ${tag}`, `${value.length} bytes`);
   try {
     return { kind: 'data', type: 'data', data: decode(value, { useBigInt64: true }) };
@@ -49,7 +49,7 @@ const ofBinary = ({ tag, value }: Binary): Plain => {
   }
 };
 
-const ofScalar = ({ value }: Scalar): Plain => {
+const ofScalar = ({ value }: Scalar): DisplayValue => {
   switch (value.case) {
     case 'primitive':
       return ofPrimitive(value.value);
@@ -73,7 +73,7 @@ const ofScalar = ({ value }: Scalar): Plain => {
 };
 
 /** A literal as people read it. */
-export const plainOf = ({ value }: Literal): Plain => {
+export const plainOf = ({ value }: Literal): DisplayValue => {
   switch (value.case) {
     case 'scalar':
       return ofScalar(value.value);

@@ -14,12 +14,12 @@ import { type EngineLogger } from '../options.js';
 import { pause } from '../pace.js';
 import { backoffMs } from './backoff.js';
 import { stateOf } from './end-report.js';
-import { identifierOf, keyOf, type Tended, tendedOf } from './execution-table.js';
+import { identifierOf, keyOf, type ManagedExecution, tendedOf } from './execution-table.js';
 import { createKeyedQueue } from './keyed-queue.js';
-import { Tending, type TendingOptions } from './tending.js';
+import { Reconciler, type ReconcilerOptions } from './reconciler.js';
 import { openWorkStream, type WorkMessage, type WorkStream } from './work-stream.js';
 
-export type BridgeOptions = Omit<TendingOptions, 'send' | 'logger' | 'client'> & {
+export type BridgeOptions = Omit<ReconcilerOptions, 'send' | 'logger' | 'client'> & {
   /** `HOST:PORT` of the control plane's gRPC. */
   readonly endpoint: string;
   readonly group: string;
@@ -45,11 +45,11 @@ const AGAIN_MS = 30_000;
 class Bridge {
   readonly #options: BridgeOptions;
   readonly #needs: BridgeNeeds;
-  readonly #tended = new Map<string, Tended>();
+  readonly #tended = new Map<string, ManagedExecution>();
   /** The clusters of objects without a launch in this process, by the key of their execution. */
   readonly #strays = new Map<string, string>();
   readonly #queue;
-  readonly #tending: Tending;
+  readonly #tending: Reconciler;
   #session = '';
   #joins = 0;
   #stream: WorkStream | undefined;
@@ -58,7 +58,7 @@ class Bridge {
   constructor(options: BridgeOptions, needs: BridgeNeeds) {
     this.#options = options;
     this.#needs = needs;
-    this.#tending = new Tending({ ...options, ...needs, send: (message) => this.#send(message) });
+    this.#tending = new Reconciler({ ...options, ...needs, send: (message) => this.#send(message) });
     this.#queue = createKeyedQueue({
       concurrency: options.concurrency,
       work: (key) => this.#work(key),
@@ -113,7 +113,7 @@ class Bridge {
     };
   }
 
-  #leased(): readonly Tended[] {
+  #leased(): readonly ManagedExecution[] {
     return [...this.#tended.values()].filter(({ aim }) => aim !== 'over');
   }
 
@@ -125,7 +125,7 @@ class Bridge {
     this.#stream?.send(message);
   }
 
-  #find(lease: WorkLease | undefined): Tended | undefined {
+  #find(lease: WorkLease | undefined): ManagedExecution | undefined {
     const found = lease?.execution && this.#tended.get(keyOf(lease.execution));
     return found?.lease?.number === lease?.number ? found : undefined;
   }
@@ -195,14 +195,14 @@ class Bridge {
   }
 
   /** Keeps the object of a finished execution for a while, so that people can look at it. */
-  #keep(tended: Tended): void {
+  #keep(tended: ManagedExecution): void {
     tended.keptUntilMs = Date.now() + this.#options.keepFinishedMs;
     tended.aim = 'over';
     this.#queue.addAfter(keyOf(tended.id), this.#options.keepFinishedMs);
   }
 
   /** Forgets an execution but not its object: the execution may be offered to this bridge again. */
-  #drop({ id, cluster }: Tended): void {
+  #drop({ id, cluster }: ManagedExecution): void {
     this.#tended.delete(keyOf(id));
     this.#addStray(keyOf(id), cluster);
   }
@@ -220,7 +220,7 @@ class Bridge {
     if (this.#tended.has(key) || cluster === undefined) return;
     if (state === 'open') this.#queue.addAfter(key, STRAY_MS);
     if (state !== 'over') return;
-    const stray: Tended = { id, cluster, aim: 'run', accepted: 'no', keptUntilMs: 0 };
+    const stray: ManagedExecution = { id, cluster, aim: 'run', accepted: 'no', keptUntilMs: 0 };
     this.#tended.set(key, stray);
     this.#keep(stray);
   }

@@ -1,15 +1,15 @@
 /** The aim of the control plane for an execution: to run, to be aborted, or nothing more. */
-export type Aim = 'run' | 'abort' | 'over';
+export type DesiredState = 'run' | 'abort' | 'over';
 
 /**
  * The object of a launch, as last read. `foreign`: an object of the same name was made for another launch. `abandoned`:
  * the object was deleted, and its engine has not removed the finalizer within the grace time.
  */
-export type Seen = 'unknown' | 'absent' | 'standing' | 'deleting' | 'abandoned' | 'foreign';
+export type ObjectState = 'unknown' | 'absent' | 'standing' | 'deleting' | 'abandoned' | 'foreign';
 
 export type Situation = {
-  readonly aim: Aim;
-  readonly seen: Seen;
+  readonly aim: DesiredState;
+  readonly seen: ObjectState;
   /** True when the control plane knows that this bridge runs the execution. */
   readonly isAccepted: boolean;
   /** True when no engine has had a lease of this execution before. */
@@ -27,7 +27,7 @@ export type Situation = {
 export type Step =
   'look' | 'create' | 'accept' | 'pass-on' | 'refuse' | 'delete' | 'end' | 'release' | 'wait' | 'forget';
 
-type Row = Readonly<Record<Seen, (situation: Situation) => Step>>;
+type Row = Readonly<Record<ObjectState, (situation: Situation) => Step>>;
 
 const always = (step: Step) => (): Step => step;
 const acceptedOr = (accepted: Step, otherwise: Step) => (situation: Situation) =>
@@ -66,7 +66,7 @@ const OVER: Row = {
   foreign: always('forget'),
 };
 
-const ROWS: Readonly<Record<Aim, Row>> = { run: RUN, abort: ABORT, over: OVER };
+const ROWS: Readonly<Record<DesiredState, Row>> = { run: RUN, abort: ABORT, over: OVER };
 
 /** Decides the next step of a bridge for one execution. It is called again after each step, with the object as then read. */
 export const nextStep = (situation: Situation): Step => ROWS[situation.aim][situation.seen](situation);

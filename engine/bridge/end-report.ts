@@ -14,7 +14,7 @@ const { createWorkflowEvent, getExecution } = AdminService.method;
 /** Statuses that mean that the execution has ended already, or does not exist. */
 const OVER: ReadonlySet<status> = new Set([status.ALREADY_EXISTS, status.FAILED_PRECONDITION, status.NOT_FOUND]);
 
-export type End = {
+export type ReportedEnd = {
   readonly id: WorkflowExecutionIdentifier;
   readonly producerId: string;
   readonly phase: Phase.ABORTED | Phase.FAILED;
@@ -25,7 +25,7 @@ export type End = {
 /** Reports the end of an execution without an object, which its engine cannot report. */
 export const reportEnd = async (
   client: InterfaceClient,
-  { id, producerId, phase, code, message }: End,
+  { id, producerId, phase, code, message }: ReportedEnd,
 ): Promise<void> => {
   const error = { code, message, kind: ExecutionError_ErrorKind.SYSTEM };
   const event = {

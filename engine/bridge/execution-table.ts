@@ -5,17 +5,17 @@ import {
   WorkflowExecutionIdentifierSchema,
 } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import { type WorkLaunch, type WorkLease } from '../../proto/gen/platformidl/eventlog/engine_work_pb.js';
-import { type Aim } from './decide.js';
+import { type DesiredState } from './decide.js';
 
 /** One execution that the bridge manages. */
-export type Tended = {
+export type ManagedExecution = {
   readonly id: WorkflowExecutionIdentifier;
   /** The launch; absent for an object that an earlier process of the bridge has left behind. */
   readonly work?: WorkLaunch;
   lease?: WorkLease;
   /** The cluster of its object, which may not exist yet. */
   cluster: string;
-  aim: Aim;
+  aim: DesiredState;
   /** The acceptance of the launch. `sent`: the control plane has not answered yet. */
   accepted: 'no' | 'sent' | 'yes';
   /** Time until which the object of a finished execution is kept, in milliseconds since 1970. */
@@ -40,7 +40,7 @@ export const isStarted = (work: WorkLaunch | undefined): boolean => {
 };
 
 /** Makes the entry of a launch that has arrived with its lease. */
-export const tendedOf = (work: WorkLaunch, lease: WorkLease, id: WorkflowExecutionIdentifier): Tended => ({
+export const tendedOf = (work: WorkLaunch, lease: WorkLease, id: WorkflowExecutionIdentifier): ManagedExecution => ({
   id,
   work,
   lease,

@@ -4,10 +4,14 @@ import { ClusterAway } from './cluster/cluster.js';
 
 /** A queue of keys to work on: several keys at a time, but never one key twice at a time. Failed work is retried later. */
 export interface KeyedQueue {
-  /** Queues a key whose state has changed; several calls before the work begins count as one. */
+  /**
+   * Queues a key whose state has changed. Several calls before the work begins count as one; a call while the work runs
+   * makes it run once more.
+   */
   add(key: string): void;
+  /** Queues a key after some milliseconds, in addition to what is queued now. */
   addAfter(key: string, milliseconds: number): void;
-  /** Drops the waiting keys. */
+  /** Drops the waiting keys, also those that wait for a slot. Work that runs goes on. */
   close(): void;
 }
 
@@ -26,6 +30,7 @@ export const createKeyedQueue = ({ concurrency, work, onFailure }: QueueOptions)
   let isClosed = false;
 
   const addAfter = (key: string, milliseconds: number): void => {
+    if (isClosed) return;
     const timer = setTimeout(() => {
       timers.delete(timer);
       add(key);
@@ -50,13 +55,16 @@ export const createKeyedQueue = ({ concurrency, work, onFailure }: QueueOptions)
       if (!isClosed) failed(key, error);
     }
     busy.delete(key);
-    if (waiting.has(key)) void slots(() => run(key));
+    if (waiting.has(key)) void slots(() => begin(key));
   };
+
+  /** Begins the work on a key that has got a slot, unless the queue was closed meanwhile. */
+  const begin = (key: string): Promise<void> => (isClosed ? Promise.resolve() : run(key));
 
   const add = (key: string): void => {
     if (isClosed || waiting.has(key)) return;
     waiting.add(key);
-    if (!busy.has(key)) void slots(() => run(key));
+    if (!busy.has(key)) void slots(() => begin(key));
   };
 
   return {

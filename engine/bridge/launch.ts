@@ -11,7 +11,7 @@ import { type LiteralMap } from '../../proto/gen/platformidl/core/literals_pb.js
 /** One launch, with everything that an engine needs to run it. */
 export type Launch = {
   readonly id: WorkflowExecutionIdentifier;
-  /** Unique for each execution ever created, also when a name is used again in another cluster or log. */
+  /** Distinguishes executions that have the same name, also in another cluster or log; not unique by itself. */
   readonly launchId: string;
   readonly closure: CompiledWorkflowClosure;
   /** A literal for each input of the workflow. */
@@ -22,5 +22,6 @@ export type Launch = {
   readonly taskResources?: TaskResourceAttributes | undefined;
   /** The execution whose finished nodes are reused. */
   readonly recovers?: WorkflowExecutionIdentifier | undefined;
+  /** When the control plane created the execution. */
   readonly acceptedAt?: Timestamp | undefined;
 };

@@ -11,11 +11,14 @@ import {
 import { type ActiveExecutions, executionKey } from '../active-executions.js';
 import { type EngineLogger } from '../options.js';
 import { pause } from '../pace.js';
+import { bearer, type GetToken } from '../token.js';
 import { type Poller } from '../poller.js';
 import { type WorkerPool } from '../worker-pool.js';
 
 export type FeedReaderOptions = {
   readonly endpoint: string;
+  /** Gets the token of each stream; absent without authentication. */
+  readonly getToken?: GetToken | undefined;
   readonly group: string;
   readonly name: string;
   readonly workers: WorkerPool;
@@ -69,8 +72,9 @@ export class FeedReader implements Poller {
   }
 
   async run(): Promise<'stopped'> {
-    const { endpoint, signal } = this.#options;
+    const { endpoint, getToken, signal } = this.#options;
     const client = new Client(endpoint, credentials.createInsecure(), {
+      ...(getToken && { interceptors: [bearer(getToken)] }),
       'grpc.use_local_subchannel_pool': 1,
       'grpc.max_receive_message_length': -1,
       'grpc.max_reconnect_backoff_ms': 500,

@@ -2,11 +2,11 @@ import { type Identifier } from '../../proto/gen/platformidl/core/identifier_pb.
 import { type Literal } from '../../proto/gen/platformidl/core/literals_pb.js';
 import { type ArrayNode } from '../../proto/gen/platformidl/core/workflow_pb.js';
 import { NodeExecution_Phase as Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
-import { perform, type End, concurrently, type Walk } from './effects.js';
-import { collection, elementsOf, type Literals, none } from './literal-values.js';
+import { perform, type WalkOutcome, concurrently, type Walk } from './effects.js';
+import { collection, elementsOf, type Literals, noneLiteral } from './literal-values.js';
 import { awaitChild, childOf, launch } from './nested-nodes.js';
 import { failure, reportNode } from './reports.js';
-import { keyOf, type NodeAt, type Run } from './run.js';
+import { keyOf, type NodeAt, type ExecutionWalk } from './run.js';
 import { walkMapTask } from './map-task.js';
 
 /** Names of the inputs that are lists with one element for each instance; bound inputs are the same for all. */
@@ -31,26 +31,36 @@ const neededSuccesses = (array: ArrayNode, size: number): number => {
   return kind === 'minSuccessRatio' ? Math.ceil(value * size) : size;
 };
 
-function* walkElement(run: Run, at: NodeAt, index: number, of: Parameters<typeof launch>[3]): Walk<End> {
+function* walkElement(
+  run: ExecutionWalk,
+  at: NodeAt,
+  index: number,
+  of: Parameters<typeof launch>[3],
+): Walk<WalkOutcome> {
   const child = childOf(run, at.id, 0, index);
   const refusal = yield* launch(run, at, child, of);
   if (refusal !== undefined) return { kind: 'failed', error: failure('LaunchRefused', refusal) };
   return yield* awaitChild(child);
 }
 
-const outputsOfEnd = (end: End): Literals => (end.kind === 'succeeded' ? end.outputs : {});
+const outputsOfEnd = (end: WalkOutcome): Literals => (end.kind === 'succeeded' ? end.outputs : {});
 
-const gathered = (names: readonly string[], ends: readonly End[]): Literals =>
+const gathered = (names: readonly string[], ends: readonly WalkOutcome[]): Literals =>
   Object.fromEntries(
-    names.map((name) => [name, collection(ends.map((end): Literal => outputsOfEnd(end)[name] ?? none()))]),
+    names.map((name) => [name, collection(ends.map((end): Literal => outputsOfEnd(end)[name] ?? noneLiteral()))]),
   );
 
 /** Walks elements that are executions of a launch plan, as many at once as the node allows. */
-function* walkChildren(run: Run, at: NodeAt, array: ArrayNode, of: Parameters<typeof launch>[3]): Walk<End> {
+function* walkChildren(
+  run: ExecutionWalk,
+  at: NodeAt,
+  array: ArrayNode,
+  of: Parameters<typeof launch>[3],
+): Walk<WalkOutcome> {
   yield* reportNode(run, at, Phase.RUNNING, { isArray: true });
   const size = sizeOf(array, of.inputs);
   const step = array.parallelismOption.value ?? 0;
-  const ends: End[] = [];
+  const ends: WalkOutcome[] = [];
   while (ends.length < size) {
     const count = Math.min(step === 0 ? size : step, size - ends.length);
     const walks = Array.from({ length: count }, (_, offset) => {
@@ -65,14 +75,14 @@ function* walkChildren(run: Run, at: NodeAt, array: ArrayNode, of: Parameters<ty
   return { kind: 'succeeded', outputs: gathered(yield* outputNames(of.launchPlan, ends), ends) };
 }
 
-function* outputNames(launchPlan: Identifier, ends: readonly End[]): Walk<readonly string[]> {
+function* outputNames(launchPlan: Identifier, ends: readonly WalkOutcome[]): Walk<readonly string[]> {
   const seen = [...new Set(ends.flatMap((end) => Object.keys(outputsOfEnd(end))))];
   if (seen.length > 0) return seen;
   return yield* perform<readonly string[]>((reply) => ({ kind: 'read-launch-plan', id: launchPlan, reply }));
 }
 
 /** Walks a node that runs its inner node once for each element of its lists. */
-export function* walkArray(run: Run, at: NodeAt, array: ArrayNode, inputs: Literals): Walk<End> {
+export function* walkArray(run: ExecutionWalk, at: NodeAt, array: ArrayNode, inputs: Literals): Walk<WalkOutcome> {
   const inner = array.node;
   const target = inner?.target;
   if (inner && target?.case === 'taskNode') {

@@ -7,7 +7,7 @@ import {
 } from '../../proto/gen/platformidl/core/literals_pb.js';
 import { type OutputReference, type PromiseAttribute } from '../../proto/gen/platformidl/core/types_pb.js';
 import { collection, type Literals, mapOf, ofScalar, packed, withoutUnion } from './literal-values.js';
-import { pack, type Plain } from './msgpack.js';
+import { pack, type PlainValue } from './msgpack.js';
 import { valueAtPath, unpack } from './msgpack-reader.js';
 
 /** Outputs of the nodes of one graph, by node id; `start-node` has the graph's inputs. */
@@ -20,7 +20,7 @@ type Step = string | number;
 
 const stepOf = (attribute: PromiseAttribute): Step => attribute.value.value ?? '';
 
-const packPlain = (value: Plain | undefined): Literal | undefined =>
+const packPlain = (value: PlainValue | undefined): Literal | undefined =>
   value === undefined ? undefined : packed(pack(value));
 
 const intoScalar = (literal: Literal, path: readonly Step[]): Literal | undefined => {

@@ -5,11 +5,11 @@ import {
 import { type BranchNode, type Node } from '../../proto/gen/platformidl/core/workflow_pb.js';
 import { type Values } from './bindings.js';
 import { holds } from './condition.js';
-import { type End, type Walk } from './effects.js';
+import { type WalkOutcome, type Walk } from './effects.js';
 import { uniqueNodeId } from './ids.js';
 import { type Literals } from './literal-values.js';
 import { failure, reportNode } from './reports.js';
-import { type NodeAt, type NodePosition, type Run } from './run.js';
+import { type NodeAt, type NodePosition, type ExecutionWalk } from './run.js';
 
 type Choice = { readonly taken: Node | undefined; readonly left: readonly Node[]; readonly message: string };
 
@@ -26,11 +26,11 @@ const choose = (branch: BranchNode, inputs: Literals): Choice => {
 
 /** Walks a node that evaluates its conditions over its inputs: walks the chosen inner node and skips the others. */
 export function* walkBranch(
-  run: Run,
+  run: ExecutionWalk,
   at: NodeAt,
   branch: BranchNode,
   given: { readonly inputs: Literals; readonly values: Values },
-): Walk<End> {
+): Walk<WalkOutcome> {
   const place: NodePosition = { ...at.place, parent: at.id, attempt: 0 };
   const choice = choose(branch, given.inputs);
   yield* reportNode(run, at, Phase.RUNNING, { isParent: true });
@@ -39,7 +39,7 @@ export function* walkBranch(
   return yield* run.walkNode(run, place, choice.taken, given.values);
 }
 
-export function* skip(run: Run, place: NodePosition, node: Node): Walk<void> {
+export function* skip(run: ExecutionWalk, place: NodePosition, node: Node): Walk<void> {
   const id = uniqueNodeId(place.parent, place.attempt, node.id);
   if (run.known.nodes.has(id)) return;
   yield* reportNode(run, { id, node, place }, Phase.SKIPPED);

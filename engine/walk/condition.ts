@@ -7,7 +7,7 @@ import {
 } from '../../proto/gen/platformidl/core/condition_pb.js';
 import { type Primitive, type Scalar } from '../../proto/gen/platformidl/core/literals_pb.js';
 import { type Literals, ofScalar, withoutUnion } from './literal-values.js';
-import { type Plain } from './msgpack.js';
+import { type PlainValue } from './msgpack.js';
 import { unpack } from './msgpack-reader.js';
 
 type Comparable = bigint | number | string | boolean | undefined;
@@ -22,7 +22,7 @@ const ofPrimitive = (primitive: Primitive): Comparable => {
   return value.value;
 };
 
-const ofPlain = (value: Plain): Comparable => {
+const ofPlain = (value: PlainValue): Comparable => {
   if (value === null) return undefined;
   if (typeof value !== 'object') return value;
   return '$float' in value && typeof value.$float === 'number' ? value.$float : undefined;

@@ -9,10 +9,10 @@ import { type Binding, BindingSchema } from '../../proto/gen/platformidl/core/li
 import { type TaskTemplate } from '../../proto/gen/platformidl/core/tasks_pb.js';
 import { type Node, NodeSchema } from '../../proto/gen/platformidl/core/workflow_pb.js';
 import { END_NODE, START_NODE } from './bindings.js';
-import { perform, type End, type Walk } from './effects.js';
+import { perform, type WalkOutcome, type Walk } from './effects.js';
 import { type Literals } from './literal-values.js';
 import { reportNode } from './reports.js';
-import { libraryOf, type NodeAt, type NodePosition, type Run } from './run.js';
+import { libraryOf, type NodeAt, type NodePosition, type ExecutionWalk } from './run.js';
 import { attemptAt, beginAttempt, endAttempt } from './task-attempt.js';
 
 const promise = (name: string, nodeId: string): Binding =>
@@ -73,7 +73,7 @@ const saysDynamic = (template: TaskTemplate): boolean =>
 
 /** The graph that a task makes at run time; `undefined` for a plain task. */
 export const dynamicClosureOf = (
-  run: Run,
+  run: ExecutionWalk,
   place: NodePosition,
   template: TaskTemplate,
 ): CompiledWorkflowClosure | undefined => {
@@ -84,11 +84,11 @@ export const dynamicClosureOf = (
 
 /** Walks a node whose task makes a graph; the graph is walked below the node. */
 export function* walkDynamic(
-  run: Run,
+  run: ExecutionWalk,
   at: NodeAt,
   dynamic: { readonly template: TaskTemplate; readonly closure: CompiledWorkflowClosure },
   inputs: Literals,
-): Walk<End> {
+): Walk<WalkOutcome> {
   const { template } = dynamic;
   const of = attemptAt(at, template, 0);
   yield* beginAttempt(run, of, inputs);
@@ -109,7 +109,7 @@ export function* walkDynamic(
 }
 
 /** The closure that an earlier engine has reported for the node, which may differ from the one of this engine. */
-function* reportedClosure(run: Run, at: NodeAt, own: CompiledWorkflowClosure): Walk<CompiledWorkflowClosure> {
+function* reportedClosure(run: ExecutionWalk, at: NodeAt, own: CompiledWorkflowClosure): Walk<CompiledWorkflowClosure> {
   if (run.known.nodes.get(at.id)?.phase !== Phase.DYNAMIC_RUNNING) return own;
   const found = yield* perform<CompiledWorkflowClosure | undefined>((reply) => ({
     kind: 'read-dynamic',

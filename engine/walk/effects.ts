@@ -17,7 +17,7 @@ export type Report =
   | { readonly kind: 'task'; readonly event: TaskExecutionEvent };
 
 /** Result of a node, a graph or a child execution. */
-export type End =
+export type WalkOutcome =
   | { readonly kind: 'succeeded'; readonly outputs: Literals }
   | { readonly kind: 'failed'; readonly error: ExecutionError; readonly isTimeout?: boolean }
   | { readonly kind: 'skipped' };
@@ -43,7 +43,7 @@ export type Effect =
   | {
       readonly kind: 'await-child';
       readonly child: WorkflowExecutionIdentifier;
-      readonly reply: (end: End) => void;
+      readonly reply: (end: WalkOutcome) => void;
     }
   | {
       readonly kind: 'await-signal';

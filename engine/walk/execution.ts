@@ -6,12 +6,16 @@ import { walkGraph } from './graph.js';
 import { type Literals } from './literal-values.js';
 import { walkNode } from './node.js';
 import { abortOpen, failure, reportWorkflow, withError, withOutputs } from './reports.js';
-import { libraryOf, type NodePosition, type Run } from './run.js';
+import { libraryOf, type NodePosition, type ExecutionWalk } from './run.js';
 
-export const createRun = (of: Omit<Run, 'walkNode' | 'walkGraph'>): Run => ({ ...of, walkNode, walkGraph });
+export const createRun = (of: Omit<ExecutionWalk, 'walkNode' | 'walkGraph'>): ExecutionWalk => ({
+  ...of,
+  walkNode,
+  walkGraph,
+});
 
 /** Walks an execution from QUEUED to SUCCEEDED or FAILED. */
-export function* walkExecution(run: Run, closure: CompiledWorkflowClosure, inputs: Literals): Walk<Phase> {
+export function* walkExecution(run: ExecutionWalk, closure: CompiledWorkflowClosure, inputs: Literals): Walk<Phase> {
   const workflow = closure.primary;
   if (!workflow) throw new TypeError(`the workflow of ${run.id.name} has no compiled form`);
   const place: NodePosition = { parent: '', attempt: 0, library: libraryOf(closure), isInDynamic: false };
@@ -31,7 +35,7 @@ export function* walkExecution(run: Run, closure: CompiledWorkflowClosure, input
 }
 
 /** Ends an execution that was requested to abort: aborts what is open, then reports ABORTED. */
-export function* walkAbort(run: Run, cause: string): Walk<Phase> {
+export function* walkAbort(run: ExecutionWalk, cause: string): Walk<Phase> {
   yield* abortOpen(run, run.ledger.open(''), failure('Aborted', cause || 'the execution was aborted'));
   yield* reportWorkflow(run, Phase.ABORTED);
   return Phase.ABORTED;

@@ -13,7 +13,7 @@ import { type Node, NodeSchema } from '../../proto/gen/platformidl/core/workflow
 import { START_NODE } from './bindings.js';
 import { type Walk } from './effects.js';
 import { type Literals, scalar } from './literal-values.js';
-import { keyOf, type Library, type NodePosition, type Run } from './run.js';
+import { keyOf, type Library, type NodePosition, type ExecutionWalk } from './run.js';
 import { inUnion } from './typed-literals.js';
 
 const isError = (type: LiteralType | undefined): boolean =>
@@ -55,7 +55,7 @@ const withErrorBound = (node: Node, library: Library, error: ExecutionError): No
 
 /** Runs the failure node of a failed workflow; its own result is ignored. */
 export function* walkFailureNode(
-  run: Run,
+  run: ExecutionWalk,
   place: NodePosition,
   failed: { readonly workflow: CompiledWorkflow; readonly inputs: Literals; readonly error: ExecutionError },
 ): Walk<void> {

@@ -7,11 +7,11 @@ import {
   type SignalCondition,
   type SleepCondition,
 } from '../../proto/gen/platformidl/core/workflow_pb.js';
-import { drawFrom } from './draw.js';
-import { perform, type End, type Walk } from './effects.js';
+import { randomSource } from './random.js';
+import { perform, type WalkOutcome, type Walk } from './effects.js';
 import { type Literals } from './literal-values.js';
 import { failure, reportNode } from './reports.js';
-import { type NodeAt, type Run } from './run.js';
+import { type NodeAt, type ExecutionWalk } from './run.js';
 import { drawLiteral } from './typed-literals.js';
 
 const BOOLEAN = create(LiteralTypeSchema, { type: { case: 'simple', value: SimpleType.BOOLEAN } });
@@ -24,20 +24,22 @@ const isTrue = (literal: Literal): boolean => {
   return value?.case === 'primitive' && value.value.value.case === 'boolean' && value.value.value.value;
 };
 
-function* signalled(run: Run, at: NodeAt, signal: SignalCondition): Walk<End> {
+function* signalled(run: ExecutionWalk, at: NodeAt, signal: SignalCondition): Walk<WalkOutcome> {
   const type = signal.type ?? BOOLEAN;
   const value =
-    run.gates === 'wait' ? yield* awaitSignal(signal.signalId, type) : drawLiteral(drawFrom(run.seed, at.id, 0), type);
+    run.gates === 'wait'
+      ? yield* awaitSignal(signal.signalId, type)
+      : drawLiteral(randomSource(run.seed, at.id, 0), type);
   return { kind: 'succeeded', outputs: { [signal.outputVariableName]: value } };
 }
 
-function* approved(run: Run, signalId: string, inputs: Literals): Walk<End> {
+function* approved(run: ExecutionWalk, signalId: string, inputs: Literals): Walk<WalkOutcome> {
   const isApproved = run.gates === 'auto' || isTrue(yield* awaitSignal(signalId, BOOLEAN));
   if (isApproved) return { kind: 'succeeded', outputs: inputs };
   return { kind: 'failed', error: failure('ApprovalDenied', `${signalId} was not approved`) };
 }
 
-function* slept(run: Run, at: NodeAt, sleep: SleepCondition): Walk<End> {
+function* slept(run: ExecutionWalk, at: NodeAt, sleep: SleepCondition): Walk<WalkOutcome> {
   const milliseconds = Number(sleep.duration?.seconds ?? 0n) * 1000 + (sleep.duration?.nanos ?? 0) / 1e6;
   if (run.gates === 'wait') {
     yield* perform<undefined>((reply) => ({
@@ -51,7 +53,7 @@ function* slept(run: Run, at: NodeAt, sleep: SleepCondition): Walk<End> {
 }
 
 /** Walks a node that waits for an approval, a value or a time; with `gates: 'auto'` it does not wait. */
-export function* walkGate(run: Run, at: NodeAt, gate: GateNode, inputs: Literals): Walk<End> {
+export function* walkGate(run: ExecutionWalk, at: NodeAt, gate: GateNode, inputs: Literals): Walk<WalkOutcome> {
   yield* reportNode(run, at, Phase.RUNNING);
   const condition = gate.condition;
   switch (condition.case) {

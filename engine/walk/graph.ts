@@ -8,13 +8,13 @@ import {
 import { create } from '@bufbuild/protobuf';
 import { END_NODE, resolveInputs, START_NODE, type Values } from './bindings.js';
 import { skip } from './branch-node.js';
-import { type Effect, type End, type Walk } from './effects.js';
+import { type Effect, type WalkOutcome, type Walk } from './effects.js';
 import { type GraphOrder, orderOf } from './graph-order.js';
 import { uniqueNodeId } from './ids.js';
 import { type OpenEntities } from './ledger.js';
 import { type Literals } from './literal-values.js';
 import { abortOpen, reportNode, withInputs, withOutputs } from './reports.js';
-import { type NodeAt, type NodePosition, type Run } from './run.js';
+import { type NodeAt, type NodePosition, type ExecutionWalk } from './run.js';
 
 const at = (place: NodePosition, node: Node): NodeAt => ({
   id: uniqueNodeId(place.parent, place.attempt, node.id),
@@ -22,14 +22,14 @@ const at = (place: NodePosition, node: Node): NodeAt => ({
   place,
 });
 
-function* walkEnd(run: Run, place: NodePosition, node: Node, values: Values): Walk<End> {
+function* walkEnd(run: ExecutionWalk, place: NodePosition, node: Node, values: Values): Walk<WalkOutcome> {
   const outputs = resolveInputs(node.inputs, values);
   yield* reportNode(run, at(place, node), Phase.QUEUED, withInputs(outputs));
   yield* reportNode(run, at(place, node), Phase.SUCCEEDED, withOutputs(outputs));
   return { kind: 'succeeded', outputs };
 }
 
-function* walkSkipped(run: Run, place: NodePosition, node: Node): Walk<End> {
+function* walkSkipped(run: ExecutionWalk, place: NodePosition, node: Node): Walk<WalkOutcome> {
   yield* skip(run, place, node);
   return { kind: 'skipped' };
 }
@@ -40,7 +40,7 @@ type Progress = {
   readonly values: Map<string, Literals>;
   readonly waitingFor: Map<string, number>;
   readonly skipped: Set<string>;
-  readonly active: Map<string, Walk<End>>;
+  readonly active: Map<string, Walk<WalkOutcome>>;
   error?: ExecutionError;
 };
 
@@ -52,13 +52,13 @@ const begin = (order: GraphOrder, inputs: Literals): Progress => ({
   active: new Map(),
 });
 
-const walkOf = (run: Run, place: NodePosition, node: Node, progress: Progress): Walk<End> => {
+const walkOf = (run: ExecutionWalk, place: NodePosition, node: Node, progress: Progress): Walk<WalkOutcome> => {
   if (node.id === END_NODE) return walkEnd(run, place, node, progress.values);
   const isSkipped = [...(progress.order.upstream.get(node.id) ?? [])].some((each) => progress.skipped.has(each));
   return isSkipped ? walkSkipped(run, place, node) : run.walkNode(run, place, node, progress.values);
 };
 
-const start = (run: Run, place: NodePosition, progress: Progress, ids: Iterable<string>): void => {
+const start = (run: ExecutionWalk, place: NodePosition, progress: Progress, ids: Iterable<string>): void => {
   for (const id of ids) {
     const node = progress.order.nodes.get(id);
     if (node) progress.active.set(id, walkOf(run, place, node, progress));
@@ -70,7 +70,7 @@ const start = (run: Run, place: NodePosition, progress: Progress, ids: Iterable<
  *
  * @returns the nodes that need not wait any longer.
  */
-const takeIn = (progress: Progress, id: string, end: End): readonly string[] => {
+const takeIn = (progress: Progress, id: string, end: WalkOutcome): readonly string[] => {
   progress.active.delete(id);
   if (end.kind === 'failed') {
     progress.error ??= end.error;
@@ -98,11 +98,16 @@ const advance = (progress: Progress): { readonly effects: readonly Effect[]; rea
 };
 
 /** The open entities of a graph, except its failure node, which an earlier engine may have started. */
-const openBeside = (run: Run, place: NodePosition, { template }: CompiledWorkflow): OpenEntities =>
+const openBeside = (run: ExecutionWalk, place: NodePosition, { template }: CompiledWorkflow): OpenEntities =>
   run.ledger.open(place.parent, template?.failureNode && at(place, template.failureNode).id);
 
 /** Walks a graph from its start node to its end node, or to the failure that ends it under its failure policy. */
-export function* walkGraph(run: Run, place: NodePosition, workflow: CompiledWorkflow, inputs: Literals): Walk<End> {
+export function* walkGraph(
+  run: ExecutionWalk,
+  place: NodePosition,
+  workflow: CompiledWorkflow,
+  inputs: Literals,
+): Walk<WalkOutcome> {
   const order = orderOf(workflow);
   const progress = begin(order, inputs);
   const goesOn = workflow.template?.metadata?.onFailure === Policy.FAIL_AFTER_EXECUTABLE_NODES_COMPLETE;

@@ -24,7 +24,7 @@ export const collection = (literals: Literal[]): Literal =>
 export const mapOf = (literals: Literals): Literal =>
   create(LiteralSchema, { value: { case: 'map', value: { literals: { ...literals } } } });
 
-export const none = (): Literal => scalar({ case: 'noneType', value: {} });
+export const noneLiteral = (): Literal => scalar({ case: 'noneType', value: {} });
 
 export const packed = (value: Uint8Array): Literal => scalar({ case: 'binary', value: { value, tag: 'msgpack' } });
 

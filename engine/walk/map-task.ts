@@ -8,11 +8,11 @@ import { type TaskTemplate } from '../../proto/gen/platformidl/core/tasks_pb.js'
 import { type LiteralType } from '../../proto/gen/platformidl/core/types_pb.js';
 import { type ArrayNode, type Node } from '../../proto/gen/platformidl/core/workflow_pb.js';
 import { type ExternalResourceInfoSchema } from '../../proto/gen/platformidl/event/event_pb.js';
-import { drawFrom } from './draw.js';
-import { type End, type Walk } from './effects.js';
-import { collection, type Literals, none } from './literal-values.js';
+import { randomSource } from './random.js';
+import { type WalkOutcome, type Walk } from './effects.js';
+import { collection, type Literals, noneLiteral } from './literal-values.js';
 import { type AttemptAt, failure, reportNode, reportTask, withInputs } from './reports.js';
-import { type NodeAt, type Run } from './run.js';
+import { type NodeAt, type ExecutionWalk } from './run.js';
 import { attemptAt, attemptsOf, endAttempt, simulateFailure } from './task-attempt.js';
 import { drawLiteral } from './typed-literals.js';
 
@@ -30,7 +30,7 @@ export type MapTask = {
 /** For each attempt of one element, true when it fails. The last entry is the element's result. */
 type Fate = readonly boolean[];
 
-const fateOf = (run: Run, at: NodeAt, map: MapTask, index: number): Fate => {
+const fateOf = (run: ExecutionWalk, at: NodeAt, map: MapTask, index: number): Fate => {
   const attempts = attemptsOf(map.inner, map.template);
   const fate: boolean[] = [];
   do {
@@ -62,7 +62,7 @@ const resources = (
     return hasFailed === undefined ? [] : [resource(of, index, attempt, phase(hasFailed))];
   });
 
-function* runElements(run: Run, of: AttemptAt, fates: readonly Fate[]): Walk<void> {
+function* runElements(run: ExecutionWalk, of: AttemptAt, fates: readonly Fate[]): Walk<void> {
   const rounds = Math.max(1, ...fates.map((fate) => fate.length));
   let phaseVersion = 0;
   const running = (externalResources: Resource[]): Walk<void> =>
@@ -81,14 +81,14 @@ function* runElements(run: Run, of: AttemptAt, fates: readonly Fate[]): Walk<voi
 const elementType = (map: MapTask, type: LiteralType): LiteralType =>
   map.array.isOriginalSubNodeInterface !== true && type.type.case === 'collectionType' ? type.type.value : type;
 
-const outputsOf = (run: Run, at: NodeAt, map: MapTask, fates: readonly Fate[]): Literals => {
+const outputsOf = (run: ExecutionWalk, at: NodeAt, map: MapTask, fates: readonly Fate[]): Literals => {
   const variables = Object.entries(map.template.interface?.outputs?.variables ?? {});
   const element = (type: LiteralType, name: string, index: number): Literal =>
-    drawLiteral(drawFrom(run.seed, at.id, 0, index, name), elementType(map, type));
+    drawLiteral(randomSource(run.seed, at.id, 0, index, name), elementType(map, type));
   return Object.fromEntries(
     variables.map(([name, { type }]) => [
       name,
-      collection(fates.map((fate, index) => (type && hasSucceeded(fate) ? element(type, name, index) : none()))),
+      collection(fates.map((fate, index) => (type && hasSucceeded(fate) ? element(type, name, index) : noneLiteral()))),
     ]),
   );
 };
@@ -97,7 +97,7 @@ const outputsOf = (run: Run, at: NodeAt, map: MapTask, fates: readonly Fate[]): 
 const AS_ARRAY = { taskType: 'container_array', plugin: 'k8s-array' } as const;
 
 /** Walks an array node over a task: one task execution, with the elements as its external resources. */
-export function* walkMapTask(run: Run, at: NodeAt, map: MapTask, inputs: Literals): Walk<End> {
+export function* walkMapTask(run: ExecutionWalk, at: NodeAt, map: MapTask, inputs: Literals): Walk<WalkOutcome> {
   const of = { ...attemptAt(at, map.template, 0), ...AS_ARRAY };
   const fates = Array.from({ length: map.size }, (_, index) => fateOf(run, at, map, index));
   const failures = fates.filter((fate) => !hasSucceeded(fate)).length;
@@ -105,7 +105,7 @@ export function* walkMapTask(run: Run, at: NodeAt, map: MapTask, inputs: Literal
   yield* reportNode(run, at, NodePhase.RUNNING, { isArray: true });
   yield* runElements(run, of, fates);
   const message = `${failures} of ${map.size} elements failed, ${map.needed} must succeed`;
-  const end: End =
+  const end: WalkOutcome =
     map.size - failures < map.needed
       ? { kind: 'failed', error: failure('ElementsFailed', message) }
       : { kind: 'succeeded', outputs: outputsOf(run, at, map, fates) };

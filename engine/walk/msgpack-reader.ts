@@ -1,4 +1,4 @@
-import { type Plain } from './msgpack.js';
+import { type PlainValue } from './msgpack.js';
 
 type Cursor = { readonly bytes: Buffer; at: number };
 
@@ -11,16 +11,16 @@ const take = (cursor: Cursor, count: number): Buffer => {
 
 const count = (cursor: Cursor, bytes: number): number => take(cursor, bytes).readUIntBE(0, bytes);
 
-const keyText = (key: Plain): string => (typeof key === 'object' ? '' : String(key));
+const keyText = (key: PlainValue): string => (typeof key === 'object' ? '' : String(key));
 
-const list = (cursor: Cursor, length: number): Plain => Array.from({ length }, () => next(cursor));
+const list = (cursor: Cursor, length: number): PlainValue => Array.from({ length }, () => next(cursor));
 
-const object = (cursor: Cursor, length: number): Plain =>
+const object = (cursor: Cursor, length: number): PlainValue =>
   Object.fromEntries(Array.from({ length }, () => [keyText(next(cursor)), next(cursor)]));
 
-const text = (cursor: Cursor, length: number): Plain => take(cursor, length).toString();
+const text = (cursor: Cursor, length: number): PlainValue => take(cursor, length).toString();
 
-const READERS: Readonly<Record<number, (cursor: Cursor) => Plain>> = {
+const READERS: Readonly<Record<number, (cursor: Cursor) => PlainValue>> = {
   0xc0: () => null,
   0xc2: () => false,
   0xc3: () => true,
@@ -46,7 +46,7 @@ const READERS: Readonly<Record<number, (cursor: Cursor) => Plain>> = {
   0xdf: (cursor) => object(cursor, count(cursor, 4)),
 };
 
-const next = (cursor: Cursor): Plain => {
+const next = (cursor: Cursor): PlainValue => {
   const marker = count(cursor, 1);
   if (marker < 0x80) return marker;
   if (marker < 0x90) return object(cursor, marker & 0x0f);
@@ -63,14 +63,17 @@ const next = (cursor: Cursor): Plain => {
  *
  * @throws {RangeError} when the bytes end early or contain an unknown marker.
  */
-export const unpack = (bytes: Uint8Array): Plain => next({ bytes: Buffer.from(bytes), at: 0 });
+export const unpack = (bytes: Uint8Array): PlainValue => next({ bytes: Buffer.from(bytes), at: 0 });
 
 /** Follows a path of keys and indices; `undefined` when it leads nowhere. */
-export const valueAtPath = (value: Plain | undefined, path: readonly (string | number)[]): Plain | undefined => {
+export const valueAtPath = (
+  value: PlainValue | undefined,
+  path: readonly (string | number)[],
+): PlainValue | undefined => {
   let here = value;
   for (const step of path) {
     if (here === null || typeof here !== 'object') return undefined;
-    here = (here as Readonly<Record<string | number, Plain>>)[step];
+    here = (here as Readonly<Record<string | number, PlainValue>>)[step];
   }
   return here;
 };

@@ -1,13 +1,13 @@
 /** A value of a data class, as far as the engine makes and reads it. */
-export type Plain =
+export type PlainValue =
   | null
   | boolean
   | number
   | bigint
   | string
-  | readonly Plain[]
+  | readonly PlainValue[]
   | { readonly $float: number }
-  | { readonly [key: string]: Plain };
+  | { readonly [key: string]: PlainValue };
 
 const FLOAT_64 = 0xcb;
 const INT_64 = 0xd3;
@@ -40,7 +40,7 @@ const sized = (short: number, long: number, count: number): Buffer =>
 const integer = (value: bigint): Buffer =>
   value >= 0n && value < 128n ? Buffer.of(Number(value)) : head(INT_64, 8, value);
 
-const packObject = (value: Readonly<Record<string, Plain>>): Buffer => {
+const packObject = (value: Readonly<Record<string, PlainValue>>): Buffer => {
   const entries = Object.entries(value);
   return Buffer.concat([
     sized(0x80, 0xdf, entries.length),
@@ -51,16 +51,16 @@ const packObject = (value: Readonly<Record<string, Plain>>): Buffer => {
 const isFloat = (value: object): value is { readonly $float: number } => '$float' in value;
 
 /** Encodes a value as MessagePack; `{ $float }` marks a number that is encoded as a float even when it is whole. */
-export const pack = (value: Plain): Buffer => {
+export const pack = (value: PlainValue): Buffer => {
   if (value === null) return Buffer.of(0xc0);
   if (typeof value === 'boolean') return Buffer.of(value ? 0xc3 : 0xc2);
   if (typeof value === 'string') return text(value);
   if (typeof value === 'bigint') return integer(value);
   if (typeof value === 'number') return Number.isInteger(value) ? integer(BigInt(value)) : float(value);
   if (Array.isArray(value)) {
-    const items = value as readonly Plain[];
+    const items = value as readonly PlainValue[];
     return Buffer.concat([sized(0x90, 0xdd, items.length), ...items.map(pack)]);
   }
-  const object = value as Readonly<Record<string, Plain>>;
+  const object = value as Readonly<Record<string, PlainValue>>;
   return isFloat(object) ? float(object.$float) : packObject(object);
 };

@@ -5,15 +5,20 @@ import {
   WorkflowExecutionIdentifierSchema,
 } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import { create } from '@bufbuild/protobuf';
-import { perform, type End, type Walk } from './effects.js';
+import { perform, type WalkOutcome, type Walk } from './effects.js';
 import { childExecutionName } from './ids.js';
 import { type Literals } from './literal-values.js';
 import { failure, reportNode } from './reports.js';
-import { keyOf, type NodeAt, type NodePosition, type Run } from './run.js';
+import { keyOf, type NodeAt, type NodePosition, type ExecutionWalk } from './run.js';
 import { walkFailureNode } from './failure-node.js';
 
 /** Walks a node that contains a workflow, whose nodes are below it. */
-export function* walkSubWorkflow(run: Run, at: NodeAt, reference: Identifier, inputs: Literals): Walk<End> {
+export function* walkSubWorkflow(
+  run: ExecutionWalk,
+  at: NodeAt,
+  reference: Identifier,
+  inputs: Literals,
+): Walk<WalkOutcome> {
   yield* reportNode(run, at, Phase.RUNNING, { isParent: true });
   const workflow = at.place.library.workflows.get(keyOf(reference));
   if (!workflow)
@@ -25,7 +30,7 @@ export function* walkSubWorkflow(run: Run, at: NodeAt, reference: Identifier, in
 }
 
 /** The id of the child execution of a node; `parts` distinguish several children of one node. */
-export const childOf = (run: Run, nodeId: string, ...parts: readonly number[]): WorkflowExecutionIdentifier =>
+export const childOf = (run: ExecutionWalk, nodeId: string, ...parts: readonly number[]): WorkflowExecutionIdentifier =>
   create(WorkflowExecutionIdentifierSchema, {
     project: run.id.project,
     domain: run.id.domain,
@@ -38,7 +43,7 @@ export const childOf = (run: Run, nodeId: string, ...parts: readonly number[]): 
  * @returns the message of a refusal; `undefined` when the child exists.
  */
 export function* launch(
-  run: Run,
+  run: ExecutionWalk,
   at: NodeAt,
   child: WorkflowExecutionIdentifier,
   of: { readonly launchPlan: Identifier; readonly inputs: Literals },
@@ -47,11 +52,16 @@ export function* launch(
   return yield* perform<string | undefined>((reply) => ({ kind: 'launch', child, ...of, parentNodeId: at.id, reply }));
 }
 
-export const awaitChild = (child: WorkflowExecutionIdentifier): Walk<End> =>
-  perform<End>((reply) => ({ kind: 'await-child', child, reply }));
+export const awaitChild = (child: WorkflowExecutionIdentifier): Walk<WalkOutcome> =>
+  perform<WalkOutcome>((reply) => ({ kind: 'await-child', child, reply }));
 
 /** Walks a node that runs a launch plan as a separate execution. */
-export function* walkLaunchPlan(run: Run, at: NodeAt, launchPlan: Identifier, inputs: Literals): Walk<End> {
+export function* walkLaunchPlan(
+  run: ExecutionWalk,
+  at: NodeAt,
+  launchPlan: Identifier,
+  inputs: Literals,
+): Walk<WalkOutcome> {
   const child = childOf(run, at.id, 0);
   const refusal = yield* launch(run, at, child, { launchPlan, inputs });
   if (refusal !== undefined) return { kind: 'failed', error: failure('LaunchRefused', refusal) };

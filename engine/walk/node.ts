@@ -4,19 +4,19 @@ import { walkArray } from './array-node.js';
 import { resolveInputs, type Values } from './bindings.js';
 import { walkBranch } from './branch-node.js';
 import { dynamicClosureOf, walkDynamic } from './dynamic-node.js';
-import { perform, type End, type EarlierResult, type Walk } from './effects.js';
+import { perform, type WalkOutcome, type EarlierResult, type Walk } from './effects.js';
 import { walkGate } from './gate-node.js';
 import { uniqueNodeId } from './ids.js';
 import { isNodeEnd } from './ledger.js';
 import { type Literals } from './literal-values.js';
 import { walkLaunchPlan, walkSubWorkflow } from './nested-nodes.js';
 import { failure, reportNode, withError, withInputs, withOutputs } from './reports.js';
-import { keyOf, type EarlierNode, type NodeAt, type NodePosition, type Run } from './run.js';
+import { keyOf, type EarlierNode, type NodeAt, type NodePosition, type ExecutionWalk } from './run.js';
 import { walkTask } from './task-node.js';
 
 type Given = { readonly inputs: Literals; readonly values: Values };
 
-function* walkTaskNode(run: Run, at: NodeAt, task: TaskNode, inputs: Literals): Walk<End> {
+function* walkTaskNode(run: ExecutionWalk, at: NodeAt, task: TaskNode, inputs: Literals): Walk<WalkOutcome> {
   const reference = task.reference.value;
   const template = at.place.library.tasks.get(keyOf(reference));
   if (!template) return { kind: 'failed', error: failure('TaskMissing', `the task of ${at.id} is not in the closure`) };
@@ -24,7 +24,7 @@ function* walkTaskNode(run: Run, at: NodeAt, task: TaskNode, inputs: Literals): 
   return yield* closure ? walkDynamic(run, at, { template, closure }, inputs) : walkTask(run, at, template, inputs);
 }
 
-function* walkTarget(run: Run, at: NodeAt, given: Given): Walk<End> {
+function* walkTarget(run: ExecutionWalk, at: NodeAt, given: Given): Walk<WalkOutcome> {
   const { inputs } = given;
   const target = at.node.target;
   switch (target.case) {
@@ -48,7 +48,7 @@ function* walkTarget(run: Run, at: NodeAt, given: Given): Walk<End> {
 }
 
 /** The result of a node that an earlier engine has walked. */
-function* remembered(at: NodeAt, known: EarlierNode): Walk<End> {
+function* remembered(at: NodeAt, known: EarlierNode): Walk<WalkOutcome> {
   if (known.phase === Phase.SKIPPED) return { kind: 'skipped' };
   if (known.phase === Phase.SUCCEEDED || known.phase === Phase.RECOVERED) {
     const outputs = yield* perform<Literals>((reply) => ({ kind: 'read-outputs', nodeId: at.id, reply }));
@@ -57,7 +57,7 @@ function* remembered(at: NodeAt, known: EarlierNode): Walk<End> {
   return { kind: 'failed', error: known.error ?? failure('Failed', `${at.id} had failed before`) };
 }
 
-function* recover(run: Run, at: NodeAt, inputs: Literals): Walk<End | undefined> {
+function* recover(run: ExecutionWalk, at: NodeAt, inputs: Literals): Walk<WalkOutcome | undefined> {
   const found = yield* perform<EarlierResult | undefined>((reply) => ({ kind: 'recall', nodeId: at.id, reply }));
   if (!found) return undefined;
   yield* reportNode(run, at, Phase.RECOVERED, {
@@ -68,7 +68,7 @@ function* recover(run: Run, at: NodeAt, inputs: Literals): Walk<End | undefined>
   return { kind: 'succeeded', outputs: found.outputs };
 }
 
-function* settle(run: Run, at: NodeAt, end: End): Walk<End> {
+function* settle(run: ExecutionWalk, at: NodeAt, end: WalkOutcome): Walk<WalkOutcome> {
   if (end.kind === 'succeeded') yield* reportNode(run, at, Phase.SUCCEEDED, withOutputs(end.outputs));
   if (end.kind === 'skipped') yield* reportNode(run, at, Phase.SKIPPED);
   if (end.kind === 'failed') {
@@ -79,7 +79,7 @@ function* settle(run: Run, at: NodeAt, end: End): Walk<End> {
 }
 
 /** Renames outputs to the aliases that the node gives them. */
-const aliased = (node: Node, end: End): End => {
+const aliased = (node: Node, end: WalkOutcome): WalkOutcome => {
   if (end.kind !== 'succeeded' || node.outputAliases.length === 0) return end;
   const names = new Map(node.outputAliases.map((each) => [each.var, each.alias]));
   const outputs = Object.entries(end.outputs).map(([name, value]) => [names.get(name) ?? name, value] as const);
@@ -87,7 +87,7 @@ const aliased = (node: Node, end: End): End => {
 };
 
 /** Walks one node of any kind to its end, continuing from what is known of it. */
-export function* walkNode(run: Run, place: NodePosition, node: Node, values: Values): Walk<End> {
+export function* walkNode(run: ExecutionWalk, place: NodePosition, node: Node, values: Values): Walk<WalkOutcome> {
   const at: NodeAt = { id: uniqueNodeId(place.parent, place.attempt, node.id), node, place };
   const known = run.known.nodes.get(at.id);
   if (known && isNodeEnd(known.phase)) return yield* remembered(at, known);

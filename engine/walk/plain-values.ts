@@ -1,7 +1,7 @@
 import { type JsonValue } from '@bufbuild/protobuf';
 import { type LiteralType, SimpleType } from '../../proto/gen/platformidl/core/types_pb.js';
-import { type Draw, drawInteger } from './draw.js';
-import { type Plain } from './msgpack.js';
+import { type RandomSource, drawInteger } from './random.js';
+import { type PlainValue } from './msgpack.js';
 
 type Schema = Readonly<Record<string, JsonValue>>;
 
@@ -10,15 +10,15 @@ const WORDS = ['amber', 'basalt', 'cedar', 'delta', 'ember', 'fjord', 'garnet', 
 /** Maximum nesting of fields of data classes: a schema may refer to itself. */
 const DEEPEST = 8;
 
-export const drawWord = (draw: Draw): string =>
+export const randomWord = (draw: RandomSource): string =>
   `${WORDS[drawInteger(draw, WORDS.length)] ?? ''}-${drawInteger(draw, 1000)}`;
 
 /**
  * A number with two decimals, from 0 to below 256: short to read, and wide enough to fall on both sides of a condition.
  */
-export const drawFloat = (draw: Draw): number => drawInteger(draw, 25_600) / 100;
+export const drawFloat = (draw: RandomSource): number => drawInteger(draw, 25_600) / 100;
 
-export const drawCount = (draw: Draw): bigint => BigInt(drawInteger(draw, 100));
+export const drawCount = (draw: RandomSource): bigint => BigInt(drawInteger(draw, 100));
 
 const isSchema = (value: JsonValue | undefined): value is Schema =>
   value !== null && typeof value === 'object' && !Array.isArray(value);
@@ -31,7 +31,7 @@ const resolveSchema = (schema: Schema, root: Schema): Schema => {
   return isSchema(here) ? here : {};
 };
 
-const ofProperties = (draw: Draw, schema: Schema, root: Schema, depth: number): Plain => {
+const ofProperties = (draw: RandomSource, schema: Schema, root: Schema, depth: number): PlainValue => {
   const properties = isSchema(schema['properties']) ? schema['properties'] : {};
   return Object.fromEntries(
     Object.entries(properties).map(([name, each]) => [
@@ -41,10 +41,10 @@ const ofProperties = (draw: Draw, schema: Schema, root: Schema, depth: number): 
   );
 };
 
-const ofItems = (draw: Draw, schema: Schema, root: Schema, depth: number): Plain =>
+const ofItems = (draw: RandomSource, schema: Schema, root: Schema, depth: number): PlainValue =>
   isSchema(schema['items']) ? [ofSchema(draw, schema['items'], root, depth + 1)] : [];
 
-type OfSchema = (draw: Draw, schema: Schema, root: Schema, depth: number) => Plain;
+type OfSchema = (draw: RandomSource, schema: Schema, root: Schema, depth: number) => PlainValue;
 
 const OF_TYPE: Readonly<Record<string, OfSchema>> = {
   integer: drawCount,
@@ -63,30 +63,31 @@ const ofSchema: OfSchema = (draw, unresolved, root, depth) => {
   if (depth > DEEPEST) return null;
   if (isSchema(variant)) return ofSchema(draw, variant, root, depth + 1);
   if (typeof value === 'string') return value;
-  return (OF_TYPE[typeof schema['type'] === 'string' ? schema['type'] : ''] ?? drawWord)(draw, schema, root, depth);
+  return (OF_TYPE[typeof schema['type'] === 'string' ? schema['type'] : ''] ?? randomWord)(draw, schema, root, depth);
 };
 
-const PLAIN_SIMPLE: Readonly<Partial<Record<SimpleType, (draw: Draw) => Plain>>> = {
+const PLAIN_SIMPLE: Readonly<Partial<Record<SimpleType, (draw: RandomSource) => PlainValue>>> = {
   [SimpleType.INTEGER]: drawCount,
   [SimpleType.FLOAT]: (draw) => ({ $float: drawFloat(draw) }),
   [SimpleType.BOOLEAN]: (draw) => draw() < 0.5,
-  [SimpleType.STRING]: drawWord,
+  [SimpleType.STRING]: randomWord,
   [SimpleType.DATETIME]: () => '2024-01-01T00:00:00Z',
   [SimpleType.DURATION]: () => 'PT1H',
 };
 
 /** A value of a data class, by the types of its fields or otherwise by its JSON schema. */
-export const plainStruct = (draw: Draw, type: LiteralType): Plain => {
+export const plainStruct = (draw: RandomSource, type: LiteralType): PlainValue => {
   const fields = Object.entries(type.structure?.dataclassType ?? {});
   if (fields.length > 0) return Object.fromEntries(fields.map(([name, each]) => [name, plainOf(draw, each)]));
   const schema = resolveSchema(type.metadata ?? {}, type.metadata ?? {});
   return ofProperties(draw, schema, type.metadata ?? {}, 0);
 };
 
-const firstOf = (draw: Draw, [first]: readonly LiteralType[]): Plain => (first ? plainOf(draw, first) : null);
+const firstOf = (draw: RandomSource, [first]: readonly LiteralType[]): PlainValue =>
+  first ? plainOf(draw, first) : null;
 
 /** A value of a type, in the form that it has inside a data class. */
-const plainOf = (draw: Draw, type: LiteralType): Plain => {
+const plainOf = (draw: RandomSource, type: LiteralType): PlainValue => {
   const kind = type.type;
   switch (kind.case) {
     case 'simple':
@@ -94,7 +95,7 @@ const plainOf = (draw: Draw, type: LiteralType): Plain => {
     case 'collectionType':
       return [plainOf(draw, kind.value)];
     case 'mapValueType':
-      return { [drawWord(draw)]: plainOf(draw, kind.value) };
+      return { [randomWord(draw)]: plainOf(draw, kind.value) };
     case 'enumType':
       return kind.value.values[0] ?? '';
     case 'unionType':

@@ -18,7 +18,7 @@ import {
 import { type Effect, type Walk } from './effects.js';
 import { type OpenEntities, type OpenNode, type OpenTask, taskKey } from './ledger.js';
 import { type Literals } from './literal-values.js';
-import { type NodeAt, type Run } from './run.js';
+import { type NodeAt, type ExecutionWalk } from './run.js';
 
 /** The producer id of the default engine; it names no cluster. */
 const PRODUCER = 'propeller';
@@ -73,7 +73,7 @@ export const withError = (error: ExecutionError): Pick<NodeFields & TaskFields &
   outputResult: { case: 'error', value: error },
 });
 
-export function* reportWorkflow(run: Run, phase: WorkflowPhase, fields: WorkflowFields = {}): Walk<void> {
+export function* reportWorkflow(run: ExecutionWalk, phase: WorkflowPhase, fields: WorkflowFields = {}): Walk<void> {
   const known = WORKFLOW_RANK[run.known.workflowPhase] ?? 0;
   const rank = phase === WorkflowPhase.QUEUED ? 1 : (WORKFLOW_RANK[phase] ?? END_RANK);
   if (rank <= known) return;
@@ -86,7 +86,7 @@ export function* reportWorkflow(run: Run, phase: WorkflowPhase, fields: Workflow
   yield [{ kind: 'report', report: { kind: 'workflow', event } }];
 }
 
-const nodeEvent = (run: Run, node: OpenNode, phase: NodePhase, fields: NodeFields): NodeExecutionEvent =>
+const nodeEvent = (run: ExecutionWalk, node: OpenNode, phase: NodePhase, fields: NodeFields): NodeExecutionEvent =>
   create(NodeExecutionEventSchema, {
     ...fields,
     id: { executionId: run.id, nodeId: node.id },
@@ -98,7 +98,7 @@ const nodeEvent = (run: Run, node: OpenNode, phase: NodePhase, fields: NodeField
     ...(node.parent ? { parentNodeMetadata: { nodeId: node.parent } } : {}),
   });
 
-export function* reportNode(run: Run, at: NodeAt, phase: NodePhase, fields: NodeFields = {}): Walk<void> {
+export function* reportNode(run: ExecutionWalk, at: NodeAt, phase: NodePhase, fields: NodeFields = {}): Walk<void> {
   const { parent, attempt, isInDynamic } = at.place;
   const open = { id: at.id, specNodeId: at.node.id, parent, retryGroup: parent ? String(attempt) : '' };
   const nodeName = at.node.metadata?.name ?? '';
@@ -119,7 +119,7 @@ export type AttemptAt = {
   readonly plugin: string;
 };
 
-const taskEvent = (run: Run, task: OpenTask, phase: TaskPhase, fields: TaskFields): TaskExecutionEvent =>
+const taskEvent = (run: ExecutionWalk, task: OpenTask, phase: TaskPhase, fields: TaskFields): TaskExecutionEvent =>
   create(TaskExecutionEventSchema, {
     ...fields,
     taskId: task.taskId,
@@ -130,7 +130,7 @@ const taskEvent = (run: Run, task: OpenTask, phase: TaskPhase, fields: TaskField
     eventVersion: 1,
   });
 
-export function* reportTask(run: Run, of: AttemptAt, phase: TaskPhase, fields: TaskFields = {}): Walk<void> {
+export function* reportTask(run: ExecutionWalk, of: AttemptAt, phase: TaskPhase, fields: TaskFields = {}): Walk<void> {
   const { at, taskId, taskType, plugin, attempt } = of;
   const metadata = {
     generatedName: `${run.id.name}-${at.id}-${attempt}`,
@@ -145,7 +145,11 @@ export function* reportTask(run: Run, of: AttemptAt, phase: TaskPhase, fields: T
 }
 
 /** Aborts open entities of an execution or of a graph: the child executions and tasks first, then the nodes. */
-export function* abortOpen(run: Run, { children, tasks, nodes }: OpenEntities, error: ExecutionError): Walk<void> {
+export function* abortOpen(
+  run: ExecutionWalk,
+  { children, tasks, nodes }: OpenEntities,
+  error: ExecutionError,
+): Walk<void> {
   const taskEvents = tasks.map((each) => taskEvent(run, each, TaskPhase.ABORTED, withError(error)));
   const nodeEvents = nodes.map((each) => nodeEvent(run, each, NodePhase.ABORTED, withError(error)));
   const first: Effect[] = [

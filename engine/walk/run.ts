@@ -9,7 +9,7 @@ import { type Identifier, type WorkflowExecutionIdentifier } from '../../proto/g
 import { type TaskTemplate } from '../../proto/gen/platformidl/core/tasks_pb.js';
 import { type Node } from '../../proto/gen/platformidl/core/workflow_pb.js';
 import { type Values } from './bindings.js';
-import { type End, type Walk } from './effects.js';
+import { type WalkOutcome, type Walk } from './effects.js';
 import { type Ledger } from './ledger.js';
 import { type Literals } from './literal-values.js';
 
@@ -44,7 +44,7 @@ export type NodePosition = {
 export type NodeAt = { readonly id: string; readonly node: Node; readonly place: NodePosition };
 
 /** One execution that is being walked. */
-export type Run = {
+export type ExecutionWalk = {
   readonly id: WorkflowExecutionIdentifier;
   readonly seed: string;
   readonly failureProbability: number;
@@ -54,8 +54,13 @@ export type Run = {
   readonly ledger: Ledger;
   readonly dynamicClosure: (taskName: string) => CompiledWorkflowClosure | undefined;
   /** Passed in, so that the modules of nodes and graphs need not import each other. */
-  readonly walkNode: (run: Run, place: NodePosition, node: Node, values: Values) => Walk<End>;
-  readonly walkGraph: (run: Run, place: NodePosition, workflow: CompiledWorkflow, inputs: Literals) => Walk<End>;
+  readonly walkNode: (run: ExecutionWalk, place: NodePosition, node: Node, values: Values) => Walk<WalkOutcome>;
+  readonly walkGraph: (
+    run: ExecutionWalk,
+    place: NodePosition,
+    workflow: CompiledWorkflow,
+    inputs: Literals,
+  ) => Walk<WalkOutcome>;
 };
 
 export const keyOf = (id: Identifier | undefined): string =>

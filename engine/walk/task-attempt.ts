@@ -7,12 +7,12 @@ import {
 } from '../../proto/gen/platformidl/core/execution_pb.js';
 import { type TaskTemplate } from '../../proto/gen/platformidl/core/tasks_pb.js';
 import { type Node } from '../../proto/gen/platformidl/core/workflow_pb.js';
-import { drawFrom } from './draw.js';
-import { perform, type End, type Walk } from './effects.js';
+import { randomSource } from './random.js';
+import { perform, type WalkOutcome, type Walk } from './effects.js';
 import { taskKey } from './ledger.js';
 import { type Literals } from './literal-values.js';
 import { type AttemptAt, failure, reportTask, withError, withInputs, withOutputs } from './reports.js';
-import { type NodeAt, type Run } from './run.js';
+import { type NodeAt, type ExecutionWalk } from './run.js';
 import { drawLiterals } from './typed-literals.js';
 
 type Log = MessageInitShape<typeof TaskLogSchema>;
@@ -50,19 +50,19 @@ export const attemptsOf = (node: Node, template: TaskTemplate | undefined): numb
  *
  * @returns the error; `undefined` when it succeeds.
  */
-export const simulateFailure = (run: Run, of: AttemptAt, element = 0): ExecutionError | undefined => {
-  const draw = drawFrom(run.seed, run.id.name, of.at.id, of.attempt, element, 'failure');
+export const simulateFailure = (run: ExecutionWalk, of: AttemptAt, element = 0): ExecutionError | undefined => {
+  const draw = randomSource(run.seed, run.id.name, of.at.id, of.attempt, element, 'failure');
   return draw() < run.failureProbability
     ? failure('SimulatedFailure', `attempt ${of.attempt} of ${of.at.id} failed by chance`)
     : undefined;
 };
 
 /** Outputs of an attempt: typed values that depend only on the seed, the node and the attempt. */
-const outputsOf = (run: Run, of: AttemptAt, template: TaskTemplate): Literals =>
-  drawLiterals(drawFrom(run.seed, of.at.id, of.attempt), template.interface?.outputs);
+const outputsOf = (run: ExecutionWalk, of: AttemptAt, template: TaskTemplate): Literals =>
+  drawLiterals(randomSource(run.seed, of.at.id, of.attempt), template.interface?.outputs);
 
 /** Reports an attempt from its submission to RUNNING. */
-export function* beginAttempt(run: Run, of: AttemptAt, inputs: Literals): Walk<void> {
+export function* beginAttempt(run: ExecutionWalk, of: AttemptAt, inputs: Literals): Walk<void> {
   const logs = logsOf(of);
   yield* reportTask(run, of, Phase.QUEUED, { ...withInputs(inputs), ...because('task submitted') });
   yield* reportTask(run, of, Phase.INITIALIZING, { ...because('pulling the image'), logs: logs.pending });
@@ -71,14 +71,14 @@ export function* beginAttempt(run: Run, of: AttemptAt, inputs: Literals): Walk<v
 }
 
 /** Reports the result of a running attempt. */
-export function* endAttempt(run: Run, of: AttemptAt, end: End): Walk<void> {
+export function* endAttempt(run: ExecutionWalk, of: AttemptAt, end: WalkOutcome): Walk<void> {
   const logs = logsOf(of).finished;
   if (end.kind === 'failed') yield* reportTask(run, of, Phase.FAILED, { ...withError(end.error), logs });
   if (end.kind === 'succeeded') yield* reportTask(run, of, Phase.SUCCEEDED, { ...withOutputs(end.outputs), logs });
 }
 
 /** The result of this attempt: the one that an earlier engine has reported, otherwise one by the seed. */
-function* resultOf(run: Run, of: AttemptAt, template: TaskTemplate): Walk<End> {
+function* resultOf(run: ExecutionWalk, of: AttemptAt, template: TaskTemplate): Walk<WalkOutcome> {
   const known = run.known.tasks.get(taskKey(of.at.id, of.attempt));
   const error = simulateFailure(run, of);
   if (known === Phase.FAILED || known === Phase.ABORTED || (error && known !== Phase.SUCCEEDED)) {
@@ -97,7 +97,7 @@ function* resultOf(run: Run, of: AttemptAt, template: TaskTemplate): Walk<End> {
 }
 
 /** Continues an attempt from RUNNING to its end. */
-export function* finishAttempt(run: Run, of: AttemptAt, template: TaskTemplate): Walk<End> {
+export function* finishAttempt(run: ExecutionWalk, of: AttemptAt, template: TaskTemplate): Walk<WalkOutcome> {
   const end = yield* resultOf(run, of, template);
   yield* reportTask(run, of, Phase.RUNNING, { phaseVersion: 1, ...because('at work'), logs: logsOf(of).running });
   yield* endAttempt(run, of, end);

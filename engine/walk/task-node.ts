@@ -1,10 +1,10 @@
 import { NodeExecution_Phase as Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
 import { type TaskTemplate } from '../../proto/gen/platformidl/core/tasks_pb.js';
-import { drawFrom } from './draw.js';
-import { type End, type Walk } from './effects.js';
+import { randomSource } from './random.js';
+import { type WalkOutcome, type Walk } from './effects.js';
 import { type Literals } from './literal-values.js';
 import { reportNode, withError } from './reports.js';
-import { type NodeAt, type Run } from './run.js';
+import { type NodeAt, type ExecutionWalk } from './run.js';
 import { attemptAt, attemptsOf, beginAttempt, finishAttempt } from './task-attempt.js';
 
 const timeoutOf = (at: NodeAt, template: TaskTemplate): number =>
@@ -14,15 +14,15 @@ const timeoutOf = (at: NodeAt, template: TaskTemplate): number =>
  * Turns the failure of a node with a timeout into a timeout when its drawn duration, up to twice the limit, exceeds the
  * limit.
  */
-const asTimeout = (run: Run, at: NodeAt, template: TaskTemplate, end: End): End => {
+const asTimeout = (run: ExecutionWalk, at: NodeAt, template: TaskTemplate, end: WalkOutcome): WalkOutcome => {
   const limit = timeoutOf(at, template);
   if (end.kind !== 'failed' || limit === 0) return end;
-  const duration = 2 * limit * drawFrom(run.seed, run.id.name, at.id, 'duration')();
+  const duration = 2 * limit * randomSource(run.seed, run.id.name, at.id, 'duration')();
   return { ...end, isTimeout: duration > limit };
 };
 
 /** Walks a node with a task: attempts until one succeeds or none is left. */
-export function* walkTask(run: Run, at: NodeAt, template: TaskTemplate, inputs: Literals): Walk<End> {
+export function* walkTask(run: ExecutionWalk, at: NodeAt, template: TaskTemplate, inputs: Literals): Walk<WalkOutcome> {
   const attempts = attemptsOf(at.node, template);
   for (let attempt = 0; ; attempt++) {
     const of = attemptAt(at, template, attempt);

@@ -1,7 +1,7 @@
 import type { DescriptionEntityListRequest } from '../../proto/gen/platformidl/admin/description_entity_pb.js';
 import { ResourceType } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
-import { absentEntry, kindOf, nameOf } from '../../services/kernel/entity-name.js';
+import { entryNotFound, kindOf, nameOf } from '../../services/kernel/entity-name.js';
 import { type Kind, type SentIdentifier, versionOf, withResourceType } from '../../services/kernel/identifier.js';
 import { type Call, missing, type Route, route } from '../../services/kernel/rpc.js';
 import { type StreamName, streamName } from '../../services/kernel/stream.js';
@@ -38,9 +38,9 @@ const found = async (
   const kind = kindOf(id.resourceType, CANNOT);
   const version = versionOf(kind, id);
   const stream = DESCRIBED[kind]?.stream(version);
-  if (stream === undefined) throw absentEntry();
+  if (stream === undefined) throw entryNotFound();
   const document = await latestDocument(reads, call, descriptionEntityCollection, { stream, key: stream });
-  if (document === undefined) throw absentEntry();
+  if (document === undefined) throw entryNotFound();
   return document.answer;
 };
 
@@ -52,7 +52,10 @@ const list = async (
   const kind = kindOf(request.resourceType, CANNOT);
   const id = nameOf(request.id);
   const described = DESCRIBED[kind];
-  if (described) await freshness.waitForPrefix(call, streamName(described.category, [id.project, id.domain, '']));
+  if (described) {
+    const prefix = streamName(described.category, [id.project, id.domain, '']);
+    await freshness.waitForPrefix(call, prefix, descriptionEntityCollection);
+  }
   const listed: Listed = {
     rpc: 'ListDescriptionEntities',
     store,

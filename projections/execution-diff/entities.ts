@@ -32,7 +32,7 @@ export type EntityKind = {
 export type Compared = { readonly before: Uint8Array | undefined; readonly after: Uint8Array | undefined };
 
 /** Further leaves of the entity at both moments. */
-export type Further = { readonly before: Leaves; readonly after: Leaves };
+export type ExtraLeaves = { readonly before: Leaves; readonly after: Leaves };
 
 const NO_LEAVES: Leaves = new Map();
 
@@ -70,7 +70,7 @@ const kindOf = ({ before, after }: Compared): Kind => {
 export const entityDiff = (
   kind: EntityKind,
   compared: Compared,
-  { further, isAsked }: { readonly further?: Further; readonly isAsked: (path: string) => boolean },
+  { further, isAsked }: { readonly further?: ExtraLeaves; readonly isAsked: (path: string) => boolean },
 ): EntityDiff | undefined => {
   const encoded = compared.after ?? compared.before;
   if (!encoded) return undefined;

@@ -15,10 +15,10 @@ import { absentRun, type ExecutionId, executionIdOf, executionText } from '../qu
 import type { FoldedPrefix, Moment } from '../runtime/prefix-fold.js';
 import type { ReadStore } from '../runtime/read-store.js';
 import { leavesOf } from './difference.js';
-import { entityDiff, type EntityKind, type Further } from './entities.js';
+import { entityDiff, type EntityKind, type ExtraLeaves } from './entities.js';
 
 /** An execution at a moment: the documents of its stream up to then. */
-export type ExecutionThen = FoldedPrefix & {
+export type PastExecution = FoldedPrefix & {
   readonly stream: StreamName;
   readonly store: ReadStore;
   /** Reads its inputs, in JSON. */
@@ -30,10 +30,10 @@ export interface Moments {
   readonly logId: string;
   /** The kinds of entities, in the order in which differences list them. */
   readonly kinds: readonly EntityKind[];
-  at(id: ExecutionId, until: Moment | undefined): Promise<ExecutionThen>;
+  at(id: ExecutionId, until: Moment | undefined): Promise<PastExecution>;
 }
 
-type Sides = { readonly before: ExecutionThen; readonly after: ExecutionThen };
+type Sides = { readonly before: PastExecution; readonly after: PastExecution };
 
 /** An entity of either side: the index of its kind, and its key without the name of the stream. */
 type Subject = readonly [kind: number, key: string];
@@ -64,7 +64,7 @@ const subjectOf = (token: string): Subject | undefined => {
 const isAfter = ([kind, key]: Subject, last: Subject | undefined): boolean =>
   last === undefined || kind > last[0] || (kind === last[0] && key > last[1]);
 
-const keysIn = ({ keys, stream }: ExecutionThen, { collection }: EntityKind): readonly string[] =>
+const keysIn = ({ keys, stream }: PastExecution, { collection }: EntityKind): readonly string[] =>
   [...(keys.get(collection.name) ?? [])].map((key) => key.slice(stream.length));
 
 const subjectsOf = ({ before, after }: Sides, kinds: readonly EntityKind[]): readonly Subject[] =>
@@ -74,7 +74,7 @@ const subjectsOf = ({ before, after }: Sides, kinds: readonly EntityKind[]): rea
 
 /** The answers of Get by the key without the name of the stream. */
 const answersIn = async (
-  { store, stream }: ExecutionThen,
+  { store, stream }: PastExecution,
   { collection }: EntityKind,
   keys: readonly string[],
 ): Promise<ReadonlyMap<string, Uint8Array>> => {
@@ -86,7 +86,7 @@ const answersIn = async (
 };
 
 /** The inputs of both executions; they never change, so they are read for two executions only. */
-const inputsOf = async ({ before, after }: Sides): Promise<Further | undefined> => {
+const inputsOf = async ({ before, after }: Sides): Promise<ExtraLeaves | undefined> => {
   if (before.stream === after.stream) return undefined;
   const [first, second] = await Promise.all([before.inputs(), after.inputs()]);
   return { before: leavesOf({ inputs: first }), after: leavesOf({ inputs: second }) };

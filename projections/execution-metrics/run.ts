@@ -18,10 +18,10 @@ export const START_NODE = 'start-node';
 export const END_NODE = 'end-node';
 
 /** The reads of one request, and the number of nodes and tasks that it may still read. */
-export type Run = { readonly ask: CallApi; left: number };
+export type MetricsRun = { readonly ask: CallApi; left: number };
 
 /** The nodes under one parent, with the workflow that they are nodes of. */
-export type Level = {
+export type NodesOfParent = {
   /** In the order of creation. */
   readonly nodes: readonly NodeExecution[];
   /** By the node's ID in the workflow; for nodes that were created more than once, the last. */
@@ -37,7 +37,7 @@ const PAGE = 1_000;
 /** Limit of one timeline: more nodes are of no use to a reader, and this many take some tens of megabytes of memory. */
 export const MAX_NODES = 20_000;
 
-const spend = (run: Run, count: number): void => {
+const spend = (run: MetricsRun, count: number): void => {
   run.left -= count;
   if (run.left < 0)
     throw new RpcError('RESOURCE_EXHAUSTED', `more than ${MAX_NODES} nodes and tasks: ask for fewer levels by depth`);
@@ -51,7 +51,7 @@ export const specIdOf = ({ id, metadata }: NodeExecution): string => {
 
 /** The nodes under a parent; with an empty parent ID, those of the execution itself. */
 export const nodesUnder = async (
-  run: Run,
+  run: MetricsRun,
   workflowExecutionId: WorkflowExecutionIdentifier | undefined,
   uniqueParentId: string,
 ): Promise<readonly NodeExecution[]> => {
@@ -70,7 +70,7 @@ export const nodesUnder = async (
 
 /** The attempts of a node's tasks, in ascending order. */
 export const attemptsOf = async (
-  run: Run,
+  run: MetricsRun,
   nodeExecutionId: NodeExecutionIdentifier | undefined,
 ): Promise<readonly TaskExecution[]> => {
   const attempts: TaskExecution[] = [];
@@ -95,20 +95,26 @@ const unlessAbsent = async <Value>(asked: Promise<Value>): Promise<Value | undef
 };
 
 /** The registered workflow that an execution runs; `undefined` when it cannot be found. */
-export const workflowOf = async (run: Run, { closure }: Execution): Promise<CompiledWorkflowClosure | undefined> => {
+export const workflowOf = async (
+  run: MetricsRun,
+  { closure }: Execution,
+): Promise<CompiledWorkflowClosure | undefined> => {
   if (closure?.workflowId === undefined) return undefined;
   const found = await unlessAbsent(run.ask(method.getWorkflow, { id: closure.workflowId }));
   return found?.closure?.compiledWorkflow;
 };
 
 /** The workflow that a dynamic node has generated. */
-export const dynamicOf = async (run: Run, { id }: NodeExecution): Promise<CompiledWorkflowClosure | undefined> => {
+export const dynamicOf = async (
+  run: MetricsRun,
+  { id }: NodeExecution,
+): Promise<CompiledWorkflowClosure | undefined> => {
   if (id === undefined) return undefined;
   return (await unlessAbsent(run.ask(method.getDynamicNodeWorkflow, { id })))?.compiledWorkflow;
 };
 
 /** The execution that a node has started; `undefined` when there is none. */
-export const childOf = async (run: Run, { closure }: NodeExecution): Promise<Execution | undefined> => {
+export const childOf = async (run: MetricsRun, { closure }: NodeExecution): Promise<Execution | undefined> => {
   const target = closure?.targetMetadata;
   if (target?.case !== 'workflowNodeMetadata' || target.value.executionId === undefined) return undefined;
   return unlessAbsent(run.ask(method.getExecution, { id: target.value.executionId }));
@@ -131,7 +137,7 @@ export const levelOf = (
   nodes: readonly NodeExecution[],
   closure: CompiledWorkflowClosure | undefined,
   workflow = closure?.primary,
-): Level => ({
+): NodesOfParent => ({
   nodes,
   byId: new Map(nodes.map((node) => [specIdOf(node), node])),
   definitions: new Map(withChoices(workflow?.template?.nodes ?? []).map((node) => [node.id, node])),
@@ -140,11 +146,11 @@ export const levelOf = (
 });
 
 /** The registered definition of a node; `undefined` when the workflow does not have it. */
-export const definitionOf = ({ definitions }: Level, node: NodeExecution): Node | undefined =>
+export const definitionOf = ({ definitions }: NodesOfParent, node: NodeExecution): Node | undefined =>
   definitions.get(specIdOf(node));
 
 /** The time at which the last upstream node of a node ended; `undefined` when it has none. */
-export const upstreamEnd = ({ workflow, byId }: Level, nodeId: string): Instant | undefined => {
+export const upstreamEnd = ({ workflow, byId }: NodesOfParent, nodeId: string): Instant | undefined => {
   const ids = workflow?.connections?.upstream[nodeId]?.ids ?? [];
   const ends = ids.flatMap((id) => byId.get(id)?.closure?.updatedAt ?? []);
   const [first] = ends;

@@ -2,7 +2,7 @@ import { create } from '@bufbuild/protobuf';
 import type { Duration, Timestamp } from '@bufbuild/protobuf/wkt';
 
 import { type Span, SpanSchema } from '../../proto/gen/platformidl/core/metrics_pb.js';
-import { between, type Instant, timestampOf } from '../query/times.js';
+import { durationBetween, type Instant, timestampOf } from '../query/times.js';
 
 /** Operations of the system itself that take time. */
 export type Operation =
@@ -33,7 +33,7 @@ export const spanOf = (id: Id, start: Time, end: Time, spans: readonly Span[] = 
 
 /** The span of an operation; empty when its start or end is unknown, or the end precedes the start. */
 export const operation = (name: Operation, start: Time, end: Time): readonly Span[] => {
-  const took = start && end && between(timestampOf(start), end);
+  const took = start && end && durationBetween(timestampOf(start), end);
   if (took === undefined || took.seconds < 0n || took.nanos < 0) return [];
   return [spanOf({ case: 'operationId', value: name }, start, end)];
 };

@@ -11,10 +11,10 @@ import {
   definitionOf,
   dynamicOf,
   END_NODE,
-  type Level,
+  type NodesOfParent,
   levelOf,
   nodesUnder,
-  type Run,
+  type MetricsRun,
   specIdOf,
   START_NODE,
   upstreamEnd,
@@ -26,10 +26,10 @@ type Spans = readonly Span[];
 
 /** A node that is being converted to a span. */
 type At = {
-  readonly run: Run;
+  readonly run: MetricsRun;
   readonly node: NodeExecution;
   readonly closure: Partial<NodeExecutionClosure>;
-  readonly level: Level;
+  readonly level: NodesOfParent;
   readonly depth: number;
 };
 
@@ -45,7 +45,7 @@ const teardown = ({ closure }: At, from: Instant | undefined): Spans =>
  * The time at which the nodes of a level could start: the end of the start node, or, without one, the creation of the
  * first node.
  */
-const beginningOf = ({ nodes, byId }: Level): Instant | undefined =>
+const beginningOf = ({ nodes, byId }: NodesOfParent): Instant | undefined =>
   byId.get(START_NODE)?.closure?.updatedAt ?? nodes[0]?.closure?.createdAt;
 
 const taskSpan = ({ id, closure }: TaskExecution): Span => {
@@ -160,7 +160,7 @@ const insideOf = async (at: At, target: Node['target'] | undefined): Promise<Spa
   }
 };
 
-const nodeSpan = async (run: Run, node: NodeExecution, level: Level, depth: number): Promise<Span> => {
+const nodeSpan = async (run: MetricsRun, node: NodeExecution, level: NodesOfParent, depth: number): Promise<Span> => {
   const closure: Partial<NodeExecutionClosure> = node.closure ?? {};
   const at: At = { run, node, closure, level, depth: depth - 1 };
   const spans = depth === 0 ? [] : await insideOf(at, definitionOf(level, node)?.target);
@@ -168,7 +168,7 @@ const nodeSpan = async (run: Run, node: NodeExecution, level: Level, depth: numb
   return spanOf(id, closure.createdAt, closure.updatedAt, spans);
 };
 
-const nodeSpans = async (run: Run, level: Level, depth: number): Promise<Spans> => {
+const nodeSpans = async (run: MetricsRun, level: NodesOfParent, depth: number): Promise<Spans> => {
   const spans: Span[] = [];
   for (const node of level.nodes) {
     const id = specIdOf(node);
@@ -181,7 +181,7 @@ const nodeSpans = async (run: Run, level: Level, depth: number): Promise<Spans> 
   return spans;
 };
 
-const workflowSpans = async (run: Run, execution: Execution, depth: number): Promise<Spans> => {
+const workflowSpans = async (run: MetricsRun, execution: Execution, depth: number): Promise<Spans> => {
   const { createdAt, updatedAt } = execution.closure ?? {};
   const nodes = await nodesUnder(run, execution.id, '');
   const level = levelOf(nodes, await workflowOf(run, execution));
@@ -195,7 +195,7 @@ const workflowSpans = async (run: Run, execution: Execution, depth: number): Pro
 };
 
 /** The time of an execution as a tree of spans, `depth` levels deep. */
-export const workflowSpan = async (run: Run, execution: Execution, depth: number): Promise<Span> => {
+export const workflowSpan = async (run: MetricsRun, execution: Execution, depth: number): Promise<Span> => {
   const { createdAt, updatedAt } = execution.closure ?? {};
   const spans = depth === 0 ? [] : await workflowSpans(run, execution, depth);
   const id = execution.id ? ({ case: 'workflowId', value: execution.id } as const) : ({ case: undefined } as const);

@@ -1,7 +1,7 @@
 import type { RecordedEvent } from '../../services/kernel/event.js';
 import type { StreamName } from '../../services/kernel/stream.js';
 import type { Collection, StoredDocument } from '../runtime/read-store.js';
-import { openRun, type Run, type RunChange, type RunSources } from './run.js';
+import { openRun, type WatchedExecution, type RunChange, type RunSources } from './run.js';
 import { oneByOne } from './watched.js';
 
 /** An execution before and after an event. */
@@ -24,11 +24,11 @@ const MAX_KEPT = 10_000;
 
 /** Opens folds. `sources` has only the read model of executions, and `executions` is its collection. */
 export const executionFolds = (sources: RunSources, executions: Collection): ExecutionFolds => {
-  const runs = new Map<StreamName, Run>();
+  const runs = new Map<StreamName, WatchedExecution>();
   const known = new WeakMap<RecordedEvent, Promise<ExecutionChange | undefined>>();
   const inTurn = oneByOne();
 
-  const runBefore = async ({ stream, revision, position }: RecordedEvent): Promise<Run> => {
+  const runBefore = async ({ stream, revision, position }: RecordedEvent): Promise<WatchedExecution> => {
     const run = runs.get(stream) ?? openRun(stream, sources);
     if (!runs.has(stream) && revision > 0n) await run.load(position - 1n);
     runs.delete(stream);

@@ -18,7 +18,7 @@ export type RunChange = {
 };
 
 /** One execution in memory, folded from its stream up to a position. */
-export interface Run {
+export interface WatchedExecution {
   /** The position of the last event that was folded; 0n before the first. */
   position(): bigint;
   /** All documents as they are now. */
@@ -72,7 +72,7 @@ const memory = () => {
 };
 
 /** Opens an execution. It is folded by the same reader and folds as the views. */
-export const openRun = (stream: StreamName, sources: RunSources): Run => {
+export const openRun = (stream: StreamName, sources: RunSources): WatchedExecution => {
   const read = eventReader(sources);
   const held = memory();
   const folded = folding(held.store, CACHE_BYTES);

@@ -2,7 +2,7 @@ import { WatchResponse_Kind as Kind } from '../../proto/gen/platformidl/eventlog
 import { absentRun, type ExecutionId, executionStream, executionText } from '../query/run-identifiers.js';
 import type { Collection } from '../runtime/read-store.js';
 import { bareAnswer, changeAnswers, stateAnswers, type WatchAnswer } from './answers.js';
-import { openRun, type Run, type RunChange, type RunSources } from './run.js';
+import { openRun, type WatchedExecution, type RunChange, type RunSources } from './run.js';
 import { oneByOne, type Watched } from './watched.js';
 
 /** The sources of watched executions, and the collection that has the executions themselves. */
@@ -25,7 +25,7 @@ export const watchedRun = (id: ExecutionId, sources: WatchedRunSources): Watched
   };
   /** The changes between two positions, in a fold of its own, for a watcher that resumes. */
   const replay = async function* (after: bigint, until: bigint): AsyncGenerator<WatchAnswer> {
-    const past: Run = openRun(stream, sources);
+    const past: WatchedExecution = openRun(stream, sources);
     await past.load(after);
     for await (const page of past.catchUp())
       for (const change of page) if (change.position <= until) yield* changeAnswers(change);

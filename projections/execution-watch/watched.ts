@@ -2,7 +2,7 @@ import type { RecordedEvent } from '../../services/kernel/event.js';
 import type { WatchAnswer } from './answers.js';
 
 /** The beginning of a watch: the first answers, and the position that they lead to. */
-export type Begun = {
+export type WatchStart = {
   readonly position: bigint;
   /** True when nothing can change after that. */
   readonly isEnded: boolean;
@@ -18,7 +18,7 @@ export interface Watched {
    * @throws {RpcError} NOT_FOUND when there is nothing to watch.
    * @throws {StoreUnavailable} when the log cannot be read or folded.
    */
-  begin(after: bigint | undefined): Promise<Begun>;
+  begin(after: bigint | undefined): Promise<WatchStart>;
   /**
    * The answers for an event of the log, which come in their order; none for an event that was folded before.
    *

@@ -20,7 +20,7 @@ import type { ExecutionEvent } from '../../services/execution/events.js';
 import { messageIn } from '../runtime/decoded.js';
 import type { SeenEvent } from '../runtime/read-model.js';
 import type { Handler, Handlers } from '../runtime/typed-read-model.js';
-import { between, earliest, latest, timestampOf, timestampOfMs } from '../query/times.js';
+import { durationBetween, earliest, latest, timestampOf, timestampOfMs } from '../query/times.js';
 import { closureOf, type ExecutionDocument } from './document.js';
 import { originOf } from './origin.js';
 
@@ -99,7 +99,7 @@ const isTakeover = ({ phase, producerId }: WorkflowExecutionEvent): boolean =>
 
 const end = (closure: ExecutionClosure, phase: Phase, at: { seconds: bigint; nanos: number }): void => {
   closure.phase = phase;
-  const duration = TERMINAL.has(phase) ? between(closure.startedAt, at) : undefined;
+  const duration = TERMINAL.has(phase) ? durationBetween(closure.startedAt, at) : undefined;
   if (duration !== undefined) closure.duration = duration;
 };
 

@@ -70,7 +70,7 @@ export const matchingExecutions = async function* (
   filter: ExecutionFilter,
   call: Call,
 ): AsyncGenerator<readonly StoredDocument[]> {
-  await freshness.waitForPrefix(call, executionStreams(filter.project, filter.domain));
+  await freshness.waitForPrefix(call, executionStreams(filter.project, filter.domain), executionCollection);
   const listed: Listed = {
     rpc: 'Watch',
     store,

@@ -43,7 +43,7 @@ const list = async (
   const { project, domain, name } = id;
   if (!project) throw missing('project');
   if (!domain) throw missing('domain');
-  await freshness.waitForPrefix(call, executionStreams(project, domain));
+  await freshness.waitForPrefix(call, executionStreams(project, domain), executionCollection);
   const listed: Listed = {
     rpc: 'ListExecutions',
     store,

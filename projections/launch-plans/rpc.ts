@@ -10,7 +10,7 @@ import {
   LaunchPlanState,
 } from '../../proto/gen/platformidl/admin/launch_plan_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
-import { absent, type SentIdentifier, versionOf, withResourceType } from '../../services/kernel/identifier.js';
+import { versionNotFound, type SentIdentifier, versionOf, withResourceType } from '../../services/kernel/identifier.js';
 import { type Call, missing, type Route, route, RpcError } from '../../services/kernel/rpc.js';
 import type { StreamName } from '../../services/kernel/stream.js';
 import { LAUNCH_PLAN_CATEGORY, launchPlanStream } from '../../services/launch-plan/events.js';
@@ -46,7 +46,7 @@ const found = async (reads: LaunchPlanReads, sent: SentIdentifier | undefined, c
   const stream = launchPlanStream(id);
   const key = launchPlanKey(stream, id.version);
   const document = await latestDocument(reads, call, launchPlanCollection, { stream, key });
-  if (document === undefined) throw absent('LAUNCH_PLAN', id);
+  if (document === undefined) throw versionNotFound('LAUNCH_PLAN', id);
   return withNextFire(document.answer, reads.nextFire);
 };
 
@@ -77,7 +77,7 @@ const foundActive = async (
   if (empty !== undefined) throw missing(empty);
   const stream = launchPlanStream(id);
   const where = PARTS.map((field): Condition => ({ field, is: '=', value: id[field] }));
-  const active = await findFresh(reads, call, stream, async (unprojected) => {
+  const active = await findFresh(reads, call, { stream, collection: launchPlanCollection }, async (unprojected) => {
     const changed = await unprojected(launchPlanCollection, { under: stream });
     const { elements } = await reads.store.find(launchPlanCollection, {
       where: [...where, ACTIVE],

@@ -35,7 +35,7 @@ export const registeredNames = ({
     const stream = namedEntityStream(entity);
     const isThere = async (): Promise<boolean> => (await store.get(namedEntityCollection, stream)) !== undefined;
     if (await isThere()) return true; // registrations are permanent
-    await freshness.waitForPrefix(seeing(await log.head()), stream);
+    await freshness.waitForPrefix(seeing(await log.head()), stream, namedEntityCollection);
     return isThere();
   },
 });

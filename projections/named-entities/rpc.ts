@@ -1,7 +1,7 @@
 import type { NamedEntityGetRequest, NamedEntityListRequest } from '../../proto/gen/platformidl/admin/common_pb.js';
 import { ResourceType } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
-import { absentEntry, type EntityName, kindOf, nameOf } from '../../services/kernel/entity-name.js';
+import { entryNotFound, type EntityName, kindOf, nameOf } from '../../services/kernel/entity-name.js';
 import type { Kind } from '../../services/kernel/identifier.js';
 import { type Call, missing, type Route, route } from '../../services/kernel/rpc.js';
 import { streamName } from '../../services/kernel/stream.js';
@@ -45,7 +45,7 @@ const latest = async (reads: NamedEntityReads, entity: EntityName, call: Call): 
       ? launchPlanStream(entity)
       : reads.freshness.acknowledgedUnder(registrations(kind, [project, domain, name]));
   if (stream !== undefined) return latestDocument(reads, call, namedEntityCollection, { stream, key });
-  await reads.freshness.waitForPrefix(call, registrations(kind, [project, domain]));
+  await reads.freshness.waitForPrefix(call, registrations(kind, [project, domain]), namedEntityCollection);
   return reads.store.get(namedEntityCollection, key);
 };
 
@@ -56,7 +56,7 @@ const found = async (
 ): Promise<Uint8Array> => {
   const kind = kindOf(resourceType, 'Cannot get NamedEntityMetadata for resource type');
   const document = await latest(reads, { kind, ...nameOf(id) }, call);
-  if (document === undefined) throw absentEntry();
+  if (document === undefined) throw entryNotFound();
   return document.answer;
 };
 
@@ -74,8 +74,12 @@ const list = async (reads: NamedEntityReads, request: NamedEntityListRequest, ca
   if (project === '') throw missing('project');
   if (domain === '') throw missing('domain');
   const kind = kindOf(request.resourceType, 'Cannot list entity names for resource type:');
-  await reads.freshness.waitForPrefix(call, registrations(kind, [project, domain]));
-  await reads.freshness.waitForPrefix(call, streamName(NAMED_ENTITY_CATEGORY, [project, domain, '']));
+  await reads.freshness.waitForPrefix(call, registrations(kind, [project, domain]), namedEntityCollection);
+  await reads.freshness.waitForPrefix(
+    call,
+    streamName(NAMED_ENTITY_CATEGORY, [project, domain, '']),
+    namedEntityCollection,
+  );
   const listed: Listed = {
     rpc: 'ListNamedEntities',
     store: reads.store,

@@ -16,7 +16,7 @@ import type { TaskNodeMetadata as ReportedTaskNode } from '../../proto/gen/platf
 import type { EngineReport, NodeEventFields } from '../../services/execution/events.js';
 import type { SeenEvent } from '../runtime/read-model.js';
 import { nodeExecutionKey, taskExecutionKey } from '../query/run-identifiers.js';
-import { between, earliest, given, type Instant, latest, timestampOf } from '../query/times.js';
+import { durationBetween, earliest, given, type Instant, latest, timestampOf } from '../query/times.js';
 import { closureOf, type NodeDocument, TERMINAL } from './document.js';
 
 const metadataOf = (node: NodeExecution): NodeExecutionMetaData =>
@@ -137,7 +137,7 @@ const keepTarget = (document: NodeDocument, { targetMetadata }: NodeEventFields,
 
 const end = (closure: NodeExecutionClosure, phase: Phase, at: Instant): void => {
   closure.phase = phase;
-  const duration = TERMINAL.has(phase) ? between(closure.startedAt, at) : undefined;
+  const duration = TERMINAL.has(phase) ? durationBetween(closure.startedAt, at) : undefined;
   if (duration !== undefined) closure.duration = duration;
 };
 

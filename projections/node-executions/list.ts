@@ -72,7 +72,7 @@ export const listNodes = async (
   const id = executionIdOf(request.workflowExecutionId, 'execution_id');
   const stream = executionStream(id);
   const parent = await parentOf(reads, stream, request, call);
-  await reads.freshness.waitForPrefix(call, executionStreams(id.project, id.domain));
+  await reads.freshness.waitForPrefix(call, executionStreams(id.project, id.domain), nodeExecutionCollection);
   const page = await listPage(
     listedAs('ListNodeExecutions', reads),
     {
@@ -95,7 +95,7 @@ export const listNodesForTask = async (
 ): Promise<Uint8Array> => {
   const parentTask = await tasks.keyOf(request.taskExecutionId, call);
   const { project = '', domain = '' } = request.taskExecutionId?.nodeExecutionId?.executionId ?? {};
-  await reads.freshness.waitForPrefix(call, executionStreams(project, domain));
+  await reads.freshness.waitForPrefix(call, executionStreams(project, domain), nodeExecutionCollection);
   const where: readonly Condition[] = [{ field: 'parent_task', is: '=', value: parentTask }];
   const page = await listPage(listedAs('ListNodeExecutionsForTask', reads), { where }, request);
   return listMessage(LIST, page.elements, page.token);

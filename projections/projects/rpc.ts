@@ -58,7 +58,7 @@ const found = async (reads: ProjectReads, id: string, call: Call): Promise<Uint8
 };
 
 const list = async (reads: ProjectReads, request: ProjectListRequest, call: Call): Promise<Uint8Array> => {
-  await reads.freshness.waitForPrefix(call, `${PROJECT_CATEGORY}-`);
+  await reads.freshness.waitForPrefix(call, `${PROJECT_CATEGORY}-`, projectCollection);
   const listed: Listed = {
     rpc: 'ListProjects',
     store: reads.store,

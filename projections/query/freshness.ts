@@ -2,9 +2,9 @@ import type { EventLog } from '../../services/kernel/ports/event-store.js';
 import { type Call, RpcError } from '../../services/kernel/rpc.js';
 import type { Acknowledged } from '../../services/kernel/ports/sessions.js';
 import type { StreamName } from '../../services/kernel/stream.js';
-import type { Collection, ReadStore, StoredDocument } from '../runtime/read-store.js';
+import type { Collection, Condition, Query, ReadStore, StoredDocument } from '../runtime/read-store.js';
 import type { UnprojectedEvents } from '../runtime/unprojected-events.js';
-import type { Views } from '../runtime/views.js';
+import type { Views, ViewScope } from '../runtime/views.js';
 
 /** Time that a read waits for the events that this process has acknowledged. */
 const ACKNOWLEDGED_WAIT_MS = 500;
@@ -26,19 +26,19 @@ export type FoldUnprojected = (
  */
 export interface Freshness {
   /**
-   * For a Get of documents that one stream feeds: waits for the last acknowledged event of the stream. When the views
-   * have not reached it in time, the returned function computes the documents from the events that are not yet
-   * projected; a document is read from the view only when that function does not return it.
+   * For a Get of documents that one stream feeds: waits for the last acknowledged event of the stream. When the view
+   * has not reached it in time, or is being built, the returned function computes the documents from the events that
+   * are not yet projected; a document is read from the view only when that function does not return it.
    *
    * @throws {RpcError} UNAVAILABLE when the views have not reached the caller's own position.
    */
-  awaitAcknowledged(call: Call, stream: StreamName): Promise<FoldUnprojected>;
+  awaitAcknowledged(call: Call, stream: StreamName, collection: Collection): Promise<FoldUnprojected>;
 
   /**
    * For a Get that finds nothing: like `awaitAcknowledged`, for all events recorded in the stream, by any process; `undefined`
    * when the stream has no events. The view may have caught up meanwhile.
    */
-  recorded(stream: StreamName): Promise<FoldUnprojected | undefined>;
+  recorded(stream: StreamName, collection: Collection): Promise<FoldUnprojected | undefined>;
 
   /**
    * For a Get of documents that several streams feed: a stream with this name prefix of which this process has
@@ -50,17 +50,48 @@ export interface Freshness {
    * For a List: waits for the last acknowledged event of the streams with this name prefix. After the time limit the
    * list is answered from the views as they are.
    *
-   * @throws {RpcError} UNAVAILABLE when the views have not reached the caller's own position.
+   * @throws {RpcError} UNAVAILABLE when the view has not reached the caller's own position, or is being built.
    */
-  waitForPrefix(call: Call, prefix: string): Promise<void>;
+  waitForPrefix(call: Call, prefix: string, collection: Collection): Promise<void>;
 }
 
 const behind = (position: bigint): RpcError =>
   new RpcError('UNAVAILABLE', `the views have not reached position ${position.toString()} yet`);
 
-const awaitMinPosition = async (views: Views, call: Call, stream?: StreamName): Promise<void> => {
+const awaitMinPosition = async (views: Views, call: Call, scope: ViewScope): Promise<void> => {
   if (call.minPosition === undefined) return;
-  if (!(await views.reached(call.minPosition, MIN_POSITION_WAIT_MS, stream))) throw behind(call.minPosition);
+  if (!(await views.reached(call.minPosition, MIN_POSITION_WAIT_MS, scope))) throw behind(call.minPosition);
+};
+
+/** @throws {RpcError} UNAVAILABLE when one of the views is being built: what it has is not complete. */
+const assertBuilt = (views: Views, collections: readonly Collection[]): void => {
+  const building = views.building();
+  const found = collections.find(({ name }) => building.includes(name));
+  if (found) throw new RpcError('UNAVAILABLE', `the view ${found.name} is being built from the log; retry later`);
+};
+
+const collectionsIn = (where: readonly Condition[]): readonly Collection[] =>
+  where.flatMap((each) => (each.is === 'key of' ? [each.collection, ...collectionsIn(each.where)] : []));
+
+/**
+ * Wraps a store so that it refuses to search a view that is being built, in itself or for a condition on its documents.
+ *
+ * @throws {RpcError} UNAVAILABLE when it is searched.
+ */
+export const searchingBuiltViews = (store: ReadStore, views: Views): ReadStore => {
+  const check = (collection: Collection, { where }: Query): void =>
+    assertBuilt(views, [collection, ...collectionsIn(where)]);
+  return {
+    ...store,
+    find: async (collection, query) => {
+      check(collection, query);
+      return store.find(collection, query);
+    },
+    findDistinct: async (collection, query) => {
+      check(collection, query);
+      return store.findDistinct(collection, query);
+    },
+  };
 };
 
 const nothing: FoldUnprojected = () => Promise.resolve([]);
@@ -88,22 +119,29 @@ export const freshness = (
   events: UnprojectedEvents,
   last: LastPositionOf,
 ): Freshness => ({
-  awaitAcknowledged: async (call, stream) => {
-    await awaitMinPosition(views, call, stream);
-    const isProjected = await views.reached(acknowledged.ofStream(stream) ?? 0n, ACKNOWLEDGED_WAIT_MS, stream);
-    call.answeredAt(views.position(stream));
+  awaitAcknowledged: async (call, stream, { name: collection }) => {
+    const scope = { collection, stream };
+    await awaitMinPosition(views, call, scope);
+    if (views.building().includes(collection)) {
+      call.answeredAt(views.position(scope));
+      return foldedBy(events, stream);
+    }
+    const isProjected = await views.reached(acknowledged.ofStream(stream) ?? 0n, ACKNOWLEDGED_WAIT_MS, scope);
+    call.answeredAt(views.position(scope));
     return isProjected ? nothing : foldedBy(events, stream);
   },
-  recorded: async (stream) => {
+  recorded: async (stream, { name: collection }) => {
     const position = await last(stream);
     if (position === undefined) return undefined;
-    return position <= views.position(stream) ? nothing : foldedBy(events, stream);
+    return position <= views.position({ collection, stream }) ? nothing : foldedBy(events, stream);
   },
   acknowledgedUnder: (prefix) => acknowledged.streamUnder(prefix),
-  waitForPrefix: async (call, prefix) => {
-    await awaitMinPosition(views, call);
-    await views.reached(acknowledged.ofPrefix(prefix) ?? 0n, ACKNOWLEDGED_WAIT_MS);
-    call.answeredAt(views.position());
+  waitForPrefix: async (call, prefix, collection) => {
+    assertBuilt(views, [collection]);
+    const scope = { collection: collection.name };
+    await awaitMinPosition(views, call, scope);
+    await views.reached(acknowledged.ofPrefix(prefix) ?? 0n, ACKNOWLEDGED_WAIT_MS, scope);
+    call.answeredAt(views.position(scope));
   },
 });
 
@@ -123,7 +161,7 @@ const assertNotParked = async (store: ReadStore, stream: StreamName): Promise<vo
 };
 
 /**
- * Looks up documents that a stream feeds: first with every event of the stream that this process has acknowledged,
+ * Looks up documents of a collection that a stream feeds: first with every event of the stream that this process has acknowledged,
  * then, when nothing is found, with all recorded events.
  *
  * @throws {RpcError} UNAVAILABLE when nothing is found and the stream is parked.
@@ -132,13 +170,13 @@ const assertNotParked = async (store: ReadStore, stream: StreamName): Promise<vo
 export const findFresh = async <Found>(
   { store, freshness: fresh }: FreshReads,
   call: Call,
-  stream: StreamName,
+  { stream, collection }: { readonly stream: StreamName; readonly collection: Collection },
   look: (unprojected: FoldUnprojected) => Promise<Found | undefined>,
 ): Promise<Found | undefined> => {
-  const found = await look(await fresh.awaitAcknowledged(call, stream));
+  const found = await look(await fresh.awaitAcknowledged(call, stream, collection));
   if (found !== undefined) return found;
   await assertNotParked(store, stream);
-  const recorded = await fresh.recorded(stream);
+  const recorded = await fresh.recorded(stream, collection);
   return recorded && look(recorded);
 };
 
@@ -153,7 +191,7 @@ export const latestDocument = (
   collection: Collection,
   { stream, key }: { readonly stream: StreamName; readonly key: string },
 ): Promise<StoredDocument | undefined> =>
-  findFresh(reads, call, stream, async (unprojected) => {
+  findFresh(reads, call, { stream, collection }, async (unprojected) => {
     const [document] = await unprojected(collection, { key });
     return document ?? reads.store.get(collection, key);
   });

@@ -2,7 +2,7 @@ import { QueryTooSlow } from '../../services/kernel/fault.js';
 import { RpcError } from '../../services/kernel/rpc.js';
 import { columnNamed, type Columns, type EntityKind } from './columns.js';
 import { type Filters, filtersOf } from './filter.js';
-import { narrowed } from './narrowed-query.js';
+import { narrowQuery } from './narrowed-query.js';
 import type { Collection, Condition, FieldValue, Query, ReadStore } from '../runtime/read-store.js';
 import { startOf, tokenOf } from './token.js';
 
@@ -81,7 +81,7 @@ const queryOf = async (listed: Listed, scope: Scope, request: ListRequest): Prom
   const orderBy = orderOf(listed, request);
   const start = startOf(orderBy, request.token, listed.rpc);
   const rest = { orderBy, ...start, limit: limitOf(listed, request) };
-  return narrowed(store, collection, { terms: filters.terms, where: implied(scope, filters), ...rest });
+  return narrowQuery(store, collection, { terms: filters.terms, where: implied(scope, filters), ...rest });
 };
 
 const tooSlow = ({ rpc }: Listed, { filters, sortBy }: ListRequest): RpcError => {

@@ -146,7 +146,7 @@ const spread = async (finder: Finder, collection: Collection, query: Query): Pro
  *
  * @throws {QueryTooSlow} as `find`.
  */
-export const narrowed = async (
+export const narrowQuery = async (
   finder: Finder,
   collection: Collection,
   { terms, ...query }: FilteredQuery,

@@ -34,7 +34,7 @@ export const latest = (known: Timestamp | undefined, other: Timestamp): Timestam
 /**
  * The duration from `start` to `end`, negative when the clocks of the reporters disagree; `undefined` without a start.
  */
-export const between = (start: Timestamp | undefined, end: Instant): Duration | undefined => {
+export const durationBetween = (start: Timestamp | undefined, end: Instant): Duration | undefined => {
   if (start === undefined) return undefined;
   const seconds = end.seconds - start.seconds;
   const nanos = end.nanos - start.nanos;

@@ -32,8 +32,11 @@ const assertScope = (scope: VersionScope | undefined): VersionScope => {
   return scope;
 };
 
-const ready = async ({ freshness, category }: VersionList, call: Call, scope: VersionScope): Promise<void> =>
-  freshness.waitForPrefix(call, streamName(category, [scope.project, scope.domain, '']));
+const ready = async (
+  { freshness, category, collection }: VersionList,
+  call: Call,
+  scope: VersionScope,
+): Promise<void> => freshness.waitForPrefix(call, streamName(category, [scope.project, scope.domain, '']), collection);
 
 /**
  * Lists a page of versions, newest first unless the request specifies an order.

@@ -1,5 +1,5 @@
 import type { ReadModel } from './read-model.js';
-import type { Before, ReadStore, StoredDocument } from './read-store.js';
+import type { ExpectedDocument, ReadStore, StoredDocument } from './read-store.js';
 
 /** A cached document of one read model. */
 export type CachedDocument = {
@@ -12,7 +12,7 @@ export type CachedDocument = {
   /** Position of the event folded last; below `position` when the event came late, from a stream that was parked. */
   last: bigint;
   /** The version that the store is known to hold under the key. */
-  before: Before;
+  before: ExpectedDocument;
   /** Size of the stored form. */
   bytes: number;
 };

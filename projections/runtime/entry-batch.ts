@@ -1,4 +1,4 @@
-import type { Entry, Touched } from './event-reader.js';
+import type { Entry, TouchedDocuments } from './event-reader.js';
 import { isShared } from './read-model.js';
 
 /** Limits of a batch that is folded and written together. */
@@ -41,7 +41,7 @@ export const emptyEntryBatch = (limits: EntryBatchLimits): EntryBatch => {
   };
 };
 
-const slices = ({ model, keys }: Touched, size: number): readonly Touched[] =>
+const slices = ({ model, keys }: TouchedDocuments, size: number): readonly TouchedDocuments[] =>
   Array.from({ length: Math.ceil(keys.length / size) }, (_, i) => ({
     model,
     keys: keys.slice(i * size, (i + 1) * size),

@@ -13,13 +13,13 @@ export type EventSources = {
 };
 
 /** Keys of the documents of one read model that an event touches. */
-export type Touched = { readonly model: ReadModel<unknown>; readonly keys: readonly string[] };
+export type TouchedDocuments = { readonly model: ReadModel<unknown>; readonly keys: readonly string[] };
 
 /** An event about to be folded: the documents that it touches, or the reason why it cannot be read. */
 export type Entry = {
   readonly event: RecordedEvent;
   readonly seen?: SeenEvent;
-  readonly touched: readonly Touched[];
+  readonly touched: readonly TouchedDocuments[];
   /** Number of documents that the event touches. */
   readonly width: number;
   /** Approximate size in memory, in bytes. */
@@ -69,7 +69,7 @@ const entryOf = (
   followers: readonly ReadModel<unknown>[],
   bytes: number,
 ): Entry => {
-  const touched: Touched[] = [];
+  const touched: TouchedDocuments[] = [];
   let width = 0;
   for (const model of followers) {
     const keys = model.touches(seen);
@@ -80,7 +80,7 @@ const entryOf = (
 };
 
 /** Wraps a reader for the events of a stream that was parked: its entries are marked as late. */
-export const lateReader =
+export const parkedStreamReader =
   (read: EventReader): EventReader =>
   (event) => {
     const reading = read(event);

@@ -1,7 +1,7 @@
 import { documentCache, type CachedDocument } from './document-cache.js';
 import { type Entry, isPoison } from './event-reader.js';
 import { isShared, type ReadModel } from './read-model.js';
-import type { Put, ReadStore } from './read-store.js';
+import type { DocumentWrite, ReadStore } from './read-store.js';
 
 /** An event that a read model cannot fold or store, with its position and the cause. */
 export class PoisonEntry extends Error {
@@ -29,7 +29,7 @@ export type Folding = {
    *
    * @throws {PoisonEntry} for a document that cannot be stored; the caller must call `forget()` before going on.
    */
-  changes(): readonly Put[];
+  changes(): readonly DocumentWrite[];
   /** Evicts documents that were not touched lately. To be called once the changes are written. */
   trim(): void;
   /** Drops every cached document and pending change; documents are read from the store again. */
@@ -78,12 +78,12 @@ export const folding = (store: Pick<ReadStore, 'getMany'>, maxBytes: number): Fo
     }
   };
 
-  const changeOf = (cached: CachedDocument): Put => {
+  const changeOf = (cached: CachedDocument): DocumentWrite => {
     const { model, key, position, last, before } = cached;
     const { collection } = model;
     const form = model.store(key, cached.document);
     cache.stored(cached, form);
-    const put: Put = { collection, document: { key, position, ...form }, before };
+    const put: DocumentWrite = { collection, document: { key, position, ...form }, before };
     return last < position ? { ...put, isLate: true } : put;
   };
 

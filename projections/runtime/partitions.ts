@@ -1,13 +1,12 @@
 import { sha256Hex } from '../../services/kernel/encoding/hash.js';
 import { categoryOf, type StreamName } from '../../services/kernel/stream.js';
 import type { EventSources } from './event-reader.js';
-import type { Checkpoint, ReadStore } from './read-store.js';
 
 /** A partition of the views: all documents whose streams have routing keys with the same hash. */
 export type Partition = number;
 
 /** Number of partitions. It is part of the stored layout, and of the names of the checkpoints. */
-const COUNT = 8;
+export const COUNT = 8;
 
 export const PARTITIONS: readonly Partition[] = Array.from({ length: COUNT }, (_, partition) => partition);
 
@@ -39,10 +38,7 @@ const hash = (text: string): number => {
 /** The partition of all documents that a stream feeds. */
 export const partitionOf = (stream: StreamName): Partition => hash(routingKey(stream)) % COUNT;
 
-/**
- * Base name of the checkpoints of these read models. It contains their versions: a new version has new checkpoints, so
- * it is built from the beginning of the log.
- */
+/** Base name of the checkpoints of these read models: their names and versions. */
 export const viewsName = ({ models }: Pick<EventSources, 'models'>): string =>
   models
     .map(({ collection }) => `${collection.name}.v${collection.version}`)
@@ -60,24 +56,6 @@ export const leasesName = (sources: Pick<EventSources, 'models'>, build = 0): st
 /** Name of the checkpoint of a partition. */
 export const checkpointName = (views: string, partition: Partition): string => `${views} ${partition}/${COUNT}`;
 
-/**
- * Progress of a partition: its own checkpoint, and `start`, which before the first own checkpoint is that of the views
- * from before they were partitioned.
- */
-export type PartitionProgress = { readonly checkpoint: Checkpoint | undefined; readonly start: Checkpoint | undefined };
-
-/** Reads the progress of partitions, in the order given. */
-export const partitionProgress = async (
-  readStore: Pick<ReadStore, 'checkpoints'>,
-  sources: Pick<EventSources, 'models'>,
-  partitions: readonly Partition[] = PARTITIONS,
-): Promise<readonly PartitionProgress[]> => {
-  const views = viewsName(sources);
-  const names = partitions.map((partition) => checkpointName(views, partition));
-  const found = await readStore.checkpoints([...names, views]);
-  return names.map((name) => ({ checkpoint: found.get(name), start: found.get(name) ?? found.get(views) }));
-};
-
 /** Greater than every position: the lowest position over no partitions, so a process that writes none is not behind. */
 export const MAX_POSITION = 2n ** 63n - 1n;
 
@@ -86,4 +64,11 @@ export const lowestOf = (positions: Iterable<bigint>): bigint => {
   let lowest = MAX_POSITION;
   for (const position of positions) if (position < lowest) lowest = position;
   return lowest;
+};
+
+/** The highest of the positions; 0n for none. */
+export const highestOf = (positions: Iterable<bigint>): bigint => {
+  let highest = 0n;
+  for (const position of positions) if (position > highest) highest = position;
+  return highest;
 };

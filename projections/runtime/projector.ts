@@ -1,6 +1,6 @@
 import type { RecordedEvent } from '../../services/kernel/event.js';
 import type { StreamName } from '../../services/kernel/stream.js';
-import { type Entry, eventReader, type EventSources, lateReader } from './event-reader.js';
+import { type Entry, eventReader, type EventSources, parkedStreamReader } from './event-reader.js';
 import { type Folding, folding, PoisonEntry } from './folding.js';
 import {
   emptyEntryBatch,
@@ -169,7 +169,7 @@ export const projector = async (options: ProjectorOptions): Promise<Projector> =
       for await (const page of pages) {
         const rest = page.filter(({ position }) => position >= parked.position && position <= end);
         const last = rest.at(-1);
-        if (last) await take(rest, last.position, lateReader(read));
+        if (last) await take(rest, last.position, parkedStreamReader(read));
         if (last && views.isParked(last)) return;
       }
     });

@@ -23,7 +23,9 @@ export interface ReadModel<Document> {
   readonly follows: readonly string[];
   /**
    * False when several streams feed a document of the model. After a stream was parked, its events may be folded after
-   * later events of the other streams, so the fold must give the same document whatever the order of the streams.
+   * later events of the other streams, so the fold must give the same document whatever the order of the streams. It
+   * must also give the same document when the last events of a stream are folded again, in order: when views are joined
+   * to one group, a view may see events again that another view had parked.
    */
   readonly isFedByOneStream?: false;
   /** Keys of the documents that the event touches, each once. The end of an execution can touch many. */

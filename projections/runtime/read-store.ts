@@ -112,7 +112,7 @@ export type Found = {
 };
 
 /** Number of index entries and documents that a query examined. */
-export type Examined = {
+export type QueryCost = {
   /** Index entries read. */
   readonly keys: number;
   /** Documents or rows read because the index does not have what the query needs. */
@@ -128,14 +128,14 @@ export type Checkpoint = { readonly logId: string; readonly position: bigint };
  * The version that the writer believes to be stored under a key: nothing, or a document with this position and these
  * fields.
  */
-export type Before = 'nothing' | Pick<StoredDocument, 'position' | 'fields'>;
+export type ExpectedDocument = 'nothing' | Pick<StoredDocument, 'position' | 'fields'>;
 
 /** A document to be written. */
-export type Put = {
+export type DocumentWrite = {
   readonly collection: Collection;
   readonly document: StoredDocument;
   /** Saves the store a read. It is only a hint: when the store holds another version, the stored version counts. */
-  readonly before?: Before | undefined;
+  readonly before?: ExpectedDocument | undefined;
   /**
    * Set when an event below the document's position, of a stream that was parked, has been folded: the document
    * replaces a stored one of the same position too. The move of the parked stream in the same batch ensures that this
@@ -144,17 +144,18 @@ export type Put = {
   readonly isLate?: true;
 };
 
-/** Moves one checkpoint. */
+/** Moves one checkpoint, or deletes it. */
 export type CheckpointMove = {
   readonly name: string;
   /** The value that the writer read; `undefined` when there was none. */
   readonly from: Checkpoint | undefined;
-  readonly to: Checkpoint;
+  /** `undefined` deletes the checkpoint. A batch that deletes checkpoints moves at least one other. */
+  readonly to: Checkpoint | undefined;
 };
 
 /** Documents, and the checkpoints up to which they contain the log. */
 export type WriteBatch = {
-  readonly documents: readonly Put[];
+  readonly documents: readonly DocumentWrite[];
   /** One or more, with distinct names. */
   readonly checkpoints: readonly CheckpointMove[];
   readonly parked?: readonly ParkedMove[];
@@ -206,13 +207,13 @@ export interface ReadStore {
   findDistinct(collection: Collection, query: Query): Promise<{ values: readonly FieldValue[]; hasMore: boolean }>;
 
   /** Runs a query (`find` by default) and reports what it examined instead of what it found. */
-  examined(collection: Collection, query: Query, method?: 'find' | 'findDistinct'): Promise<Examined>;
+  examined(collection: Collection, query: Query, method?: 'find' | 'findDistinct'): Promise<QueryCost>;
 
   /** Counts the documents. Reads all of them, so it blocks a thread that serves requests. */
   count(collection: Collection): Promise<number>;
 
-  /** Reads the checkpoints that exist among the names. */
-  checkpoints(names: readonly string[]): Promise<ReadonlyMap<string, Checkpoint>>;
+  /** Reads the checkpoints that exist among the names; by default all. */
+  checkpoints(names?: readonly string[]): Promise<ReadonlyMap<string, Checkpoint>>;
 
   /**
    * Writes a batch atomically. A document that is stored with the same position or a later one stays as it is. A batch

@@ -1,15 +1,10 @@
 import { CheckpointMoved } from '../../services/kernel/fault.js';
-import { endsBefore } from '../../services/kernel/log-end.js';
-import {
-  type PartitionRun,
-  type PartitionRunOptions,
-  retryUnavailable,
-  retryParked,
-  runPartitions,
-  type Serially,
-} from './partition-run.js';
-import { MAX_POSITION, type Partition, PARTITIONS, partitionProgress } from './partitions.js';
+import { logEndText } from '../../services/kernel/log-end.js';
+import { retryUnavailable, type Serially } from './group-run.js';
+import { type PartitionRun, type PartitionRunOptions, runPartitions } from './partition-run.js';
+import { highestOf, MAX_POSITION, type Partition, PARTITIONS } from './partitions.js';
 import type { Checkpoint, ParkedStream } from './read-store.js';
+import { storedProgress } from './stored-progress.js';
 
 /** Options of a runner. */
 export type RunnerOptions = Omit<PartitionRunOptions, 'serially' | 'isClosed'> & {
@@ -25,7 +20,7 @@ export type RunnerOptions = Omit<PartitionRunOptions, 'serially' | 'isClosed'> &
 
 /** Views that follow the log. */
 export interface RunningProjections {
-  /** The lowest checkpoint over the assigned partitions. */
+  /** The lowest checkpoint over the assigned partitions of the views in service. */
   position(): bigint;
   /** The parked streams of the assigned partitions. */
   parked(): readonly ParkedStream[];
@@ -46,16 +41,21 @@ export interface RunningProjections {
   close(): Promise<void>;
 }
 
-const startsOf = async ({ readStore, models }: RunnerOptions): Promise<readonly Checkpoint[]> =>
-  (await partitionProgress(readStore, { models })).flatMap(({ start }) => (start ? [start] : []));
+/** The checkpoints that the views start from. */
+const startsOf = async ({ readStore, models }: RunnerOptions): Promise<readonly Checkpoint[]> => {
+  const progress = await storedProgress(readStore, { models });
+  return models.flatMap(({ collection }) =>
+    PARTITIONS.flatMap((partition) => progress.startOf(collection.name, partition)?.checkpoint ?? []),
+  );
+};
 
 /** The head of the log, and the highest checkpoint that is above it. */
 const ahead = async (
   options: RunnerOptions,
 ): Promise<{ readonly head: bigint; readonly reached: bigint } | undefined> => {
   const [head, starts] = [await options.log.head(), await startsOf(options)];
-  const above = starts.map(({ position }) => position).filter((position) => position > head);
-  return above.length === 0 ? undefined : { head, reached: above.reduce((one, other) => (one > other ? one : other)) };
+  const reached = highestOf(starts.map(({ position }) => position));
+  return reached > head ? { head, reached } : undefined;
 };
 
 const reasonToRebuild = async (options: RunnerOptions): Promise<string | undefined> => {
@@ -70,7 +70,7 @@ const reasonToRebuild = async (options: RunnerOptions): Promise<string | undefin
  */
 const warnIfLogIsBehind = async (options: RunnerOptions): Promise<void> => {
   const found = await ahead(options);
-  if (found) options.onWait?.(endsBefore(found.head, found.reached));
+  if (found) options.onWait?.(logEndText(found.head, found.reached));
 };
 
 const prepare = ({ readStore, models }: RunnerOptions): Promise<void> =>
@@ -81,8 +81,7 @@ const prepare = ({ readStore, models }: RunnerOptions): Promise<void> =>
  * log.
  */
 const prepareWhatIsGone = async (options: RunnerOptions, before: bigint): Promise<void> => {
-  const reached = await partitionProgress(options.readStore, options);
-  if (reached.some(({ start }) => start !== undefined)) return;
+  if ((await startsOf(options)).length > 0) return;
   if (before > 0n && before < MAX_POSITION) options.onStartOver?.('the views were deleted');
   await prepare(options);
 };
@@ -122,7 +121,6 @@ const assertSameLog = async (options: RunnerOptions): Promise<void> => {
  * @throws {Fault} when the log or the store cannot be read.
  */
 export const runProjections = async (options: RunnerOptions): Promise<RunningProjections> => {
-  const { log } = options;
   await prepare(options);
   await startOver(options);
   await warnIfLogIsBehind(options);
@@ -134,7 +132,7 @@ export const runProjections = async (options: RunnerOptions): Promise<RunningPro
   let run = await opening;
 
   const reopened = async (): Promise<PartitionRun> => {
-    await prepareWhatIsGone(options, run.target.position());
+    await prepareWhatIsGone(options, run.position());
     return (opening = open());
   };
 
@@ -150,9 +148,9 @@ export const runProjections = async (options: RunnerOptions): Promise<RunningPro
 
   const ended = keepRunning();
   return {
-    position: () => run.target.position(),
-    parked: () => run.target.parked(),
-    retryParked: () => serially(() => retryParked(log, run.target)),
+    position: () => run.position(),
+    parked: () => run.parked(),
+    retryParked: () => run.retryParked(),
     assign: async (partitions) => {
       state.partitions = partitions;
       await (await opening).close();

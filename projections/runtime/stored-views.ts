@@ -1,6 +1,7 @@
 import type { EventSources } from './event-reader.js';
-import { partitionProgress } from './partitions.js';
+import { highestOf, PARTITIONS } from './partitions.js';
 import type { ReadStore } from './read-store.js';
+import { storedProgress } from './stored-progress.js';
 import { settableViews, type Timer, type Views } from './views.js';
 
 /** Options for tracking views that other processes write. */
@@ -16,13 +17,23 @@ export type StoredViewsOptions = {
 const WAITING_LOOK_MS = 10;
 const LOOK_MS = 250;
 
+type InStore = { readonly inService: readonly bigint[]; readonly building: ReadonlyMap<string, readonly bigint[]> };
+
+/** The positions of the views by partition: in each, the views that are behind others are being built. */
+const positionsIn = async ({ readStore, models, logId }: StoredViewsOptions): Promise<InStore> => {
+  const progress = await storedProgress(readStore, { models });
+  const positions = models.map(({ collection: { name } }) => {
+    const starts = PARTITIONS.map((partition) => progress.startOf(name, partition)?.checkpoint);
+    return [name, starts.map((start) => (start?.logId === logId ? start.position : 0n))] as const;
+  });
+  const inService = PARTITIONS.map((partition) => highestOf(positions.map(([, each]) => each[partition] ?? 0n)));
+  const isBehind = (each: readonly bigint[]): boolean => inService.some((position, at) => (each[at] ?? 0n) < position);
+  return { inService, building: new Map(positions.filter(([, each]) => isBehind(each))) };
+};
+
 /** Tracks the progress of views that other processes write, by polling their checkpoints in the read store. */
-export const storedViews = ({
-  readStore,
-  models,
-  logId,
-  timer,
-}: StoredViewsOptions): Views & { close(): Promise<void> } => {
+export const storedViews = (options: StoredViewsOptions): Views & { close(): Promise<void> } => {
+  const { timer } = options;
   const progress = settableViews(timer);
   const state = { isClosed: false, isLooking: false, waiting: 0, callOff: (): void => undefined };
 
@@ -30,8 +41,8 @@ export const storedViews = ({
     state.callOff();
     state.isLooking = true;
     try {
-      const reached = await partitionProgress(readStore, { models });
-      progress.setPositions(reached.map(({ start }) => (start?.logId === logId ? start.position : 0n)));
+      const { inService, building } = await positionsIn(options);
+      progress.setPositions(inService, building);
     } catch {
       // Waiting reads are not failed by an unavailable store: their own query to the store reports the error.
     } finally {
@@ -42,13 +53,14 @@ export const storedViews = ({
 
   void look();
   return {
-    position: (stream) => progress.position(stream),
-    reached: async (position, timeoutMs, stream) => {
-      if (position <= progress.position(stream)) return true;
+    position: (scope) => progress.position(scope),
+    building: () => progress.building(),
+    reached: async (position, timeoutMs, scope) => {
+      if (position <= progress.position(scope)) return true;
       state.waiting += 1;
       if (!state.isLooking) void look();
       try {
-        return await progress.reached(position, timeoutMs, stream);
+        return await progress.reached(position, timeoutMs, scope);
       } finally {
         state.waiting -= 1;
       }

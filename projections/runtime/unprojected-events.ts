@@ -2,10 +2,11 @@ import type { RecordedEvent } from '../../services/kernel/event.js';
 import type { EventLog } from '../../services/kernel/ports/event-store.js';
 import { StoreUnavailable } from '../../services/kernel/fault.js';
 import type { StreamName } from '../../services/kernel/stream.js';
-import { type Entry, eventReader, type EventSources, lateReader } from './event-reader.js';
+import { type Entry, eventReader, type EventSources, parkedStreamReader } from './event-reader.js';
 import { type Folding, folding, PoisonEntry } from './folding.js';
 import type { ReadStore, StoredDocument } from './read-store.js';
-import { partitionOf, partitionProgress, viewsName } from './partitions.js';
+import { partitionOf } from './partitions.js';
+import { storedProgress } from './stored-progress.js';
 
 /** The documents of a stream to compute: the one with a key, or all whose keys have a prefix. */
 export type WantedDocuments = {
@@ -40,19 +41,18 @@ export type UnprojectedOptions = EventSources & {
 const MAX_DOCUMENTS = 10_000;
 
 /**
- * Position up to which a stream has been projected, and whether the stream is parked, so that it is behind the others.
+ * Position up to which a stream has been projected to a view, and whether the stream is parked, so that it is behind
+ * the others.
  */
 const projectedUpTo = async (
   { log, readStore, models }: UnprojectedOptions,
-  stream: StreamName,
+  { stream, collection }: WantedDocuments,
 ): Promise<{ readonly position: bigint; readonly isParked: boolean }> => {
-  const [reached] = await partitionProgress(readStore, { models }, [partitionOf(stream)]);
-  const checkpoint = reached?.start;
-  if (checkpoint?.logId !== log.logId) return { position: 0n, isParked: false };
-  const views = viewsName({ models });
-  const parked = (await readStore.parked()).find((each) => each.views === views && each.stream === stream);
+  const start = (await storedProgress(readStore, { models })).startOf(collection, partitionOf(stream));
+  if (start?.checkpoint.logId !== log.logId) return { position: 0n, isParked: false };
+  const parked = (await readStore.parked()).find((each) => each.views === start.group && each.stream === stream);
   return parked === undefined
-    ? { position: checkpoint.position, isParked: false }
+    ? { position: start.checkpoint.position, isParked: false }
     : { position: parked.position - 1n, isParked: true };
 };
 
@@ -107,10 +107,10 @@ export const unprojectedEvents = (options: UnprojectedOptions): UnprojectedEvent
     const followed = models.filter(({ collection }) => collection.name === wanted.collection);
     // The checkpoint is read before the documents: a document that is newer by then skips the events that it already
     // contains.
-    const { position, isParked } = await projectedUpTo(options, wanted.stream);
+    const { position, isParked } = await projectedUpTo(options, wanted);
     const from = await firstAfter(log, wanted.stream, position);
     const reader = eventReader({ ...options, models: followed });
-    const read = isParked ? lateReader(reader) : reader;
+    const read = isParked ? parkedStreamReader(reader) : reader;
     const documents = folding(readStore, 0);
     for await (const page of log.readStream(wanted.stream, { from })) {
       await foldPage(documents, page, read, wanted);

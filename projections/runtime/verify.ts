@@ -1,7 +1,7 @@
 import { sha256Hex } from '../../services/kernel/encoding/hash.js';
 import type { EventLog } from '../../services/kernel/ports/event-store.js';
 import type { StreamName } from '../../services/kernel/stream.js';
-import { type Entry, eventReader, type EventSources, type Touched } from './event-reader.js';
+import { type Entry, eventReader, type EventSources, type TouchedDocuments } from './event-reader.js';
 import { isShared, type ReadModel, type SeenEvent } from './read-model.js';
 import type { FieldValue, ReadStore, StoredDocument } from './read-store.js';
 
@@ -13,7 +13,7 @@ export type VerifyOptions = EventSources & { readonly log: EventLog; readonly st
 /** Number of documents that are read and compared at once. */
 const COMPARED = 1_000;
 
-const foldInto = (documents: Map<string, Folded>, { model, keys }: Touched, seen: SeenEvent): void => {
+const foldInto = (documents: Map<string, Folded>, { model, keys }: TouchedDocuments, seen: SeenEvent): void => {
   for (const key of keys) {
     const document = model.fold(documents.get(key)?.document, seen, key);
     if (document !== undefined) documents.set(key, { document, position: seen.position });

@@ -1,16 +1,8 @@
 import type { RecordedEvent } from '../../services/kernel/event.js';
 import type { StreamName } from '../../services/kernel/stream.js';
 import type { EventSources } from './event-reader.js';
-import {
-  checkpointName,
-  lowestOf,
-  type Partition,
-  partitionOf,
-  PARTITIONS,
-  partitionProgress,
-  viewsName,
-} from './partitions.js';
-import type { Checkpoint, CheckpointMove, ParkedMove, ParkedStream, Put, ReadStore } from './read-store.js';
+import { checkpointName, lowestOf, type Partition, partitionOf, PARTITIONS, viewsName } from './partitions.js';
+import type { Checkpoint, CheckpointMove, ParkedMove, ParkedStream, DocumentWrite, ReadStore } from './read-store.js';
 
 /** Writes documents and checkpoints together, and keeps track of the parked streams. */
 export type ViewWriter = {
@@ -24,7 +16,7 @@ export type ViewWriter = {
    * Writes changes and moves the checkpoints to `to`. Checkpoints at or above `to` stay where they are; without `to`,
    * all do.
    */
-  write(changes: readonly Put[], to?: bigint): Promise<void>;
+  write(changes: readonly DocumentWrite[], to?: bigint): Promise<void>;
   /** Parks a stream from this event on. */
   park(event: RecordedEvent, reason: string): Promise<void>;
   /**
@@ -45,7 +37,11 @@ export type ViewWriterOptions = Pick<EventSources, 'models'> & {
   readonly logId: string;
   /** All by default. */
   readonly partitions?: readonly Partition[];
+  /** Base name of the checkpoints and of the parked streams; by default that of the models. */
+  readonly name?: string;
 };
+
+const nameOf = ({ name, models }: ViewWriterOptions): string => name ?? viewsName({ models });
 
 type PartitionCheckpoint = { readonly name: string; checkpoint: Checkpoint | undefined; position: bigint };
 
@@ -55,18 +51,14 @@ type Checkpoints = Pick<ViewWriter, 'position' | 'positionOf' | 'wants'> & {
   readonly moved: (moves: readonly CheckpointMove[]) => void;
 };
 
-const openCheckpoints = async ({
-  readStore,
-  logId,
-  models,
-  partitions = PARTITIONS,
-}: ViewWriterOptions): Promise<Checkpoints> => {
-  const reached = await partitionProgress(readStore, { models }, partitions);
-  const views = viewsName({ models });
+const openCheckpoints = async (options: ViewWriterOptions): Promise<Checkpoints> => {
+  const { readStore, logId, partitions = PARTITIONS } = options;
+  const names = partitions.map((partition) => [partition, checkpointName(nameOf(options), partition)] as const);
+  const stored = await readStore.checkpoints(names.map(([, name]) => name));
   const kept = new Map<Partition, PartitionCheckpoint>();
-  for (const [at, partition] of partitions.entries()) {
-    const { checkpoint, start } = reached[at] ?? {};
-    kept.set(partition, { name: checkpointName(views, partition), checkpoint, position: start?.position ?? 0n });
+  for (const [partition, name] of names) {
+    const checkpoint = stored.get(name);
+    kept.set(partition, { name, checkpoint, position: checkpoint?.position ?? 0n });
   }
   const position = (): bigint => lowestOf([...kept.values()].map((each) => each.position));
   const positionOf = (stream: StreamName): bigint => kept.get(partitionOf(stream))?.position ?? 0n;
@@ -100,16 +92,17 @@ const openCheckpoints = async ({
 
 type Writes = Pick<ViewWriter, 'write' | 'park' | 'resume'>;
 
-const writesOf = (
-  { readStore, models }: ViewWriterOptions,
-  checkpoints: Checkpoints,
-  parked: Map<string, ParkedStream>,
-): Writes => {
-  const views = viewsName({ models });
+const writesOf = (options: ViewWriterOptions, checkpoints: Checkpoints, parked: Map<string, ParkedStream>): Writes => {
+  const { readStore } = options;
+  const views = nameOf(options);
   // While a stream is being resumed, it is not in `parked`; this holds its current position.
   let resuming: ParkedStream | undefined;
 
-  const commit = async (documents: readonly Put[], to: bigint, moves: readonly ParkedMove[] = []): Promise<void> => {
+  const commit = async (
+    documents: readonly DocumentWrite[],
+    to: bigint,
+    moves: readonly ParkedMove[] = [],
+  ): Promise<void> => {
     const batch = { documents, checkpoints: checkpoints.moves(to), parked: moves };
     await readStore.write(batch);
     checkpoints.moved(batch.checkpoints);
@@ -122,7 +115,7 @@ const writesOf = (
     to: to && { position: to.position, reason: to.reason },
   });
 
-  const write = async (documents: readonly Put[], to = 0n): Promise<void> => {
+  const write = async (documents: readonly DocumentWrite[], to = 0n): Promise<void> => {
     if (resuming === undefined) return commit(documents, to);
     const { stream, position: parkedAt } = resuming;
     if (parked.has(stream)) return commit(documents, 0n); // parked again by this work: its position stays
@@ -161,7 +154,7 @@ const writesOf = (
 /** Creates a writer that starts from the stored checkpoints and parked streams; checkpoints must be of this log. */
 export const viewWriter = async (options: ViewWriterOptions): Promise<ViewWriter> => {
   const { readStore, partitions = PARTITIONS } = options;
-  const views = viewsName(options);
+  const views = nameOf(options);
   const isOwn = (each: ParkedStream): boolean =>
     each.views === views && partitions.includes(partitionOf(each.stream as StreamName));
   const parked = new Map((await readStore.parked()).filter(isOwn).map((each) => [each.stream, each]));

@@ -1,26 +1,34 @@
 import type { StreamName } from '../../services/kernel/stream.js';
-import { lowestOf, partitionOf, PARTITIONS } from './partitions.js';
+import { lowestOf, partitionOf } from './partitions.js';
+
+/** A part of the views: one view, by the name of its collection, or those in service; all partitions, or a stream's. */
+export type ViewScope = { readonly collection?: string; readonly stream?: StreamName };
 
 /** Progress of the views along the log. */
 export interface Views {
-  /** The position up to which all views have projected the log; with a stream, that of the stream's partition. */
-  position(stream?: StreamName): bigint;
+  /** The position up to which the views in service, or the given part of the views, have projected the log. */
+  position(scope?: ViewScope): bigint;
   /**
-   * Waits until all views, or the partition of a stream, have reached a position, for at most `timeoutMs`.
+   * Waits until the views in service, or the given part of the views, have reached a position, for at most `timeoutMs`.
    *
    * @returns true when they have reached it.
    */
-  reached(position: bigint, timeoutMs: number, stream?: StreamName): Promise<boolean>;
+  reached(position: bigint, timeoutMs: number, scope?: ViewScope): Promise<boolean>;
+  /** The collections of the views that are being built, and are behind those in service. */
+  building(): readonly string[];
 }
 
 /** Calls `run` after `afterMs` milliseconds; the function that it returns cancels the call. */
 export type Timer = (afterMs: number, run: () => void) => () => void;
 
-/**
- * Views whose positions are set by the caller: one for all partitions, or one for each. Positions go back when views
- * are rebuilt from the beginning.
- */
-export type SettableViews = Views & { setPositions(positions: bigint | readonly bigint[]): void };
+/** One position for all partitions, or one for each. */
+export type Positions = bigint | readonly bigint[];
+
+/** Views whose positions are set by the caller. Positions go back when views are rebuilt from the beginning. */
+export type SettableViews = Views & {
+  /** Sets the positions of the views in service, and of those that are being built, by the names of their collections. */
+  setPositions(inService: Positions, building?: ReadonlyMap<string, Positions>): void;
+};
 
 /** Limit of waiting reads, since each holds its request in memory. A further read is answered at once. */
 const MAX_WAITING = 1_000;
@@ -30,9 +38,13 @@ type Waiting = { readonly isOver: () => boolean; readonly settle: (hasReached: b
 /** Creates views whose positions are set by the caller, all at 0 in the beginning. */
 export const settableViews = (timer: Timer): SettableViews => {
   const waiting = new Set<Waiting>();
-  const current = PARTITIONS.map(() => 0n);
-  const position = (stream?: StreamName): bigint =>
-    (stream === undefined ? undefined : current[partitionOf(stream)]) ?? lowestOf(current);
+  let current: Positions = 0n;
+  let built: ReadonlyMap<string, Positions> = new Map();
+  const position = ({ collection, stream }: ViewScope = {}): bigint => {
+    const positions = (collection === undefined ? undefined : built.get(collection)) ?? current;
+    if (typeof positions === 'bigint') return positions;
+    return (stream === undefined ? undefined : positions[partitionOf(stream)]) ?? lowestOf(positions);
+  };
   const wait = (isOver: () => boolean, timeoutMs: number): Promise<boolean> =>
     new Promise((resolve) => {
       const callOff = timer(timeoutMs, () => each.settle(false));
@@ -46,14 +58,15 @@ export const settableViews = (timer: Timer): SettableViews => {
     });
   return {
     position,
-    reached: (wanted, timeoutMs, stream) => {
-      const isOver = (): boolean => wanted <= position(stream);
+    building: () => [...built.keys()],
+    reached: (wanted, timeoutMs, scope) => {
+      const isOver = (): boolean => wanted <= position(scope);
       if (isOver() || waiting.size >= MAX_WAITING) return Promise.resolve(isOver());
       return wait(isOver, timeoutMs);
     },
-    setPositions: (positions) => {
-      for (const partition of PARTITIONS)
-        current[partition] = typeof positions === 'bigint' ? positions : (positions[partition] ?? 0n);
+    setPositions: (inService, building = new Map()) => {
+      current = inService;
+      built = building;
       for (const each of waiting) if (each.isOver()) each.settle(true);
     },
   };

@@ -18,7 +18,7 @@ const LIST = { elements: 1, token: 2 };
  */
 const list = async ({ store, freshness }: SignalReads, request: SignalListRequest, call: Call): Promise<Uint8Array> => {
   const id = executionIdOf(request.workflowExecutionId, 'execution_id');
-  await freshness.waitForPrefix(call, executionStreams(id.project, id.domain));
+  await freshness.waitForPrefix(call, executionStreams(id.project, id.domain), signalCollection);
   const listed: Listed = {
     rpc: 'ListSignals',
     store,

@@ -84,13 +84,18 @@ export const findTask = async (
   const { store } = reads;
   const { retryAttempt } = sent;
   let taskId = named;
-  const document = await findFresh(reads, call, stream, async (unprojected) => {
-    taskId = named ?? (await onlyTask(store, unprojected, node, retryAttempt));
-    if (taskId === undefined) return undefined;
-    const key = taskExecutionKey(stream, { nodeId: node.nodeId, taskId, retryAttempt });
-    const [changed] = await unprojected(taskExecutionCollection, { key });
-    return changed ?? store.get(taskExecutionCollection, key);
-  });
+  const document = await findFresh(
+    reads,
+    call,
+    { stream, collection: taskExecutionCollection },
+    async (unprojected) => {
+      taskId = named ?? (await onlyTask(store, unprojected, node, retryAttempt));
+      if (taskId === undefined) return undefined;
+      const key = taskExecutionKey(stream, { nodeId: node.nodeId, taskId, retryAttempt });
+      const [changed] = await unprojected(taskExecutionCollection, { key });
+      return changed ?? store.get(taskExecutionCollection, key);
+    },
+  );
   if (document !== undefined) return document;
   if (taskId === undefined) {
     const why = `the node has not exactly one task at attempt ${retryAttempt}`;

@@ -11,7 +11,7 @@ import { ResourceType } from '../../proto/gen/platformidl/core/identifier_pb.js'
 import type { TaskExecutionEvent } from '../../proto/gen/platformidl/event/event_pb.js';
 import type { EngineReport } from '../../services/execution/events.js';
 import type { SeenEvent } from '../runtime/read-model.js';
-import { between, earliest, given, type Instant, latest, timestampOf } from '../query/times.js';
+import { durationBetween, earliest, given, type Instant, latest, timestampOf } from '../query/times.js';
 import { closureOf, TERMINAL, type TaskDocument } from './document.js';
 import { mergedLogs } from './logs.js';
 import { mergePatch } from './merge-patch.js';
@@ -92,7 +92,7 @@ const keepDetails = (closure: TaskExecutionClosure, message: TaskExecutionEvent)
 
 const end = (closure: TaskExecutionClosure, phase: Phase, at: Instant): void => {
   closure.phase = phase;
-  const duration = TERMINAL.has(phase) ? between(closure.startedAt, at) : undefined;
+  const duration = TERMINAL.has(phase) ? durationBetween(closure.startedAt, at) : undefined;
   if (duration !== undefined) closure.duration = duration;
 };
 

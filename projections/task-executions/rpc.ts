@@ -59,7 +59,11 @@ const list = async (
   call: Call,
 ): Promise<Uint8Array> => {
   const { nodeId, executionId } = nodeIdOf(request.nodeExecutionId, 'node_execution_id');
-  await freshness.waitForPrefix(call, executionStreams(executionId.project, executionId.domain));
+  await freshness.waitForPrefix(
+    call,
+    executionStreams(executionId.project, executionId.domain),
+    taskExecutionCollection,
+  );
   const listed: Listed = {
     rpc: 'ListTaskExecutions',
     store,

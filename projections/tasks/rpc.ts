@@ -2,7 +2,7 @@ import { create } from '@bufbuild/protobuf';
 
 import { NamedEntityIdentifierListSchema } from '../../proto/gen/platformidl/admin/common_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
-import { absent, type SentIdentifier, versionOf, withResourceType } from '../../services/kernel/identifier.js';
+import { versionNotFound, type SentIdentifier, versionOf, withResourceType } from '../../services/kernel/identifier.js';
 import { type Call, type Route, route } from '../../services/kernel/rpc.js';
 import { TASK_CATEGORY, taskStream } from '../../services/task/events.js';
 import { type Freshness, latestDocument } from '../query/freshness.js';
@@ -19,7 +19,7 @@ const found = async (reads: TaskReads, sent: SentIdentifier | undefined, call: C
   const id = versionOf('TASK', withResourceType('TASK', sent));
   const stream = taskStream(id);
   const document = await latestDocument(reads, call, taskCollection, { stream, key: stream });
-  if (document === undefined) throw absent('TASK', id);
+  if (document === undefined) throw versionNotFound('TASK', id);
   return document.answer;
 };
 

@@ -2,7 +2,7 @@ import { create } from '@bufbuild/protobuf';
 
 import { NamedEntityIdentifierListSchema } from '../../proto/gen/platformidl/admin/common_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
-import { absent, type SentIdentifier, versionOf, withResourceType } from '../../services/kernel/identifier.js';
+import { versionNotFound, type SentIdentifier, versionOf, withResourceType } from '../../services/kernel/identifier.js';
 import { type Call, type Route, route } from '../../services/kernel/rpc.js';
 import { WORKFLOW_CATEGORY, workflowStream } from '../../services/workflow/events.js';
 import { type Freshness, latestDocument } from '../query/freshness.js';
@@ -19,7 +19,7 @@ const found = async (reads: WorkflowReads, sent: SentIdentifier | undefined, cal
   const id = versionOf('WORKFLOW', withResourceType('WORKFLOW', sent));
   const stream = workflowStream(id);
   const document = await latestDocument(reads, call, workflowCollection, { stream, key: stream });
-  if (document === undefined) throw absent('WORKFLOW', id);
+  if (document === undefined) throw versionNotFound('WORKFLOW', id);
   return document.answer;
 };
 

@@ -53,7 +53,8 @@ const configured = (clients: readonly AgentClient[]): readonly AgentClient[] => 
 /**
  * The agent that runs a category of tasks.
  *
- * @throws {RpcError} NOT_FOUND when no agent runs it, UNIMPLEMENTED when no agent is configured.
+ * @throws {RpcError} NOT_FOUND when no agent runs it, UNIMPLEMENTED when no agent is configured, INVALID_ARGUMENT when
+ * the request has no category.
  */
 const chosen = (clients: readonly AgentClient[], category: () => TaskCategory): AgentClient => {
   const agents = configured(clients).map(({ agent }) => agent);
@@ -81,7 +82,8 @@ const headerOf = (first: ExecuteTaskSyncRequest | undefined): Templated => {
 };
 
 /**
- * Waits for the first message of a request stream. The agent is chosen by it, so no deadline of an agent runs yet.
+ * Waits for the first message of a request stream. The agent is chosen by this message, so until it has come no
+ * deadline of an agent ends the call.
  *
  * @throws {RpcError} DEADLINE_EXCEEDED when it has not come within `ms` milliseconds.
  */
@@ -150,11 +152,14 @@ const naming = (clients: readonly AgentClient[]): AnyRoute =>
     if (name === '') throw missing('name');
     const pages = await Promise.all(servers.map(listed(call)));
     const agent = pages.flatMap(({ agents }) => agents).find((each) => each.name === name);
-    if (agent === undefined) throw new RpcError('NOT_FOUND', `no agent is called ${name}`);
+    if (agent === undefined) throw new RpcError('NOT_FOUND', `no agent server has an agent named ${name}`);
     return create(GetAgentResponseSchema, { agent });
   });
 
-/** The routes of the agent services. Each call is forwarded to the agent that runs the category of its task. */
+/**
+ * The routes of the agent services. A call about a task is forwarded to the agent that runs the task's category;
+ * ListAgents and GetAgent ask all agent servers.
+ */
 export const agentRoutes = (clients: readonly AgentClient[]): readonly AnyRoute[] => [
   passOn(clients, createTask, categoryOfTemplate),
   passOn(clients, getTask, categoryOf),

@@ -16,5 +16,8 @@ export interface RecordedAttributes {
   ofAll(call: Call): Promise<readonly AttributesState[]>;
 }
 
-/** Completes the configuration that is recorded for a project with the platform's defaults. */
+/**
+ * Fills what a recorded configuration does not set with the platform's defaults. Without a recorded one, all of it is
+ * the platform's.
+ */
 export type WithPlatform = (stored: WorkflowExecutionConfig | undefined) => WorkflowExecutionConfig;

@@ -17,7 +17,7 @@ import { type Call, type Route, route, RpcError } from '../kernel/rpc.js';
 import type { RecordedAttributes, WithPlatform } from './ports.js';
 import { assertDomainScope, assertProject, assertWorkflowScope, type ScopeServices } from './rpc-scopes.js';
 import { assertResourceType } from './rpc-targets.js';
-import { type AttributeRow, bestRow, rowAt, type Scope } from './state.js';
+import { type AttributeRow, mostSpecificRow, rowAt, type Scope } from './state.js';
 
 export type AttributeReads = ScopeServices & {
   readonly recorded: RecordedAttributes;
@@ -41,7 +41,7 @@ const found = async (
   call: Call,
 ): Promise<AttributeRow> => {
   assertResourceType(resourceType);
-  const row = bestRow(await recorded.ofProject(call, scope.project), resourceType, scope);
+  const row = mostSpecificRow(await recorded.ofProject(call, scope.project), resourceType, scope);
   if (row === undefined) throw absent(scope, resourceType);
   return row;
 };

@@ -30,7 +30,8 @@ const isQuantity = (text: string): boolean => {
 
 const assertQuantities = (where: string, spec: TaskResourceSpec | undefined): void => {
   const wrong = QUANTITIES.find(([key]) => spec !== undefined && !isQuantity(spec[key]));
-  if (wrong !== undefined) throw invalid(`${where}.${wrong[1]}`, 'it is not a quantity such as 500m or 1Gi');
+  if (wrong !== undefined)
+    throw invalid(`${where}.${wrong[1]}`, 'it is not a quantity of 0 or more, such as 500m or 1Gi');
 };
 
 const assertTaskResources = ({ defaults, limits }: TaskResourceAttributes): void => {
@@ -59,7 +60,8 @@ const unrecognized = ({ project, domain, workflow }: Scope): RpcError => {
 /**
  * Checks that attributes are of a known type and that their values are usable.
  *
- * @throws {RpcError} INVALID_ARGUMENT naming the field.
+ * @throws {RpcError} INVALID_ARGUMENT naming the field or label that is wrong. For an unknown type it names the scope,
+ * for too many labels the limit.
  */
 export const assertAttributes = ({ target }: MatchingAttributes, scope: Scope): void => {
   if (target.case === undefined) throw unrecognized(scope);

@@ -83,7 +83,7 @@ export const rowAt = (
 ): AttributeRow | undefined => state.rows.get(keyOf(resourceType, scope));
 
 /** The attributes that apply at a scope: its own, else those of its domain, else those of its project. */
-export const bestRow = (
+export const mostSpecificRow = (
   state: AttributesState,
   resourceType: MatchableResource,
   { project, domain, workflow }: Scope,

@@ -1,11 +1,20 @@
 import { hash } from 'node:crypto';
 import type { Access } from '../kernel/access.js';
 import { lru } from '../kernel/lru.js';
-import { type Authentication, type Caller, type Identity, NO_TOKEN } from '../kernel/ports/authentication.js';
+import {
+  type Authentication,
+  type Caller,
+  type ClientCertificate,
+  type Identity,
+  NO_TOKEN,
+} from '../kernel/ports/authentication.js';
+import type { CallerOfCertificate } from './certificates.js';
 import { unauthenticated } from './tokens/refusal.js';
 import type { TokenVerifier } from './tokens/verifier.js';
 
 type Header = (name: string) => string | undefined;
+
+type Certificate = (() => ClientCertificate | undefined) | undefined;
 
 type Options = {
   readonly verifier: TokenVerifier;
@@ -14,6 +23,8 @@ type Options = {
   /** The number of verified tokens that are cached. */
   readonly cachedTokens: number;
   readonly accessOf: (identity: Identity) => Access;
+  /** Absent where client certificates stand for no principals. */
+  readonly callerOfCertificate?: CallerOfCertificate | undefined;
   readonly now: () => number;
 };
 
@@ -24,8 +35,8 @@ const BEARER = /^bearer +(\S+) *$/iu;
 const bearerIn = (value: string | undefined): string | undefined => BEARER.exec(value ?? '')?.[1];
 
 /**
- * Finds callers by their bearer tokens. A token is verified once and then remembered by its hash; concurrent calls with
- * a new token share one verification.
+ * Finds callers by their bearer tokens, or without one by their client certificate. A token is verified once and then
+ * remembered by its hash; concurrent calls with a new token share one verification.
  */
 export const bearerAuthentication = (options: Options): Authentication => {
   const { verifier, metadataKey, accessOf, now } = options;
@@ -56,9 +67,21 @@ export const bearerAuthentication = (options: Options): Authentication => {
   // A comparison with the header of the last call costs a tenth of a hash, and an engine sends the same one each time.
   let last: (Remembered & { readonly authorization: string }) | undefined;
 
-  const callerOfHeaders = (authorization: string | undefined, header: Header): Caller | Promise<Caller> => {
+  const callerOfCertificate = (certificate: Certificate): Caller => {
+    const { callerOfCertificate: find } = options;
+    const found = find && certificate?.();
+    const caller = found && find(found);
+    if (!caller) throw unauthenticated(NO_TOKEN);
+    return caller;
+  };
+
+  const callerOf = (
+    authorization: string | undefined,
+    header: Header,
+    certificate: Certificate,
+  ): Caller | Promise<Caller> => {
     const token = tokenIn(authorization, header);
-    if (token === undefined) throw unauthenticated(NO_TOKEN);
+    if (token === undefined) return callerOfCertificate(certificate);
     const key = hash('sha256', token, 'base64');
     const known = remembered.get(key);
     if (!known || known.until <= now()) return verifyOnce(token, key);
@@ -67,10 +90,10 @@ export const bearerAuthentication = (options: Options): Authentication => {
   };
 
   return {
-    callerOf: (header) => {
+    callerOf: (header, certificate) => {
       const authorization = header('authorization');
       if (last !== undefined && last.authorization === authorization && last.until > now()) return last.caller;
-      return callerOfHeaders(authorization, header);
+      return callerOf(authorization, header, certificate);
     },
   };
 };

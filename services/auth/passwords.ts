@@ -5,12 +5,16 @@ import { lru } from '../kernel/lru.js';
 import type { Caller, Identity } from '../kernel/ports/authentication.js';
 import { RpcError } from '../kernel/rpc.js';
 import { type Client, type Clients, isSecret } from './server/clients.js';
-import type { SignInLimits } from './server/sign-in-limits.js';
+import { checkLimited, type SignInLimits } from './server/sign-in-limits.js';
 import { unauthenticated } from './tokens/refusal.js';
 import type { User, Users } from './users/users.js';
 
-/** A name and its password, and the address from which they came. */
-export type Credentials = { readonly name: string; readonly password: string; readonly address: string };
+/** A name and its password, and the address from which they came, where it is known. */
+export type Credentials = {
+  readonly name: string;
+  readonly password: string;
+  readonly address: string | undefined;
+};
 
 /** Authenticates callers that send a name and a password with each call. */
 export interface PasswordAuthentication {
@@ -60,9 +64,6 @@ export const passwordAuthentication = (options: Options): PasswordAuthentication
 
   const recordOf = async (name: string): Promise<Found> => (await users.find(name)) ?? (await clients.find(name));
 
-  const isRight = async (name: string, password: string): Promise<boolean> =>
-    (await users.check(name, password)) !== undefined;
-
   const identityOf = (name: string, record: Found): Identity => ({
     principal: name,
     issuer: issuer(),
@@ -73,12 +74,17 @@ export const passwordAuthentication = (options: Options): PasswordAuthentication
   });
 
   /** Verifies a password within the limits, which are there for guesses. */
-  const assertRight = async ({ name, password, address }: Credentials): Promise<void> => {
-    const wait = limits.take(address, name);
-    if (wait > 0)
-      throw new RpcError('RESOURCE_EXHAUSTED', `too many failed attempts, wait ${wait} seconds`, [], wait * MS);
-    if (!(await isRight(name, password))) throw unauthenticated('the user name or the password is wrong');
-    limits.succeeded(address, name);
+  const assertRight = async (credentials: Credentials): Promise<void> => {
+    const { name, password } = credentials;
+    const checked = await checkLimited(limits, credentials, () => users.check(name, password));
+    if ('wait' in checked)
+      throw new RpcError(
+        'RESOURCE_EXHAUSTED',
+        `too many attempts, wait ${checked.wait} seconds`,
+        [],
+        checked.wait * MS,
+      );
+    if (!checked.isRight) throw unauthenticated('the user name or the password is wrong');
   };
 
   const verify = async (credentials: Credentials, key: string): Promise<Caller> => {

@@ -3,7 +3,7 @@ import { USUAL_EVENTSTORE_PORT } from '../main/eventstore.js';
 import { version } from '../main/version.js';
 
 /** The addresses that a process serves; one that it does not serve is absent. */
-export type Served = {
+export type ServedAddresses = {
   /** `host:port`. */
   readonly grpc?: string;
   /** A URL. */
@@ -21,19 +21,19 @@ type Addressing = Pick<Configuration, 'role' | 'eventstore_mode' | 'tls'>;
 
 const isServingLog = ({ role }: Addressing): boolean => role.some((each) => ['all', 'api', 'log'].includes(each));
 
-const logLine = (configuration: Addressing, { eventstore }: Served): readonly string[] => {
+const logLine = (configuration: Addressing, { eventstore }: ServedAddresses): readonly string[] => {
   if (eventstore !== undefined) return [`log   esdb://${eventstore}?tls=${configuration.tls.cert_file !== ''}`];
   if (configuration.eventstore_mode === 'off' || !isServingLog(configuration)) return [];
   return [`log   not served: port ${USUAL_EVENTSTORE_PORT} is in use; --eventstore-port names another`];
 };
 
-const interfaceLines = ({ grpc, http }: Served): readonly string[] =>
+const interfaceLines = ({ grpc, http }: ServedAddresses): readonly string[] =>
   grpc === undefined
     ? [`http  ${http}/readyz`]
     : [`page  ${http}/console`, `gRPC  ${grpc}`, `REST  ${http}/api/v1`, `docs  ${http}/openapi`];
 
 /** The addresses of a process and its data directory as text for people: one a line, each line indented. */
-export const addresses = (configuration: Addressing, served: Served): string =>
+export const addresses = (configuration: Addressing, served: ServedAddresses): string =>
   [...interfaceLines(served), ...logLine(configuration, served), `data  ${served.data}`]
     .map((line) => `  ${line}`)
     .join('\n');
@@ -42,7 +42,7 @@ export const addresses = (configuration: Addressing, served: Served): string =>
 export const announcement = (
   how: 'text' | 'json',
   configuration: Addressing & Pick<Configuration, 'insecure'>,
-  served: Served,
+  served: ServedAddresses,
 ): string => {
   const { role: roles } = configuration;
   const { grpc, http, eventstore, data, logId, executions } = served;
@@ -52,7 +52,11 @@ export const announcement = (
 };
 
 /** Announces on standard output that the process is ready: as text on a terminal, otherwise or with `json` as JSON. */
-export const announce = ({ json }: { readonly json: boolean }, configuration: Configuration, served: Served): void => {
+export const announce = (
+  { json }: { readonly json: boolean },
+  configuration: Configuration,
+  served: ServedAddresses,
+): void => {
   const how = process.stdout.isTTY && !json ? 'text' : 'json';
   process.stdout.write(`${announcement(how, configuration, served)}\n`);
 };

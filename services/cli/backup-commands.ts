@@ -16,7 +16,9 @@ const restoredPayloads = (text: string): PayloadLocation => {
 /** Adds `backup` and `restore` to the command line. */
 export const addBackupCommands = (program: Command, { withData, ownSettings, configurationOf }: DataCommands): void => {
   withData(program.command('backup'))
-    .description('back up log, payloads, uploads and link key; works while servers run, and copies only what is new')
+    .description(
+      'back up log, payloads, uploads, link key, users and clients; works while servers run, and copies only what is new',
+    )
     .requiredOption('--to <place>', `${PLACE}: empty, or with an earlier backup of this log`)
     .option(...FOREIGN)
     .addHelpText('after', ownSettings)

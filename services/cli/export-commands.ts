@@ -20,6 +20,7 @@ const addFiles = (egress: Command, { withData, ownSettings, configurationOf }: D
     )
     .option('--project <id>', 'only the events of one project', String)
     .option('--type <type,...>', 'only events of these types; repeatable', names)
+    .option('--foreign <category...>', 'leave out categories of streams that others write to the log')
     .option('--events-per-file <n>', 'at most this many events in a file', oneOrMore, EVENTS_PER_FILE)
     .option('--follow', 'continue as events are recorded, until Ctrl-C', false)
     .addOption(

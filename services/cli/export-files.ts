@@ -2,17 +2,18 @@ import { resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { copyOf, openJson } from '../kernel/encoding/json-bytes.js';
 import type { RecordedEvent } from '../kernel/event.js';
-import { isInScope } from '../kernel/stream.js';
+import { isSystemStream } from '../kernel/ports/log-identity.js';
+import { categoryOf, isInScope } from '../kernel/stream.js';
 import { uuidText } from '../reactors/export-to-kafka/cloud-event.js';
 import { failPoint } from '../store/fail-point.js';
 import type { Partitioning } from '../streams/files/description.js';
-import { rowOf, type RowPresenting } from '../streams/files/event-row.js';
+import { rowOf, type RowEncoder } from '../streams/files/event-row.js';
 import { type Exported, type FileExport, openFileExport } from '../streams/files/export-files.js';
 import { jsonLines } from '../streams/files/json-lines.js';
 import { parquet } from '../streams/files/parquet.js';
 import type { Configuration } from '../config/configuration.js';
 import { forSetting } from '../config/operator-errors.js';
-import { presentingWhole } from '../main/event-json/readable.js';
+import { wholeEventEncoder } from '../main/event-json/readable.js';
 import { openOwnLog } from '../main/log-source.js';
 import { codecs } from '../main/models.js';
 import { openPayloads } from '../main/payloads.js';
@@ -30,6 +31,8 @@ export type ExportFilesFlags = {
   readonly eventsPerFile: number;
   readonly project?: string;
   readonly type?: readonly string[];
+  /** Categories of other programs that write to the log; their events are left out. */
+  readonly foreign?: readonly string[];
   readonly follow: boolean;
   /** The time between two runs with `follow`, in milliseconds. */
   readonly every: number;
@@ -39,10 +42,11 @@ const print = (done: object): void => {
   process.stdout.write(`${JSON.stringify(done)}\n`);
 };
 
-const presentingRows = (payloads: Parameters<typeof presentingWhole>[0]): RowPresenting => {
-  const { json: write } = presentingWhole(payloads);
+const presentingRows = (payloads: Parameters<typeof wholeEventEncoder>[0]): RowEncoder => {
+  const { json: write } = wholeEventEncoder(payloads);
   const json = openJson(); // for all events: rows are made one after the other
   return {
+    codecs,
     idText: uuidText,
     json: async (event) => {
       json.length = 0;
@@ -52,10 +56,17 @@ const presentingRows = (payloads: Parameters<typeof presentingWhole>[0]): RowPre
   };
 };
 
-const selectionOf = ({ project, type: types }: ExportFilesFlags) => ({
-  filter: { categories: [...codecs.keys()], ...(types && { types }) },
-  matches: ({ stream }: RecordedEvent): boolean => project === undefined || isInScope(stream, project),
-});
+/** The log is read with all categories, so that one of a newer release is met and not left out. */
+const selectionOf = ({ project, type: types, foreign = [] }: ExportFilesFlags) => {
+  const isOfProject = (stream: string): boolean => project === undefined || isInScope(stream, project);
+  return {
+    filter: types ? { types } : {},
+    matches: ({ stream }: RecordedEvent): boolean => {
+      const category = categoryOf(stream);
+      return !isSystemStream(stream) && !foreign.includes(category) && (!codecs.has(category) || isOfProject(stream));
+    },
+  };
+};
 
 const descriptionOf = (logId: string, { format, partitionBy, project, type: types }: ExportFilesFlags) => ({
   logId,

@@ -9,7 +9,7 @@ import {
   configure,
   EVENTSTORE_FORMATS,
   EVENTSTORE_MODES,
-  type Given,
+  type GivenSetting,
   LOG_LEVELS,
 } from '../config/configuration.js';
 import type { EngineFlags } from './engine.js';
@@ -55,7 +55,7 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
   allowInsecureRemote: ['allow_insecure_remote'],
 };
 
-const fromFlags = (options: Options): readonly Given[] =>
+const fromFlags = (options: Options): readonly GivenSetting[] =>
   Object.entries(FLAGS).flatMap(([flag, path]) => {
     const value = options[flag];
     const origin = `--${flag.replace(/[A-Z]/gu, (letter) => `-${letter.toLowerCase()}`)}`;
@@ -68,7 +68,7 @@ const sayIgnored = (level: string): void => {
   openLogger(level).debug({ variables }, 'ignored: addresses of Services in Kubernetes, not settings');
 };
 
-const configurationOf = (options: Options, defaults: readonly Given[] = []): Configuration => {
+const configurationOf = (options: Options, defaults: readonly GivenSetting[] = []): Configuration => {
   const { config } = options;
   const file = fromFile(typeof config === 'string' ? config : fileInEnvironment(process.env));
   const configuration = configure([...defaults, ...file, ...fromEnvironment(process.env), ...fromFlags(options)]);
@@ -86,7 +86,7 @@ const ownSettings = ({ command }: { readonly command: Command }): string =>
   );
 
 /** The defaults of the sandbox that differ from those of `serve`. */
-const SANDBOX: readonly Given[] = [
+const SANDBOX: readonly GivenSetting[] = [
   { path: ['insecure'], value: true, origin: 'sandbox' },
   { path: ['grpc_port'], value: 8081, origin: 'sandbox' },
   { path: ['http_port'], value: 8080, origin: 'sandbox' },

@@ -18,7 +18,7 @@ const assertSecure = ({ auth, role, tls, host }: Allowed): void => {
       'a log server does not authenticate its clients: start it with --insecure, on a network that only they can reach',
     );
   }
-  if (auth.issuers.length === 0 && !auth.server.enabled) {
+  if (auth.issuers.length === 0 && !auth.server.enabled && auth.certificates.length === 0) {
     throw new OperatorError(
       'no issuer of tokens is configured: name one in auth.issuers, let this server issue them with auth.server.enabled, or start with --insecure to serve without authentication, on this machine',
     );

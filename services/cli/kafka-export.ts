@@ -14,7 +14,7 @@ import { openOwnLog } from '../main/log-source.js';
 import { codecs } from '../main/models.js';
 import { openPayloads } from '../main/payloads.js';
 import { progressBar, throughLog } from './progress-bar.js';
-import { presentingWhole } from '../main/event-json/readable.js';
+import { wholeEventEncoder } from '../main/event-json/readable.js';
 import { OperatorError, forSetting } from '../config/operator-errors.js';
 
 /** The flags of `export replay` and `export reconcile` that are not settings. Both positions are included. */
@@ -96,7 +96,7 @@ export const exportReplay = (
     assertRange(from, to, flags.to === undefined ? 'the end of the log' : '--to');
     const bar = progressBar();
     const { format } = settings;
-    const presenting = presentingWhole(payloads);
+    const presenting = wholeEventEncoder(payloads);
     const selection = { from, to, filters };
     const onProgress = (position: bigint): void => bar.show(throughLog({ phase: 'replay', position, head: to }));
     const events = await replay({

@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { EventLog, EventStore, ExpectedRevision } from '../kernel/ports/event-store.js';
 import type { RecordedEvent } from '../kernel/event.js';
 import { OutcomeUnknown, RevisionConflict, StoreUnavailable } from '../kernel/fault.js';
-import { IDENTITY_STREAM } from '../kernel/ports/log-identity.js';
+import { isSystemStream } from '../kernel/ports/log-identity.js';
 import { categoryOf, type StreamName } from '../kernel/stream.js';
 import { lockDataDirectory } from '../store/data-directory.js';
 import { openLogger } from '../main/logger.js';
@@ -34,7 +34,7 @@ const sourceOf = (place: string): LogSource =>
   isUrl(place) ? { kind: 'eventstore', url: place } : { kind: 'embedded', directory: resolve(place) };
 
 /** False for events that belong to the store itself: its system streams, and the stream with the log's id. */
-const isCopied = ({ stream }: RecordedEvent): boolean => !stream.startsWith('$') && stream !== IDENTITY_STREAM;
+const isCopied = ({ stream }: RecordedEvent): boolean => !isSystemStream(stream);
 
 const sizeOf = ({ data, metadata }: RecordedEvent): number => data.length + Buffer.byteLength(metadata) + 64;
 
@@ -95,6 +95,12 @@ const isSame = (one: RecordedEvent, other: RecordedEvent): boolean =>
 
 const nameOf = ({ stream, revision }: RecordedEvent): string => `${stream} at revision ${revision}`;
 
+/** The message about an event of the copy that is not equal to that of the source. */
+export const differenceOf = (original: string, copy: string): string =>
+  original === copy
+    ? `the copy differs: ${original} has other content`
+    : `the copy differs: it has ${copy} in place of ${original}`;
+
 /**
  * Finds where an earlier copy ended.
  *
@@ -106,29 +112,34 @@ const resumeAfter = async (from: EventLog, to: EventLog): Promise<bigint> => {
   if (last === undefined) return 0n;
   for await (const [original] of from.readStream(last.stream, { from: last.revision, limit: 1 }))
     if (original !== undefined && isSame(original, last)) return original.position;
-  throw new OperatorError(`the log that is copied to is not a copy of this one: it has ${nameOf(last)}`);
+  throw new OperatorError(
+    `the target log is not a copy of the source: its last event, ${nameOf(last)}, is not in the source or differs there`,
+  );
 };
 
-/** The window of appends in flight, in the order in which they were sent. `add` waits while the window is full. */
-const sendingWindow = (onLanded: (position: bigint) => void) => {
+/**
+ * The appends in flight, the oldest first. `add` waits while the window is full; `drain` waits for all of them and
+ * rejects with the first failure; `settle` waits for all of them and never rejects.
+ */
+const sendingWindow = (onAppended: (position: bigint) => void) => {
   const sent: { readonly appended: Promise<unknown>; readonly position: bigint; readonly bytes: number }[] = [];
   let bytesInFlight = 0;
-  const landFirst = async (): Promise<void> => {
+  const awaitFirst = async (): Promise<void> => {
     const first = sent.shift();
     if (first === undefined) return;
     await first.appended;
     bytesInFlight -= first.bytes;
-    onLanded(first.position);
+    onAppended(first.position);
   };
   return {
     add: async (appended: Promise<unknown>, position: bigint, bytes: number): Promise<void> => {
-      appended.catch(() => undefined); // not unhandled: `landFirst` awaits it
+      appended.catch(() => undefined); // not unhandled: `awaitFirst` awaits it
       sent.push({ appended, position, bytes });
       bytesInFlight += bytes;
-      while (sent.length > MAX_IN_FLIGHT.appends || bytesInFlight > MAX_IN_FLIGHT.bytes) await landFirst();
+      while (sent.length > MAX_IN_FLIGHT.appends || bytesInFlight > MAX_IN_FLIGHT.bytes) await awaitFirst();
     },
-    land: async (): Promise<void> => {
-      while (sent.length > 0) await landFirst();
+    drain: async (): Promise<void> => {
+      while (sent.length > 0) await awaitFirst();
     },
     settle: (): Promise<unknown> => Promise.allSettled(sent.map(({ appended }) => appended)),
   };
@@ -147,13 +158,13 @@ const copyAfter = async ({ from, to }: Logs, after: bigint, onProgress: OnProgre
   try {
     for await (const { stream, events, bytes } of batchesAfter(from, after))
       await window.add(to.append(stream, expectedOf(events), events), events.at(-1)?.position ?? after, bytes);
-    await window.land();
+    await window.drain();
   } finally {
     await window.settle();
   }
 };
 
-const mayPass = (error: unknown): boolean => error instanceof StoreUnavailable || error instanceof OutcomeUnknown;
+const isRetryable = (error: unknown): boolean => error instanceof StoreUnavailable || error instanceof OutcomeUnknown;
 
 /**
  * Copies all events after a position. After an append whose outcome is unknown, or a store that could not be reached,
@@ -173,10 +184,10 @@ const copyThrough = async (logs: Logs, after: bigint, onProgress: OnProgress): P
       await copyAfter(logs, reached, advance);
       return reached;
     } catch (error) {
-      if (!mayPass(error) || performance.now() - reachedAt > UNREACHABLE_LIMIT_MS) throw error;
+      if (!isRetryable(error) || performance.now() - reachedAt > UNREACHABLE_LIMIT_MS) throw error;
       await pause(PAUSE_MS);
       const resumed = await resumeAfter(logs.from, logs.to).catch((failure: unknown) => {
-        if (!mayPass(failure)) throw failure;
+        if (!isRetryable(failure)) throw failure;
         return reached;
       });
       advance(resumed);
@@ -204,16 +215,16 @@ const verify = async ({ from, to, upTo }: Verifying, onProgress: (position: bigi
     const next = await copies.next();
     if (next.done === true) {
       if (original.position > upTo) return count;
-      throw new OperatorError(`the copy is not whole: it lacks ${nameOf(original)}`);
+      throw new OperatorError(`the copy is incomplete: ${nameOf(original)} is missing`);
     }
     const copy = next.value;
-    if (!isSame(original, copy))
-      throw new OperatorError(`the copy is not the same: ${nameOf(original)} is ${nameOf(copy)}`);
+    if (!isSame(original, copy)) throw new OperatorError(differenceOf(nameOf(original), nameOf(copy)));
     count += 1;
     onProgress(original.position);
   }
   const more = await copies.next();
-  if (more.done !== true) throw new OperatorError(`the copy has more than the log: ${nameOf(more.value)}`);
+  if (more.done !== true)
+    throw new OperatorError(`the copy has an event that the source has not: ${nameOf(more.value)}`);
   return count;
 };
 
@@ -239,7 +250,7 @@ const secondsSince = (start: number): number => Number(((performance.now() - sta
 
 const assertDifferent = ({ from, to }: LogCopyFlags): void => {
   if (from === to || (!isUrl(from) && !isUrl(to) && resolve(from) === resolve(to)))
-    throw new OperatorError('a log is not copied onto itself: --from and --to name the same');
+    throw new OperatorError('--from and --to name the same log');
   if (!isUrl(from) && !existsSync(resolve(from)))
     throw new OperatorError(`there is no data directory ${resolve(from)}`);
 };
@@ -272,7 +283,7 @@ export const copyLog = async (flags: LogCopyFlags): Promise<void> => {
     process.stdout.write(`${JSON.stringify(what)}\n`);
   } catch (error) {
     if (error instanceof RevisionConflict)
-      throw new OperatorError(`the log that is copied to has been written by others: ${error.message}`, {
+      throw new OperatorError(`another process has written to the target log: ${error.message}`, {
         cause: error,
       });
     throw error;

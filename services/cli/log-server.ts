@@ -6,7 +6,7 @@ import { sqliteEventStore } from '../store/log/sqlite-event-store.js';
 import { openAccess } from '../streams/eventstore/access.js';
 import { storedForm } from '../streams/eventstore/recorded.js';
 import { serveEventstore } from '../streams/eventstore/server.js';
-import { openRuleBook } from '../streams/eventstore/stream-rules.js';
+import { openStreamRules } from '../streams/eventstore/stream-rules.js';
 import { announce } from './announcement.js';
 import type { Configuration } from '../config/configuration.js';
 import { watchLog } from '../main/checks.js';
@@ -17,7 +17,7 @@ import { openLogger } from '../main/logger.js';
 import { assertPortIsFree } from '../main/ports.js';
 import type { ServeFlags } from './serve.js';
 import { onStopSignals } from './stop-signals.js';
-import { tlsOf } from '../main/tls-files.js';
+import { openTls, tlsOf } from '../main/tls-files.js';
 import { OperatorError, firstFailure, forSetting } from '../config/operator-errors.js';
 import { openMetrics } from '../metrics/process-metrics.js';
 import { measuredAppends, registerSources } from '../main/metrics.js';
@@ -40,7 +40,7 @@ const openStore = async (directory: string, onCommit: OnCommit) => {
 export const serveLog = async (configuration: Configuration, flags: ServeFlags): Promise<void> => {
   assertAllowed(configuration);
   const logger = openLogger(configuration.log_level);
-  const tls = tlsOf(configuration);
+  tlsOf(configuration); // throws when the files cannot be used; nothing has been written yet
   const port = await eventstorePort(configuration);
   if (port === undefined)
     throw new OperatorError(
@@ -48,10 +48,11 @@ export const serveLog = async (configuration: Configuration, flags: ServeFlags):
     );
   await assertPortIsFree('REST', configuration.host, configuration.http_port);
   const metrics = openMetrics();
+  const tls = openTls(configuration, { logger, onReload: metrics.tlsReloaded });
   const opened = await forSetting('data', () => openStore(resolve(configuration.data), metrics.committed));
   const { lock } = opened;
   const store = measuredAppends(opened.store, metrics);
-  const rules = await openRuleBook(store);
+  const rules = await openStreamRules(store);
   const { host } = configuration;
   const server = await serveEventstore({
     host,
@@ -64,8 +65,8 @@ export const serveLog = async (configuration: Configuration, flags: ServeFlags):
   const watch = watchLog(store);
   const data = watchDirectory(lock.directory, logger);
   const checks = (): readonly Check[] => [watch.check(), data.check()];
-  registerSources(metrics, configuration, { log: store, checks });
-  const probes = await startProbes(configuration, { logId: store.logId, logger, checks, metrics });
+  registerSources(metrics, configuration, { log: store, checks, groups: () => server.groups() });
+  const probes = await startProbes(configuration, { logId: store.logId, logger, checks, metrics, tls });
   const stopped = onStopSignals();
   const eventstore = `${host.includes(':') ? `[${host}]` : host}:${server.port}`;
   const served = { http: probes.http, eventstore, data: lock.directory, logId: store.logId };

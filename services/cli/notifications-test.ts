@@ -7,7 +7,7 @@ import type { Configuration } from '../config/configuration.js';
 import { OperatorError } from '../config/operator-errors.js';
 import { openChannels } from '../main/notifications.js';
 import type { ConfiguredChannel } from '../reactors/notify/attempt.js';
-import type { Facts } from '../reactors/notify/facts.js';
+import type { MessageContent } from '../reactors/notify/message-content.js';
 import { composeMessage, type Message } from '../reactors/notify/message/message.js';
 
 /** The flags of `notifications test`. */
@@ -18,7 +18,7 @@ const NOTE = 'This is a test message, sent by `flightlog notifications test`.';
 const EXECUTION = { project: 'test', domain: 'test', name: 'test' };
 
 /** An execution that was never there. It has succeeded, so that PagerDuty raises no alarm. */
-const factsAt = (nowMs: number): Facts => ({
+const factsAt = (nowMs: number): MessageContent => ({
   execution: EXECUTION,
   eventId: '',
   revision: 0n,
@@ -40,7 +40,10 @@ const messageTo = (channel: string, { templates }: ConfiguredChannel, recipient:
   const { revision, phase } = facts;
   const key = { id: randomUUID().replaceAll('-', ''), execution: EXECUTION, revision, phase, channel, recipient };
   const body = `${NOTE}\n\n${templates.body}`;
-  return composeMessage({ ...templates, subject: `Test: ${templates.subject}`, body }, key, facts, false);
+  return composeMessage({ ...templates, subject: `Test: ${templates.subject}`, body }, key, facts, {
+    isRepeat: false,
+    digest: [],
+  });
 };
 
 const assertRecipient = (name: string, { channel: { isMail } }: ConfiguredChannel, to: string | undefined): void => {

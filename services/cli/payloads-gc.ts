@@ -2,7 +2,12 @@ import { resolve } from 'node:path';
 import type { EventLog } from '../kernel/ports/event-store.js';
 import type { PayloadObjects } from '../kernel/ports/payload-objects.js';
 import { payloadReferences } from '../store/payloads/payload-references.js';
-import { type Survey, surveyPayloads, sweepPayloads, type Swept } from '../store/payloads/sweep-payloads.js';
+import {
+  type StoreContents,
+  surveyPayloads,
+  sweepPayloads,
+  type SweepResult,
+} from '../store/payloads/sweep-payloads.js';
 import type { Configuration } from '../config/configuration.js';
 import { openOwnLog } from '../main/log-source.js';
 import { codecs } from '../main/models.js';
@@ -30,14 +35,14 @@ const assertAge = (olderThan: number): void => {
 };
 
 /** Refuses a store without any payload of this log: it seems to belong to another log. */
-const assertOurs = ({ named, garbage }: Survey): void => {
+const assertOurs = ({ named, garbage }: StoreContents): void => {
   if (named > 0 || garbage === 0) return;
   throw new OperatorError(
     'nothing is removed: none of the payloads is named by this log, so they seem to be of another (see --data, --event-store and --payload-store)',
   );
 };
 
-const NOTHING: Swept = { removed: 0, removedBytes: 0, setAside: 0, restored: 0 };
+const NOTHING: SweepResult = { removed: 0, removedBytes: 0, setAside: 0, restored: 0 };
 
 type Bar = ReturnType<typeof progressBar>;
 
@@ -47,7 +52,7 @@ const swept = async (
   objects: PayloadObjects,
   { olderThan, dryRun, foreign = [] }: GarbageFlags,
   bar: Bar,
-): Promise<Survey & Swept & { readonly position: number }> => {
+): Promise<StoreContents & SweepResult & { readonly position: number }> => {
   const cutoffMs = Date.now() - olderThan;
   const readTo = (position: bigint, head: bigint): void => bar.show(throughLog({ phase: 'read', position, head }));
   const named = await payloadReferences({ log, codecs, foreign: new Set(foreign), onProgress: readTo });

@@ -1,10 +1,11 @@
 import { clientsFile, hashSecret, newSecret, PUBLIC_CLIENTS } from '../auth/server/clients.js';
 import { hashPassword } from '../auth/users/password-hash.js';
-import { isPrincipalName, NAME_RULE, passwordProblem, type User, usersFile } from '../auth/users/users.js';
+import { isPrincipalName, NAME_RULE } from '../auth/permissions/principal-name.js';
+import { passwordProblem, type User, usersFile } from '../auth/users/users.js';
 import type { Configuration } from '../config/configuration.js';
 import { OperatorError } from '../config/operator-errors.js';
 import { recordPaths } from '../main/authorization-server.js';
-import { askedPassword } from './asked-password.js';
+import { askForPassword } from './ask-for-password.js';
 
 /** The flags of `user add`. */
 export type UserFlags = { readonly roles: readonly string[]; readonly fullName?: string; readonly email?: string };
@@ -36,7 +37,7 @@ const assertFree = async (settings: Settings, name: string): Promise<void> => {
 };
 
 const newPassword = async (): Promise<string> => {
-  const password = await askedPassword();
+  const password = await askForPassword();
   const problem = passwordProblem(password);
   if (problem !== undefined) throw new OperatorError(`the password ${problem}`);
   return hashPassword(password);

@@ -1,7 +1,9 @@
 import { hashPassword } from '../auth/users/password-hash.js';
 import { newSecret } from '../auth/server/clients.js';
-import { usersFile } from '../auth/users/users.js';
+import type { RecordsFile } from '../auth/users/records-file.js';
+import { type User, usersFile } from '../auth/users/users.js';
 import type { Configuration } from '../config/configuration.js';
+import { OperatorError } from '../config/operator-errors.js';
 import { recordPaths } from '../main/authorization-server.js';
 
 /** A name and its password or secret. */
@@ -19,20 +21,40 @@ export type SandboxAccess = {
 
 const PASSWORD_CHARACTERS = 16;
 
-const newAccess = (): SandboxAccess => ({
-  user: { id: 'admin', secret: newSecret().slice(0, PASSWORD_CHARACTERS) },
+/** Marks users of the sandbox in the users file; no other user is replaced. */
+const SANDBOX_USER = 'Administrator of the sandbox';
+
+const IDS = ['admin', 'sandbox-admin'];
+
+const isFree = (found: User | undefined): boolean => found === undefined || found.name === SANDBOX_USER;
+
+/** Writes the user of this run into the users file, as a hash, in place of that of the last run. */
+const writeUser = async (file: RecordsFile<User>, secret: string): Promise<Credentials> => {
+  const record: User = { password: await hashPassword(secret), roles: ['administrator'], name: SANDBOX_USER };
+  let id: string | undefined;
+  await file.change((before) => {
+    id = IDS.find((each) => isFree(before.get(each)));
+    return id === undefined ? before : new Map(before).set(id, record);
+  });
+  if (id !== undefined) return { id, secret };
+  throw new OperatorError(`the data directory has users ${IDS.join(' and ')}: start with another --data, or serve it`);
+};
+
+const newAccess = async (file: RecordsFile<User>): Promise<SandboxAccess> => ({
+  user: await writeUser(file, newSecret().slice(0, PASSWORD_CHARACTERS)),
   engine: { id: 'sandbox-engine', secret: newSecret() },
   samples: { id: 'sandbox', secret: newSecret() },
 });
 
-/** Switches authentication on, with a user and clients of this run. The user is in the users file, as a hash. */
+/**
+ * Switches authentication on, with a user and clients of this run.
+ *
+ * @throws {OperatorError} when the users file has people of the names that the sandbox uses.
+ */
 export const withAccess = async (
   given: Configuration,
 ): Promise<{ readonly configuration: Configuration; readonly access: SandboxAccess }> => {
-  const access = newAccess();
-  const password = await hashPassword(access.user.secret);
-  const users = usersFile(recordPaths(given).users);
-  await users.change((before) => new Map(before).set(access.user.id, { password, roles: ['administrator'] }));
+  const access = await newAccess(usersFile(recordPaths(given).users));
   const clients = [
     ...given.auth.server.clients,
     { ...access.engine, redirect_uris: [], roles: ['engine' as const] },

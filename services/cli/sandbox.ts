@@ -106,7 +106,7 @@ const startEngine = (
     gates,
     dynamicDirectory: SAMPLE_GRAPHS,
     untilIdle: false,
-    feed: hasFeed && !poll && !getToken ? { group: 'default', name: 'sandbox' } : undefined,
+    feed: hasFeed && !poll ? { group: 'default', name: 'sandbox' } : undefined,
   };
   const ended = runEngine(options, { signal: stopping.signal, logger, ...(!options.feed && { onWork }) });
   return {

@@ -5,7 +5,7 @@ import { type Problem, problem, required } from './compile-error.js';
 import { typeOfScalar, unified } from './literal-type.js';
 import { type Source, sourceOf } from './promise.js';
 import type { Scope } from './scope.js';
-import { collectionOf, innerOf, isOptional, isOvergrown, mapOf, type Types, variantsOf } from './types.js';
+import { collectionOf, innerOf, isOptional, hasManyParts, mapOf, type Types, variantsOf } from './types.js';
 import { typeText } from './type-text.js';
 
 const mismatch = (given: LiteralType, wanted: LiteralType): Problem =>
@@ -31,7 +31,7 @@ const manySource = (
     known.push(source.type);
   }
   const type = wrap(unified(known));
-  return isOvergrown(type)
+  return hasManyParts(type)
     ? { problem: problem('InvalidLiteralType', 'the type of a list or map is too large') }
     : { type };
 };

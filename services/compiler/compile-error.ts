@@ -38,7 +38,7 @@ export type Findings = { readonly report: Report; readonly isFull: () => boolean
 const MAX_ERRORS = 1000;
 
 /** Makes findings that add to `errors`. */
-export const findingsIn = (errors: CompileError[]): Findings => ({
+export const errorsInto = (errors: CompileError[]): Findings => ({
   report: (nodeId, each) => void errors.push({ nodeId, ...each }),
   isFull: () => errors.length >= MAX_ERRORS,
 });

@@ -59,7 +59,7 @@ export const isWhole = ({ numerator, denominator }: Quantity): boolean => numera
 /**
  * The quantity rounded up to an integer: Kubernetes and the clients of the interface compare quantities in this way.
  */
-export const wholeValue = ({ numerator, denominator }: Quantity): bigint => {
+export const roundedUp = ({ numerator, denominator }: Quantity): bigint => {
   const floor = numerator / denominator;
   return numerator % denominator > 0n ? floor + 1n : floor;
 };

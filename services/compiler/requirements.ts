@@ -3,6 +3,7 @@ import type { WorkflowTemplate } from '../../proto/gen/platformidl/core/workflow
 import { keyOf } from './identifier-key.js';
 import { everyNode } from './node-walk.js';
 
+/** Ids of the tasks and launch plans that a workflow refers to, sorted and without duplicates. */
 export type Requirements = { readonly tasks: readonly Identifier[]; readonly launchPlans: readonly Identifier[] };
 
 /** Removes duplicates and sorts. */
@@ -25,7 +26,7 @@ const launchPlanReferences = (template: WorkflowTemplate): readonly Identifier[]
     return [reference.value];
   });
 
-/** The versions that must be looked up before a workflow can be compiled. */
+/** Lists the versions that must be looked up before a workflow can be compiled. */
 export const requirementsOf = (template: WorkflowTemplate, subWorkflows: readonly WorkflowTemplate[]): Requirements => {
   const templates = [template, ...subWorkflows];
   return {

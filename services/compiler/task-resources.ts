@@ -6,7 +6,7 @@ import {
 } from '../../proto/gen/platformidl/core/tasks_pb.js';
 import { identifierText } from './identifier-key.js';
 import { isObject, podContainers } from './pod.js';
-import { isWhole, parseQuantity, type Quantity, wholeValue } from './quantity.js';
+import { isWhole, parseQuantity, type Quantity, roundedUp } from './quantity.js';
 
 /**
  * The most resources that a task may request; an absent or empty value means no limit. The shape of
@@ -46,7 +46,7 @@ const parsed = (owner: string, kind: 'request' | 'limit', entries: readonly Entr
   return { amounts };
 };
 
-const isAbove = (a: Amount, b: Amount): boolean => wholeValue(a.quantity) > wholeValue(b.quantity);
+const isAbove = (a: Amount, b: Amount): boolean => roundedUp(a.quantity) > roundedUp(b.quantity);
 
 /** The request for a resource and its limits. */
 type Bounds = {
@@ -77,7 +77,7 @@ const divisibleProblem = (bounds: Bounds): string | undefined => {
 /** Devices are not shared, so a request below the limit makes no sense. */
 const deviceProblem = (bounds: Bounds): string | undefined => {
   const { name, owner, request, limit } = bounds;
-  if (limit && wholeValue(request.quantity) !== wholeValue(limit.quantity))
+  if (limit && roundedUp(request.quantity) !== roundedUp(limit.quantity))
     return `For extended resource '${name}' the default value must equal the limit value for task [${owner}]`;
   return abovePlatform(bounds, 'default', request);
 };
@@ -92,7 +92,7 @@ const RULES = [
 const platformAmount = (text = ''): Amount | undefined => {
   const quantity = parseQuantity(text);
   // The platform's settings use zero for "no limit".
-  return quantity === undefined || wholeValue(quantity) === 0n ? undefined : { text, quantity };
+  return quantity === undefined || roundedUp(quantity) === 0n ? undefined : { text, quantity };
 };
 
 const claimProblem = ({ owner, requests, limits }: Claim, platform: PlatformLimits): string | undefined => {

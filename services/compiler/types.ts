@@ -53,7 +53,7 @@ const partsOf = ({ type }: LiteralType): readonly LiteralType[] => {
 const MAX_PARTS = 256;
 
 /** True when a type has so many parts that comparing it would take long. */
-export const isOvergrown = (type: LiteralType): boolean => {
+export const hasManyParts = (type: LiteralType): boolean => {
   const parts = [type];
   for (const part of parts) {
     if (parts.length > MAX_PARTS) return true;

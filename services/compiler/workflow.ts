@@ -9,7 +9,7 @@ import {
 } from '../../proto/gen/platformidl/core/compiler_pb.js';
 import type { Identifier } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import type { WorkflowTemplate } from '../../proto/gen/platformidl/core/workflow_pb.js';
-import { type CompileError, distinctErrors, type Findings, findingsIn, problem, type Report } from './compile-error.js';
+import { type CompileError, distinctErrors, type Findings, errorsInto, problem, type Report } from './compile-error.js';
 import { connectionsOf } from './connections.js';
 import { checkGraph } from './graph-check.js';
 import { identifierText, keyOf } from './identifier-key.js';
@@ -95,7 +95,7 @@ const within = ({ report, isFull }: Findings, template: WorkflowTemplate): Findi
 const errorsOf = (request: CompileRequest): readonly CompileError[] => {
   const { template, subWorkflows } = request;
   const errors: CompileError[] = [];
-  const findings = findingsIn(errors);
+  const findings = errorsInto(errors);
   const library = libraryOf(request);
   checkSubWorkflowIds(subWorkflows, findings.report);
   checkNesting([template, ...subWorkflows], findings.report);

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { duration, flag, id, whole } from './setting-kinds.js';
+import { duration, flag, id, integer } from './setting-kinds.js';
 
 const taskType = z.union(
   [
     id.transform((name) => ({ name })),
-    z.strictObject({ name: id, version: whole(2 ** 31 - 1, 'must be a whole number, 0 or more').optional() }),
+    z.strictObject({ name: id, version: integer(2 ** 31 - 1, 'must be a whole number, 0 or more').optional() }),
   ],
   { error: 'must be the name of a task type, or a mapping of name and version' },
 );

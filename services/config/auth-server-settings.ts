@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ROLES } from '../auth/permissions/roles.js';
-import { count, duration, flag } from './setting-kinds.js';
+import { count, duration, flag, readStore } from './setting-kinds.js';
 
 /** The address of a server without a path; empty for the one that is listened on. */
 export const origin = z
@@ -18,6 +18,45 @@ const client = z.strictObject({
 
 const longerThanNothing = duration.refine((ms) => ms >= 1_000, 'must be a second or longer');
 
+const word = z.string().regex(/^[A-Za-z0-9][\w-]{0,31}$/u, 'must be 1 to 32 letters, digits, _ or -');
+
+/** The settings of an OpenID Connect provider of others that signs people in. */
+const upstream = z
+  .strictObject({
+    issuer: z
+      .string()
+      .refine(
+        (text) => text === '' || /^https?:\/\//u.test(text),
+        'must be an address, as its discovery document has it',
+      )
+      .default('')
+      .describe(
+        'OpenID Connect provider at which people may sign in as well, such as https://login.example.com/realms/ml',
+      ),
+    client_id: z.string().default('').describe('id of our client at that provider'),
+    client_secret: z.string().default('').describe('secret of our client at that provider; none for a public client'),
+    scopes: z
+      .array(z.string().min(1))
+      .default(['openid', 'profile', 'email'])
+      .describe('scopes that are asked for at that provider'),
+    name: z.string().default('').describe('name of that provider on the login page; by default its host'),
+    id: word.default('upstream').describe('stands before the names of its people, with a colon'),
+    subject_claim: z
+      .string()
+      .min(1)
+      .default('sub')
+      .describe('claim of its ID tokens that names a person; another than `sub` must be unique and never change there'),
+    groups_claim: z
+      .string()
+      .min(1)
+      .default('groups')
+      .describe('claim of its ID tokens that lists the groups of a person'),
+  })
+  .refine(({ issuer, client_id }) => issuer === '' || client_id !== '', {
+    error: 'must be set with upstream.issuer',
+    path: ['client_id'],
+  });
+
 /** The settings of the authorization server that is built in. */
 export const authServer = z.strictObject({
   enabled: flag
@@ -32,10 +71,16 @@ export const authServer = z.strictObject({
     .string()
     .default('')
     .describe('file of the programs that get tokens; by default `clients.json` in the data directory'),
+  state_store: readStore
+    .prefault('sqlite:')
+    .describe(
+      'store of sign-ins, refresh tokens and signing keys: `sqlite:` is the data directory; or `mongodb://HOST:PORT/DATABASE?replicaSet=NAME`, for processes on several machines',
+    ),
   clients: z
     .array(client)
     .default([])
     .describe('further programs that get tokens, each with `id`, `secret`, `redirect_uris` and `roles`'),
+  upstream: upstream.prefault({}),
   access_token_ttl: longerThanNothing.prefault('30m').describe('time for which a token is valid'),
   refresh_token_ttl: longerThanNothing
     .prefault('14d')

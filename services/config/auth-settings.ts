@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isPrincipalName, NAME_RULE } from '../auth/permissions/principal-name.js';
 import { ANY, ROLES } from '../auth/permissions/roles.js';
 import { authServer, origin } from './auth-server-settings.js';
 import { count, duration, flag } from './setting-kinds.js';
@@ -77,6 +78,19 @@ const browser = z.strictObject({
     .describe('address under which browsers reach REST; by default `auth.server.issuer`, or the address listened on'),
 });
 
+const certificate = z
+  .strictObject({
+    common_name: z.string().min(1).optional(),
+    uri: z.string().min(1).optional(),
+    dns: z.string().min(1).optional(),
+    principal: z.string().refine(isPrincipalName, `must have ${NAME_RULE}`),
+    roles: z.array(z.enum(ROLES, { error: `must be among ${ROLES.join(', ')}` })).default([]),
+  })
+  .refine(
+    ({ common_name: name, uri, dns }) => (name ?? uri ?? dns) !== undefined,
+    'must have common_name, uri or dns, which certificates must have',
+  );
+
 /** The settings of authentication and permissions. */
 export const auth = z.strictObject({
   issuers: z
@@ -94,6 +108,12 @@ export const auth = z.strictObject({
     .array(grant)
     .default([])
     .describe('roles by token, each with `claim`, `value`, `role`, `projects`, `domains`, and where needed `issuer`'),
+  certificates: z
+    .array(certificate)
+    .default([])
+    .describe(
+      'principals of client certificates, each with `principal`, `roles`, and `common_name`, `uri` or `dns`; `tls.client_ca_file` verifies them',
+    ),
   cached_tokens: count.default(10_000).describe('verified tokens that are remembered until they expire'),
   public_client: publicClient.prefault({}),
   browser: browser.prefault({}),

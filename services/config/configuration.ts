@@ -180,7 +180,7 @@ export const settings = z
 export type Configuration = z.output<typeof settings>;
 
 /** A given value of a setting; `origin` names its source in errors, such as `--grpc-port` or `FLIGHTLOG_GRPC_PORT`. */
-export type Given = { readonly path: readonly string[]; readonly value: unknown; readonly origin: string };
+export type GivenSetting = { readonly path: readonly string[]; readonly value: unknown; readonly origin: string };
 
 const put = (target: Record<string, unknown>, [key = '', ...rest]: readonly string[], value: unknown): void => {
   if (rest.length === 0) {
@@ -207,7 +207,7 @@ const wording: z.core.$ZodErrorMap = (issue) => {
   return undefined;
 };
 
-const originOf = (given: readonly Given[], path: readonly PropertyKey[]): string => {
+const originOf = (given: readonly GivenSetting[], path: readonly PropertyKey[]): string => {
   const key = path.join('.');
   const from = given.findLast((each) => key === each.path.join('.') || key.startsWith(`${each.path.join('.')}.`));
   return from === undefined ? '' : ` (from ${from.origin})`;
@@ -224,7 +224,7 @@ const hasTls = (given: unknown): boolean => withCertificate.safeParse(given).suc
  *
  * @throws {InvalidConfiguration} with every invalid key and its origin.
  */
-export const configure = (given: readonly Given[]): Configuration => {
+export const configure = (given: readonly GivenSetting[]): Configuration => {
   const joined: Record<string, unknown> = {};
   for (const { path, value } of given) put(joined, path, value);
   if (hasTls(joined)) joined['http_port'] ??= HTTPS_PORT;

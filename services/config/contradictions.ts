@@ -10,6 +10,8 @@ type Settings = {
   readonly eventstore_port?: number | undefined;
   readonly eventstore_mode: string;
   readonly eventstore_format?: string | undefined;
+  readonly tls: { readonly client_ca_file: string };
+  readonly auth: { readonly certificates: readonly object[] };
   readonly kafka: {
     readonly tls: boolean;
     readonly tls_ca: string;
@@ -62,6 +64,11 @@ const RULES: readonly Rule[] = [
     path: ['eventstore_format'],
     error: 'a log server serves events as they are stored: leave it out, or the role log',
     applies: (settings) => isLogServer(settings) && settings.eventstore_format === 'json',
+  },
+  {
+    path: ['auth', 'certificates'],
+    error: 'has no effect without tls.client_ca_file, which verifies certificates of clients',
+    applies: ({ auth, tls }) => auth.certificates.length > 0 && tls.client_ca_file === '',
   },
   {
     path: ['kafka', 'tls_ca'],

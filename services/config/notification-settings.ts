@@ -40,16 +40,25 @@ const channel = z
   })
   .transform(({ url = PAGERDUTY_URL, ...rest }) => ({ url, ...rest }));
 
-const phase = z.enum(PHASES, { error: `must be among ${PHASES.join(', ')}` }).transform((name): Phase => Phase[name]);
+/** In rules beside the phases: executions that run longer than `running_longer_than`. */
+const LONG_RUNNING = 'LONG_RUNNING';
 
-const rule = z.strictObject({
-  projects: z.array(id).min(1).default(['*']),
-  domains: z.array(id).min(1).default(['*']),
-  phases: z.array(phase).min(1).prefault(['SUCCEEDED', 'FAILED', 'ABORTED', 'TIMED_OUT']),
-  labels: texts.default({}),
-  channel: id,
-  recipients: z.array(z.string().min(1)).default([]),
-});
+const phase = z.enum([...PHASES, LONG_RUNNING], { error: `must be among ${[...PHASES, LONG_RUNNING].join(', ')}` });
+
+const rule = z
+  .strictObject({
+    projects: z.array(id).min(1).default(['*']),
+    domains: z.array(id).min(1).default(['*']),
+    phases: z.array(phase).min(1).prefault(['SUCCEEDED', 'FAILED', 'ABORTED', 'TIMED_OUT']),
+    labels: texts.default({}),
+    channel: id,
+    recipients: z.array(z.string().min(1)).default([]),
+  })
+  .transform(({ phases, ...rest }) => ({
+    ...rest,
+    phases: phases.flatMap((name): readonly Phase[] => (name === LONG_RUNNING ? [] : [Phase[name]])),
+    longRunning: phases.includes(LONG_RUNNING),
+  }));
 
 const smtp = z.strictObject({
   host: z.string().default('').describe('SMTP server that mail is sent through; without it no mail is sent'),
@@ -105,6 +114,19 @@ const shape = z.strictObject({
     .describe(
       'messages that executions do not ask for: `projects`, `domains`, `phases`, `labels`, `channel`, `recipients`',
     ),
+  running_longer_than: duration
+    .optional()
+    .describe('time after which an execution that still runs is a message, to rules with the phase `LONG_RUNNING`'),
+  digest: z
+    .strictObject({
+      after: count
+        .default(10)
+        .describe(
+          'messages about failures of one launch plan, to one recipient within `window`, that are sent by themselves; further ones are joined in one; 0 joins none, and webhooks get each',
+        ),
+      window: duration.prefault('1m').describe('time for which messages are collected for a digest'),
+    })
+    .prefault({}),
   timeout: duration.prefault('30s').describe('longest time that one attempt to send may take'),
   give_up_after: duration
     .prefault('1d')
@@ -128,7 +150,9 @@ export const notifications = shape.superRefine((settings, context) => {
   for (const key of ['slack_channel', 'pager_duty_channel'] as const)
     if (settings[key] !== MAIL_CHANNEL && isUnknown(settings, settings[key]))
       wrong('must be the name of a channel', key);
-  settings.rules.forEach(({ channel: name, recipients }, at) => {
+  settings.rules.forEach(({ channel: name, recipients, longRunning }, at) => {
+    if (longRunning && settings.running_longer_than === undefined)
+      wrong(`${LONG_RUNNING} needs notifications.running_longer_than`, 'rules', at, 'phases');
     if (isUnknown(settings, name)) wrong('must be the name of a channel', 'rules', at, 'channel');
     if ((name === MAIL_CHANNEL) !== recipients.length > 0)
       wrong('must be given for mail, and for nothing else', 'rules', at, 'recipients');

@@ -29,13 +29,13 @@ export const duration = z
     return z.NEVER;
   });
 
-export const whole = (max: number, error: string): z.ZodType<number> =>
+export const integer = (max: number, error: string): z.ZodType<number> =>
   z
     .union([z.number(), z.string().regex(/^\d+$/u).transform(Number)], { error })
     .pipe(z.int({ error }).min(0, { error }).max(max, { error }));
 
-export const port = whole(65_535, 'must be a port, 0 to 65535');
-export const count = whole(Number.MAX_SAFE_INTEGER, 'must be a whole number, 0 or more');
+export const port = integer(65_535, 'must be a port, 0 to 65535');
+export const count = integer(Number.MAX_SAFE_INTEGER, 'must be a whole number, 0 or more');
 export const flag = z.union([z.boolean(), z.stringbool()], { error: 'must be true or false' });
 
 /** A share: a number from 0 to 1. */

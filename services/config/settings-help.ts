@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Given } from './configuration.js';
+import type { GivenSetting } from './configuration.js';
 import { allSettings, type Setting } from './sources.js';
 
 const UNSAID: readonly unknown[] = [undefined, '', false, {}, []];
@@ -15,14 +15,14 @@ const widthOf = (texts: readonly string[]): number => Math.max(...texts.map(({ l
 const KEY_WIDTH = widthOf(allSettings.map(({ path }) => path.join('.')));
 const VARIABLE_WIDTH = widthOf(allSettings.map(({ variable }) => variable));
 
-const line = ({ path, variable, about, byDefault }: Setting, defaults: readonly Given[]): string => {
+const line = ({ path, variable, about, byDefault }: Setting, defaults: readonly GivenSetting[]): string => {
   const key = path.join('.');
   const own = defaults.find((each) => each.path.join('.') === key);
   return `  ${key.padEnd(KEY_WIDTH)}${variable.padEnd(VARIABLE_WIDTH)}${about.replaceAll('`', '')}${written(own === undefined ? byDefault : own.value)}`;
 };
 
 /** The help text with the table of all settings; `defaults` are those of the command, over the general ones. */
-export const settingsHelp = (defaults: readonly Given[]): string => `
+export const settingsHelp = (defaults: readonly GivenSetting[]): string => `
 Every setting can stand in the file that --config or FLIGHTLOG_CONFIG names (YAML or JSON), or in the environment;
 flags win over the environment, and the environment over the file:
 

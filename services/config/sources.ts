@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { parse, YAMLParseError } from 'yaml';
 import { z } from 'zod';
-import { type Given, settings } from './configuration.js';
+import { type GivenSetting, settings } from './configuration.js';
 import { InvalidConfiguration } from './operator-errors.js';
 
 /** The variable with the path of the configuration file, like `--config`. */
@@ -62,7 +62,7 @@ const settingsIn = (shape: z.ZodRawShape, path: readonly string[]): Setting[] =>
 /** All settings, in the order of the schema. */
 export const allSettings: readonly Setting[] = settingsIn(settings.shape, []);
 
-const leaves = (value: unknown, path: readonly string[], origin: string): Given[] =>
+const leaves = (value: unknown, path: readonly string[], origin: string): GivenSetting[] =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length > 0
     ? Object.entries(value).flatMap(([key, inner]) => leaves(inner, [...path, key], origin))
     : [{ path, value, origin }];
@@ -95,7 +95,7 @@ const textOf = (file: string): string => {
  *
  * @throws {InvalidConfiguration} when the file cannot be read or is not a mapping.
  */
-export const fromFile = (file: string | undefined): readonly Given[] => {
+export const fromFile = (file: string | undefined): readonly GivenSetting[] => {
   if (file === undefined) return [];
   const content = parsed(textOf(file), file);
   if (content === null || content === undefined) return [];
@@ -120,8 +120,8 @@ export const serviceLinks = (environment: NodeJS.ProcessEnv): readonly string[] 
  *
  * @throws {InvalidConfiguration} when a variable is not a setting, or when a list or mapping is not valid YAML.
  */
-export const fromEnvironment = (environment: NodeJS.ProcessEnv): readonly Given[] =>
-  ownVariables(environment).flatMap(([variable, text]): Given[] => {
+export const fromEnvironment = (environment: NodeJS.ProcessEnv): readonly GivenSetting[] =>
+  ownVariables(environment).flatMap(([variable, text]): GivenSetting[] => {
     if (isServiceLink(variable, text)) return [];
     const setting = allSettings.find((each) => each.variable === variable);
     if (setting === undefined) throw new InvalidConfiguration(`${variable}: is not a setting`);

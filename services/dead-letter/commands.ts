@@ -1,5 +1,5 @@
 /** An event that a reactor could not act on. */
-export type Letter = {
+export type DeadLetterRecord = {
   readonly position: bigint;
   readonly stream: string;
   readonly revision: bigint;
@@ -15,7 +15,7 @@ export type Letter = {
 
 export type DeadLetterCommand =
   /** The work is given up. Records nothing when it is known to be a dead letter already. */
-  | { readonly type: 'RecordDeadLetter'; readonly reactor: string; readonly letter: Letter }
+  | { readonly type: 'RecordDeadLetter'; readonly reactor: string; readonly letter: DeadLetterRecord }
   /** The work is to be tried again. Records nothing when that was asked for already. */
   | { readonly type: 'RetryDeadLetter'; readonly reactor: string; readonly position: bigint }
   /** The work is not to be done. Records nothing when that was decided already. */

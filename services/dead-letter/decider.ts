@@ -10,7 +10,7 @@ import {
   DeadLetterSkippedSchema,
 } from '../../proto/gen/platformidl/eventlog/dead_letter_pb.js';
 import type { Aggregate, Decider, Decision } from '../kernel/aggregate.js';
-import type { DeadLetterCommand, Letter } from './commands.js';
+import type { DeadLetterCommand, DeadLetterRecord } from './commands.js';
 import { DEAD_LETTER_CATEGORY, deadLetterCodec, type DeadLetterEvent } from './events.js';
 import { type DeadLetterState, evolveDeadLetters, initialDeadLetters, letterAt, letterKey } from './state.js';
 
@@ -30,7 +30,7 @@ const accepted = (event: DeadLetterEvent): DeadLetterDecision => ({ kind: 'accep
 const refused = (kind: DeadLetterRefusal['kind']): DeadLetterDecision => ({ kind: 'refused', refusal: { kind } });
 
 /** The letter as a message, in the event and in the list. */
-export const letterMessage = (reactor: string, { sinceMs, ...letter }: Letter): DeadLetter => {
+export const letterMessage = (reactor: string, { sinceMs, ...letter }: DeadLetterRecord): DeadLetter => {
   const { position, stream, revision, reason, attempts, parked } = letter;
   const fields = { reactor, position, stream, revision, reason, attempts, parked };
   return create(DeadLetterSchema, { ...fields, since: timestampFromMs(sinceMs) });

@@ -1,14 +1,18 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt';
 
 import type { DeadLetter } from '../../proto/gen/platformidl/eventlog/dead_letter_pb.js';
-import type { Letter } from './commands.js';
+import type { DeadLetterRecord } from './commands.js';
 import type { DeadLetterEvent } from './events.js';
 
-/** A dead letter; `isRetrying` from when it was asked for again until it is settled or given up again. */
-export type OpenLetter = Letter & { readonly isRetrying: boolean };
+/**
+ * A dead letter that is neither settled nor skipped. `isRetrying` from the request to retry it until it is settled or
+ * recorded again.
+ */
+export type OpenLetter = DeadLetterRecord & { readonly isRetrying: boolean };
 
 /** Names the event that a dead letter is about by stream and revision: a copy of a log has other positions. */
-export const letterKey = ({ stream, revision }: Pick<Letter, 'stream' | 'revision'>): string => `${stream}@${revision}`;
+export const letterKey = ({ stream, revision }: Pick<DeadLetterRecord, 'stream' | 'revision'>): string =>
+  `${stream}@${revision}`;
 
 /** The dead letters of one reactor, by their keys, the oldest first. */
 export type DeadLetterState = {
@@ -19,14 +23,14 @@ export type DeadLetterState = {
 
 export const initialDeadLetters = (): DeadLetterState => ({ open: new Map(), skipped: new Map() });
 
-/** Finds the open dead letter with a position. */
+/** Finds the open dead letter that a command or event names by position; the newest, should several have that position. */
 export const letterAt = ({ open }: DeadLetterState, position: bigint): OpenLetter | undefined =>
   [...open.values()].findLast((letter) => letter.position === position);
 
-/** The number of skipped letters that are known. */
+/** The most skipped letters that are remembered; beyond it, the oldest are forgotten. */
 const MAX_SKIPPED = 1_000;
 
-const letterOf = ({ position, stream, revision, reason, since, attempts, parked }: DeadLetter): Letter => ({
+const letterOf = ({ position, stream, revision, reason, since, attempts, parked }: DeadLetter): DeadLetterRecord => ({
   ...{ position, stream, revision, reason, attempts, parked },
   sinceMs: since ? timestampMs(since) : 0,
 });
@@ -50,5 +54,6 @@ export const evolveDeadLetters = (state: DeadLetterState, { type, data }: DeadLe
     const skipped = new Map([...state.skipped, [letterKey(letter), letter.position] as const].slice(-MAX_SKIPPED));
     return { open: without(state, letter), skipped };
   }
+  // DeadLetterRetryRequested
   return { ...state, open: new Map(state.open).set(letterKey(letter), { ...letter, isRetrying: true }) };
 };

@@ -4,7 +4,7 @@ import type { ExecutionCreated } from '../../proto/gen/platformidl/eventlog/exec
 import type { Envelope, ExecutionId } from './wire/envelope.js';
 
 /** The result of searching the stream for an event whose phase was recorded before. */
-export type Recollection = {
+export type PhaseSearchResult = {
   /** The search need not read below this revision again. */
   readonly asOf: number;
   /** The same content was recorded for the same entity, attempt, phase and version. */
@@ -29,7 +29,7 @@ export type ReportPhase = {
   /** False when the event names a child execution that does not exist. */
   readonly isChildKnown: boolean;
   /** Set when the decider was unsure and the stream has been read. */
-  readonly comparison?: Recollection;
+  readonly comparison?: PhaseSearchResult;
 };
 
 export type TerminateExecution = {

@@ -1,13 +1,13 @@
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { assertTimes, type LargeRequests, type Route, route } from '../kernel/rpc.js';
-import { type AgainServices, recover, relaunch } from './launch/again.js';
+import { type RelaunchServices, recover, relaunch } from './launch/relaunch.js';
 import { givenInputs, launch } from './launch/launch.js';
 import { terminateExecution, updateExecution } from './rpc/change.js';
 import { answerLaunch } from './rpc/launch.js';
 import { signalRoutes, type SignalServices } from './rpc/signals.js';
 import { eventRoutes, type EventServices } from './rpc/events.js';
 
-export type ExecutionServices = AgainServices & EventServices & SignalServices;
+export type ExecutionServices = RelaunchServices & EventServices & SignalServices;
 
 /** Handles launch requests whose inputs are too large to decode on the main thread. */
 const largeCreations = (services: ExecutionServices): LargeRequests => ({

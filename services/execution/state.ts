@@ -3,7 +3,7 @@ import type { EngineReport, TaskId } from './wire/engine-report.js';
 import type { ExecutionEvent } from './events.js';
 import { isTerminal, NODE, TASK, WORKFLOW } from './phases.js';
 import { evolveLeased, evolveReturned, LEASE_BYTES, type Leasing } from './state/lease.js';
-import { NONE, noteReport, type Reports } from './state/reports.js';
+import { NONE, addReport, type Reports } from './state/reports.js';
 import { evolveSignalCreated, evolveSignalSet, SIGNAL_BYTES, type Signals } from './state/signals.js';
 
 /** The state of an entity whose phases engines report: the execution, a node or a task attempt. */
@@ -107,7 +107,7 @@ const enter = (reported: Reported, phase: number): void => {
 const note = (state: ExecutionState, reported: Reported, report: EngineReport): void => {
   enter(reported, report.phase);
   reported.seen |= 1 << report.phase;
-  noteReport(state, state.events, reported.last, report);
+  addReport(state, state.events, reported.last, report);
   reported.last = state.events;
 };
 

@@ -5,10 +5,12 @@ import { type DescMessage, toBinary } from '@bufbuild/protobuf';
 
 import type { Answer, Route } from '../kernel/rpc.js';
 import type { Authentication } from '../kernel/ports/authentication.js';
+import type { Tls, TlsSource } from '../kernel/ports/tls.js';
 import type { LinkedFiles } from '../kernel/ports/uploads.js';
 import { assertDecodable, decode } from './decode.js';
 import type { AnswerItem, DispatchedCall } from './dispatch/call.js';
 import type { ReceivedRequest } from './dispatch/target.js';
+import type { Audit } from './dispatch/audit.js';
 import type { Dispatch } from './dispatch/dispatch.js';
 import type { MemoryBudget } from './memory-budget.js';
 import type { GatewayLog } from './log.js';
@@ -22,14 +24,6 @@ export type Cors = {
   readonly origins: readonly string[];
   /** Request headers to allow in addition to those that the interface defines. */
   readonly headers: readonly string[];
-};
-
-/** The certificate and key of a server, and the authority of its clients, each in PEM. */
-export type Tls = {
-  readonly cert: Buffer;
-  readonly key: Buffer;
-  /** When given, clients must present a certificate of this authority. */
-  readonly clientCa?: Buffer;
 };
 
 /** Converts TLS settings to the options of `node:tls`. */
@@ -76,7 +70,7 @@ export type Hosting = {
   /** A connection that has not begun to speak after this time, in milliseconds, is closed; 10 s by default. */
   readonly handshakeMs?: number;
   /** Without it, connections are not encrypted. */
-  readonly tls?: Tls | undefined;
+  readonly tls?: TlsSource | undefined;
   /** The memory budget for answers that callers have not read yet. The owner closes it, not the transport. */
   readonly answers: MemoryBudget;
   /** The memory budget for requests that are received or processed. The owner closes it, not the transport. */
@@ -95,6 +89,8 @@ export type Hosting = {
   readonly ownPaths?: readonly OwnPaths[];
   /** Reads browser sessions; without it, cookies mean nothing. */
   readonly sessions?: CookieSessions | undefined;
+  /** Records refused requests that reach no RPC; none without it. */
+  readonly audit?: Audit | undefined;
   /** Runs every call through the interceptors. */
   readonly dispatch: Dispatch;
   /** Answers the items of calls that carry many requests. */

@@ -10,7 +10,7 @@ export const inflatedBytes = (bytes: number, maxBytes: number): number => Math.m
 const RECEIVING_MS = 300_000;
 
 /** Times the arrival of one request. */
-export interface Arriving {
+export interface RequestTimer {
   /** Restarts the idle timer; call it when more bytes have arrived. */
   readonly came: () => void;
   /** Stops both timers; call it when the request is complete or abandoned. */
@@ -18,7 +18,7 @@ export interface Arriving {
 }
 
 /** Calls `giveUp` once when no bytes have arrived for `stallTimeoutMs`, or the request is not complete after 5 minutes. */
-export const watchArriving = (stallTimeoutMs: number, giveUp: (why: RpcError) => void): Arriving => {
+export const timeRequest = (stallTimeoutMs: number, giveUp: (why: RpcError) => void): RequestTimer => {
   const end = (): void => {
     clearTimeout(silence);
     clearTimeout(whole);

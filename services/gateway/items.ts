@@ -1,7 +1,7 @@
 import type { DescMethod } from '@bufbuild/protobuf';
 
 import type { Item, ItemAnswer, ItemInProgress } from '../kernel/item.js';
-import { type AnswerItem, type DispatchedCall, openCall, type Received } from './dispatch/call.js';
+import { type AnswerItem, type DispatchedCall, openCall, type ReceivedCall } from './dispatch/call.js';
 import type { Dispatch } from './dispatch/dispatch.js';
 import { answerUnary, decodeRequest, encodeAnswer } from './exchange.js';
 import type { PositionTokens } from './position-token.js';
@@ -27,7 +27,7 @@ const headerOfItem = (parent: DispatchedCall) => {
   return (name: string): string | undefined => (OF_THE_CALL.has(name) ? own[name] : parent.header(name));
 };
 
-const receive = ({ route, ...endpoint }: Endpoint, request: Uint8Array): Received => {
+const receive = ({ route, ...endpoint }: Endpoint, request: Uint8Array): ReceivedCall => {
   if (!route) throw unimplemented({ ...endpoint, route });
   return { request: decodeRequest(route, request), bytes: request.length };
 };
@@ -40,6 +40,8 @@ const open = (endpoint: Endpoint, { request, onQueued }: Item, parent: Dispatche
     startedAt: performance.now(),
     deadline: undefined, // that of the call ends all its items
     header: headerOfItem(parent),
+    peer: parent.peer,
+    certificate: parent.certificate,
     isCancelled: () => parent.isCancelled(),
     onQueued,
     receive: () => new Promise((resolve) => resolve(receive(endpoint, request))),

@@ -5,6 +5,7 @@ import { AccessService } from '../../proto/gen/platformidl/eventlog/access_servi
 import { AuditService } from '../../proto/gen/platformidl/eventlog/audit_service_pb.js';
 import { HistoryService } from '../../proto/gen/platformidl/eventlog/history_pb.js';
 import { NotificationService } from '../../proto/gen/platformidl/eventlog/notification_service_pb.js';
+import { OperationsService } from '../../proto/gen/platformidl/eventlog/operations_service_pb.js';
 import { ReactorService } from '../../proto/gen/platformidl/eventlog/reactor_service_pb.js';
 import { ScheduleService } from '../../proto/gen/platformidl/eventlog/schedule_service_pb.js';
 import { EventLogService } from '../../proto/gen/platformidl/eventlog/tail_pb.js';
@@ -42,6 +43,7 @@ export const services: readonly DescService[] = [
   AccessService,
   AuditService,
   ReactorService,
+  OperationsService,
 ];
 
 /** One RPC of the interface with its handler, if it has one. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 
 import type { Aggregate } from './aggregate.js';
-import { priorUse } from './idempotency.js';
+import { previousUse } from './idempotency.js';
 import { type Call, invalid } from './rpc.js';
 import type { CommandContext, Sessions } from './ports/sessions.js';
 import type { StreamName } from './stream.js';
@@ -36,7 +36,7 @@ export const recordedBefore = async <State, Command, Event, Refusal>(
 ): Promise<bigint | undefined> => {
   if (idempotency === undefined) return undefined;
   const { prior, position } = await sessions.read(aggregate, stream, (folded) => ({
-    prior: folded.keys === undefined ? 'none' : priorUse(folded.keys, principal, '', idempotency),
+    prior: folded.keys === undefined ? 'none' : previousUse(folded.keys, principal, '', idempotency),
     position: folded.position,
   }));
   if (prior === 'another') throw keyTaken();

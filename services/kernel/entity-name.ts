@@ -51,4 +51,4 @@ export const nameOf = (id: SentName | undefined): SentName => {
 };
 
 /** NOT_FOUND: the name does not exist, or nothing is recorded about it. */
-export const absentEntry = (): RpcError => new RpcError('NOT_FOUND', 'entry not found');
+export const entryNotFound = (): RpcError => new RpcError('NOT_FOUND', 'entry not found');

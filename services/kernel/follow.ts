@@ -18,10 +18,10 @@ export type FollowOptions = {
 };
 
 /** Reports that everything up to a position is done. */
-export type Reached = (position: bigint) => Promise<void>;
+export type OnReached = (position: bigint) => Promise<void>;
 
 /** Handles the pages, one at a time. */
-export type OnPage = (page: LogPage, isLive: boolean, reached: Reached) => Promise<void>;
+export type OnPage = (page: LogPage, isLive: boolean, reached: OnReached) => Promise<void>;
 
 const keeping = (checkpoint: Checkpoint, start: bigint, now: () => number) => {
   const kept = { position: start, written: start, atMs: now() };

@@ -49,7 +49,7 @@ export const noteKey = (
 };
 
 /** Looks up a request's key: not used yet (`none`), used with the same request, or used with another one. */
-export const priorUse = (
+export const previousUse = (
   known: KnownKeys,
   actor: string,
   target: string,

@@ -74,5 +74,5 @@ export const withResourceType = (kind: Kind, id: SentIdentifier | undefined): Se
   id?.resourceType === 0 ? { ...id, resourceType: RESOURCE_TYPES[kind] } : id;
 
 /** NOT_FOUND: the version does not exist. */
-export const absent = (kind: Kind, id: Omit<SentIdentifier, 'resourceType'>): RpcError =>
+export const versionNotFound = (kind: Kind, id: Omit<SentIdentifier, 'resourceType'>): RpcError =>
   new RpcError('NOT_FOUND', `missing entity of type ${kind} with identifier resource_type:${kind} ${text(id)}`);

@@ -9,7 +9,7 @@ import {
 } from '../../proto/gen/platformidl/admin/launch_plan_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { contextOf } from '../kernel/command-context.js';
-import { absent, type Version, versionOf, withResourceType } from '../kernel/identifier.js';
+import { versionNotFound, type Version, versionOf, withResourceType } from '../kernel/identifier.js';
 import { type Call, type LargeRequests, missing, route, type Route, RpcError } from '../kernel/rpc.js';
 import type { Sessions } from '../kernel/ports/sessions.js';
 import type { LaunchPlanCommand, RegisterLaunchPlan } from './commands.js';
@@ -33,7 +33,7 @@ const refusals: Readonly<Record<LaunchPlanRefusal['kind'], (id: Version) => RpcE
       'ALREADY_EXISTS',
       `${name} launch plan with different structure already exists with the same id: register it under a new version`,
     ),
-  'version-unknown': (id) => absent('LAUNCH_PLAN', id),
+  'version-unknown': (id) => versionNotFound('LAUNCH_PLAN', id),
 };
 
 const record = async ({ sessions }: LaunchPlanServices, command: LaunchPlanCommand, call: Call): Promise<void> => {
@@ -58,7 +58,7 @@ const createLaunchPlan = async (
   if (spec === undefined) throw missing('spec');
   const workflowId = versionOf('WORKFLOW', spec.workflowId, 'spec.workflow_id');
   const workflow = await services.definitions.workflow(workflowId);
-  if (workflow === undefined) throw absent('WORKFLOW', workflowId);
+  if (workflow === undefined) throw versionNotFound('WORKFLOW', workflowId);
   const id = versionOf('LAUNCH_PLAN', sent);
   const barred = await services.projects.check(id.project, id.domain);
   if (barred !== undefined) throw barred;
@@ -83,7 +83,7 @@ const commandOf = async (
   if (!Object.hasOwn(State, state)) throw new RpcError('INVALID_ARGUMENT', `Unrecognized launch plan state ${state}`);
   if (state === State.INACTIVE) return { type: 'DeactivateLaunchPlan', id };
   const plan = await definitions.launchPlan(id);
-  if (plan === undefined) throw absent('LAUNCH_PLAN', id);
+  if (plan === undefined) throw versionNotFound('LAUNCH_PLAN', id);
   const schedule = plan.spec.entityMetadata?.schedule;
   return { type: 'ActivateLaunchPlan', id, schedule: isScheduled(schedule) ? schedule : undefined };
 };

@@ -1,5 +1,6 @@
 import { externalMetadata } from '../auth/metadata/external.js';
 import { NO_SIGN_IN, type SignInMetadata } from '../auth/metadata/rpc.js';
+import { certificateCallers, CERTIFICATE_ISSUER } from '../auth/certificates.js';
 import { bearerAuthentication } from '../auth/authentication.js';
 import { accessBy, type ClaimGrant, grantsByClaims } from '../auth/permissions/grants.js';
 import { type PasswordAuthentication, passwordAuthentication } from '../auth/passwords.js';
@@ -36,8 +37,8 @@ const issuersOf = ({ issuers }: Auth): readonly RemoteIssuer[] =>
     introspection: introspectionOf(each),
   }));
 
-/** Tokens of this process name roles, which hold in every project and domain. */
-const grantsOfRoles = ({ issuer }: LocalIssuer): readonly ClaimGrant[] =>
+/** Tokens of this process and client certificates have roles in every project and domain. */
+const rolesEverywhere = (issuer: string): readonly ClaimGrant[] =>
   ROLES.map((role) => ({ issuer, claim: 'roles', value: role, role, projects: [ANY], domains: [ANY] }));
 
 type ReadsBindings = Pick<RoleBindings, 'readerOf'>;
@@ -62,7 +63,11 @@ const grantsOf = (
 const accessFor =
   (auth: Auth, local: LocalIssuer | undefined, bindings: ReadsBindings | undefined) =>
   (identity: Identity): Access => {
-    const byClaims = grantsByClaims(identity, [...auth.grants, ...(local ? grantsOfRoles(local) : [])]);
+    const byClaims = grantsByClaims(identity, [
+      ...auth.grants,
+      ...rolesEverywhere(CERTIFICATE_ISSUER),
+      ...(local ? rolesEverywhere(local.issuer) : []),
+    ]);
     return accessBy(identity.scopes, grantsOf(identity, byClaims, bindings));
   };
 
@@ -78,11 +83,13 @@ export const openAuthentication = (
   bindings?: ReadsBindings,
 ): Authentication | undefined => {
   if (insecure) return undefined;
+  const accessOf = accessFor(auth, local, bindings);
   return bearerAuthentication({
     verifier: tokenVerifier(issuersOf(auth), local ? [local] : [], { fetchJson, now: Date.now }),
     metadataKey: auth.metadata_key,
     cachedTokens: auth.cached_tokens,
-    accessOf: accessFor(auth, local, bindings),
+    accessOf,
+    callerOfCertificate: certificateCallers({ rules: auth.certificates, accessOf, now: Date.now }),
     now: Date.now,
   });
 };

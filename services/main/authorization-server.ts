@@ -3,10 +3,13 @@ import type { Logger } from 'pino';
 import type { AuthorizationServer } from '../auth/server/authorization-server.js';
 import { type Client, type Clients, clientsFile, clientsOf, hashSecret } from '../auth/server/clients.js';
 import { type Users, usersFile, usersOf } from '../auth/users/users.js';
+import type { UpstreamProvider } from '../auth/server/upstream.js';
 import type { OnAttempt } from '../auth/server/sign-in-attempt.js';
+import type { AuthorizationState } from '../kernel/ports/authorization-state.js';
 import type { AuditTrail } from '../kernel/ports/audit-trail.js';
 import type { Configuration } from '../config/configuration.js';
 import { OperatorError, forSetting } from '../config/operator-errors.js';
+import { failPoint } from '../store/fail-point.js';
 import { sqliteAuthorizationState } from '../store/authorization/sqlite-authorization-state.js';
 
 type Settings = Pick<Configuration, 'data' | 'auth'>;
@@ -40,12 +43,12 @@ export const knownPrincipals = (settings: Settings): { readonly users: Users; re
 });
 
 /**
- * Refuses to serve when tokens are issued here and there is no user.
+ * Refuses to serve when tokens are issued here, and there is no user and no provider of others.
  *
  * @throws {OperatorError} with the command that makes the first administrator.
  */
-export const assertSomebody = async (settings: Enabled): Promise<void> => {
-  if (!isEnabled(settings)) return;
+export const assertAnyUser = async (settings: Enabled): Promise<void> => {
+  if (!isEnabled(settings) || settings.auth.server.upstream.issuer !== '') return;
   const count = await forSetting('auth.server.users_file', () => usersIn(settings).count());
   if (count > 0) return;
   const { users } = recordPaths(settings);
@@ -65,6 +68,33 @@ export const recordingIn =
     });
   };
 
+/** Opens the state in the data directory, or in a database that processes of several machines share. */
+const openState = async ({ data, auth: { server } }: Settings): Promise<AuthorizationState> => {
+  const { state_store: location } = server;
+  if (location.kind === 'sqlite') return sqliteAuthorizationState(resolve(data));
+  const { mongoAuthorizationState } = await import('../../projections/store/mongo/mongo-authorization-state.js');
+  return forSetting('auth.server.state_store', () =>
+    mongoAuthorizationState(location, { afterConsume: () => failPoint('after-consume') }),
+  );
+};
+
+/** The provider of others that signs people in; `undefined` without its settings. */
+const upstreamOf = async ({ auth: { server } }: Settings): Promise<UpstreamProvider | undefined> => {
+  const { issuer, client_id: clientId, client_secret: clientSecret, scopes, id, name, ...claims } = server.upstream;
+  if (issuer === '') return undefined;
+  const { externalIssuer } = await import('../auth/browser/issuer-client.js');
+  const scope = scopes.join(' ');
+  const client = externalIssuer({ issuer, clientId, clientSecret, scope, audience: '' }, Date.now);
+  return {
+    id,
+    name: name === '' ? new URL(issuer).host : name,
+    scope,
+    subjectClaim: claims.subject_claim,
+    groupsClaim: claims.groups_claim,
+    configuration: () => client.configuration(''),
+  };
+};
+
 /** Opens the authorization server, if it is enabled. It serves once it knows the address that is listened on. */
 export const openAuthorizationServer = async (
   settings: Enabled,
@@ -77,7 +107,8 @@ export const openAuthorizationServer = async (
   const { server, behind_tls: isBehindProxy } = settings.auth;
   const opened: AuthorizationServer = authorizationServer({
     issuer: server.issuer,
-    state: sqliteAuthorizationState(resolve(settings.data)),
+    state: await openState(settings),
+    upstream: await upstreamOf(settings),
     ...knownPrincipals(settings),
     lifetimes: {
       accessSeconds: Math.floor(server.access_token_ttl / 1_000),

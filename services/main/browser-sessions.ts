@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import type { Logger } from 'pino';
 import type { AuthorizationServer } from '../auth/server/authorization-server.js';
 import type { BrowserSessions } from '../auth/browser/sessions.js';
+import { signInLimits } from '../auth/server/sign-in-limits.js';
 import type { IssuerClient } from '../auth/browser/issuer-client.js';
 import type { Configuration } from '../config/configuration.js';
 import type { AuditTrail } from '../kernel/ports/audit-trail.js';
@@ -56,6 +57,7 @@ export const openBrowserSessions = async (
     issuer: found.issuer,
     authentication,
     isBehindProxy: auth.behind_tls,
+    limits: signInLimits(auth.server.failures_per_minute),
     onAttempt: recordingIn(audit, found.name),
     onFailure: (error) => logger.warn({ reason: error instanceof Error ? error.message : 'unknown' }, 'sign-in failed'),
     now: Date.now,

@@ -28,10 +28,19 @@ export const lagCheck = (
   return { name, state: otherwise, why: trouble ?? `more than ${maxMs} ms behind the log`, lagMs };
 };
 
-/** Health of the views, judged by their lag and by `trouble`, the reason why they cannot be written, if any. */
-export const viewsCheck = (lag: HeadLag, trouble: string | undefined, otherwise: CheckState): Check => {
+/**
+ * Health of the views, judged by their lag and by `trouble`, the reason why they cannot be written, if any. Views that
+ * are being built are not well either.
+ */
+export const viewsCheck = (
+  lag: HeadLag,
+  { trouble, building }: { readonly trouble?: string | undefined; readonly building: readonly string[] },
+  otherwise: CheckState,
+): Check => {
   const check = lagCheck('views', lag, { maxMs: MAX_VIEWS_LAG_MS, otherwise });
-  return trouble === undefined ? check : { ...check, state: otherwise, why: trouble };
+  if (trouble !== undefined) return { ...check, state: otherwise, why: trouble };
+  if (check.state !== 'well' || building.length === 0) return check;
+  return { ...check, state: otherwise, why: `being built from the log: ${building.join(', ')}` };
 };
 
 /** A log whose head could not be read for this long counts as unreadable. */
@@ -95,7 +104,8 @@ export const watchViews = (
   let asking = Promise.resolve();
   const ask = async (): Promise<void> => {
     try {
-      parked = (await readStore.parked()).map(({ stream }) => stream); // cheap, and probes the read store
+      const streams = (await readStore.parked()).map(({ stream }) => stream); // cheap, and probes the read store
+      parked = [...new Set(streams)];
       trouble = undefined;
     } catch (error) {
       trouble = error instanceof Error ? error.message : String(error);
@@ -115,7 +125,7 @@ export const watchViews = (
   return {
     checks: () => [
       store(),
-      viewsCheck(lag, undefined, 'degraded'),
+      viewsCheck(lag, { building: views.building() }, 'degraded'),
       parkedCheck({ count: parked.length, names: parked }, here),
     ],
     parked: () => parked.length,

@@ -4,15 +4,16 @@ import type { Logger } from 'pino';
 import type { PasswordAuthentication } from '../auth/passwords.js';
 import type { AuditTrail } from '../kernel/ports/audit-trail.js';
 import type { Authentication } from '../kernel/ports/authentication.js';
+import type { TlsSource } from '../kernel/ports/tls.js';
 import type { EventStore } from '../kernel/ports/event-store.js';
-import { admitting, relayAdmit } from './threads/access-relay.js';
+import { admitting, type OnResult, relayAdmissions } from './threads/access-relay.js';
 import { relayAppends } from './threads/append-relay.js';
 import type { Configuration } from '../config/configuration.js';
-import type { EventstoreThreadData } from './threads/eventstore-thread.js';
+import type { GroupFigures } from '../streams/eventstore/groups/group-figures.js';
+import type { EventstoreThreadData, EventstoreThreadRequest } from './threads/eventstore-thread.js';
 import type { LogSource } from './log-source.js';
 import type { PayloadSource } from './payloads.js';
 import { assertPortIsFree } from './ports.js';
-import { tlsOf } from './tls-files.js';
 import { OperatorError } from '../config/operator-errors.js';
 
 /** The default port of the EventStoreDB protocol, which its clients use. */
@@ -24,6 +25,8 @@ export type ServedEventstore = {
   readonly address: string | undefined;
   /** Rejects when the thread has failed. */
   readonly failed: Promise<never>;
+  /** Reads the figures of the groups of consumers, for metrics. */
+  readonly groups: () => Promise<readonly GroupFigures[]>;
   readonly close: () => Promise<void>;
 };
 
@@ -36,12 +39,19 @@ export type EventstoreServices = PayloadSource & {
   /** Identifies callers by a password; absent where no people and programs are known here. */
   readonly passwords: PasswordAuthentication | undefined;
   readonly audit: AuditTrail | undefined;
+  /** Absent where connections are not encrypted. */
+  readonly tls: TlsSource | undefined;
   readonly logger: Logger;
 };
 
 const never = new Promise<never>(() => undefined);
 
-const unserved: ServedEventstore = { address: undefined, failed: never, close: () => Promise.resolve() };
+const unserved: ServedEventstore = {
+  address: undefined,
+  failed: never,
+  groups: () => Promise.resolve([]),
+  close: () => Promise.resolve(),
+};
 
 /**
  * Finds the port to listen on; `undefined` when the protocol is off, or when no port is configured and the usual one
@@ -64,25 +74,29 @@ export const eventstorePort = async ({
   }
 };
 
-type Admitting = Pick<EventstoreServices, 'authentication' | 'passwords' | 'audit' | 'logger'>;
+type Admitting = Pick<EventstoreServices, 'authentication' | 'passwords' | 'audit' | 'logger'> & {
+  readonly isBehindProxy: boolean;
+};
 
-/** Records refused calls for auditors. Messages of other errors may have something of the request. */
-const recordingRefusals =
-  (audit: AuditTrail | undefined): Parameters<typeof admitting>[0]['onRefused'] =>
-  ({ path, address }, { code, message }, principal) => {
+/** Records refused calls, and ended calls that change something, for auditors. */
+const recordingIn =
+  (audit: AuditTrail | undefined): OnResult =>
+  ({ path, address }, { principal, issuer, clientId }, { code, reason }) => {
     const now = Date.now();
     audit?.record({
-      ...{ kind: 'call', atMs: now, lastAtMs: now, count: 1, code, reason: message, action: path, address },
-      ...{ transport: 'eventstoredb', principal, issuer: '', clientId: '', project: '', domain: '', name: '' },
+      ...{ kind: 'call', atMs: now, lastAtMs: now, count: 1, code, reason, action: path, address },
+      ...{ transport: 'eventstoredb', principal, issuer, clientId, project: '', domain: '', name: '' },
       ...{ requestId: '', position: undefined },
     });
   };
 
 /** Opens the port over which the thread has its callers admitted; the other end closes with it. */
-const openAdmissions = ({ authentication, passwords, audit, logger }: Admitting): MessagePort | undefined => {
+const openAdmissions = (services: Admitting): MessagePort | undefined => {
+  const { authentication, passwords, audit, logger, isBehindProxy } = services;
   if (!authentication) return undefined;
   const { port1, port2 } = new MessageChannel();
-  relayAdmit(port1, admitting({ authentication, passwords, onRefused: recordingRefusals(audit) }), (err) =>
+  const admissions = admitting({ authentication, passwords, isBehindProxy, onResult: recordingIn(audit) });
+  relayAdmissions(port1, admissions, (err) =>
     logger.error({ err }, 'callers of the EventStoreDB protocol cannot be authenticated'),
   );
   port1.unref();
@@ -93,7 +107,7 @@ const openAdmissions = ({ authentication, passwords, audit, logger }: Admitting)
 export const startEventstore = async (
   configuration: Configuration,
   port: number | undefined,
-  { directory, location, source, store, logger, ...admission }: EventstoreServices,
+  { directory, location, source, store, logger, tls, ...admission }: EventstoreServices,
 ): Promise<ServedEventstore> => {
   const { host, eventstore_mode: mode, eventstore_format: format, log_level: logLevel } = configuration;
   if (mode === 'off') return unserved;
@@ -104,13 +118,14 @@ export const startEventstore = async (
   }
   const { port1, port2 } = new MessageChannel();
   relayAppends(port1, store);
-  const admissions = openAdmissions({ ...admission, logger });
-  const tls = tlsOf(configuration);
-  const served = { host, port, mode, format: format ?? 'json', tls, logLevel, appends: port2 };
+  const admissions = openAdmissions({ ...admission, logger, isBehindProxy: configuration.auth.behind_tls });
+  const served = { host, port, mode, format: format ?? 'json', tls: tls?.current, logLevel, appends: port2 };
   const worker = new Worker(new URL('./threads/eventstore-thread.js', import.meta.url), {
     workerData: { directory, location, source, ...served, admissions } satisfies EventstoreThreadData,
     transferList: admissions ? [port2, admissions] : [port2],
   });
+  const ask = (request: EventstoreThreadRequest): void => worker.postMessage(request);
+  tls?.onChange(ask);
   const failed = new Promise<never>((_, reject) => {
     worker.once('error', (error) =>
       reject(new OperatorError(`the EventStoreDB protocol has failed: ${error.message}`, { cause: error })),
@@ -121,9 +136,14 @@ export const startEventstore = async (
   return {
     address: `${host.includes(':') ? `[${host}]` : host}:${bound}`,
     failed,
+    groups: async () => {
+      ask('groups');
+      const [groups] = (await once(worker, 'message')) as [readonly GroupFigures[]];
+      return groups;
+    },
     close: async () => {
       const ended = once(worker, 'exit');
-      worker.postMessage('close');
+      ask('close');
       await ended;
       port1.close();
     },

@@ -1,6 +1,6 @@
 import { MAX_POSITION } from '../../projections/runtime/partitions.js';
 import type { EventLog } from '../kernel/ports/event-store.js';
-import { endsBefore } from '../kernel/log-end.js';
+import { logEndText } from '../kernel/log-end.js';
 
 /** The lag of this process behind the log, in time. */
 export type HeadLag = {
@@ -39,7 +39,7 @@ export const headLag = (log: Pick<EventLog, 'head'>, position: () => bigint): He
     try {
       const head = await log.head();
       const isAhead = reached > head && reached !== MAX_POSITION;
-      trouble = isAhead ? endsBefore(head, reached) : undefined;
+      trouble = isAhead ? logEndText(head, reached) : undefined;
       if (!isAhead) wanted = { head, at };
     } catch (error) {
       // While the head cannot be read, the lag grows.

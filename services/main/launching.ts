@@ -4,7 +4,7 @@ import type { CompiledTask } from '../../proto/gen/platformidl/core/compiler_pb.
 import { IdentifierSchema } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import type { Configuration } from '../config/configuration.js';
 import type { ExecutionAggregate } from '../execution/aggregate.js';
-import type { AgainServices } from '../execution/launch/again.js';
+import type { RelaunchServices } from '../execution/launch/relaunch.js';
 import type { LargeLaunches, Slots } from '../execution/ports.js';
 import type { ExecutionServices } from '../execution/rpc.js';
 import type { EventStore } from '../kernel/ports/event-store.js';
@@ -53,7 +53,7 @@ const definitionsOf = ({ store, payloads, sessions }: LaunchingParts): Registere
     knownLaunchPlan: (stream, look) => sessions.readKnown(launchPlanAggregate, stream, look),
   });
 
-const singleTasksOf = ({ sessions }: LaunchingParts, { projects }: Reference): AgainServices['singleTasks'] => ({
+const singleTasksOf = ({ sessions }: LaunchingParts, { projects }: Reference): RelaunchServices['singleTasks'] => ({
   singleTask: async (task: CompiledTask) => {
     const context = { actor: '', commandId: randomUUID() };
     const workflow = await registerSingleTaskWorkflow({ sessions, projects }, task, context);

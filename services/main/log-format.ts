@@ -24,7 +24,7 @@ export const formatCheck = (format: number): Check | undefined =>
     : {
         name: 'log-format',
         state: 'down',
-        why: `the log is written in ${nameOf(format)}, and this release writes formats up to ${NEWEST_FORMAT}: upgrade it`,
+        why: `the log is written in ${nameOf(format)}, and this release writes formats up to ${NEWEST_FORMAT}: run a newer release`,
       };
 
 const nameOf = (format: number): string => (Number.isFinite(format) ? `format ${format}` : 'a format that is newer');
@@ -37,7 +37,7 @@ const switched = async (store: EventStore, configuration: Configuration, format:
   await payloads.close();
   if (outcome.kind === 'refused')
     throw new OperatorError(
-      `--to: the log is written in ${nameOf(outcome.refusal.inForce)} already; a format is never taken back, because what was written in it stays`,
+      `--to: the log is written in ${nameOf(outcome.refusal.inForce)} already; the format is never lowered, because the events written in it stay in the log`,
     );
 };
 
@@ -65,7 +65,7 @@ const switchTo = async (configuration: Configuration, format: number): Promise<v
 
 /**
  * Prints the format that the log is written in and the newest that this release writes, as a JSON object. With `to`, it
- * switches the log to that format first.
+ * switches the log to that format first. The format is `null` when it is newer and this release cannot read it.
  *
  * @throws {OperatorError} when the log cannot be used, or cannot be switched.
  */

@@ -9,6 +9,7 @@ import type { StreamName } from '../kernel/stream.js';
 import type { ProcessMetrics, Sample } from '../metrics/process-metrics.js';
 import type { OpenSessions } from '../sessions/sessions.js';
 import type { WorkFigures } from '../reactors/frame/work-queue.js';
+import type { GroupFigures } from '../streams/eventstore/groups/group-figures.js';
 import { models } from './models.js';
 import { version } from './version.js';
 
@@ -30,12 +31,17 @@ export const measuredAppends = <Store extends EventStore>(store: Store, metrics:
 export type MetricSources = {
   readonly log: Pick<EventLog, 'head'>;
   readonly checks: () => readonly Check[];
+  /** The streams that this process has parked outside the views, because it cannot read an event of them. */
   readonly parked?: Pick<ParkedStreams, 'all'>;
   /** The number of streams that the views have parked. */
   readonly parkedInViews?: (() => number) | undefined;
+  /** The read models that are being built. */
+  readonly building?: (() => readonly string[]) | undefined;
   readonly sessions?: Pick<OpenSessions, 'cached'>;
   /** The figures of the reactors that this process runs, by name. */
   readonly reactors?: (() => ReadonlyMap<string, WorkFigures>) | undefined;
+  /** The figures of the groups of consumers that this process serves. */
+  readonly groups?: () => Promise<readonly GroupFigures[]>;
 };
 
 const STATES: Readonly<Record<CheckState, number>> = { well: 0, degraded: 1, down: 2 };
@@ -70,6 +76,24 @@ const parkedSamples = ({ parked, parkedInViews }: MetricSources): readonly Sampl
   ...(parkedInViews ? [{ labels: { by: 'views' }, value: parkedInViews() }] : []),
 ];
 
+/** Reads the lag of each read model; of one that is being built, how long this process has seen that. */
+export const viewLags = (
+  { checks, building = () => [] }: Pick<MetricSources, 'checks' | 'building'>,
+  now = () => performance.now(),
+): (() => readonly Sample[]) => {
+  let since: ReadonlyMap<string, number> = new Map();
+  return () => {
+    const atMs = now();
+    since = new Map(building().map((name) => [name, since.get(name) ?? atMs]));
+    const lag = lagOf(checks(), 'views');
+    if (lag === undefined) return [];
+    return models.map(({ collection: { name: model } }) => {
+      const seenAt = since.get(model);
+      return { labels: { model }, value: seenAt === undefined ? lag : Math.max(lag, (atMs - seenAt) / 1_000) };
+    });
+  };
+};
+
 const REACTOR_GAUGES = {
   reactorWaiting: ({ waiting }: WorkFigures) => waiting,
   reactorRetrying: ({ retrying }: WorkFigures) => retrying,
@@ -84,19 +108,46 @@ const measureReactors = (metrics: ProcessMetrics, { reactors = () => new Map() }
     );
 };
 
+const GROUP_GAUGES = {
+  groupLag: ({ lag }: GroupFigures) => lag,
+  groupInFlight: ({ inFlight }: GroupFigures) => inFlight,
+  groupParked: ({ parked }: GroupFigures) => parked,
+} as const;
+
+/** Reads the figures once for all gauges of a scrape; none when they do not come in time. */
+const readOnce = (groups: () => Promise<readonly GroupFigures[]>): (() => Promise<readonly GroupFigures[]>) => {
+  let asked: Promise<readonly GroupFigures[]> | undefined;
+  return () => {
+    asked ??= groups()
+      .catch(() => [])
+      .finally(() => (asked = undefined));
+    return Promise.race([asked, setTimeout(HEAD_WAIT_MS, [], { ref: false })]);
+  };
+};
+
+const measureGroups = (metrics: ProcessMetrics, { groups }: MetricSources): void => {
+  if (!groups) return;
+  const read = readOnce(groups);
+  for (const gauge of Object.keys(GROUP_GAUGES) as (keyof typeof GROUP_GAUGES)[])
+    metrics.read(gauge, async () =>
+      (await read()).map((figures) => {
+        const { source: stream, group } = figures;
+        return { labels: { stream, group }, value: GROUP_GAUGES[gauge](figures) };
+      }),
+    );
+};
+
 /** Registers the gauges of this process; they are read at each scrape. */
 export const registerSources = (metrics: ProcessMetrics, { role }: Configuration, parts: MetricSources): void => {
   const { log, checks, sessions } = parts;
   metrics.read('build', () => [{ labels: { version, role: role.join(',') }, value: 1 }]);
   metrics.read('head', () => headOf(log));
-  metrics.read('viewLag', () => {
-    const value = lagOf(checks(), 'views');
-    return value === undefined ? [] : models.map(({ collection }) => ({ labels: { model: collection.name }, value }));
-  });
+  metrics.read('viewLag', viewLags(parts));
   metrics.read('exportLag', () => some(lagOf(checks(), 'export')));
   metrics.read('parked', () => parkedSamples(parts));
   metrics.read('checks', () => checks().map(({ name: check, state }) => ({ labels: { check }, value: STATES[state] })));
   measureReactors(metrics, parts);
+  measureGroups(metrics, parts);
   metrics.read('threads', () => some(threads()));
   metrics.read('sessions', () => some(sessions?.cached().sessions));
   metrics.read('sessionBytes', () => some(sessions?.cached().bytes));

@@ -11,7 +11,10 @@ import { pagerDutyChannel } from '../reactors/notify/channels/pagerduty.js';
 import { slackChannel } from '../reactors/notify/channels/slack.js';
 import { webhookChannel, type WebhookTarget } from '../reactors/notify/channels/webhook.js';
 import type { Templates } from '../reactors/notify/message/message.js';
-import { notify, type NotifyOptions } from '../reactors/notify/reactor.js';
+import type { DigestLimits } from '../reactors/notify/digests.js';
+import { type LongRunningOptions, notifyLongRunning } from '../reactors/notify/long-running.js';
+import { notify } from '../reactors/notify/reactor.js';
+import type { NotifyOptions } from '../reactors/notify/sending.js';
 import type { MeasuredReactor } from '../reactors/frame/when-due.js';
 
 type Settings = Configuration['notifications'];
@@ -56,11 +59,15 @@ const channelOf = ({ type, url, secret, ...settings }: ChannelSettings, logId: s
   return webhookChannel({ ...target, secret, logId });
 };
 
+const digestOf = ({ digest }: Settings): DigestLimits => ({ after: digest.after, windowMs: digest.window });
+
 const mailIn = (settings: Settings): readonly (readonly [string, ConfiguredChannel])[] => {
   const channel = mailOf(settings);
   const { max_per_minute: maxPerMinute, max_connections: maxConcurrent } = settings.smtp;
   const templates = templatesOf(settings);
-  return channel ? [[MAIL_CHANNEL, { channel, templates, limits: { maxPerMinute, maxConcurrent } }]] : [];
+  return channel
+    ? [[MAIL_CHANNEL, { channel, templates, limits: { maxPerMinute, maxConcurrent }, digest: digestOf(settings) }]]
+    : [];
 };
 
 /**
@@ -72,7 +79,8 @@ export const openChannels = (settings: Settings, logId: string): ReadonlyMap<str
   const templates = templatesOf(settings);
   const others = settings.channels.map((each): [string, ConfiguredChannel] => {
     const limits = { maxPerMinute: each.max_per_minute, maxConcurrent: MAX_CONCURRENT };
-    return [each.name, { channel: channelOf(each, logId), templates, limits }];
+    const digest = each.type === 'webhook' ? {} : { digest: digestOf(settings) };
+    return [each.name, { channel: channelOf(each, logId), templates, limits, ...digest }];
   });
   return new Map([...mailIn(settings), ...others]);
 };
@@ -98,15 +106,25 @@ type NotifyParts = Pick<NotifyOptions, 'checkpoint' | 'timers' | 'givingUp' | 'o
   readonly metrics: Pick<ProcessMetrics, 'notified'>;
 };
 
-/** Starts the reactor that sends messages. */
-export const startNotify = (settings: Settings, { metrics, ...parts }: NotifyParts): MeasuredReactor => {
+const notifyOptions = (settings: Settings, { metrics, ...parts }: NotifyParts): NotifyOptions => {
   const channels = openChannels(settings, parts.log.logId);
-  return notify({
+  return {
     ...parts,
     channels,
     routing: routingOf(settings, channels),
     timeoutMs: settings.timeout,
     retry: { ...RETRY, giveUpAfterMs: settings.give_up_after },
     onOutcome: metrics.notified,
-  });
+  };
 };
+
+/** Starts the reactor that sends messages. */
+export const startNotify = (settings: Settings, parts: NotifyParts): MeasuredReactor =>
+  notify(notifyOptions(settings, parts));
+
+/** Starts the reactor that sends messages about executions that run for long. */
+export const startNotifyLongRunning = (
+  settings: Settings,
+  parts: NotifyParts,
+  more: Pick<LongRunningOptions, 'afterMs' | 'isRunning'>,
+): MeasuredReactor => notifyLongRunning({ ...notifyOptions(settings, parts), ...more });

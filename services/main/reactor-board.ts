@@ -13,7 +13,14 @@ export type ReactorFigures = ReadonlyMap<string, Omit<WorkFigures, 'dead'>>;
 export const describeReactors = (figures: ReactorFigures): string => JSON.stringify(Object.fromEntries(figures));
 
 /** Reactors that are listed even when no process runs them. */
-const LISTED_REACTORS = ['expire-terminations', 'fire-schedules', 'notify', 'release-slots', 'time-out-executions'];
+const LISTED_REACTORS = [
+  'expire-terminations',
+  'fire-schedules',
+  'notify',
+  'notify-long-running',
+  'release-slots',
+  'time-out-executions',
+];
 
 const figuresIn = (worker: string, text: string): readonly RunningReactor[] =>
   Object.entries(JSON.parse(text) as Record<string, WorkFigures>).map(([name, { waiting, retrying, lagMs }]) => ({

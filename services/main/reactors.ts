@@ -1,13 +1,17 @@
 import type { Logger } from 'pino';
 import { type ExecutionAggregate, executionStream } from '../execution/aggregate.js';
+import { WORKFLOW } from '../execution/phases.js';
 import type { EventLog } from '../kernel/ports/event-store.js';
 import { StreamParked } from '../kernel/fault.js';
+import type { StreamName } from '../kernel/stream.js';
 import type { ParkedStreams } from '../kernel/parked-streams.js';
 import type { Reactor } from '../kernel/reactor.js';
+import type { NotifyOptions } from '../reactors/notify/sending.js';
 import type { PayloadStore } from '../kernel/ports/payload-store.js';
 import type { Sessions } from '../kernel/ports/sessions.js';
 import { assignPartitions } from '../kernel/assignment.js';
 import { type ExpiryOptions, expireTerminations, timeOutExecutions } from '../reactors/expire-terminations/reactor.js';
+import { hasEnded } from '../reactors/expire-terminations/ended.js';
 import { deadLetters } from '../reactors/frame/dead-letters.js';
 import type { MeasuredReactor } from '../reactors/frame/when-due.js';
 import type { WorkFigures } from '../reactors/frame/work-queue.js';
@@ -17,7 +21,7 @@ import type { Slots } from '../reactors/release-slots/slots.js';
 import type { Configuration } from '../config/configuration.js';
 import { type Coordination, workerName } from './coordination.js';
 import type { ProcessMetrics } from '../metrics/process-metrics.js';
-import { hasChannels, startNotify } from './notifications.js';
+import { hasChannels, startNotify, startNotifyLongRunning } from './notifications.js';
 import type { Launching } from './launching.js';
 import { launcherOf, scheduleSettings, settingsOf } from './schedules.js';
 import { describeReactors, REACTORS } from './reactor-board.js';
@@ -54,16 +58,31 @@ export type RunningReactors = Reactor & {
   readonly figures: () => ReadonlyMap<string, WorkFigures>;
 };
 
-const startersOf = ({
-  configuration,
-  coordination,
-  store: log,
-  slots,
-  parked,
-  logger,
-  ...parts
-}: ReactorServices): ReadonlyMap<string, Start> => {
-  const { sessions, executions, launching, onTicks, format } = parts;
+type Shared = Pick<NotifyOptions, 'checkpoint' | 'timers' | 'givingUp' | 'onFailure'> & { readonly log: EventLog };
+
+/** The reactors that send messages; none without a channel. */
+const notifyStarters = (
+  { configuration: { notifications }, store, sessions, executions, ...parts }: ReactorServices,
+  shared: (name: string) => Shared,
+): Record<string, Start> => {
+  if (!hasChannels(notifications)) return {};
+  const partsOf = (name: string) => ({ ...shared(name), ...parts, sessions });
+  const { running_longer_than: afterMs } = notifications;
+  const isRunning = async (stream: StreamName): Promise<boolean> =>
+    !(await hasEnded(store, stream)) &&
+    sessions.read(executions, stream, ({ state }) => state.exists && state.phase === WORKFLOW.RUNNING);
+  return {
+    notify: () => startNotify(notifications, partsOf('notify')),
+    ...(afterMs !== undefined && {
+      'notify-long-running': () =>
+        startNotifyLongRunning(notifications, partsOf('notify-long-running'), { afterMs, isRunning }),
+    }),
+  };
+};
+
+const startersOf = (services: ReactorServices): ReadonlyMap<string, Start> => {
+  const { configuration, coordination, store: log, slots, parked, logger } = services;
+  const { sessions, executions, launching, onTicks, format } = services;
   const shared = (name: string) => ({
     log,
     checkpoint: coordination.checkpoint(name, log.logId),
@@ -101,9 +120,7 @@ const startersOf = ({
         onSkipped: (count) => onTicks('skipped', count),
       }),
     'release-slots': () => releaseSlots({ ...shared('release-slots'), slots, streamOf: executionStream }),
-    ...(hasChannels(configuration.notifications) && {
-      notify: () => startNotify(configuration.notifications, { ...shared('notify'), ...parts }),
-    }),
+    ...notifyStarters(services, shared),
     ...(timeout !== undefined && {
       'time-out-executions': () => timeOutExecutions({ ...shared('time-out-executions'), handle, afterMs: timeout }),
     }),

@@ -24,6 +24,7 @@ import { executionRoutes } from '../execution/rpc.js';
 import { agentClient } from '../agents/agent-client.js';
 import { auditRoutes } from '../audit/rpc.js';
 import { agentRoutes } from '../agents/rpc.js';
+import type { ParkedStreams } from '../kernel/parked-streams.js';
 import type { AuditTrail } from '../kernel/ports/audit-trail.js';
 import type { EventStore } from '../kernel/ports/event-store.js';
 import type { PayloadStore } from '../kernel/ports/payload-store.js';
@@ -33,6 +34,7 @@ import type { LargeLaunchPlans } from '../launch-plan/ports.js';
 import { launchPlanRoutes } from '../launch-plan/rpc.js';
 import { namedEntityRoutes } from '../named-entity/rpc.js';
 import { notificationRoutes } from '../notification/rpc.js';
+import { operationsRoutes } from '../operations/rpc.js';
 import { projectRoutes } from '../project/rpc.js';
 import { ROLES } from '../auth/permissions/roles.js';
 import { roleBindingRoutes } from '../role-binding/rpc.js';
@@ -58,6 +60,7 @@ import type { Watches } from './watch/watches.js';
 import { limitsOf, platformOf } from './platform.js';
 import type { Launching } from './launching.js';
 import { nextFire } from './next-fire.js';
+import { operationsOf } from './operations.js';
 import { runData } from './run-data.js';
 import { launcherOf } from './schedules.js';
 import { urgencyOf } from './urgencies.js';
@@ -85,6 +88,7 @@ export type RouteServices = {
   readonly watches: Watches;
   readonly feed: EngineFeed;
   readonly reactors: Reactors;
+  readonly parked: ParkedStreams;
   /** The format that the log is written in. */
   readonly format: () => number;
 };
@@ -219,6 +223,7 @@ export const allRoutes = (services: RouteServices): Routing => {
         roles: ROLES,
       }),
       ...deadLetterRoutes(services),
+      ...operationsRoutes(operationsOf(services)),
       ...auditRoutes(services.audit),
       ...files,
       ...agentRoutes(agents),

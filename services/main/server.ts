@@ -1,11 +1,11 @@
 import type { Logger } from 'pino';
 import { executions as executionsView } from '../../projections/executions/projection.js';
-import { freshness as freshnessOf, lastPositionOf } from '../../projections/query/freshness.js';
+import { freshness as freshnessOf, lastPositionOf, searchingBuiltViews } from '../../projections/query/freshness.js';
 import type { Check } from '../gateway/readiness.js';
 import { executionAggregate } from '../execution/aggregate.js';
 import type { Configuration } from '../config/configuration.js';
 import { openAudit } from './audit.js';
-import { assertSomebody } from './authorization-server.js';
+import { assertAnyUser } from './authorization-server.js';
 import { presentChecks, watchViews } from './checks.js';
 import { openCurrentViews } from './current-views.js';
 import { eventstorePort, startEventstore } from './eventstore.js';
@@ -73,7 +73,7 @@ const failureOf = (
 /** Checks all ports, the TLS files and the users before anything is written; returns the port of the EventStoreDB protocol. */
 const checkedPorts = async (configuration: Configuration): Promise<number | undefined> => {
   tlsOf(configuration); // throws when the files cannot be used
-  await assertSomebody(configuration);
+  await assertAnyUser(configuration);
   await assertPortIsFree('gRPC', configuration.host, configuration.grpc_port);
   await assertPortIsFree('REST', configuration.host, configuration.http_port);
   return eventstorePort(configuration);
@@ -109,7 +109,8 @@ export const startServer = async (configuration: Configuration, logger: Logger):
   const isEmpty = await beginLog(configuration, { ...foundation, store });
 
   const current = await openCurrentViews(configuration, foundation, logger);
-  const { readStore, views } = current;
+  const { views } = current;
+  const readStore = searchingBuiltViews(current.readStore, views);
   const found = await readStore.count(executionsView.collection);
   const unprojected = unprojectedFolder(source);
   const freshness = freshnessOf(sessions.acknowledged, views, unprojected, lastPositionOf(store));
@@ -132,13 +133,14 @@ export const startServer = async (configuration: Configuration, logger: Logger):
   const behind = watchViews(store, { ...current, parked });
   const checks = (): readonly Check[] =>
     presentChecks([keeping.check(), formatCheck(format.format()), watch.check(), ...behind.checks(), egress?.check()]);
-  const measured = { parked, parkedInViews: behind.parked, sessions, reactors: reactors.figures };
-  registerSources(metrics, configuration, { log: store, checks, ...measured });
+  const inViews = { parkedInViews: behind.parked, building: () => views.building() };
+  const measured = { parked, ...inViews, sessions, reactors: reactors.figures };
   const { bindings } = launching.reference;
-  const commands = { known: [following, ...(warm ? [warm] : [])], admission: sessions.admission };
+  const commands = { followers: [following, ...(warm ? [warm] : [])], admission: sessions.admission };
   const hosting = { store, logId: store.logId, logger, uploads, checks, ...commands, metrics, bindings, audit };
   const transports = await startTransports(configuration, routes, hosting);
   const eventstore = await startEventstore(configuration, eventstoreAt, { ...hosting, ...source, ...transports });
+  registerSources(metrics, configuration, { log: store, checks, groups: eventstore.groups, ...measured });
 
   // Closed in this order: components that take calls first, those that others depend on last.
   const first = [

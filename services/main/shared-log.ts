@@ -8,7 +8,7 @@ import { headLag } from './head-lag.js';
 import type { WritableLog } from './log-source.js';
 
 /** Keeps a process current where other processes write the log too. */
-export type Current = {
+export type SharedLogReader = {
   /** Down when the process lags behind the log by more than a second: it should get no calls then. */
   readonly check: () => Check;
   /** Rejects when the log cannot be followed any further. */
@@ -23,7 +23,7 @@ const MAX_LAG_MS = 1_000;
 export const isShared = ({ source }: Pick<WritableLog, 'source'>): boolean => source.kind === 'eventstore';
 
 /** A process that is the only writer of its log is always current. */
-const ALONE: Current = {
+const ALONE: SharedLogReader = {
   check: () => ({ name: 'log', state: 'well' }),
   ended: new Promise(() => undefined),
   close: () => Promise.resolve(),
@@ -51,7 +51,7 @@ export const warmSessions = async (log: WritableLog, sessions: OpenSessions): Pr
 export const watchLag = (
   { store, denied }: Pick<WritableLog, 'store' | 'denied'>,
   { warm, reference }: { readonly warm: WarmSessions | undefined; readonly reference?: { position(): bigint } },
-): Current => {
+): SharedLogReader => {
   if (warm === undefined) return ALONE;
   const lowest = (): bigint => {
     const known = reference?.position() ?? warm.position();

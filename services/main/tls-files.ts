@@ -1,21 +1,17 @@
 import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
-import type { Tls } from '../gateway/exchange.js';
+import type { Logger } from 'pino';
 import type { Configuration } from '../config/configuration.js';
 import { InvalidConfiguration } from '../config/operator-errors.js';
+import type { Tls, TlsSource } from '../kernel/ports/tls.js';
+
+type Settings = Pick<Configuration, 'tls'>;
 
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 const invalid = (key: string, why: string, cause: unknown): InvalidConfiguration =>
   new InvalidConfiguration(`tls.${key}: ${why}`, { cause });
-
-const read = (key: string, file: string): Buffer => {
-  try {
-    return readFileSync(file);
-  } catch (cause) {
-    throw invalid(key, `cannot be read: ${reasonOf(cause)}`, cause);
-  }
-};
 
 const assertUsable = (key: string, file: string, context: Parameters<typeof createSecureContext>[0]): void => {
   try {
@@ -26,21 +22,121 @@ const assertUsable = (key: string, file: string, context: Parameters<typeof crea
   }
 };
 
+const assertTls = ({ cert, key, clientCa }: Tls, { tls }: Settings): void => {
+  assertUsable('cert_file', tls.cert_file, { cert });
+  assertUsable('key_file', tls.key_file, { cert, key });
+  if (!clientCa) return;
+  const file = tls.client_ca_file;
+  if (!clientCa.includes('-----BEGIN ')) throw invalid('client_ca_file', `${file} has no certificate`, undefined);
+  assertUsable('client_ca_file', file, { ca: clientCa });
+};
+
+const FILES = ['cert_file', 'key_file', 'client_ca_file'] as const;
+
+/** The content of a setting's file; empty for a setting that is not set. */
+const read = (key: (typeof FILES)[number], { tls }: Settings): Buffer => {
+  if (tls[key] === '') return Buffer.alloc(0);
+  try {
+    return readFileSync(tls[key]);
+  } catch (cause) {
+    throw invalid(key, `cannot be read: ${reasonOf(cause)}`, cause);
+  }
+};
+
+const tlsIn = ([cert, key, clientCa]: readonly Buffer[], { tls }: Settings): Tls => ({
+  cert: cert ?? Buffer.alloc(0),
+  key: key ?? Buffer.alloc(0),
+  ...(tls.client_ca_file !== '' && clientCa && { clientCa }),
+});
+
 /**
  * Reads the certificate, the key and the client authorities of TLS; `undefined` where TLS is not configured.
  *
  * @throws {InvalidConfiguration} naming the setting whose file is missing or not PEM, or whose key is of another pair.
  */
-export const tlsOf = ({ tls }: Configuration): Tls | undefined => {
-  const { cert_file: certFile, key_file: keyFile, client_ca_file: caFile } = tls;
-  if (certFile === '') return undefined;
-  const cert = read('cert_file', certFile);
-  assertUsable('cert_file', certFile, { cert });
-  const key = read('key_file', keyFile);
-  assertUsable('key_file', keyFile, { cert, key });
-  if (caFile === '') return { cert, key };
-  const clientCa = read('client_ca_file', caFile);
-  if (!clientCa.includes('-----BEGIN ')) throw invalid('client_ca_file', `${caFile} has no certificate`, undefined);
-  assertUsable('client_ca_file', caFile, { ca: clientCa });
-  return { cert, key, clientCa };
+export const tlsOf = (configuration: Settings): Tls | undefined => {
+  if (configuration.tls.cert_file === '') return undefined;
+  const contents = FILES.map((key) => read(key, configuration));
+  const tls = tlsIn(contents, configuration);
+  assertTls(tls, configuration);
+  return tls;
+};
+
+/** Certificates in files, which are read again when they change. */
+export type TlsFiles = TlsSource & { close(): void };
+
+type Watching = {
+  readonly logger: Pick<Logger, 'info' | 'error'>;
+  /** Called when changed files were taken, or could not be used. */
+  readonly onReload: (outcome: 'loaded' | 'failed') => void;
+  readonly everyMs?: number;
+};
+
+/** The files are compared by content: a renewal may replace a folder that a link leads to. */
+const EVERY_MS = 2_000;
+
+const isSame = (some: readonly Buffer[], others: readonly Buffer[]): boolean =>
+  some.every((content, index) => content.equals(others[index] ?? Buffer.alloc(0)));
+
+/**
+ * Opens the certificates of TLS, and takes changed files within seconds. Files that cannot be used change nothing, as
+ * while a renewal has replaced the certificate and not yet the key.
+ *
+ * @returns `undefined` where TLS is not configured.
+ * @throws {InvalidConfiguration} as {@link tlsOf} does.
+ */
+export const openTls = (
+  configuration: Settings,
+  { logger, onReload, everyMs = EVERY_MS }: Watching,
+): TlsFiles | undefined => {
+  const first = tlsOf(configuration);
+  if (!first) return undefined;
+  const listeners: ((tls: Tls) => void)[] = [];
+  let current = first;
+  let seen: readonly Buffer[] = [current.cert, current.key, current.clientCa ?? Buffer.alloc(0)];
+  let doubtful: readonly Buffer[] = [];
+  let problem = '';
+
+  const fail = (error: unknown): void => {
+    if (reasonOf(error) === problem) return;
+    problem = reasonOf(error);
+    onReload('failed');
+    logger.error({ err: error }, 'changed certificates of TLS cannot be used; the former ones stay in use');
+  };
+
+  const take = (contents: readonly Buffer[]): void => {
+    const next = tlsIn(contents, configuration);
+    assertTls(next, configuration);
+    current = next;
+    problem = '';
+    for (const listener of listeners) listener(next);
+    onReload('loaded');
+    logger.info('changed certificates of TLS are in use for new connections');
+  };
+
+  const look = async (): Promise<void> => {
+    const { tls } = configuration;
+    const contents = await Promise.all(
+      FILES.map((key) => (tls[key] === '' ? Promise.resolve(Buffer.alloc(0)) : readFile(tls[key]))),
+    );
+    if (isSame(contents, seen)) return;
+    const isSettled = isSame(contents, doubtful);
+    doubtful = contents;
+    try {
+      take(contents);
+    } catch (error) {
+      if (isSettled) throw error; // until then, a renewal may have written one file and not yet the other
+      return;
+    }
+    seen = contents;
+  };
+
+  const timer = setInterval(() => void look().catch(fail), everyMs).unref();
+  return {
+    get current() {
+      return current;
+    },
+    onChange: (listener) => void listeners.push(listener),
+    close: () => clearInterval(timer),
+  };
 };

@@ -4,7 +4,7 @@ import { signInRoutes } from '../auth/metadata/rpc.js';
 import type { PasswordAuthentication } from '../auth/passwords.js';
 import type { AuthorizationServer } from '../auth/server/authorization-server.js';
 import { answerBudget, requestBudget, type MemoryBudgetLimits } from '../gateway/memory-budget.js';
-import { dispatcher } from '../gateway/dispatch/dispatch.js';
+import { dispatcher, type Interceptor } from '../gateway/dispatch/dispatch.js';
 import { itemAnswers } from '../gateway/items.js';
 import { interceptorsOf } from '../gateway/dispatch/interceptors.js';
 import { metrics } from '../gateway/dispatch/metrics.js';
@@ -19,6 +19,7 @@ import type { Check } from '../gateway/readiness.js';
 import { routeTable, rpcName } from '../gateway/routes.js';
 import type { AuditTrail } from '../kernel/ports/audit-trail.js';
 import type { Authentication } from '../kernel/ports/authentication.js';
+import type { TlsSource } from '../kernel/ports/tls.js';
 import type { AnyRoute } from '../kernel/rpc.js';
 import type { RoleBindings } from '../reference/role-bindings.js';
 import type { ProcessMetrics } from '../metrics/process-metrics.js';
@@ -28,7 +29,7 @@ import { openAuthentication, openPasswords, signInMetadata } from './authenticat
 import { openAuthorizationServer } from './authorization-server.js';
 import { openBrowserSessions } from './browser-sessions.js';
 import { largeWork } from './threads/large-work.js';
-import { tlsOf } from './tls-files.js';
+import { openTls, type TlsFiles } from './tls-files.js';
 import { version } from './version.js';
 import type { Uploads } from './uploads.js';
 
@@ -42,11 +43,13 @@ export type Transports = {
   readonly grpc: string;
   /** A URL. */
   readonly http: string;
+  /** Absent where connections are not encrypted. */
+  readonly tls: TlsSource | undefined;
   /** Identifies callers; absent without authentication. */
   readonly authentication: Authentication | undefined;
   /** Identifies callers by passwords; absent where tokens are issued elsewhere. */
   readonly passwords: PasswordAuthentication | undefined;
-  /** Refuses new calls, and finishes those in flight. */
+  /** Refuses new calls, and finishes those in flight; after 10 s it cuts them off. */
   readonly close: () => Promise<void>;
 };
 
@@ -57,27 +60,29 @@ const limitsOf = (totalBytes: number): MemoryBudgetLimits => ({
   stallTimeoutMs: STALL_TIMEOUT_MS,
 });
 
-const GOING: Check = { name: 'process', state: 'down', why: 'shutting down: no new calls are accepted' };
+const SHUTTING_DOWN: Check = { name: 'process', state: 'down', why: 'shutting down: no new calls are accepted' };
 
 /** The services that the transports need of the process. */
-export type Hosted = {
+export type ProcessServices = {
   readonly logId: string;
   readonly logger: Logger;
   /** Absent where this process serves no links to uploads. */
   readonly uploads?: Uploads;
-  /** The subscriptions whose state commands are decided on; absent where the process takes no commands. */
-  readonly known?: readonly Follower[];
+  /** The log readers that must reach a command's minimum position before it is decided; absent without commands. */
+  readonly followers?: readonly Follower[];
   readonly admission?: CommandAdmission;
   readonly metrics: ProcessMetrics;
-  /** Absent in a process that does not serve the interface. */
+  /** Absent in a process that does not serve the API. */
   readonly bindings?: RoleBindings;
   readonly audit?: AuditTrail | undefined;
+  /** The certificates, where the process has opened them for another port too. */
+  readonly tls?: TlsFiles | undefined;
   /** Health of the components. */
   readonly checks: () => readonly Check[];
 };
 
-/** The parts that the transports serve: the services of the process, and what belongs to the transports alone. */
-type Serving = Hosted & {
+/** The services of the process, and what only the transports have. */
+type TransportServices = ProcessServices & {
   readonly routes: readonly AnyRoute[];
   /** Issues tokens; absent where they are issued elsewhere, or not at all. */
   readonly authorization?: AuthorizationServer | undefined;
@@ -96,58 +101,66 @@ const openThreads = () => ({
   }),
 });
 
-/** The options that both transports share. `leave` makes the process not ready; `close` frees what was opened here. */
-const hostingOf = async (configuration: Configuration, serving: Serving) => {
-  const { logId, logger, routes, authorization, tracing, ...asked } = serving;
+const observersOf = ({ metrics: measured, tracing, logger }: TransportServices): readonly Interceptor[] => [
+  metrics(measured.requests),
+  ...(tracing ? [spans(tracing.tracer)] : []),
+  requestLog(logger),
+];
+
+/** The options that both transports share. `startShutdown` makes the process not ready; `close` frees what was opened here. */
+const transportOptions = async (configuration: Configuration, services: TransportServices) => {
+  const { logId, logger, routes, authorization, followers, admission, audit, bindings, uploads } = services;
   const answers = answerBudget(limitsOf(configuration.max_unread_bytes));
   const requests = requestBudget(limitsOf(configuration.max_request_bytes));
   const { bodies, contents } = openThreads();
   const positions = positionTokens(logId);
   const hashLarge = (method: DescMethod, request: Uint8Array): Promise<string> =>
     contents.ask(request, { rpc: rpcName(method) });
-  const { known, admission } = asked;
-  const audited = asked.audit && { trail: asked.audit, isBehindProxy: configuration.auth.behind_tls };
-  const authentication = openAuthentication(configuration, authorization, asked.bindings);
-  const observers = [metrics(asked.metrics.requests), ...(tracing ? [spans(tracing.tracer)] : []), requestLog(logger)];
+  const audited = audit && { trail: audit, isBehindProxy: configuration.auth.behind_tls };
+  const authentication = openAuthentication(configuration, authorization, bindings);
+  const observers = observersOf(services);
   const state = { isOpen: true, address: '' };
   const listening = (): string => state.address;
-  const sessions = asked.bindings
-    ? await openBrowserSessions(configuration, { authentication, authorization, audit: asked.audit, logger, listening })
+  const sessions = bindings
+    ? await openBrowserSessions(configuration, { authentication, authorization, audit, logger, listening })
     : undefined;
+  const tls = services.tls ?? openTls(configuration, { logger, onReload: services.metrics.tlsReloaded });
   const table = routeTable(routes);
   const dispatch = dispatcher(
-    interceptorsOf({ logger, positions, authentication, hashLarge, known, admission, observers, audit: audited }),
+    interceptorsOf({ logger, positions, authentication, hashLarge, followers, admission, observers, audit: audited }),
   );
   return {
-    hosting: {
+    options: {
       routes: table,
       host: configuration.host,
       maxMessageBytes: configuration.max_message_bytes,
       maxConnections: configuration.max_connections,
-      tls: tlsOf(configuration),
+      tls,
       answers,
       requests,
       positions,
       authentication,
+      audit: audited,
       dispatch,
       answerItem: itemAnswers({ dispatch, positions, routes: table }),
       logger,
-      checks: () => (state.isOpen ? asked.checks() : [GOING, ...asked.checks()]),
+      checks: () => (state.isOpen ? services.checks() : [SHUTTING_DOWN, ...services.checks()]),
       version,
       cors: { origins: configuration.cors.allowed_origins, headers: configuration.cors.allowed_headers },
-      files: asked.uploads?.files,
+      files: uploads?.files,
       ownPaths: [authorization, sessions].filter((each) => each !== undefined),
       sessions,
-      metrics: () => asked.metrics.text(),
-      readJson: ({ body, ...asked }: JsonRequest) => bodies.ask(body, asked),
+      metrics: () => services.metrics.text(),
+      readJson: ({ body, ...request }: JsonRequest) => bodies.ask(body, request),
     },
     listensAt: (address: string): void => {
       state.address = address;
     },
-    leave: (): void => {
+    startShutdown: (): void => {
       state.isOpen = false;
     },
     close: async (): Promise<void> => {
+      tls?.close();
       answers.close();
       requests.close();
       await Promise.all([bodies.close(), contents.close()]);
@@ -164,29 +177,30 @@ const urlOf = ({ host, tls }: { readonly host: string; readonly tls: object | un
 export const startTransports = async (
   configuration: Configuration,
   routes: readonly AnyRoute[],
-  hosted: Hosted,
+  services: ProcessServices,
 ): Promise<Transports> => {
   const { otlp_endpoint: endpoint, sample_ratio: sampleRatio } = configuration.tracing;
   const tracing = await openTracing({ endpoint, sampleRatio, version });
-  const authorization = await openAuthorizationServer(configuration, hosted.logger, hosted.audit);
+  const authorization = await openAuthorizationServer(configuration, services.logger, services.audit);
   const all = [...routes, ...signInRoutes(signInMetadata(configuration, authorization))];
-  const parts = { ...hosted, routes: all, authorization, tracing };
-  const { hosting, listensAt, leave, close } = await hostingOf(configuration, parts);
-  // Until the role bindings are known, callers with roles of bindings are refused.
-  if (hosting.authentication) await hosted.bindings?.ready();
-  const grpc = await serveGrpc({ ...hosting, port: configuration.grpc_port });
-  const http = await serveHttp({ ...hosting, port: configuration.http_port });
-  const address = urlOf(hosting, http.port);
+  const parts = { ...services, routes: all, authorization, tracing };
+  const { options, listensAt, startShutdown, close } = await transportOptions(configuration, parts);
+  // Waits for the role bindings, for a limited time: without them, callers that have their roles by bindings are refused.
+  if (options.authentication) await services.bindings?.ready();
+  const grpc = await serveGrpc({ ...options, port: configuration.grpc_port });
+  const http = await serveHttp({ ...options, port: configuration.http_port });
+  const address = urlOf(options, http.port);
   listensAt(address);
-  hosted.uploads?.listensAt(address);
+  services.uploads?.listensAt(address);
   await authorization?.listensAt(address);
   return {
-    grpc: `${shown(hosting.host)}:${grpc.port}`,
+    grpc: `${shown(options.host)}:${grpc.port}`,
     http: address,
-    authentication: hosting.authentication,
-    passwords: openPasswords(configuration, authorization, hosted.bindings),
+    tls: options.tls,
+    authentication: options.authentication,
+    passwords: openPasswords(configuration, authorization, services.bindings),
     close: async () => {
-      leave();
+      startShutdown();
       await Promise.all([grpc.close({ drainMs: DRAIN_MS }), http.close({ drainMs: DRAIN_MS })]);
       await authorization?.close();
       await close();
@@ -195,17 +209,17 @@ export const startTransports = async (
   };
 };
 
-/** Serves health, readiness and metrics over HTTP, for a process that does not serve the interface. */
+/** Serves health, readiness and metrics over HTTP, for a process that does not serve the API. */
 export const startProbes = async (
   configuration: Configuration,
-  hosted: Hosted,
-): Promise<Omit<Transports, 'grpc' | 'authentication' | 'passwords'>> => {
-  const { hosting, leave, close } = await hostingOf(configuration, { ...hosted, routes: [] });
-  const http = await serveHttp({ ...hosting, port: configuration.http_port });
+  services: ProcessServices,
+): Promise<Pick<Transports, 'http' | 'close'>> => {
+  const { options, startShutdown, close } = await transportOptions(configuration, { ...services, routes: [] });
+  const http = await serveHttp({ ...options, port: configuration.http_port });
   return {
-    http: urlOf(hosting, http.port),
+    http: urlOf(options, http.port),
     close: async () => {
-      leave();
+      startShutdown();
       await http.close({ drainMs: DRAIN_MS });
       await close();
     },

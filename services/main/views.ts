@@ -12,7 +12,7 @@ export interface RunningViews extends Views {
   trouble(): string | undefined;
   /** The number of streams that are parked because they cannot be projected. */
   parked(): number;
-  /** The lowest position of the partitions that are assigned to this process now. */
+  /** The lowest position of the views in service, of the partitions that are assigned to this process now. */
   lowest(): bigint;
   /** Rejects when the thread has failed. */
   readonly failed: Promise<never>;
@@ -30,6 +30,19 @@ const lagWarning = (logger: Logger): ((lagMs: number) => void) => {
     if (lagMs < NOTABLE_LAG_MS || Date.now() < quietUntil) return;
     quietUntil = Date.now() + WARN_EVERY_MS;
     logger.warn({ lagMs }, 'the views are behind the log');
+  };
+};
+
+/** Logs the views that are being built, and that they are complete, each time that they change. */
+const buildingNotice = (logger: Logger): ((building: readonly string[]) => void) => {
+  let before: readonly string[] = [];
+  return (building) => {
+    const added = building.filter((each) => !before.includes(each));
+    const complete = before.filter((each) => !building.includes(each));
+    if (added.length > 0)
+      logger.info({ views: added }, 'these views are being built from the log; the others are served');
+    if (complete.length > 0) logger.info({ views: complete }, 'these views are complete');
+    before = building;
   };
 };
 
@@ -58,6 +71,7 @@ export const startViews = async (data: ProjectingThreadData, logger: Logger): Pr
     return () => clearTimeout(timer);
   });
   const sayWhenBehind = lagWarning(logger);
+  const sayWhatIsBuilt = buildingNotice(logger);
   let lowest = 0n;
   let parked = 0;
   let trouble: string | undefined;
@@ -71,7 +85,8 @@ export const startViews = async (data: ProjectingThreadData, logger: Logger): Pr
     trouble = undefined;
     parked = message.parked;
     lowest = message.position;
-    views.setPositions(message.position);
+    views.setPositions(message.position, message.building);
+    sayWhatIsBuilt(views.building());
     sayWhenBehind(message.lagMs);
   };
   const failed = new Promise<never>((_, reject) => {

@@ -46,7 +46,7 @@ type Component = {
 const projectorComponent = (views: RunningViews, { log }: Foundation): Component => {
   const lag = headLag(log.store, () => views.lowest());
   return {
-    checks: () => [viewsCheck(lag, views.trouble(), 'down')],
+    checks: () => [viewsCheck(lag, { trouble: views.trouble(), building: views.building() }, 'down')],
     ends: [views.failed],
     close: async () => {
       lag.close();
@@ -108,7 +108,9 @@ export const startWorker = async (configuration: Configuration, logger: Logger):
     ]);
   const parkedInViews = views && ((): number => views.parked());
   const reactors = parts.map(({ figures }) => figures).find((figures) => figures !== undefined);
-  registerSources(metrics, configuration, { log: log.store, checks, parked, parkedInViews, sessions, reactors });
+  const building = views && ((): readonly string[] => views.building());
+  const inViews = { parkedInViews, building };
+  registerSources(metrics, configuration, { log: log.store, checks, parked, ...inViews, sessions, reactors });
   const probes = await startProbes(configuration, { logId, logger, checks, metrics });
   return {
     http: probes.http,

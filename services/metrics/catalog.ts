@@ -50,7 +50,7 @@ export const counters = {
   },
   notifications: {
     name: 'flightlog_notification_attempts_total',
-    help: 'Attempts to send a notification, by channel and outcome (sent, failed, refused, unknown), and messages that were given up before one (given-up).',
+    help: 'Attempts to send a notification, by channel and outcome (sent, failed, refused, unknown), and notifications that were given up without an attempt (given-up).',
     labelNames: ['channel', 'outcome'],
   },
   ticks: {
@@ -63,9 +63,14 @@ export const counters = {
     help: 'Entries of the audit that could not be kept, because there were too many at once or their store failed; an entry of the audit has their number, too.',
     labelNames: [],
   },
+  tlsReloads: {
+    name: 'flightlog_tls_reloads_total',
+    help: 'Changes of the certificate files of TLS, by outcome: loaded, or failed where the former certificates stay in use.',
+    labelNames: ['outcome'],
+  },
   drops: {
     name: 'flightlog_subscription_drops_total',
-    help: 'Live subscriptions that the event store has ended because this process left events unread; each is opened again at once, where it was.',
+    help: 'Live subscriptions that the event store has dropped because this process was a slow consumer; each resumes at once where it stopped.',
     labelNames: [],
   },
 } satisfies Readonly<Record<string, Definition>>;
@@ -84,7 +89,7 @@ export const gauges = {
   },
   viewLag: {
     name: 'flightlog_view_lag_seconds',
-    help: 'Age of the oldest event that is not yet projected, by read model; all read models have the same value.',
+    help: 'Age of the oldest event that is not yet projected, by read model: one value for those in service; for one that is being built, the time since this process saw that.',
     labelNames: ['model'],
   },
   exportLag: {
@@ -104,7 +109,7 @@ export const gauges = {
   },
   reactorDead: {
     name: 'flightlog_reactor_given_up',
-    help: 'Dead letters of a reactor; of fire-schedules the ticks that it has given up since it was started here.',
+    help: 'Dead letters of a reactor. For fire-schedules: ticks that it has given up since this process started it.',
     labelNames: ['reactor'],
   },
   reactorLag: {
@@ -112,9 +117,24 @@ export const gauges = {
     help: 'Time since the oldest unfinished work of a reactor was due; 0 where nothing is overdue.',
     labelNames: ['reactor'],
   },
+  groupLag: {
+    name: 'flightlog_consumer_group_lag',
+    help: 'What a named consumer has not done yet: revisions of its stream, or positions of the log for $all, after its checkpoint; 0 when nothing is left. Of the first 100 groups.',
+    labelNames: ['stream', 'group'],
+  },
+  groupInFlight: {
+    name: 'flightlog_consumer_group_in_flight',
+    help: 'Events that a named consumer was sent and has not answered.',
+    labelNames: ['stream', 'group'],
+  },
+  groupParked: {
+    name: 'flightlog_consumer_group_parked',
+    help: 'Parked events of a named consumer.',
+    labelNames: ['stream', 'group'],
+  },
   parked: {
     name: 'flightlog_parked_streams',
-    help: 'Streams with an event that cannot be read: parked by the views, or found by this process.',
+    help: 'Streams with an event that cannot be read: parked by the views (by="views"), or found by this process (by="process").',
     labelNames: ['by'],
   },
   checks: {
@@ -124,12 +144,12 @@ export const gauges = {
   },
   sessions: {
     name: 'flightlog_sessions',
-    help: 'Streams whose state is cached in this process.',
+    help: 'Live streams: streams whose state this process caches to decide on commands. Not sign-in or engine sessions.',
     labelNames: [],
   },
   sessionBytes: {
     name: 'flightlog_session_cache_bytes',
-    help: 'Memory of the cached states of streams, estimated.',
+    help: 'Memory of the cached states of live streams, estimated.',
     labelNames: [],
   },
   threads: {

@@ -1,7 +1,7 @@
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
 
 import { counters, type Definition, gauges, histograms } from './catalog.js';
-import { tallyIn } from './tally.js';
+import { tallyIn } from './keyed-histogram.js';
 
 /** A completed request. */
 export type EndedRequest = {
@@ -41,6 +41,8 @@ export interface ProcessMetrics {
   readonly ticks: (outcome: 'fired' | 'skipped' | 'failed', count: number) => void;
   /** Counts entries of the audit that could not be kept. */
   readonly auditDropped: (count: number) => void;
+  /** Counts changes of the certificates of TLS. */
+  readonly tlsReloaded: (outcome: 'loaded' | 'failed') => void;
   /** Sets the source of a gauge; each gauge has one source in a process. */
   read(gauge: GaugeName, samples: ReadSamples): void;
   /** Renders all metrics in the text format of Prometheus. */
@@ -99,6 +101,7 @@ export const openMetrics = (): ProcessMetrics => {
   const notifications = counterIn(registry, counters.notifications);
   const drops = counterIn(registry, counters.drops);
   const auditDropped = counterIn(registry, counters.auditDropped);
+  const tlsReloads = counterIn(registry, counters.tlsReloads);
   const ticks = counterIn(registry, counters.ticks);
   const open = inFlightIn(registry);
   const sources = new Map<GaugeName, ReadSamples>();
@@ -121,6 +124,7 @@ export const openMetrics = (): ProcessMetrics => {
     subscriptionDropped: () => drops.inc(),
     ticks: (outcome, count) => ticks.inc({ outcome }, count),
     auditDropped: (count) => auditDropped.inc(count),
+    tlsReloaded: (outcome) => tlsReloads.inc({ outcome }),
     read: (gauge, samples) => void sources.set(gauge, samples),
     text: async () => ({ mediaType: registry.contentType, body: await registry.metrics() }),
     described: async () => {

@@ -1,6 +1,6 @@
 import type { EntityName } from '../kernel/entity-name.js';
 
-/** Looks up the registered versions of a name. */
+/** Tells whether a task, workflow or launch plan of a name is registered. */
 export interface RegisteredNames {
   /**
    * True when any version of the name is registered.

@@ -1,3 +1,5 @@
+import type { Duration } from '@bufbuild/protobuf/wkt';
+
 import type { WorkflowExecution_Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
 
 /** The id of an execution. The shape of `core.WorkflowExecutionIdentifier`. */
@@ -12,6 +14,8 @@ export type MessageKey = {
   readonly phase: WorkflowExecution_Phase;
   readonly channel: string;
   readonly recipient: string;
+  /** Set where the message is about an execution that was still running so long after the event. */
+  readonly runningLongerThan?: Duration | undefined;
 };
 
 /** Begins an attempt to send a message. */
@@ -22,6 +26,8 @@ export type BeginNotification = {
   readonly nowMs: number;
   /** An attempt without an outcome for so long, in milliseconds, has been lost. */
   readonly lostAfterMs: number;
+  /** Messages that this one is to stand for. */
+  readonly digest?: readonly MessageKey[];
 };
 
 /** The outcome of an attempt. All times in milliseconds. */
@@ -54,6 +60,14 @@ export type GiveUpNotification = {
   readonly nowMs: number;
 };
 
+/** Records that another message stands for one, which is not sent itself. */
+export type DigestNotification = {
+  readonly type: 'DigestNotification';
+  readonly message: MessageKey;
+  readonly digest: Pick<MessageKey, 'id' | 'execution'>;
+  readonly nowMs: number;
+};
+
 /** Asks for a message to be sent again. */
 export type ResendNotification = {
   readonly type: 'ResendNotification';
@@ -62,4 +76,5 @@ export type ResendNotification = {
   readonly nowMs: number;
 };
 
-export type NotificationCommand = BeginNotification | EndNotification | GiveUpNotification | ResendNotification;
+export type NotificationCommand =
+  BeginNotification | EndNotification | GiveUpNotification | DigestNotification | ResendNotification;

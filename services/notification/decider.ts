@@ -2,6 +2,7 @@ import { create } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 
 import {
+  NotificationDigestedSchema,
   NotificationFailedSchema,
   NotificationGivenUpSchema,
   NotificationMessageSchema,
@@ -12,6 +13,7 @@ import {
 import type { Aggregate, Decider, Decision } from '../kernel/aggregate.js';
 import type {
   BeginNotification,
+  DigestNotification,
   EndNotification,
   GiveUpNotification,
   MessageKey,
@@ -60,7 +62,9 @@ const keyOf = ({ message }: MessageState): MessageKey => ({
   execution: message.execution ?? { project: '', domain: '', name: '' },
 });
 
-const isFinished = ({ standing }: MessageState): boolean => standing.kind === 'sent' || standing.kind === 'given-up';
+const FINISHED: readonly MessageState['standing']['kind'][] = ['sent', 'given-up', 'digested'];
+
+const isFinished = ({ standing }: MessageState): boolean => FINISHED.includes(standing.kind);
 
 /** Why an attempt cannot begin now; `undefined` when it can. */
 const obstacle = (known: MessageState, { nowMs, lostAfterMs }: BeginNotification): NotificationRefusal | undefined => {
@@ -78,7 +82,7 @@ const isLost = (known: MessageState | undefined): boolean => known?.standing.kin
 
 const startOf = (
   known: MessageState | undefined,
-  { message, attempt, nowMs }: BeginNotification,
+  { message, attempt, nowMs, digest = [] }: BeginNotification,
 ): NotificationEvent => ({
   type: 'NotificationStarted',
   data: create(NotificationStartedSchema, {
@@ -86,6 +90,7 @@ const startOf = (
     attempt,
     startedAt: timestampFromMs(nowMs),
     isRepeat: isLost(known) || (known?.mayHaveArrived ?? false),
+    digest: known ? [] : [...digest],
   }),
 });
 
@@ -141,6 +146,20 @@ const giveUp = ({ messages }: NotificationState, { message, reason, nowMs }: Giv
   return known && isFinished(known) ? accepted() : accepted(givenUp(message, reason, nowMs));
 };
 
+/** A message that was tried has an outcome of its own. */
+const digest = ({ messages }: NotificationState, { message, digest: by, nowMs }: DigestNotification): Verdict =>
+  messages.has(message.id)
+    ? accepted()
+    : accepted({
+        type: 'NotificationDigested',
+        data: create(NotificationDigestedSchema, {
+          message: create(NotificationMessageSchema, message),
+          digestId: by.id,
+          digestExecution: by.execution,
+          digestedAt: timestampFromMs(nowMs),
+        }),
+      });
+
 const resend = ({ messages }: NotificationState, { messageId, principal, nowMs }: ResendNotification): Verdict => {
   const known = messages.get(messageId);
   if (!known) return refused({ kind: 'no-such-message' });
@@ -158,6 +177,8 @@ const decide = (state: NotificationState, command: NotificationCommand): Verdict
       return end(state, command);
     case 'GiveUpNotification':
       return giveUp(state, command);
+    case 'DigestNotification':
+      return digest(state, command);
     case 'ResendNotification':
       return resend(state, command);
   }
@@ -171,6 +192,7 @@ const notificationDecider: Decider<NotificationState, NotificationCommand, Notif
 
 const STATE_BYTES = 200;
 const MESSAGE_BYTES = 700;
+const DIGESTED_BYTES = 500;
 
 export const notificationAggregate: Aggregate<
   NotificationState,
@@ -183,5 +205,7 @@ export const notificationAggregate: Aggregate<
   codec: notificationCodec,
   payloadScope: () => 'notifications',
   isPermanent: () => false,
-  sizeOf: ({ messages }) => STATE_BYTES + messages.size * MESSAGE_BYTES,
+  sizeOf: ({ messages }) =>
+    [...messages.values()].reduce((sum, { digest: { length } }) => sum + length * DIGESTED_BYTES, STATE_BYTES) +
+    messages.size * MESSAGE_BYTES,
 };

@@ -1,4 +1,6 @@
 import {
+  type NotificationDigested,
+  NotificationDigestedSchema,
   type NotificationFailed,
   NotificationFailedSchema,
   type NotificationGivenUp,
@@ -22,6 +24,7 @@ export type NotificationEvent =
   | { readonly type: 'NotificationSent'; readonly data: NotificationSent }
   | { readonly type: 'NotificationFailed'; readonly data: NotificationFailed }
   | { readonly type: 'NotificationGivenUp'; readonly data: NotificationGivenUp }
+  | { readonly type: 'NotificationDigested'; readonly data: NotificationDigested }
   | { readonly type: 'NotificationResendRequested'; readonly data: NotificationResendRequested };
 
 export const notificationStream = ({ project, domain, name }: ExecutionId): StreamName =>
@@ -32,5 +35,6 @@ export const notificationCodec = messageCodec<NotificationEvent>({
   NotificationSent: eventShape(NotificationSentSchema),
   NotificationFailed: eventShape(NotificationFailedSchema),
   NotificationGivenUp: eventShape(NotificationGivenUpSchema),
+  NotificationDigested: eventShape(NotificationDigestedSchema),
   NotificationResendRequested: eventShape(NotificationResendRequestedSchema),
 });

@@ -18,7 +18,7 @@ import { type Call, missing, type Route, route, RpcError } from '../kernel/rpc.j
 import type { ExecutionId } from './commands.js';
 import { notificationAggregate, type NotificationRefusal } from './decider.js';
 import { notificationStream } from './events.js';
-import type { MessageState, NotificationState, Standing } from './state.js';
+import type { MessageState, NotificationState, MessageStatus } from './state.js';
 
 export type NotificationServices = {
   readonly sessions: Sessions;
@@ -28,21 +28,24 @@ export type NotificationServices = {
   readonly now: () => number;
 };
 
-const STATUSES: Readonly<Record<Standing['kind'], NotificationStatus>> = {
+const STATUSES: Readonly<Record<MessageStatus['kind'], NotificationStatus>> = {
   sending: NotificationStatus.SENDING,
   waiting: NotificationStatus.WAITING,
   sent: NotificationStatus.SENT,
   'given-up': NotificationStatus.GIVEN_UP,
+  digested: NotificationStatus.DIGESTED,
 };
 
 const shownMessage = ({ message, standing, attempts, mayHaveArrived }: MessageState): Notification => {
-  const { id, revision, phase, channel, recipient } = message;
+  const { id, revision, phase, channel, recipient, runningLongerThan } = message;
   return create(NotificationSchema, {
     ...{ id, revision, phase, channel, recipient, attempts, mayHaveArrived },
     status: STATUSES[standing.kind],
     since: timestampFromMs(standing.sinceMs),
     answer: standing.kind === 'sent' ? standing.answer : '',
     reason: 'reason' in standing ? standing.reason : '',
+    ...(runningLongerThan && { runningLongerThan }),
+    ...(standing.kind === 'digested' && { digestId: standing.id, digestExecution: standing.execution }),
     ...(standing.kind === 'waiting' && { nextAttemptAt: timestampFromMs(standing.nextAttemptAtMs) }),
   });
 };

@@ -1,10 +1,11 @@
 import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt';
 
 import type { NotificationMessage, NotificationStarted } from '../../proto/gen/platformidl/eventlog/notification_pb.js';
+import type { ExecutionId } from './commands.js';
 import type { NotificationEvent } from './events.js';
 
 /** The status of a message. Times are in milliseconds since 1970. */
-export type Standing =
+export type MessageStatus =
   | { readonly kind: 'sending'; readonly attempt: string; readonly sinceMs: number }
   | {
       readonly kind: 'waiting';
@@ -13,18 +14,22 @@ export type Standing =
       readonly nextAttemptAtMs: number;
     }
   | { readonly kind: 'sent'; readonly answer: string; readonly sinceMs: number }
-  | { readonly kind: 'given-up'; readonly reason: string; readonly sinceMs: number };
+  | { readonly kind: 'given-up'; readonly reason: string; readonly sinceMs: number }
+  /** The message `id` about another execution stands for it. */
+  | { readonly kind: 'digested'; readonly id: string; readonly execution: ExecutionId; readonly sinceMs: number };
 
 /** A message and its status. */
 export type MessageState = {
   readonly message: NotificationMessage;
-  readonly standing: Standing;
+  readonly standing: MessageStatus;
   /** Attempts so far. */
   readonly attempts: number;
   /** Attempts of which it is not known whether they sent the message, since it was last asked for. */
   readonly unknowns: number;
   /** The recipient may have the message already. */
   readonly mayHaveArrived: boolean;
+  /** The messages that this one stands for. */
+  readonly digest: readonly NotificationMessage[];
 };
 
 /** The messages about one execution, by their ids, in the order in which they were first due. */
@@ -38,19 +43,25 @@ const msOf = (time: Timestamp | undefined): number => (time ? timestampMs(time) 
 const started = (
   before: MessageState | undefined,
   message: NotificationMessage,
-  { attempt, startedAt, isRepeat }: NotificationStarted,
+  { attempt, startedAt, isRepeat, digest }: NotificationStarted,
 ): MessageState => ({
   message,
   standing: { kind: 'sending', attempt, sinceMs: msOf(startedAt) },
   attempts: (before?.attempts ?? 0) + 1,
   unknowns: (before?.unknowns ?? 0) + (before?.standing.kind === 'sending' ? 1 : 0),
   mayHaveArrived: isRepeat,
+  digest: before?.digest ?? digest,
 });
 
-const unsent = (before: MessageState | undefined, message: NotificationMessage, standing: Standing): MessageState => ({
+const unsent = (
+  before: MessageState | undefined,
+  message: NotificationMessage,
+  standing: MessageStatus,
+): MessageState => ({
   attempts: 0,
   unknowns: 0,
   mayHaveArrived: false,
+  digest: [],
   ...before,
   message,
   standing,
@@ -85,6 +96,11 @@ const withMessage = (
         reason: event.data.reason,
         sinceMs: msOf(event.data.givenUpAt),
       });
+    case 'NotificationDigested': {
+      const { digestId: id, digestExecution, digestedAt } = event.data;
+      const execution = digestExecution ?? { project: '', domain: '', name: '' };
+      return unsent(before, message, { kind: 'digested', id, execution, sinceMs: msOf(digestedAt) });
+    }
     case 'NotificationResendRequested': {
       const sinceMs = msOf(event.data.requestedAt);
       const standing = { kind: 'waiting', reason: '', sinceMs, nextAttemptAtMs: sinceMs } as const;

@@ -9,7 +9,7 @@ import {
   type WorkflowExecutionConfig,
 } from '../../proto/gen/platformidl/admin/matchable_resource_pb.js';
 import type { QualityOfService } from '../../proto/gen/platformidl/core/execution_pb.js';
-import { type AttributesState, bestRow, rowAt, type Scope } from '../attributes/state.js';
+import { type AttributesState, mostSpecificRow, rowAt, type Scope } from '../attributes/state.js';
 import type { StreamName } from '../kernel/stream.js';
 import type { ReadAttributes, RecordedAttributes } from './recorded-attributes.js';
 
@@ -23,7 +23,7 @@ export type LaunchAttributes = {
   readonly clusterAssignment: ClusterAssignment | undefined;
   readonly queue: ExecutionQueueAttributes | undefined;
   readonly pluginOverrides: PluginOverrides | undefined;
-  /** The position of the attributes that were read; absent where the project has none. */
+  /** The stream and revision that the attributes were read at; absent where the project has none. */
   readonly read: { readonly stream: StreamName; readonly revision: bigint } | undefined;
 };
 
@@ -45,13 +45,14 @@ const valueOf = <Name extends keyof Values>(
  */
 const configsAt = (state: AttributesState, scope: Scope): readonly WorkflowExecutionConfig[] => {
   const type = MatchableResource.WORKFLOW_EXECUTION_CONFIG;
-  const rows = [bestRow(state, type, scope), rowAt(state, type, { ...scope, domain: '', workflow: '' })];
+  const rows = [mostSpecificRow(state, type, scope), rowAt(state, type, { ...scope, domain: '', workflow: '' })];
   return [...new Set(rows)].flatMap((row) => valueOf(row?.attributes, 'workflowExecutionConfig') ?? []);
 };
 
 const attributesAt = ({ stream, state, revision }: ReadAttributes, scope: Scope): LaunchAttributes => {
-  const best = (type: MatchableResource): MatchingAttributes | undefined => bestRow(state, type, scope)?.attributes;
-  const assignment = bestRow(state, MatchableResource.CLUSTER_ASSIGNMENT, { ...scope, workflow: '' });
+  const best = (type: MatchableResource): MatchingAttributes | undefined =>
+    mostSpecificRow(state, type, scope)?.attributes;
+  const assignment = mostSpecificRow(state, MatchableResource.CLUSTER_ASSIGNMENT, { ...scope, workflow: '' });
   return {
     configs: configsAt(state, scope),
     taskResources: valueOf(best(MatchableResource.TASK_RESOURCE), 'taskResourceAttributes'),
@@ -64,18 +65,18 @@ const attributesAt = ({ stream, state, revision }: ReadAttributes, scope: Scope)
   };
 };
 
-/** The port through which launching reads the attributes. */
+/** Implements the port through which launching reads the attributes. */
 export const launchAttributes = (
   recorded: Pick<RecordedAttributes, 'read'>,
 ): { of(scope: Scope): Promise<LaunchAttributes> } => ({
   of: async (scope) => attributesAt(await recorded.read(scope.project), scope),
 });
 
-/** Reads the task resources of a project and domain, the limits for registrations of tasks. */
+/** Makes the reader of a project and domain's task resources, which limit what tasks can be registered there. */
 export const registrationResources =
   (recorded: Pick<RecordedAttributes, 'read'>) =>
   async (project: string, domain: string): Promise<TaskResourceAttributes | undefined> => {
     const { state } = await recorded.read(project);
-    const row = bestRow(state, MatchableResource.TASK_RESOURCE, { project, domain, workflow: '' });
+    const row = mostSpecificRow(state, MatchableResource.TASK_RESOURCE, { project, domain, workflow: '' });
     return valueOf(row?.attributes, 'taskResourceAttributes');
   };

@@ -13,10 +13,17 @@ export type ProjectStatus =
   | {
       readonly kind: 'active';
       readonly labels: Readonly<Record<string, string>>;
+      /** The project's stream and the revision that the status was read at; recorded with each execution. */
       readonly read: { readonly stream: StreamName; readonly revision: bigint };
     }
   | { readonly kind: 'unknown-project' | 'unknown-domain' | 'inactive' };
 
+/**
+ * The projects and domains of this control plane.
+ *
+ * @throws {StreamParked} from each method, when the project's stream has an event that this release cannot read.
+ * @throws {Fault} from each method, when the project's stream has to be read and cannot be.
+ */
 export interface ProjectDirectory {
   /** The status of a project and domain. */
   standing(project: string, domain: string): Promise<ProjectStatus>;
@@ -45,6 +52,7 @@ export const projectFold = (onParked?: OnParked): FoldedStreams<ProjectState> =>
     onParked,
   );
 
+/** Texts keep FlyteAdmin's words, because clients may look for them. */
 const ERRORS: Readonly<
   Record<Exclude<ProjectStatus['kind'], 'active'>, (project: string, domain: string) => RpcError>
 > = {
@@ -68,7 +76,8 @@ const isActive = ({ project }: ProjectState): boolean => project?.state === Stat
 
 /**
  * Makes the directory of the projects, folded live. Reads include all events that this process has acknowledged: when
- * the fold is behind, or has no active project, the project's own stream is read.
+ * the fold is behind, the project's own stream is read. It is read too when the project is not active in the fold, so
+ * that a project which another process has just registered or activated is not refused.
  */
 export const projectDirectory = (options: ProjectDirectoryOptions): ProjectDirectory => {
   const { entries } = options.fold;

@@ -8,7 +8,7 @@ import type { ScheduleEvent } from './events.js';
 export type PastTick = TickId & { readonly outcome: Outcome };
 
 /** A tick that was fired by hand; without an outcome, it is open. */
-export type Requested = TickId & { readonly outcome?: Outcome };
+export type ManualTick = TickId & { readonly outcome?: Outcome };
 
 export type ScheduleState = {
   /** The last tick that is decided, in milliseconds since 1970. */
@@ -20,7 +20,7 @@ export type ScheduleState = {
   /** Ticks that are to be skipped and are not decided yet, ascending, in milliseconds since 1970. */
   skips: readonly number[];
   /** The ticks that were fired by hand in the last day, by their requests. */
-  readonly requested: Map<string, Requested>;
+  readonly requested: Map<string, ManualTick>;
   /** The execution of the tick that was fired last. */
   lastFired: { readonly atMs: number; readonly name: string } | undefined;
   /** The last outcomes, the newest last. */
@@ -59,7 +59,7 @@ const withPast = (state: ScheduleState, tick: PastTick): void => {
   state.past = [...state.past, tick].slice(-MAX_PAST);
 };
 
-const withRequest = ({ requested }: ScheduleState, request: string, tick: Requested): void => {
+const withRequest = ({ requested }: ScheduleState, request: string, tick: ManualTick): void => {
   requested.set(request, tick);
   for (const [older, { atMs }] of requested) {
     if (atMs + REQUESTED_MS >= tick.atMs) return;

@@ -2,7 +2,7 @@ import type { Aggregate } from '../kernel/aggregate.js';
 import { readingEvent } from '../kernel/decode-event.js';
 import { type EventMetadata, metadataOf, type RecordedEvent } from '../kernel/event.js';
 import { StreamParked } from '../kernel/fault.js';
-import { type KnownKeys, noteKey, priorUse, sizeOfKeys } from '../kernel/idempotency.js';
+import { type KnownKeys, noteKey, previousUse, sizeOfKeys } from '../kernel/idempotency.js';
 import type { Appended, EventStore } from '../kernel/ports/event-store.js';
 import type { StreamName } from '../kernel/stream.js';
 import { type Encoded, encodeEvents, targetOf } from './encode-events.js';
@@ -204,11 +204,11 @@ export class StreamState<State, Command, Event, Refusal> {
   }
 
   /** Looks up an earlier use of the command's idempotency key. */
-  priorUseBy(turn: CommandTurn<Command, Refusal>): ReturnType<typeof priorUse> {
+  priorUseBy(turn: CommandTurn<Command, Refusal>): ReturnType<typeof previousUse> {
     const { idempotency, actor } = turn.context;
     const keys = this.folded?.keys;
     if (idempotency === undefined || keys === undefined) return 'none';
-    return priorUse(keys, actor, targetOf(this.#source.aggregate, turn), idempotency);
+    return previousUse(keys, actor, targetOf(this.#source.aggregate, turn), idempotency);
   }
 
   /** Encodes the events of a command, recorded now; never earlier than the events before them. */

@@ -13,9 +13,9 @@ import {
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { DatabaseSync } from '@photostructure/sqlite';
 import { DataDirectoryInUse, DataDirectoryUnusable } from '../kernel/fault.js';
-import { isBusy, reasonOf } from './log/sqlite-fault.js';
+import { type FileLock, lockFile, type LockMode } from './file-lock.js';
+import { reasonOf } from './log/sqlite-fault.js';
 
 /** A lock on a data directory; it ends with the process at the latest. */
 export type DataDirectoryLock = {
@@ -93,31 +93,10 @@ const prepare = (directory: string): void => {
   }
 };
 
-/** Lock mode: `alone` is exclusive; `together` is shared with other processes that also use `together`. */
-export type LockMode = 'alone' | 'together';
-
-// A read takes SQLite's shared lock, which keeps out an exclusive one. A connection that waits for the exclusive lock
-// keeps out new readers.
-const BEGIN: Readonly<Record<LockMode, string>> = {
-  alone: 'BEGIN EXCLUSIVE',
-  together: 'BEGIN; SELECT count(*) FROM sqlite_schema',
-};
-
-/**
- * Locks the directory by a transaction on an empty database: the operating system releases its file locks when the
- * process ends in any way.
- *
- * @returns `undefined` when another process holds the lock.
- */
-const begun = (directory: string, file: string, how: LockMode): InstanceType<typeof DatabaseSync> | undefined => {
-  let db: InstanceType<typeof DatabaseSync> | undefined;
+const locked = (directory: string, file: string, how: LockMode): FileLock | undefined => {
   try {
-    db = new DatabaseSync(file);
-    db.exec(BEGIN[how]);
-    return db;
+    return lockFile(file, how);
   } catch (error) {
-    db?.close();
-    if (isBusy(error)) return undefined;
     throw unusable(directory, `${file}: ${reasonOf(error)}`, error);
   }
 };
@@ -132,12 +111,12 @@ export const lockDataDirectory = async (path: string, how: LockMode = 'alone'): 
   const directory = resolve(path);
   prepare(directory);
   const pidFile = join(directory, 'lock.pid');
-  const db = begun(directory, join(directory, 'lock.db'), how);
-  if (!db) throw new DataDirectoryInUse(`data directory ${directory} is in use by ${await holderOf(pidFile)}`);
+  const file = locked(directory, join(directory, 'lock.db'), how);
+  if (!file) throw new DataDirectoryInUse(`data directory ${directory} is in use by ${await holderOf(pidFile)}`);
   const release = (): void => {
     if (!held.delete(lock)) return;
     if (how === 'alone') rmSync(pidFile, { force: true });
-    db.close();
+    file.close();
   };
   const lock: DataDirectoryLock = { directory, release };
   held.add(lock);

@@ -35,7 +35,7 @@ type Waiting = { readonly resolve: (result: unknown) => void; readonly reject: (
 export const callsTo = <Store extends Methods<Store>>(worker: Worker, what: string): ThreadCalls<Store> => {
   const waiting = new Map<number, Waiting>();
   const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
-  const ended = (cause?: unknown): Error => new StoreUnavailable(`the ${what} is closed`, cause);
+  const ended = (cause?: unknown): Error => new StoreUnavailable(`the thread of the ${what} has ended`, cause);
   let calls = 0;
   let isEnded = false;
   const failAll = (cause?: unknown): void => {

@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 
-import axe from 'axe-core';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { chromiumPath, startChromium } from '../support/chromium.js';
+import { barriersInThemes, PICTURES, watchedPage } from '../support/console-page.js';
 import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
 import { fixtureBytes, withNeeds } from '../support/fixtures.js';
 import { launchHello } from '../support/hello.js';
@@ -19,11 +19,6 @@ const HOSTILE = `<img src=x onerror="window.ran=1"><script>window.ran=1</script>
 /** In kilobytes, compressed. */
 const MAX_FIRST_LOAD = 300;
 
-/** A folder that gets the pictures of the documents; by hand, because pictures differ from machine to machine. */
-const PICTURES = process.env['FLIGHTLOG_TEST_PICTURES'];
-
-type Finding = { readonly id: string; readonly nodes: readonly { readonly html: string }[] };
-
 describe.skipIf(chromiumPath === undefined)('the web console', () => {
   let plane: ControlPlane;
   let browser: Browser;
@@ -32,23 +27,8 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
   let http: string;
   const errors: string[] = [];
 
-  const watched = async (from: BrowserContext): Promise<Page> => {
-    const opened = await from.newPage();
-    opened.on('pageerror', (error) => errors.push(error.message));
-    opened.on('console', (message) => {
-      if (message.text().includes('Content Security Policy')) errors.push(message.text());
-    });
-    return opened;
-  };
-
   const open = async (path: string): Promise<void> => {
     await page.goto(`${http}/console${path}`);
-  };
-
-  const findings = async (on: Page): Promise<readonly string[]> => {
-    await on.evaluate(axe.source);
-    const { violations } = await on.evaluate<{ readonly violations: readonly Finding[] }>('axe.run()');
-    return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`);
   };
 
   beforeAll(async () => {
@@ -64,7 +44,7 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
     await plane.run();
     browser = await startChromium();
     context = await browser.newContext({ viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce' });
-    page = await watched(context);
+    page = await watchedPage(context, errors);
   });
   afterAll(async () => {
     await browser.close();
@@ -119,6 +99,36 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
     await page.getByRole('heading', { name: 'Outputs' }).waitFor();
   });
 
+  it('has a field for each element of a list and each member of a struct, or takes the whole as JSON', async () => {
+    await register(plane.grpc, withNeeds('02-diamond'));
+    await plane.grpc.send('CreateExecution', fixtureBytes('02-diamond/execute-01.create_request.pb'));
+    const { executions } = await plane.grpc.call(AdminService.method.listExecutions, {
+      ...{ id: ID, limit: 1, filters: 'eq(workflow.name,typed_diamond.diamond)' },
+    });
+    const name = executions[0]?.id?.name ?? '';
+    await open(`${SCOPE}/executions/${name}`);
+    await page.getByRole('link', { name: 'Relaunch …' }).click();
+    expect(await page.getByLabel('Type of note').inputValue()).toBe('1');
+    const weights = page.getByRole('group', { name: 'weights', exact: true });
+    await weights.waitFor();
+    expect(await barriersInThemes(page, 'launch-parts')).toEqual([]);
+    const before = await weights.getByRole('textbox').count();
+    await weights.getByRole('button', { name: 'Add to weights' }).click();
+    await page.getByRole('button', { name: 'Launch' }).click();
+    await page.getByText(`weights: element ${before + 1}: a value is needed`).waitFor();
+    await weights.getByRole('textbox').last().fill('0.125');
+    await page.getByRole('button', { name: 'Write weights as JSON' }).click();
+    const json = await page.getByLabel('weights as JSON').inputValue();
+    expect((JSON.parse(json) as readonly number[]).at(-1)).toBe(0.125);
+    await page.getByRole('button', { name: 'Launch' }).click();
+    await page
+      .getByText('Relaunched or recovered from')
+      .or(page.getByRole('heading', { level: 1 }))
+      .first()
+      .waitFor();
+    await page.waitForURL(/\/executions\//u);
+  });
+
   it('shows why an execution has failed, what differs from a good one, and recovers it', async () => {
     await open(`${SCOPE}/executions/broken`);
     await page
@@ -170,16 +180,11 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
     ['schedules', `${SCOPE}/schedules`, 'Schedules'],
     ['events', '/events?from=start&name=good&project=flytesnacks&domain=development', 'Events'],
     ['audit', '/audit', 'Audit'],
-    ['operate', '/operate', 'Operate'],
   ])('has no barrier that axe finds, in both themes: %s', async (name, path, heading) => {
     await open(path);
     await page.getByRole('heading', { level: 1, name: heading }).waitFor();
     await page.locator('.loading').first().waitFor({ state: 'detached' });
-    for (const colorScheme of ['light', 'dark'] as const) {
-      await page.emulateMedia({ colorScheme });
-      expect(await findings(page)).toEqual([]);
-      if (PICTURES !== undefined) await page.screenshot({ path: join(PICTURES, `${name}-${colorScheme}.png`) });
-    }
+    expect(await barriersInThemes(page, name)).toEqual([]);
   });
 
   it.runIf(PICTURES !== undefined)('makes the picture of the documents', async () => {
@@ -194,14 +199,14 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
 
   it('fits a narrow screen', async () => {
     const narrow = await browser.newContext({ viewport: { width: 320, height: 640 } });
-    page = await watched(narrow);
+    page = await watchedPage(narrow, errors);
     for (const path of ['', `${SCOPE}/executions`, `${SCOPE}/executions/broken`]) {
       await open(path);
       await page.getByRole('heading', { level: 1 }).waitFor();
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(320);
     }
     await narrow.close();
-    page = await watched(context);
+    page = await watchedPage(context, errors);
   });
 
   it('goes on by itself when the server is back', async () => {

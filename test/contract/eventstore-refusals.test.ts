@@ -68,7 +68,7 @@ describe('an event store that does not do what it is asked', () => {
   it('is not waited for where it is of a version that never says when a subscription has caught up', async () => {
     const old = await startForgetfulLog(log.address, '22.10.5');
     await expect(eventstoreEventStore({ url: urlOf(old.address) })).rejects.toThrow(
-      'the event store is of version 22.10.5; 23.10 or a newer one is needed',
+      'the event store has version 22.10.5; 23.10 or later is required',
     );
     await old.close();
   });

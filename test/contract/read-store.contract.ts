@@ -6,7 +6,7 @@ import {
   pairsText,
   type ParkedMove,
   type ParkedStream,
-  type Put,
+  type DocumentWrite,
   type Query,
   type ReadStore,
   type StoredDocument,
@@ -182,7 +182,7 @@ export const readStoreContract = (
       const first = run('stepwise', { project: 'p', phase: 'QUEUED', name: 'a\0b' }, 1n);
       const second = run('stepwise', { project: 'p', phase: 'RUNNING', name: 'a\0c', weight: 0.25 }, 2n);
       const third = run('stepwise', { project: 'p', phase: 'RUNNING', name: null, createdAt: 7 }, 3n);
-      const write = (document: StoredDocument, before: Put['before']) =>
+      const write = (document: StoredDocument, before: DocumentWrite['before']) =>
         store.write({
           documents: [{ collection: runs, document, before }],
           checkpoints: [{ name: `stepwise ${document.position}`, from: undefined, to: at(1n) }],
@@ -227,6 +227,28 @@ export const readStoreContract = (
       });
       expect(await reader.get(runs, 'part')).toBeDefined();
       expect((await store.checkpoints(['part'])).get('part')).toEqual(at(1n));
+    });
+
+    it('deletes a checkpoint that is as it was read, together with the move of another, and else neither', async () => {
+      const move = (name: string, from: bigint | undefined, to: bigint | undefined) => ({
+        name,
+        from: from === undefined ? undefined : at(from),
+        to: to === undefined ? undefined : at(to),
+      });
+      await store.write({ documents: [], checkpoints: [move('old', undefined, 1n)] });
+      const stale = { documents: [], checkpoints: [move('new', undefined, 1n), move('old', 0n, undefined)] };
+      await expect(store.write(stale)).rejects.toBeInstanceOf(CheckpointMoved);
+      const found = async () => [...(await store.checkpoints(['old', 'new'])).keys()];
+      expect(await found()).toEqual(['old']);
+      await store.write({ documents: [], checkpoints: [move('new', undefined, 1n), move('old', 1n, undefined)] });
+      expect(await found()).toEqual(['new']);
+    });
+
+    it('reads all checkpoints', async () => {
+      await store.write({ documents: [], checkpoints: [{ name: 'of all', from: undefined, to: at(1n) }] });
+      const all = await store.checkpoints();
+      expect(all.get('of all')).toEqual(at(1n));
+      expect(await store.checkpoints([...all.keys()])).toEqual(all);
     });
 
     it.each([
@@ -333,7 +355,7 @@ export const readStoreContract = (
       await put([first]);
       await put([second]);
       expect(await stored()).toEqual(['first', undefined]);
-      const late = (document: StoredDocument, before?: Put['before']): Promise<void> => {
+      const late = (document: StoredDocument, before?: DocumentWrite['before']): Promise<void> => {
         count += 1;
         const checkpoints = [{ name: `late ${count}`, from: undefined, to: at(9n) }];
         return store.write({ documents: [{ collection: runs, document, before, isLate: true }], checkpoints });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { narrowed } from '../../projections/query/narrowed-query.js';
+import { narrowQuery } from '../../projections/query/narrowed-query.js';
 import type { Collection, Condition, Query, ReadStore, StoredDocument } from '../../projections/runtime/read-store.js';
 
 const books: Collection = {
@@ -111,7 +111,7 @@ export const textSearchContract = (
       { where, ...page }: Query,
     ): Promise<{ keys: string[]; query: Query }> => {
       const terms = [{ condition, column: { field: condition.field, kind: 'text' } as const }];
-      const query = await narrowed(reader, collection, { ...page, where, terms });
+      const query = await narrowQuery(reader, collection, { ...page, where, terms });
       const keys: string[] = [];
       for (let next = query; ;) {
         const found = await reader.find(collection, next);

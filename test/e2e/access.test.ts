@@ -430,6 +430,21 @@ describe('the EventStoreDB protocol', () => {
     ]);
   });
 
+  it('has its writes in the audit, with caller and result', async () => {
+    const root = await server.as('root');
+    const since = new Date().toISOString();
+    await send('Append', new Uint8Array(), root);
+    await send('Read', once, root);
+    const { entries } = (await get(`/api/v1/audit?since=${since}`, root)).json as { entries: object[] };
+    const action = '/event_store.client.streams.Streams/Append';
+    expect(entries).toMatchObject([
+      {
+        ...{ action, principal: 'root', transport: 'eventstoredb', code: 'INVALID_ARGUMENT' },
+        issuer: server.issuer.issuer,
+      },
+    ]);
+  });
+
   it('tells its clients of itself without one, as they ask before they have a user', async () => {
     const path = '/event_store.client.server_features.ServerFeatures/GetSupportedMethods';
     expect((await streams.raw(path, new Uint8Array())).code).toBe('OK');

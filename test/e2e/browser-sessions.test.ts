@@ -103,6 +103,13 @@ describe('browser sessions', () => {
         403,
       );
     expect(await projects(cookie)).not.toContain('forged');
+    const { text: audit } = await ask('/api/v1/audit?actor=alice', { headers: { cookie } });
+    const refused = (JSON.parse(audit) as { entries: object[] }).entries.filter(
+      (entry) => 'code' in entry && entry.code === 'PERMISSION_DENIED',
+    );
+    expect(refused).toMatchObject([
+      { action: '/api/v1/projects', principal: 'alice', address: '127.0.0.1', count: '4' },
+    ]);
     const allowed = await ask('/api/v1/projects', { ...project('mine'), headers: { cookie, ...OUR_PAGE } });
     expect(allowed.status).toBe(200);
   });

@@ -9,6 +9,7 @@ import { WorkflowExecution_Phase as Phase } from '../../proto/gen/platformidl/co
 import type { WorkLaunch } from '../../proto/gen/platformidl/eventlog/engine_work_pb.js';
 import { runEngine } from '../../engine/engine.js';
 import type { EngineOptions } from '../../engine/options.js';
+import { OperationsService } from '../../proto/gen/platformidl/eventlog/operations_service_pb.js';
 import { Resources_ResourceName as Resource } from '../../proto/gen/platformidl/core/tasks_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { register } from '../support/control-plane.js';
@@ -18,7 +19,7 @@ import { launchHello } from '../support/hello.js';
 import { startProxy } from '../support/proxy.js';
 import { type ExecutionId, workflowReport } from '../support/reports.js';
 import { type ServerProcess, startServerProcess } from '../support/server-process.js';
-import { overGrpc, type Transport } from '../support/transports.js';
+import { overGrpc, overRest, type Transport } from '../support/transports.js';
 import { until } from '../support/until.js';
 import { nameOf, openWork, type WorkStream } from '../support/work-stream.js';
 
@@ -94,6 +95,16 @@ describe('the engine feed', () => {
     expect(launch.containers[0]?.resources?.requests.map(({ name }) => name)).toEqual(
       expect.arrayContaining([Resource.CPU, Resource.MEMORY]),
     );
+  });
+
+  it('lists the engine with what it has leased, over both transports', async () => {
+    await launchHello(api, 'listed');
+    await engine('lister').next('launch');
+    for (const transport of [api, overRest(server.ready)]) {
+      const { engines } = await transport.call(OperationsService.method.listEngines, {});
+      const found = engines.find(({ engine: name }) => name === 'lister');
+      expect(found).toMatchObject({ connected: true, leased: 1, executions: [{ name: 'listed' }] });
+    }
   });
 
   it('sends large parts by reference', async () => {

@@ -182,7 +182,7 @@ describe('copying a log', () => {
     for (const to of [place('largest-server'), place('largest-copy')])
       expect((await reading(to)).events).toEqual((await reading(large)).events);
     const refused = await copy(['log', 'copy', '--from', other, '--to', url]);
-    expect(refused).toMatchObject({ code: 1, stderr: expect.stringMatching(/not a copy of this one/u) as string });
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringMatching(/not a copy of the source/u) as string });
     await target.stop();
   }, 300_000);
 
@@ -204,9 +204,9 @@ describe('copying a log', () => {
   }, 300_000);
 
   it.each([
-    ['onto itself', () => [logDirectory(plane.directory), logDirectory(plane.directory)], /onto itself/u],
+    ['onto itself', () => [logDirectory(plane.directory), logDirectory(plane.directory)], /name the same log/u],
     ['from where there is no log', () => [place('nothing'), place('x')], /no data directory/u],
-    ['into a log of something else', () => [place('back'), place('other')], /not a copy of this one/u],
+    ['into a log of something else', () => [place('back'), place('other')], /not a copy of the source/u],
   ] as const)('is refused %s', async (_, places, text) => {
     if (places()[1] === place('other')) {
       const other = await serveEmbedded(place('other'));

@@ -133,6 +133,10 @@ describe('a consumer that takes one event at a time', () => {
     await restart();
     await gone;
     expect(await info()).toMatchObject({ parkedMessageCount: 2n, retryBufferCount: 1 });
+    const metrics = await (await fetch(`${server.http()}/metrics`)).text();
+    const valueOf = (name: string) =>
+      metrics.split(`flightlog_consumer_group_${name}{stream="parked-1",group="group"} `)[1]?.split('\n', 1)[0];
+    expect(['lag', 'in_flight', 'parked'].map(valueOf)).toEqual(['1', '0', '2']);
     await client.replayParkedMessagesToStream(stream, 'group', { stopAt: 1 });
     expect(await info()).toMatchObject({ parkedMessageCount: 1n, retryBufferCount: 2 });
   });
@@ -184,7 +188,7 @@ it('uses the groups of the event store that has the log', async () => {
 
 it('does what docs/consumers.md shows', async () => {
   const text = readFileSync(join(CHECKOUT, 'docs/consumers.md'), 'utf8');
-  const [, script] = /^## Named consumers$.*?^```js\n(.*?)^```$/msu.exec(text) ?? [];
+  const [, script] = /^## Consumer groups \(persistent subscriptions\)$.*?^```js\n(.*?)^```$/msu.exec(text) ?? [];
   const file = join(CHECKOUT, 'dist', 'named-consumer.mjs');
   writeFileSync(file, script!);
   await fill('execution-shown', 0, 3);

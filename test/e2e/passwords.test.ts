@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { request } from 'node:https';
 import { tmpdir } from 'node:os';
@@ -115,6 +116,20 @@ describe('user names and passwords on the port of the EventStoreDB protocol', ()
     expect(await codeOf(brief)).toBe('OK');
     await run(['client', 'remove', 'brief']);
     expect(await codeOf(brief)).toBe(UNAUTHENTICATED);
+  });
+
+  it('of a person that is removed end its subscriptions', async () => {
+    await run(['user', 'add', 'leaving', '--roles', 'viewer'], 'marked-password-of-leaving\n');
+    const uri = `esdb://${server.ready.eventstore ?? ''}?tlsCAFile=${made.file('ours.pem')}`;
+    const client = EventStoreDBClient.connectionString(uri);
+    clients.push(client);
+    const credentials = { username: 'leaving', password: 'marked-password-of-leaving' };
+    const subscription = client.subscribeToAll({ credentials });
+    const ended = once(subscription, 'error');
+    await once(subscription, 'data');
+    await run(['user', 'remove', 'leaving']);
+    const [error] = (await ended) as [{ readonly code?: number; readonly _raw?: { readonly code?: number } }];
+    expect(error._raw?.code ?? error.code).toBe(UNAUTHENTICATED);
   });
 
   it('are refused in the audit, with the address and without a secret', async () => {

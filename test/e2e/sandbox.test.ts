@@ -124,6 +124,8 @@ describe('the sandbox', () => {
     sandbox.child.kill('SIGINT');
     expect((await sandbox.ended).code).toBe(0);
     expect((await start('sh', ['-c', `grep -rl -- ${password} '${own}'`]).ended).stdout).toBe('');
+    // Only engines of the feed have leases.
+    expect((await flightlog(['log', 'cat', '--data', own]).ended).stdout).toContain('WorkLeased');
   });
 
   it('says that the usual port of the log is in use, where it is', async () => {

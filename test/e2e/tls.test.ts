@@ -1,6 +1,7 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { request } from 'node:https';
 import { connect } from 'node:net';
+import { connect as connectTls } from 'node:tls';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -11,6 +12,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { certificates } from '../support/certificates.js';
 import { startLogServer } from '../support/log-server.js';
 import { type ServerProcess, startServerProcess } from '../support/server-process.js';
+import { until } from '../support/until.js';
 
 const made = certificates();
 const data = mkdtempSync(join(tmpdir(), 'tls-'));
@@ -46,23 +48,34 @@ const serving = async (
 type Shown = { readonly ca: Buffer; readonly cert?: Buffer; readonly key?: Buffer };
 const shown = (name: string): Shown => ({ ca: pem('ours.pem'), cert: pem(`${name}.pem`), key: pem(`${name}.key`) });
 
-const overRest = (url: string, tls: Shown): Promise<number | string> =>
+const overRest = (url: string, tls: Shown, headers: Record<string, string> = {}): Promise<number | string> =>
   new Promise((resolve) => {
-    const asked = request(url, { ...tls, agent: false }, (answer) => {
+    const asked = request(url, { ...tls, headers, agent: false }, (answer) => {
       answer.resume();
       resolve(answer.statusCode ?? 0);
     });
     asked.on('error', () => resolve('refused')).end();
   });
 
+const textOf = (url: string): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const asked = request(url, { ca: pem('ours.pem'), agent: false }, (answer) => {
+      let text = '';
+      answer.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+      answer.on('end', () => resolve(text));
+    });
+    asked.on('error', reject).end();
+  });
+
 const versionOf = ({ ready }: ServerProcess): string => `${ready.http}/api/v1/version`;
 
 const same = (bytes: Buffer): Buffer => bytes;
 
-const overGrpc = ({ ready }: ServerProcess, how: ChannelCredentials): Promise<number> =>
+const VERSION = '/flyteidl.service.AdminService/GetVersion';
+
+const overGrpc = ({ ready }: Pick<ServerProcess, 'ready'>, how: ChannelCredentials, path = VERSION): Promise<number> =>
   new Promise((resolve) => {
     const client = new Client(ready.grpc, how);
-    const path = '/flyteidl.service.AdminService/GetVersion';
     const deadline = Date.now() + 20_000;
     client.makeUnaryRequest(path, same, same, Buffer.alloc(0), { deadline }, (error) => {
       client.close();
@@ -167,6 +180,85 @@ describe('the EventStoreDB protocol', () => {
       servers.pop();
     }
     await log.stop();
+  });
+});
+
+/** The name in the certificate that a port shows, in a handshake of its own. */
+const shownBy = (port: string): Promise<string> =>
+  new Promise((resolve) => {
+    const options = { port: Number(port), host: '127.0.0.1', ca: pem('ours.pem'), ALPNProtocols: ['h2', 'http/1.1'] };
+    const socket = connectTls(options, () => {
+      resolve(String(socket.getPeerCertificate().subject.CN));
+      socket.destroy();
+    });
+    socket.on('error', () => resolve('refused'));
+  });
+
+describe('a client certificate that stands for a principal', () => {
+  const FORBIDDEN = 7;
+  const UNAUTHENTICATED = 16;
+  const listed = '/flyteidl.service.AdminService/ListProjects';
+
+  it('is the caller on every port, with its roles, unless another page asks', async () => {
+    made.issue('ours', 'engine', ['URI:spiffe://cluster/engine']);
+    const { ready } = await serving(
+      flags,
+      {
+        FLIGHTLOG_TLS_CLIENT_CA_FILE: made.file('ours.pem'),
+        FLIGHTLOG_EVENTSTORE_MODE: 'read',
+        FLIGHTLOG_AUTH_CERTIFICATES: JSON.stringify([
+          { uri: 'spiffe://cluster/engine', principal: 'engine', roles: ['engine'] },
+          { common_name: 'caller', principal: 'ada', roles: ['administrator'] },
+        ]),
+      },
+      join(data, 'with certificates'),
+    );
+    const asRest = async (name: string, path: string, headers = {}) =>
+      overRest(`${ready.http}${path}`, shown(name), headers);
+    const asGrpc = async (name: string, path: string) => overGrpc({ ready }, channel(shown(name)), path);
+    expect(await asRest('caller', '/api/v1/me')).toBe(200);
+    expect(await asRest('server', '/api/v1/me')).toBe(401); // verified, and stands for no principal
+    expect(await asRest('caller', '/metrics')).toBe(200);
+    expect(await asRest('caller', '/api/v1/audit')).toBe(200);
+    expect(await asRest('engine', '/api/v1/audit')).toBe(403);
+    expect(await asRest('caller', '/api/v1/me', { authorization: 'Bearer wrong' })).toBe(401);
+    for (const headers of [{ 'sec-fetch-site': 'cross-site' }, { origin: 'https://other.example' }])
+      expect(await asRest('caller', '/api/v1/me', headers)).toBe(401);
+    expect(await asRest('caller', '/api/v1/me', { 'sec-fetch-site': 'same-origin' })).toBe(200);
+    expect(await asGrpc('caller', listed)).toBe(OK);
+    expect(await asGrpc('server', listed)).toBe(UNAUTHENTICATED);
+    expect(await asGrpc('engine', '/platformidl.eventlog.AuditService/List')).toBe(FORBIDDEN);
+    const { eventstore = '' } = ready;
+    expect(await overEventstore(clientUrl(eventstore, 'caller'))).toBeGreaterThan(0);
+    expect(await overEventstore(clientUrl(eventstore, 'server'))).toBe('refused');
+  });
+});
+
+describe('certificates that are replaced while a server runs', () => {
+  const [cert, key] = [made.file('used.pem'), made.file('used.key')];
+  const use = (name: string): void => {
+    copyFileSync(made.file(`${name}.pem`), cert);
+    copyFileSync(made.file(`${name}.key`), key);
+  };
+
+  it('are shown to new connections on every port, and not when they cannot be used', async () => {
+    made.issue('ours', 'renewed');
+    use('server');
+    const own = ['--tls-cert', cert, '--tls-key', key];
+    const { ready, log } = await serving(own, { FLIGHTLOG_EVENTSTORE_MODE: 'read' });
+    const ports = [ready.grpc, ready.http, ready.eventstore ?? ''].map(portOf);
+    const all = () => Promise.all(ports.map(shownBy));
+    expect(await all()).toEqual(['server', 'server', 'server']);
+    use('renewed');
+    await until(all, (names) => names.every((name) => name === 'renewed'));
+    copyFileSync(made.file('caller.pem'), cert); // the key is of another
+    const metrics = await until(
+      () => textOf(`${ready.http}/metrics`),
+      (text) => text.includes('flightlog_tls_reloads_total{outcome="failed"} 1'),
+    );
+    expect(metrics).toContain('flightlog_tls_reloads_total{outcome="loaded"} 1');
+    expect(log()).toContain('is not the key of tls.cert_file');
+    expect(await all()).toEqual(['renewed', 'renewed', 'renewed']);
   });
 });
 

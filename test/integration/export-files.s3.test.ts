@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import type { EventStore } from '../../services/kernel/ports/event-store.js';
 import { rangeOf } from '../../services/streams/files/exported-file.js';
+import type { S3Location } from '../../services/store/s3-client.js';
 import { s3Target } from '../../services/store/targets/s3-target.js';
 import { flightlog } from '../support/command.js';
 import { openTestLog, report } from '../support/filled-log.js';
@@ -22,21 +23,16 @@ describe.skipIf(s3Url === undefined)('an export of files into a bucket', () => {
     rmSync(directory, { recursive: true });
   });
 
-  it('goes on after a kill, and has each event once', async () => {
-    const location = newS3Location();
-    const run = (env: Readonly<Record<string, string>> = {}) =>
-      flightlog(
-        [
-          ...['export', 'files', '--data', directory, '--event-store', 'embedded:', '--payload-store', 'file:'],
-          ...['--to', s3Setting(location), '--format', 'jsonl', '--events-per-file', '7'],
-        ],
-        { env },
-      ).ended;
-    expect(await run({ FLIGHTLOG_FAIL_POINT: 'exported-file:3' })).toMatchObject({ code: null, stdout: '' });
-    expect(JSON.parse((await run()).stdout)).toMatchObject({ files: 6, events: 39, position: 60 });
-    await report(store, 1, 1);
-    expect(JSON.parse((await run()).stdout)).toMatchObject({ files: 2, events: 10, position: 70 });
+  const exporting = (location: S3Location, perFile: string, env: Readonly<Record<string, string>> = {}) =>
+    flightlog(
+      [
+        ...['export', 'files', '--data', directory, '--event-store', 'embedded:', '--payload-store', 'file:'],
+        ...['--to', s3Setting(location), '--format', 'jsonl', '--events-per-file', perFile],
+      ],
+      { env },
+    ).ended;
 
+  const positionsIn = async (location: S3Location): Promise<readonly number[]> => {
     const target = await s3Target(location, 'export');
     const positions: number[] = [];
     for (const path of [...(await target.sizes()).keys()].filter((each) => rangeOf(each))) {
@@ -47,6 +43,27 @@ describe.skipIf(s3Url === undefined)('an export of files into a bucket', () => {
       positions.push(...lines.map((line) => (JSON.parse(line) as { position: number }).position));
     }
     await target.close();
-    expect(positions).toEqual(Array.from({ length: 70 }, (_, at) => at + 1));
+    return positions;
+  };
+
+  const upTo = (last: number): readonly number[] => Array.from({ length: last }, (_, at) => at + 1);
+
+  it('goes on after a kill, and has each event once', async () => {
+    const location = newS3Location();
+    const killed = await exporting(location, '7', { FLIGHTLOG_FAIL_POINT: 'exported-file:3' });
+    expect(killed).toMatchObject({ code: null, stdout: '' });
+    expect(JSON.parse((await exporting(location, '7')).stdout)).toMatchObject({ files: 6, events: 39, position: 60 });
+    await report(store, 1, 1);
+    expect(JSON.parse((await exporting(location, '7')).stdout)).toMatchObject({ files: 2, events: 10, position: 70 });
+    expect(await positionsIn(location)).toEqual(upTo(70));
+  });
+
+  it('has each event once when two processes export to it', async () => {
+    const location = newS3Location();
+    const both = await Promise.all([exporting(location, '1'), exporting(location, '1')]);
+    for (const { code, stderr } of both)
+      if (code !== 0) expect(stderr).toContain('is being written by another process');
+    await exporting(location, '7');
+    expect(await positionsIn(location)).toEqual(upTo(70));
   });
 });

@@ -13,7 +13,7 @@ import { kafkaClient } from '../../services/reactors/export-to-kafka/client.js';
 import { uuidText } from '../../services/reactors/export-to-kafka/cloud-event.js';
 import type { ExportFormat } from '../../services/reactors/export-to-kafka/message.js';
 import { readPositions } from '../../services/reactors/export-to-kafka/positions.js';
-import { entityOf } from '../../services/reactors/export-to-kafka/subject.js';
+import { entityOf } from '../../services/reactors/export-to-kafka/stream-attributes.js';
 import {
   type ExportOptions,
   type ExportToKafka,

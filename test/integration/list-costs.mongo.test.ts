@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Listed, listNames, listPage } from '../../projections/query/list-query.js';
 import type { Collection, Query } from '../../projections/runtime/read-store.js';
-import type { Explained } from '../../projections/store/mongo/explanations.js';
+import type { ExplainedQuery } from '../../projections/store/mongo/explanations.js';
 import { type MongoReadStore, mongoReadStore } from '../../projections/store/mongo/mongo-read-store.js';
 import { ABSENT, ASKED } from '../support/list-shapes.js';
 import { fillWithMany } from '../support/many-documents.js';
@@ -23,7 +23,7 @@ describe.skipIf(mongoUrl === undefined)(`a page of ${COUNT} in a MongoDB`, () =>
   });
 
   it.each(ASKED)('is read from an index: %s', async (name, asked, requestOf) => {
-    const explanations: Explained[] = [];
+    const explanations: ExplainedQuery[] = [];
     const explain = async (collection: Collection, query: Query, method: 'find' | 'findDistinct'): Promise<void> => {
       explanations.push(...(await store.explain(collection, query, method)));
     };

@@ -2,7 +2,7 @@
 export type Browser = {
   /** Opens an address and follows redirects, up to the first that leaves the origin. */
   open(url: string): Promise<Page>;
-  /** Sends the form of a page whose action ends with this, with its hidden fields and the given ones. */
+  /** Sends the form of a page whose action ends with this, with the fields that it has filled in and the given ones. */
   submit(page: Page, action: string, fields?: Readonly<Record<string, string>>): Promise<Page>;
 };
 
@@ -10,7 +10,7 @@ export type Browser = {
 export type Page = { readonly url: string; readonly status: number; readonly text: string; readonly headers: Headers };
 
 const FORM = /<form[^>]*action="([^"]*)"[^>]*>(.*?)<\/form>/gsu;
-const HIDDEN = /<input[^>]*type="hidden"[^>]*name="([^"]*)"[^>]*value="([^"]*)"/gu;
+const FILLED = /<input[^>]*name="([^"]*)"[^>]*value="([^"]*)"/gu;
 
 /** @param stopAt a path that is not opened: the page is then its address alone. */
 export const openBrowser = ({ stopAt }: { readonly stopAt?: string } = {}): Browser => {
@@ -52,8 +52,8 @@ export const openBrowser = ({ stopAt }: { readonly stopAt?: string } = {}): Brow
     submit: (page, action, fields = {}) => {
       const form = Array.from(page.text.matchAll(FORM)).find(([, to = '']) => to.endsWith(action));
       if (!form) throw new Error(`no form leads to ${action}: ${page.status} ${page.text}`);
-      const hidden = Array.from((form[2] ?? '').matchAll(HIDDEN), ([, name = '', value = '']) => [name, value]);
-      const body = new URLSearchParams({ ...(Object.fromEntries(hidden) as Record<string, string>), ...fields });
+      const filled = Array.from((form[2] ?? '').matchAll(FILLED), ([, name = '', value = '']) => [name, value]);
+      const body = new URLSearchParams({ ...(Object.fromEntries(filled) as Record<string, string>), ...fields });
       const url = new URL(form[1] ?? '', page.url).href;
       return ask(url, { method: 'POST', body, headers: { accept: 'text/html', 'sec-fetch-site': 'same-origin' } });
     },

@@ -25,9 +25,10 @@ export const certificates = () => {
         '-out',
         file(`${name}.pem`),
       ),
-    issue: (authority: string, name: string): void => {
+    /** @param names alternative names beside `localhost`, such as `URI:spiffe://a`. */
+    issue: (authority: string, name: string, names: readonly string[] = []): void => {
       openssl('req', ...newKey, '-subj', `/CN=${name}`, '-keyout', file(`${name}.key`), '-out', file(`${name}.csr`));
-      writeFileSync(file('names'), 'subjectAltName=DNS:localhost,IP:127.0.0.1');
+      writeFileSync(file('names'), `subjectAltName=${['DNS:localhost', 'IP:127.0.0.1', ...names].join(',')}`);
       const ca = ['-CA', file(`${authority}.pem`), '-CAkey', file(`${authority}.key`), '-CAcreateserial'];
       openssl(
         'x509',

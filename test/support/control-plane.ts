@@ -55,7 +55,10 @@ const reading = async <Result>(directory: string, read: (log: EventLog) => Promi
 };
 
 /** The options of an engine without a rate limit and without random failures. */
-const engineOptions = (server: ServerProcess, options: Partial<EngineOptions> = {}): EngineOptions => ({
+export const engineOptions = (
+  server: Pick<ServerProcess, 'ready'>,
+  options: Partial<EngineOptions> = {},
+): EngineOptions => ({
   endpoint: server.ready.grpc,
   concurrency: 64,
   rate: 0,

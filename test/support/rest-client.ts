@@ -20,6 +20,7 @@ import { AccessService } from '../../proto/gen/platformidl/eventlog/access_servi
 import { EngineService } from '../../proto/gen/platformidl/eventlog/engine_service_pb.js';
 import { AuditService } from '../../proto/gen/platformidl/eventlog/audit_service_pb.js';
 import { NotificationService } from '../../proto/gen/platformidl/eventlog/notification_service_pb.js';
+import { OperationsService } from '../../proto/gen/platformidl/eventlog/operations_service_pb.js';
 import { ReactorService } from '../../proto/gen/platformidl/eventlog/reactor_service_pb.js';
 import { ScheduleService } from '../../proto/gen/platformidl/eventlog/schedule_service_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
@@ -67,6 +68,7 @@ const SERVICES = [
   EngineService,
   AuditService,
   ReactorService,
+  OperationsService,
   ScheduleService,
 ];
 const registry = createRegistry(...new Set(SERVICES.flatMap(({ file }) => withDependencies(file))));

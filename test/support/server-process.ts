@@ -59,7 +59,9 @@ export const startServerProcess = async ({
     const flag = all[at - (at % 2)] ?? '';
     return !args.includes(flag);
   });
-  const isSecure = ['FLIGHTLOG_AUTH_ISSUERS', 'FLIGHTLOG_AUTH_SERVER_ENABLED'].some((name) => name in env);
+  const isSecure = ['FLIGHTLOG_AUTH_ISSUERS', 'FLIGHTLOG_AUTH_SERVER_ENABLED', 'FLIGHTLOG_AUTH_CERTIFICATES'].some(
+    (name) => name in env,
+  );
   const security = isSecure ? [] : ['--insecure'];
   const stores = [...readStoreFlags(data, args), ...(await eventStoreFlags(data, args))];
   const child = spawn(

@@ -26,8 +26,8 @@ type SinkOptions = { readonly port?: number; readonly user?: string; readonly pa
 
 /**
  * A real SMTP server. The recipient decides what it does: `unknown@` is refused, `deferred@` is refused for now,
- * `stalled@` gets no answer to its RCPT, `dropped@` has its connection ended after the mail and before its answer;
- * every other recipient's mail is taken.
+ * `stalled@` gets no answer to its RCPT, `silent@` none to its mail, `dropped@` has its connection ended after the mail
+ * and before its answer; every other recipient's mail is taken.
  */
 export const smtpSink = async ({ port = 0, user, password }: SinkOptions = {}): Promise<SmtpSink> => {
   const mails: ReceivedMail[] = [];
@@ -49,10 +49,10 @@ export const smtpSink = async ({ port = 0, user, password }: SinkOptions = {}): 
       stream.on('data', (part: Buffer) => parts.push(part));
       stream.on('end', () => {
         const to = session.envelope.rcptTo[0]?.address ?? '';
-        const isAnswered = !to.startsWith('dropped@');
+        const isAnswered = !/^(?:dropped|silent)@/u.test(to);
         mails.push({ to, content: Buffer.concat(parts).toString(), isAnswered });
         if (isAnswered) done(null, '2.0.0 queued');
-        else for (const socket of sockets.values()) socket.destroy();
+        else if (to.startsWith('dropped@')) for (const socket of sockets.values()) socket.destroy();
       });
     },
   });

@@ -69,7 +69,7 @@ export const known = (ask: Asked): Step => ({ ...OK, ask, code: 'ALREADY_EXISTS'
 export const again = (ask: Asked): Step => ({ ...known(ask), isRecorded: false });
 
 /** A report of a phase that the execution has already left. */
-export const stale = (ask: Asked): Step => ({ ...again(ask), says: 'was left behind' });
+export const stale = (ask: Asked): Step => ({ ...again(ask), says: 'is not a later phase' });
 
 /** A request that is refused and records nothing. */
 export const refused = (code: string, ask: Asked, says: string, reason?: object): Step => ({

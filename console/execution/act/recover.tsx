@@ -5,7 +5,7 @@ import type { ReactNode } from 'react';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
 import { call } from '../../server/call.js';
 import type { Named } from '../../server/ids.js';
-import { Confirm } from './confirm.js';
+import { Confirm } from '../../look/confirm.js';
 
 type RecoverProps = { readonly id: Named };
 

@@ -3,12 +3,13 @@ import { type ReactNode, useState } from 'react';
 
 import type { Signal } from '../../../proto/gen/platformidl/admin/signal_pb.js';
 import { SignalService } from '../../../proto/gen/platformidl/service/signal_pb.js';
-import { type Entry, Field } from '../../launch/field.js';
+import type { Entry } from '../../launch/fields/entry.js';
+import { Field } from '../../launch/fields/field.js';
 import { call } from '../../server/call.js';
 import type { Named } from '../../server/ids.js';
 import { asking } from '../../server/queries.js';
 import { typeText } from '../../../interface/values/type-text.js';
-import { Confirm } from './confirm.js';
+import { Confirm } from '../../look/confirm.js';
 
 const MAX_SIGNALS = 100;
 
@@ -35,7 +36,13 @@ const SetSignal = ({ signal }: { readonly signal: Signal }): ReactNode => {
       act={() => set.mutate()}
     >
       <label htmlFor={`signal-${name}`}>Value: {typeText(signal.type)}</label>
-      <Field id={`signal-${name}`} type={signal.type} initial={undefined} change={setEntry} />
+      <Field
+        id={`signal-${name}`}
+        label={`Value of ${name}`}
+        type={signal.type}
+        initial={undefined}
+        change={setEntry}
+      />
       {entry.problem !== undefined && <p className="problem">{entry.problem}</p>}
     </Confirm>
   );

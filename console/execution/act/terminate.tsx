@@ -4,7 +4,7 @@ import { type ReactNode, useState } from 'react';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
 import { call } from '../../server/call.js';
 import type { Named } from '../../server/ids.js';
-import { Confirm } from './confirm.js';
+import { Confirm } from '../../look/confirm.js';
 
 type TerminateProps = { readonly id: Named };
 

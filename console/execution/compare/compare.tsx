@@ -7,13 +7,13 @@ import type { ReactNode, SubmitEvent } from 'react';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
 import { queriesOf } from '../../server/queries.js';
 import { textIn } from '../../look/forms.js';
-import type { Seen } from '../moment.js';
+import type { ExecutionAsOf } from '../moment.js';
 import { Differences } from './differences.js';
 import { readLastGood } from './last-good.js';
 
 const route = getRouteApi('/projects/$project/domains/$domain/executions/$name');
 
-const useOther = ({ id }: Seen): string => {
+const useOther = ({ id }: ExecutionAsOf): string => {
   const search = route.useSearch();
   const { data } = useQuery({
     queryKey: [...queriesOf(AdminService.method.listExecutions), 'last good', id],
@@ -24,7 +24,7 @@ const useOther = ({ id }: Seen): string => {
 };
 
 /** The differences between this execution and another, or between two moments of it. */
-export const Compare = (seen: Seen): ReactNode => {
+export const Compare = (seen: ExecutionAsOf): ReactNode => {
   const { withAsOf = '' } = route.useSearch();
   const navigate = route.useNavigate();
   const other = useOther(seen);

@@ -13,7 +13,7 @@ import { QueryResult } from '../../look/query-result.js';
 import { Empty } from '../../look/notes.js';
 import { Card } from '../../look/page.js';
 import { asking } from '../../server/queries.js';
-import type { Seen } from '../moment.js';
+import type { ExecutionAsOf } from '../moment.js';
 
 const SHOWN = 200;
 
@@ -76,7 +76,7 @@ const Entity = ({ diff }: { readonly diff: EntityDiff }): ReactNode => {
 
 type DifferencesProps = {
   readonly first: { readonly name: string; readonly asOf: string };
-  readonly second: Seen;
+  readonly second: ExecutionAsOf;
 };
 
 /** The entities and fields that differ, from the first moment to the second. */

@@ -9,7 +9,7 @@ import { QueryResult } from '../../look/query-result.js';
 import { Empty } from '../../look/notes.js';
 import { nodePhase } from '../../look/phases.js';
 import { asking } from '../../server/queries.js';
-import type { Seen } from '../moment.js';
+import type { ExecutionAsOf } from '../moment.js';
 import { NodePanel } from '../node/node-panel.js';
 import { type Children, specIdOf } from '../nodes/tree.js';
 import { useTree } from '../nodes/use-tree.js';
@@ -20,7 +20,7 @@ const route = getRouteApi('/projects/$project/domains/$domain/executions/$name')
 const phasesOf = (children: Children | undefined): Phases =>
   new Map((children?.get('') ?? []).map((node) => [specIdOf(node), nodePhase(node.closure?.phase)]));
 
-type OfWorkflowProps = { readonly seen: Seen; readonly workflowId: Identifier };
+type OfWorkflowProps = { readonly seen: ExecutionAsOf; readonly workflowId: Identifier };
 
 const OfWorkflow = ({ seen, workflowId }: OfWorkflowProps): ReactNode => {
   const { node } = route.useSearch();
@@ -49,7 +49,7 @@ const OfWorkflow = ({ seen, workflowId }: OfWorkflowProps): ReactNode => {
 };
 
 /** The workflow of an execution as a graph, with the phases of its nodes. */
-export const Graph = (seen: Seen): ReactNode => {
+export const Graph = (seen: ExecutionAsOf): ReactNode => {
   const execution = useQuery(asking(AdminService.method.getExecution, seen));
   return (
     <QueryResult query={execution}>

@@ -8,16 +8,16 @@ import { HistoryService, type Transition } from '../../../proto/gen/platformidl/
 import { QueryResult } from '../../look/query-result.js';
 import { Empty } from '../../look/notes.js';
 import { queriesOf } from '../../server/queries.js';
-import type { Seen } from '../moment.js';
+import type { ExecutionAsOf } from '../moment.js';
 import { Nodes } from '../nodes/nodes.js';
 import { TimeSlider } from './time-slider.js';
 import { TransitionList } from './transition-list.js';
 import { indexAt } from './index-at.js';
-import { readLife } from './transitions.js';
+import { readTransitions } from './transitions.js';
 
 const route = getRouteApi('/projects/$project/domains/$domain/executions/$name');
 
-type LivedProps = Seen & { readonly life: readonly Transition[] };
+type LivedProps = ExecutionAsOf & { readonly life: readonly Transition[] };
 
 const Lived = ({ id, asOf, life }: LivedProps): ReactNode => {
   const navigate = route.useNavigate();
@@ -41,10 +41,10 @@ const Lived = ({ id, asOf, life }: LivedProps): ReactNode => {
 };
 
 /** Every transition of an execution, and the execution as of the one that is chosen. */
-export const Life = ({ id, asOf }: Seen): ReactNode => {
+export const Life = ({ id, asOf }: ExecutionAsOf): ReactNode => {
   const life = useQuery({
     queryKey: [...queriesOf(HistoryService.method.listTransitions), id],
-    queryFn: ({ signal }) => readLife(id, signal),
+    queryFn: ({ signal }) => readTransitions(id, signal),
     placeholderData: keepPreviousData,
   });
   return (

@@ -6,7 +6,7 @@ import { allPages } from '../../server/pages.js';
 const PAGE_TRANSITIONS = 1_000;
 
 /** Reads every transition of an execution, in the order in which they were recorded. */
-export const readLife = (id: Named, signal: AbortSignal): Promise<readonly Transition[]> =>
+export const readTransitions = (id: Named, signal: AbortSignal): Promise<readonly Transition[]> =>
   allPages(
     (token) => call(HistoryService.method.listTransitions, { id, limit: PAGE_TRANSITIONS, token }, signal),
     ({ transitions }) => transitions,

@@ -13,7 +13,7 @@ import { lengthOf, msOf } from '../../look/times.js';
 import { asking } from '../../server/queries.js';
 import { LinkOut } from '../../values/link-out.js';
 import { VersionLink } from '../links.js';
-import type { Seen } from '../moment.js';
+import type { ExecutionAsOf } from '../moment.js';
 import { ErrorNote } from '../why.js';
 import { MapGrid } from './map-grid.js';
 
@@ -59,7 +59,7 @@ const Attempt = ({ task }: { readonly task: TaskExecution }): ReactNode => {
   );
 };
 
-type AttemptsProps = Seen & { readonly nodeId: string };
+type AttemptsProps = ExecutionAsOf & { readonly nodeId: string };
 
 /** The attempts of the task of a node, the newest first. */
 export const Attempts = ({ id, asOf, nodeId }: AttemptsProps): ReactNode => {

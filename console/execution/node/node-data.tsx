@@ -6,9 +6,9 @@ import { QueryResult } from '../../look/query-result.js';
 import { Card } from '../../look/page.js';
 import { asking } from '../../server/queries.js';
 import { Literals } from '../../values/literals.js';
-import type { Seen } from '../moment.js';
+import type { ExecutionAsOf } from '../moment.js';
 
-type NodeDataProps = Seen & { readonly nodeId: string };
+type NodeDataProps = ExecutionAsOf & { readonly nodeId: string };
 
 const Shown = ({ id, asOf, nodeId }: NodeDataProps): ReactNode => {
   const data = useQuery(asking(AdminService.method.getNodeExecutionData, { id: { nodeId, executionId: id }, asOf }));

@@ -14,7 +14,7 @@ import { hasEnded, nodePhase } from '../../look/phases.js';
 import { lengthOf, msOf } from '../../look/times.js';
 import { asking } from '../../server/queries.js';
 import { ExecutionLink } from '../links.js';
-import type { Seen } from '../moment.js';
+import type { ExecutionAsOf } from '../moment.js';
 import { ErrorNote } from '../why.js';
 import { Attempts } from './attempts.js';
 import { NodeData } from './node-data.js';
@@ -56,7 +56,7 @@ const NodeFacts = ({ node }: { readonly node: NodeExecution }): ReactNode => {
   );
 };
 
-type NodePanelProps = Seen & { readonly nodeId: string };
+type NodePanelProps = ExecutionAsOf & { readonly nodeId: string };
 
 /** One node: its error first, then its attempts with their logs, then what it took and gave. */
 export const NodePanel = ({ id, asOf, nodeId }: NodePanelProps): ReactNode => {

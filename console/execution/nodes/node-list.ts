@@ -3,13 +3,13 @@ import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js
 import { nodePhase, toneOf } from '../../look/phases.js';
 import { call } from '../../server/call.js';
 import { allPages } from '../../server/pages.js';
-import type { Seen } from '../moment.js';
+import type { ExecutionAsOf } from '../moment.js';
 import { type Children, idOf } from './tree.js';
 
 const PAGE_NODES = 1_000;
 
 const nodesBelow = (
-  { id, asOf }: Seen,
+  { id, asOf }: ExecutionAsOf,
   uniqueParentId: string,
   signal: AbortSignal,
 ): Promise<readonly NodeExecution[]> =>
@@ -32,7 +32,11 @@ const isOpen = (node: NodeExecution, toggledIds: readonly string[]): boolean =>
   (toneOf(nodePhase(node.closure?.phase)) === 'bad') !== toggledIds.includes(idOf(node));
 
 /** Reads the nodes of an execution, and those below each open parent. */
-export const readTree = async (seen: Seen, toggledIds: readonly string[], signal: AbortSignal): Promise<Children> => {
+export const readTree = async (
+  seen: ExecutionAsOf,
+  toggledIds: readonly string[],
+  signal: AbortSignal,
+): Promise<Children> => {
   const children = new Map<string, readonly NodeExecution[]>();
   const read = async (parent: string): Promise<void> => {
     const nodes = await nodesBelow(seen, parent, signal);

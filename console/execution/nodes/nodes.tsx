@@ -10,7 +10,7 @@ import { Empty } from '../../look/notes.js';
 import { useNow } from '../../look/now.js';
 import { msOf } from '../../look/times.js';
 import { nodePhase, toneOf } from '../../look/phases.js';
-import type { Seen } from '../moment.js';
+import type { ExecutionAsOf } from '../moment.js';
 import { NodePanel } from '../node/node-panel.js';
 import { NodeRow } from './node-row.js';
 import { TimeAxis } from './time-axis.js';
@@ -73,7 +73,7 @@ const Chart = ({ rows, asOf, chosen, choose, toggle }: ChartProps): ReactNode =>
 };
 
 /** The tree of nodes with their times, and the chosen node beside it. */
-export const Nodes = (seen: Seen): ReactNode => {
+export const Nodes = (seen: ExecutionAsOf): ReactNode => {
   const { node } = route.useSearch();
   const navigate = route.useNavigate();
   const { query, toggle } = useTree(seen);

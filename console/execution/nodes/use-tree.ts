@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
 import { toggled } from '../../executions/filter-text.js';
 import { queriesOf } from '../../server/queries.js';
-import type { Seen } from '../moment.js';
+import type { ExecutionAsOf } from '../moment.js';
 import { readTree } from './node-list.js';
 import type { Children } from './tree.js';
 
@@ -14,7 +14,7 @@ export type Tree = {
   readonly toggle: (nodeId: string) => void;
 };
 
-export const useTree = (seen: Seen): Tree => {
+export const useTree = (seen: ExecutionAsOf): Tree => {
   // The ids of the parents that the user has opened or closed against their default.
   const [toggledIds, setToggledIds] = useState<readonly string[]>([]);
   const query = useQuery({

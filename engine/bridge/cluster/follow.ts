@@ -11,7 +11,7 @@ import { backoffMs } from '../backoff.js';
 import { GROUP, PLURAL, VERSION } from '../object/workflow-object.js';
 import { faultOf } from './answers.js';
 import { ClusterAway, type ObjectOfExecution, type OnObject } from './cluster.js';
-import { type AnsweredMetadata, METADATA_LIST, METADATA_ONLY, placeIn } from './metadata-answer.js';
+import { type AnsweredMetadata, METADATA_LIST, METADATA_ONLY, executionOfObject } from './metadata-answer.js';
 
 export type WatchTimes = {
   /** The server ends a watch after this time, and the bridge opens another. */
@@ -68,7 +68,7 @@ const listed = async (options: FollowOptions, onPlace: OnObject): Promise<string
       },
       setHeaderOptions('Accept', METADATA_LIST),
     )) as Page;
-    for (const { metadata } of page.items ?? []) onPlace(placeIn(metadata));
+    for (const { metadata } of page.items ?? []) onPlace(executionOfObject(metadata));
     next = page.metadata.continue ?? '';
     if (next === '') return page.metadata.resourceVersion;
   }
@@ -96,7 +96,7 @@ const relist = async (options: FollowOptions, following: Following): Promise<voi
 const onEvent = (options: FollowOptions, following: Following, type: string, metadata: AnsweredMetadata): void => {
   following.version = metadata.resourceVersion ?? following.version;
   if (type === 'BOOKMARK') return;
-  const place = placeIn(metadata);
+  const place = executionOfObject(metadata);
   if (type === 'DELETED') following.known.delete(keyOf(place));
   else following.known.set(keyOf(place), place);
   options.onObject(place);

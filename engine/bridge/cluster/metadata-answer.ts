@@ -19,7 +19,7 @@ export type AnsweredMetadata = {
 };
 
 /** Reads the execution and the place of an object from its metadata. */
-export const placeIn = ({ name = '', namespace = '', labels = {} }: AnsweredMetadata): ObjectOfExecution => ({
+export const executionOfObject = ({ name = '', namespace = '', labels = {} }: AnsweredMetadata): ObjectOfExecution => ({
   name,
   namespace,
   project: labels['project'] ?? '',
@@ -27,8 +27,8 @@ export const placeIn = ({ name = '', namespace = '', labels = {} }: AnsweredMeta
 });
 
 /** Reads an object from its metadata. */
-export const standing = (metadata: AnsweredMetadata): StandingObject => ({
-  ...placeIn(metadata),
+export const standingObject = (metadata: AnsweredMetadata): StandingObject => ({
+  ...executionOfObject(metadata),
   uid: metadata.uid ?? '',
   resourceVersion: metadata.resourceVersion ?? '',
   launchId: metadata.annotations?.[LAUNCH_ID] ?? '',

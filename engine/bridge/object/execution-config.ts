@@ -2,9 +2,9 @@ import { type JsonObject } from '@bufbuild/protobuf';
 import { type TaskResourceSpec } from '../../../proto/gen/platformidl/admin/matchable_resource_pb.js';
 import { WorkflowExecutionIdentifierSchema } from '../../../proto/gen/platformidl/core/identifier_pb.js';
 import { type Launch } from '../launch.js';
-import { given, isNothing, plainJson, quantityText } from './go-json.js';
+import { given, isZero, plainJson, quantityText } from './go-json.js';
 
-const amount = (text = ''): string => (text === '' || isNothing(quantityText(text)) ? '0' : text);
+const amount = (text = ''): string => (text === '' || isZero(quantityText(text)) ? '0' : text);
 
 const amounts = (spec: TaskResourceSpec | undefined): JsonObject => ({
   CPU: amount(spec?.cpu),

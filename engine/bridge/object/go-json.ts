@@ -48,4 +48,4 @@ export const quantityText = (text: string): string => {
 };
 
 /** True for `0`, `0Gi` and other quantities of zero. */
-export const isNothing = (quantity: string): boolean => Number.parseFloat(quantity) === 0;
+export const isZero = (quantity: string): boolean => Number.parseFloat(quantity) === 0;

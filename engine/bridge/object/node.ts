@@ -24,7 +24,7 @@ import {
   type TaskTemplate,
 } from '../../../proto/gen/platformidl/core/tasks_pb.js';
 import { ErrorSchema } from '../../../proto/gen/platformidl/core/types_pb.js';
-import { durationText, given, isNothing, nonEmpty, plainJson, protoJson, quantityText } from './go-json.js';
+import { durationText, given, isZero, nonEmpty, plainJson, protoJson, quantityText } from './go-json.js';
 import { referenceKey } from './reference-key.js';
 
 /** The tasks of a closure by their keys. */
@@ -40,7 +40,7 @@ const RESOURCE_KEYS: Partial<Record<Resources_ResourceName, string>> = {
 const amounts = (entries: readonly Resources_ResourceEntry[]): JsonObject | undefined => {
   const known = entries.flatMap(({ name, value }) => {
     const key = RESOURCE_KEYS[name];
-    return key === undefined || isNothing(quantityText(value)) ? [] : [[key, value] as const];
+    return key === undefined || isZero(quantityText(value)) ? [] : [[key, value] as const];
   });
   return known.length === 0 ? undefined : Object.fromEntries(known);
 };

@@ -1,8 +1,15 @@
 import type { AnyBulkWriteOperation, ClientSession, Collection as MongoCollection, Db } from 'mongodb';
 import { CheckpointMoved } from '../../../services/kernel/fault.js';
-import type { Checkpoint, Collection, ParkedMove, ParkedStream, Put, WriteBatch } from '../../runtime/read-store.js';
+import type {
+  Checkpoint,
+  Collection,
+  ParkedMove,
+  ParkedStream,
+  DocumentWrite,
+  WriteBatch,
+} from '../../runtime/read-store.js';
 import { storedText } from '../stored-text.js';
-import { type Written, writtenOf } from './documents.js';
+import { type DriverRow, writtenOf } from './documents.js';
 import { split, putChunks, removeChunks } from './large-documents.js';
 import { type Build, collectionName, ofBuild } from './names.js';
 
@@ -24,7 +31,7 @@ export const checkpointsOf = (db: Db, build: Build): MongoCollection<CheckpointR
 const parkedOf = (db: Db, build: Build): MongoCollection<ParkedRow> =>
   db.collection<ParkedRow>(ofBuild('parked', build));
 
-type Changed = { readonly collection: Collection; readonly puts: Map<string, Put> };
+type Changed = { readonly collection: Collection; readonly puts: Map<string, DocumentWrite> };
 
 /** Groups the documents of a batch by collection, with the latest version of each key. */
 const changedOf = (documents: WriteBatch['documents']): readonly Changed[] => {
@@ -32,7 +39,7 @@ const changedOf = (documents: WriteBatch['documents']): readonly Changed[] => {
   for (const put of documents) {
     const { collection, document } = put;
     const name = collectionName(collection, 0);
-    const changed = byName.get(name) ?? { collection, puts: new Map<string, Put>() };
+    const changed = byName.get(name) ?? { collection, puts: new Map<string, DocumentWrite>() };
     byName.set(name, changed);
     const known = changed.puts.get(document.key);
     if (!known || known.document.position < document.position) changed.puts.set(document.key, put);
@@ -65,6 +72,7 @@ const move = async (
   if (moved) throw new CheckpointMoved(`another process has moved the checkpoint ${moved.name}`);
   // Checkpoints that stay are written too: of two batches made from the same value, the server then accepts only one.
   const writes = moves.map(({ name, to }): AnyBulkWriteOperation<CheckpointRow> => {
+    if (to === undefined) return { deleteOne: { filter: { _id: name } } };
     const { logId, position } = to;
     return rows.has(name)
       ? { replaceOne: { filter: { _id: name }, replacement: { logId, position, batch } } }
@@ -74,11 +82,11 @@ const move = async (
   return true;
 };
 
-type Seen = Pick<Written, '_id' | 'position' | 'rewrites' | 'large'>;
+type Seen = Pick<DriverRow, '_id' | 'position' | 'rewrites' | 'large'>;
 
 /** Reads the stored versions of documents: their positions, and the sizes of bytes stored apart. */
 const seenOf = async (
-  rows: MongoCollection<Written>,
+  rows: MongoCollection<DriverRow>,
   keys: string[],
   session: ClientSession,
 ): Promise<ReadonlyMap<string, Seen>> => {
@@ -93,14 +101,14 @@ const seenOf = async (
  * The row to store over an existing one; `undefined` when the existing one is at the same or a later position, or, for
  * a late row, at a later one.
  */
-const inPlaceOf = (before: Seen | undefined, row: Written, isLate: boolean): Written | undefined => {
+const inPlaceOf = (before: Seen | undefined, row: DriverRow, isLate: boolean): DriverRow | undefined => {
   if (!before || before.position < row.position) return row;
   return isLate && before.position === row.position ? { ...row, rewrites: (before.rewrites ?? 0) + 1 } : undefined;
 };
 
 const putDocuments = async ({ db, build, session }: BuildSession, { collection, puts }: Changed): Promise<void> => {
   const name = collectionName(collection, build);
-  const rows = db.collection<Written>(name);
+  const rows = db.collection<DriverRow>(name);
   const seen = await seenOf(rows, [...puts.keys()].map(storedText), session);
   const written = [...puts.values()].flatMap(({ document, isLate = false }) => {
     const written = writtenOf(collection, document);
@@ -114,7 +122,7 @@ const putDocuments = async ({ db, build, session }: BuildSession, { collection, 
     { db, build },
     written.flatMap(({ chunks }) => chunks),
   );
-  const writes = written.map(({ row, before }): AnyBulkWriteOperation<Written> =>
+  const writes = written.map(({ row, before }): AnyBulkWriteOperation<DriverRow> =>
     before ? { replaceOne: { filter: { _id: row._id }, replacement: row } } : { insertOne: { document: row } },
   );
   if (writes.length > 0) await rows.bulkWrite(writes, { session, ordered: false });
@@ -150,14 +158,14 @@ export const writeBatch = async (
   return true;
 };
 
-/** Reads the checkpoints that exist among the names. */
+/** Reads the checkpoints that exist among the names; by default all. */
 export const checkpointsIn = async (
   db: Db,
   build: Build,
-  names: readonly string[],
+  names?: readonly string[],
 ): Promise<ReadonlyMap<string, Checkpoint>> => {
   const rows = await checkpointsOf(db, build)
-    .find({ _id: { $in: [...names] } })
+    .find(names === undefined ? {} : { _id: { $in: [...names] } })
     .toArray();
   return new Map(rows.map(({ _id, logId, position }) => [_id, { logId, position }]));
 };

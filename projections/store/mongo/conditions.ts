@@ -2,7 +2,7 @@ import type { Document } from 'mongodb';
 import type { Collection, Condition, FieldType, FieldValue } from '../../runtime/read-store.js';
 import { queryTrigrams, LONG_TEXT, trigramHashes, type Search } from '../../query/trigrams.js';
 import { type Build, collectionName, pathOf, searchPath } from './names.js';
-import { containing, like } from './regular-expressions.js';
+import { containing, likeExpression } from './regular-expressions.js';
 
 /** Query operators for the value of one field. */
 type Operators = Readonly<Record<string, unknown>>;
@@ -46,7 +46,7 @@ const compared = (is: '=' | '<>' | keyof typeof COMPARISONS, value: FieldValue, 
 const operatorsOf = (condition: FieldCondition, type: FieldType): Operators => {
   if ('values' in condition) return among(condition, type);
   if ('pattern' in condition) {
-    const expression = { $regex: like(condition.pattern) };
+    const expression = { $regex: likeExpression(condition.pattern) };
     return condition.is === 'like' ? expression : { $not: expression, ...filled(type) };
   }
   if (condition.is === 'contains') return { $regex: containing(condition.value) };
@@ -101,7 +101,7 @@ export const searchFilter = (searches: Collection['searched'] = [], { searched, 
 };
 
 /** Pipeline stages that drop documents whose linked document, in another collection, does not match. */
-export const lookups = (where: readonly Condition[], build: Build): readonly Document[] =>
+export const linkedDocumentStages = (where: readonly Condition[], build: Build): readonly Document[] =>
   where.filter(isKeyOf).flatMap((condition) => [
     {
       $lookup: {
@@ -110,7 +110,7 @@ export const lookups = (where: readonly Condition[], build: Build): readonly Doc
         foreignField: '_id',
         pipeline: [
           { $match: filterOf(condition.collection.fields, condition.where) },
-          ...lookups(condition.where, build),
+          ...linkedDocumentStages(condition.where, build),
           { $project: { _id: 1 } },
         ],
         as: 'found',

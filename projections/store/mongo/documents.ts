@@ -12,10 +12,10 @@ import { originalText, originalValue, storedText } from '../stored-text.js';
 type Pair = { readonly key: string; readonly value: string };
 
 /** A stored field value. */
-export type Cell = FieldValue | readonly Pair[];
+export type StoredField = FieldValue | readonly Pair[];
 
 /** Lengths in bytes of the encoded messages, where they are stored apart from the document. */
-export type Lengths = { readonly element: number; readonly answer?: number; readonly state?: number };
+export type MessageLengths = { readonly element: number; readonly answer?: number; readonly state?: number };
 
 /** A stored document. */
 export type Row = {
@@ -23,7 +23,7 @@ export type Row = {
   readonly position: bigint;
   /** Number of rewrites of the document at this position. */
   readonly rewrites?: number;
-  readonly f: Readonly<Record<string, Cell>>;
+  readonly f: Readonly<Record<string, StoredField>>;
   /** Hashes of the parts of each searched text, by the text's index in the collection's `searched`. */
   readonly s?: Readonly<Record<number, readonly number[]>>;
   /** The element of a list response. */
@@ -32,11 +32,11 @@ export type Row = {
   readonly answer?: Binary;
   readonly state?: Binary;
   /** Set when the bytes are stored apart, concatenated in this order. */
-  readonly large?: Lengths;
+  readonly large?: MessageLengths;
 };
 
 /** A {@link Row} as it is passed to the driver. */
-export type Written = Omit<Row, 'element' | 'answer' | 'state'> & {
+export type DriverRow = Omit<Row, 'element' | 'answer' | 'state'> & {
   readonly element: Uint8Array;
   readonly answer?: Uint8Array;
   readonly state?: Uint8Array;
@@ -45,15 +45,15 @@ export type Written = Omit<Row, 'element' | 'answer' | 'state'> & {
 const storedPairs = (text: string): readonly Pair[] =>
   (JSON.parse(text) as [string, string][]).map(([key, value]) => ({ key: storedText(key), value: storedText(value) }));
 
-const cellOf = (type: FieldType, value: FieldValue): Cell => {
+const cellOf = (type: FieldType, value: FieldValue): StoredField => {
   if (typeof value !== 'string') return value;
   return type === 'pairs' ? storedPairs(value) : storedText(value);
 };
 
-const isPairs = (cell: Cell): cell is readonly Pair[] => Array.isArray(cell);
+const isPairs = (cell: StoredField): cell is readonly Pair[] => Array.isArray(cell);
 
 /** Converts a stored field value back. */
-export const valueOf = (cell: Cell | undefined): FieldValue => {
+export const valueOf = (cell: StoredField | undefined): FieldValue => {
   if (cell === undefined) return null;
   if (!isPairs(cell)) return originalValue(cell);
   return pairsText(cell.map(({ key, value }) => [originalText(key), originalText(value)]));
@@ -66,7 +66,7 @@ const storedValue = (value: FieldValue | undefined): FieldValue =>
   typeof value === 'string' ? storedText(value) : (value ?? null);
 
 /** Hashes of the parts of a document's searched texts, each within its scope. */
-const searchedOf = ({ searched }: Collection, { fields }: StoredDocument): Pick<Written, 's'> => {
+const searchedOf = ({ searched }: Collection, { fields }: StoredDocument): Pick<DriverRow, 's'> => {
   if (!searched) return {};
   const numbers = searched.map(({ field, scope }) => {
     const text = fields[field];
@@ -77,7 +77,7 @@ const searchedOf = ({ searched }: Collection, { fields }: StoredDocument): Pick<
 };
 
 /** Converts a document to its stored form. */
-export const writtenOf = (collection: Collection, document: StoredDocument): Written => {
+export const writtenOf = (collection: Collection, document: StoredDocument): DriverRow => {
   const { fields } = collection;
   const { key, position, answer, element, state } = document;
   return {
@@ -97,7 +97,7 @@ export const writtenOf = (collection: Collection, document: StoredDocument): Wri
 export const documentOf = (
   fields: Collection['fields'],
   row: Row,
-  { element, answer, state }: Pick<Written, 'element' | 'answer' | 'state'>,
+  { element, answer, state }: Pick<DriverRow, 'element' | 'answer' | 'state'>,
 ): StoredDocument => {
   return {
     key: originalText(row._id),

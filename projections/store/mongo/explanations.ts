@@ -3,7 +3,7 @@ import type { Collection, Query } from '../../runtime/read-store.js';
 import { type PageReader, findRows, type PageQuery } from './pages.js';
 
 /** Index entries and documents that the server examined for one query, and the stages of its plan. */
-export type Explained = { readonly keys: number; readonly documents: number; readonly stages: readonly string[] };
+export type ExplainedQuery = { readonly keys: number; readonly documents: number; readonly stages: readonly string[] };
 
 const isDocument = (value: unknown): value is Document => typeof value === 'object' && value !== null;
 
@@ -19,12 +19,12 @@ const everywhere = (explanation: unknown, name: string): readonly unknown[] => {
 const sum = (counts: readonly unknown[]): number => counts.reduce<number>((total, each) => total + Number(each), 0);
 
 /** Runs one query and has the server explain it. */
-export const explained = async (
+export const explainQuery = async (
   asking: PageReader,
   collection: Collection,
   where: Query['where'],
   question: PageQuery,
-): Promise<Explained> => {
+): Promise<ExplainedQuery> => {
   const explanation: unknown = await findRows(asking, collection, where, question).explain('executionStats');
   return {
     keys: sum(everywhere(explanation, 'totalKeysExamined')),

@@ -1,6 +1,6 @@
 import type { Binary, ClientSession, Collection as MongoCollection, Db } from 'mongodb';
 import { StoreUnavailable } from '../../../services/kernel/fault.js';
-import { bytesOf, type Lengths, type Row, type Written } from './documents.js';
+import { bytesOf, type MessageLengths, type Row, type DriverRow } from './documents.js';
 import { type Build, CHUNKS, ofBuild } from './names.js';
 
 /** A chunk of a document that exceeds the server's document size. */
@@ -13,7 +13,7 @@ const MAX_ATTEMPTS = 5;
 const chunksOf = <Bytes>(db: Db, build: Build): MongoCollection<Chunk<Bytes>> =>
   db.collection<Chunk<Bytes>>(ofBuild(CHUNKS, build));
 
-const sumOf = ({ element, answer = 0, state = 0 }: Lengths): number => element + answer + state;
+const sumOf = ({ element, answer = 0, state = 0 }: MessageLengths): number => element + answer + state;
 
 /** The fields that identify one version of a document. */
 type Version = Pick<Row, '_id' | 'position' | 'rewrites' | 'large'>;
@@ -28,19 +28,19 @@ const idsOf = (name: string, { _id, position, rewrites, large }: Version): reado
   return Array.from({ length: Math.ceil(sumOf(large) / CHUNK_BYTES) }, (_, at) => `${version}#${at}`);
 };
 
-const lengthsOf = ({ element, answer, state }: Written): Lengths => ({
+const lengthsOf = ({ element, answer, state }: DriverRow): MessageLengths => ({
   element: element.length,
   ...(answer && { answer: answer.length }),
   ...(state && { state: state.length }),
 });
 
 /** Splits a row that is too large into the stored row and its chunks; a small row has no chunks. */
-export const split = (name: string, row: Written): { row: Written; chunks: readonly Chunk<Uint8Array>[] } => {
+export const split = (name: string, row: DriverRow): { row: DriverRow; chunks: readonly Chunk<Uint8Array>[] } => {
   const large = lengthsOf(row);
   if (sumOf(large) <= CHUNK_BYTES) return { row, chunks: [] };
   const { element, answer, state, ...rest } = row;
   const bytes = Buffer.concat([element, ...(answer ? [answer] : []), ...(state ? [state] : [])]);
-  const stored: Written = { ...rest, element: new Uint8Array(), large };
+  const stored: DriverRow = { ...rest, element: new Uint8Array(), large };
   const chunks = idsOf(name, stored).map((id, at) => ({
     _id: id,
     bytes: bytes.subarray(at * CHUNK_BYTES, (at + 1) * CHUNK_BYTES),
@@ -74,9 +74,9 @@ export const removeChunks = async (
   if (ids.length > 0) await chunksOf(db, build).deleteMany({ _id: { $in: ids } }, { session });
 };
 
-type Bytes = Pick<Written, 'element' | 'answer' | 'state'>;
+type Bytes = Pick<DriverRow, 'element' | 'answer' | 'state'>;
 
-const sliceFields = (bytes: Uint8Array, { element, answer, state }: Lengths): Bytes => {
+const sliceFields = (bytes: Uint8Array, { element, answer, state }: MessageLengths): Bytes => {
   const afterAnswer = element + (answer ?? 0);
   return {
     element: bytes.subarray(0, element),

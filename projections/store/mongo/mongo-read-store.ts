@@ -6,7 +6,7 @@ import { checkpointsIn, checkpointsOf, parkedIn, writeBatch } from './batches.js
 import { type Connection, connect } from './connection.js';
 import { documentOf, type Row } from './documents.js';
 import { faultOf } from './driver-faults.js';
-import { explained, type Explained } from './explanations.js';
+import { explainQuery, type ExplainedQuery } from './explanations.js';
 import { loaded } from './large-documents.js';
 import { assertOf, labelDatabase, dropCollections, makeCollections, makeIndexes, readLabel } from './layout.js';
 import type { MongoLocation } from './location.js';
@@ -38,7 +38,7 @@ export type MongoReadStore = ReadStore & {
   /** Creates the indexes, which a build that is being rebuilt does without until then. */
   finish(): Promise<void>;
   /** Explains how the server answers a query, one explanation per query to the server. */
-  explain(collection: Collection, query: Query, method?: 'find' | 'findDistinct'): Promise<readonly Explained[]>;
+  explain(collection: Collection, query: Query, method?: 'find' | 'findDistinct'): Promise<readonly ExplainedQuery[]>;
 };
 
 const ignored = (): void => undefined;
@@ -53,7 +53,7 @@ type Method = 'find' | 'findDistinct';
 
 type Queries = Pick<MongoReadStore, 'find' | 'findDistinct' | 'explain' | 'examined'>;
 
-const sumOf = (explanations: readonly Explained[], what: 'keys' | 'documents'): number =>
+const sumOf = (explanations: readonly ExplainedQuery[], what: 'keys' | 'documents'): number =>
   explanations.reduce((sum, each) => sum + each[what], 0);
 
 const queries = ({ db, guarded }: Connection, build: Build, limitMs: number): Queries => {
@@ -67,10 +67,10 @@ const queries = ({ db, guarded }: Connection, build: Build, limitMs: number): Qu
     collection: Collection,
     query: Query,
     method: Method = 'find',
-  ): Promise<{ explanations: readonly Explained[]; returned: number }> => {
-    const explanations: Explained[] = [];
+  ): Promise<{ explanations: readonly ExplainedQuery[]; returned: number }> => {
+    const explanations: ExplainedQuery[] = [];
     const onQuestion = async (question: PageQuery): Promise<void> => {
-      explanations.push(await explained(asking(), collection, query.where, question));
+      explanations.push(await explainQuery(asking(), collection, query.where, question));
     };
     return { explanations, returned: await answer({ ...asking(), onQuestion }, collection, query, method) };
   };

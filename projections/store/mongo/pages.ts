@@ -4,8 +4,8 @@ import type { Collection, Found, Query } from '../../runtime/read-store.js';
 import { planOf } from '../query-plan.js';
 import { originalText, storedQuery } from '../stored-text.js';
 import { excludesEmpty, tightened } from '../tightened-query.js';
-import { filled, filterOf, isKeyOf, joined, lookups, searchFilter } from './conditions.js';
-import { type Cell, valueOf } from './documents.js';
+import { filled, filterOf, isKeyOf, joined, linkedDocumentStages, searchFilter } from './conditions.js';
+import { type StoredField, valueOf } from './documents.js';
 import { loaded, type Loadable } from './large-documents.js';
 import { type Build, collectionName, indexName, pathOf, searchIndexName } from './names.js';
 
@@ -29,7 +29,7 @@ export type PageQuery = {
   readonly hint?: string;
 };
 
-type PageRow = Loadable & { readonly f?: Readonly<Record<string, Cell>> };
+type PageRow = Loadable & { readonly f?: Readonly<Record<string, StoredField>> };
 
 /** Limit of a page; more than any client accepts in one response. */
 const MAX_PAGE_BYTES = 256 * 1024 * 1024;
@@ -56,7 +56,7 @@ export const findRows = <Row extends Document>(
     ...(hint !== undefined && { hint }),
   };
   if (!where.some(isKeyOf)) return rows.find<Row>(filter, { ...options, sort, projection, limit, skip });
-  const stages = [{ $match: filter }, { $sort: sort }, ...lookups(where, build)];
+  const stages = [{ $match: filter }, { $sort: sort }, ...linkedDocumentStages(where, build)];
   return rows.aggregate<Row>([...stages, { $skip: skip }, { $limit: limit }, { $project: projection }], {
     ...options,
     allowDiskUse: true,

@@ -22,7 +22,7 @@ export const containing = (text: string): string => bounded(escaped(text));
  * Converts a pattern to a regular expression. Each segment between two `%` is matched at its first occurrence, without
  * backtracking (atomic groups): this still finds every match, and its time does not grow with the number of `%`.
  */
-export const like = (pattern: string): string => {
+export const likeExpression = (pattern: string): string => {
   const segments = [''];
   for (const token of patternTokens(pattern) ?? []) {
     if (token === ANY_TEXT) segments.push('');

@@ -1,5 +1,11 @@
 import type { DatabaseSync } from '@photostructure/sqlite';
-import type { Before, Collection, FieldValue, Put, StoredDocument } from '../../runtime/read-store.js';
+import type {
+  ExpectedDocument,
+  Collection,
+  FieldValue,
+  DocumentWrite,
+  StoredDocument,
+} from '../../runtime/read-store.js';
 import { originalField, originalText, storedField, storedText } from '../stored-text.js';
 import { columnOf, tableOf } from './tables.js';
 
@@ -17,7 +23,7 @@ export type DocumentStatements = {
    *
    * @returns true when no document was stored under the key before.
    */
-  put(put: Omit<Put, 'collection'>): boolean;
+  put(put: Omit<DocumentWrite, 'collection'>): boolean;
 };
 
 /** Integers are read as bigints because a position may exceed 2^53; those of fields do not. */
@@ -77,7 +83,7 @@ const writer = (db: Database, collection: Collection): DocumentStatements['put']
     return changes === 1;
   };
 
-  const change = (document: StoredDocument, before: Exclude<Before, 'nothing'>): boolean => {
+  const change = (document: StoredDocument, before: Exclude<ExpectedDocument, 'nothing'>): boolean => {
     const { key, position } = document;
     const changed = types.filter(([field]) => (before.fields[field] ?? null) !== (document.fields[field] ?? null));
     const set = changed.map(([field, type]) => storedField(type, document.fields[field] ?? null));
@@ -87,14 +93,17 @@ const writer = (db: Database, collection: Collection): DocumentStatements['put']
   };
 
   /** Stores a document over `before`; `undefined` when the store holds something else. */
-  const put = ({ document, isLate }: Omit<Put, 'collection'>, before: Before): 'added' | 'known' | undefined => {
+  const put = (
+    { document, isLate }: Omit<DocumentWrite, 'collection'>,
+    before: ExpectedDocument,
+  ): 'added' | 'known' | undefined => {
     if (before === 'nothing') return insert(document) ? 'added' : undefined;
     const { position } = document;
     const isSeen = isLate === true ? position < before.position : position <= before.position;
     return isSeen || change(document, before) ? 'known' : undefined;
   };
 
-  const stored = (key: string): Before => {
+  const stored = (key: string): ExpectedDocument => {
     const row = find.get(storedText(key)) as Cell[] | undefined;
     if (!row) return 'nothing';
     const [position, ...cells] = row;

@@ -11,7 +11,7 @@ export const faultOf = (error: unknown): Fault => {
 };
 
 /** Runs synchronous driver calls and returns the result as a promise, with driver errors converted to faults. */
-export const guarded = <Result>(work: () => Result): Promise<Result> => {
+export const driverCall = <Result>(work: () => Result): Promise<Result> => {
   try {
     return Promise.resolve(work());
   } catch (error) {

@@ -2,7 +2,7 @@ import { closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSyn
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import type { FreshViews } from '../../runtime/rebuild.js';
-import { guarded } from './driver-faults.js';
+import { driverCall } from './driver-faults.js';
 import { type SqliteReadStore, sqliteReadStore, VIEWS_FILE } from './sqlite-read-store.js';
 
 const GROWING = 'views.growing.db';
@@ -65,7 +65,7 @@ const switchOver = (directory: string): void => {
  * Opens the views that a rebuild is building in a data directory. Several connections may build different parts of
  * them.
  */
-export const growingSqliteViews = ({ directory }: { readonly directory: string }): SqliteReadStore =>
+export const sqliteViewsInRebuild = ({ directory }: { readonly directory: string }): SqliteReadStore =>
   sqliteReadStore({ directory, mode: 'read-write', file: GROWING, isGrowing: true });
 
 /**
@@ -76,17 +76,17 @@ export const growingSqliteViews = ({ directory }: { readonly directory: string }
  */
 export const freshSqliteViews = ({ directory }: { readonly directory: string }): FreshViews => {
   drop(join(directory, GROWING));
-  const store = growingSqliteViews({ directory });
+  const store = sqliteViewsInRebuild({ directory });
   return {
     store,
     activate: async () => {
       await store.finish();
       await store.close();
-      return guarded(() => switchOver(directory));
+      return driverCall(() => switchOver(directory));
     },
     discard: async () => {
       await store.close();
-      return guarded(() => drop(join(directory, GROWING)));
+      return driverCall(() => drop(join(directory, GROWING)));
     },
   };
 };

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { PageTooLarge, QueryTooSlow, StoreUnavailable, TooManyQueries } from '../../../services/kernel/fault.js';
 import type { Collection, Found, Query } from '../../runtime/read-store.js';
-import type { Answered, Asked, QueryMethod, QueryThreadSettings, Slice } from './query-messages.js';
+import type { Answered, QueryRequest, QueryMethod, QueryThreadSettings, Slice } from './query-messages.js';
 import { elementsOf } from './query-slices.js';
 import type { FoundValues } from '../distinct-values.js';
 
@@ -70,7 +70,7 @@ export const queryCaller = (settings: QueryThreadSettings): QueryCaller => {
       count += 1;
       waiting.set(count, { slices: [], resolve, reject });
       const askedAt = process.hrtime.bigint();
-      worker.postMessage({ id: count, askedAt, method, collection, query } satisfies Asked);
+      worker.postMessage({ id: count, askedAt, method, collection, query } satisfies QueryRequest);
     });
 
   return {

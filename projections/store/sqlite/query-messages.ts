@@ -14,7 +14,7 @@ export type QueryThreadSettings = {
 export type QueryMethod = 'find' | 'findDistinct';
 
 /** A query sent to the thread. */
-export type Asked = {
+export type QueryRequest = {
   readonly id: number;
   /** Time of the call in nanoseconds, by the monotonic clock that all threads of a process share. */
   readonly askedAt: bigint;

@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { Fault, TooManyQueries } from '../../../services/kernel/fault.js';
-import type { Answered, Asked, QueryThreadSettings } from './query-messages.js';
+import type { Answered, QueryRequest, QueryThreadSettings } from './query-messages.js';
 import { slices } from './query-slices.js';
 import { sqliteReadStore } from './sqlite-read-store.js';
 
@@ -14,7 +14,7 @@ const WAIT_NS = BigInt(queryWaitMs) * 1_000_000n;
  * Refuses a query that has waited too long, so that its caller can retry: running queries whose callers have given up
  * would delay the others.
  */
-const assertInTime = ({ askedAt }: Asked): void => {
+const assertInTime = ({ askedAt }: QueryRequest): void => {
   if (process.hrtime.bigint() - askedAt > WAIT_NS)
     throw new TooManyQueries(`the query did not start within ${queryWaitMs} ms`);
 };
@@ -22,14 +22,14 @@ const assertInTime = ({ askedAt }: Asked): void => {
 const say = (answered: Answered, transferred: readonly ArrayBuffer[] = []): void =>
   parentPort?.postMessage(answered, [...transferred]);
 
-const find = async ({ id, collection, query }: Asked): Promise<void> => {
+const find = async ({ id, collection, query }: QueryRequest): Promise<void> => {
   const { add, flush } = slices((slice) => say({ id, slice }, [slice.bytes.buffer]));
   const next = await store.findEach(collection, query, add);
   flush();
   say({ id, found: next ? { next } : {} });
 };
 
-const answer = async (asked: Asked): Promise<void> => {
+const answer = async (asked: QueryRequest): Promise<void> => {
   const { id, method, collection, query } = asked;
   try {
     assertInTime(asked);
@@ -41,4 +41,4 @@ const answer = async (asked: Asked): Promise<void> => {
   }
 };
 
-parentPort?.on('message', (asked: Asked) => void answer(asked));
+parentPort?.on('message', (asked: QueryRequest) => void answer(asked));

@@ -137,13 +137,13 @@ const searchWriter = (db: Database, collection: Collection): Adding => {
 };
 
 /** A document that was not stored before. */
-export type Added = { readonly collection: Collection; readonly fields: Fields };
+export type NewDocument = { readonly collection: Collection; readonly fields: Fields };
 
 /**
  * Indexes the searched texts of all documents that a batch adds at once, because they are written in the order of the
  * tables.
  */
-export const searchKeeper = (db: Database): ((added: readonly Added[]) => void) => {
+export const searchKeeper = (db: Database): ((added: readonly NewDocument[]) => void) => {
   const writers = new Map<string, Adding>();
   return (added) => {
     const byTable = new Map<string, { readonly collection: Collection; readonly documents: Fields[] }>();

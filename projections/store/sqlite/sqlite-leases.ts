@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { LEASE_MS, type Leases } from '../../../services/kernel/ports/leases.js';
-import { guarded } from './driver-faults.js';
+import { driverCall } from './driver-faults.js';
 
 /** File of the leases in a data directory; the file and its table keep the name of the first release. */
 const LEASES_FILE = 'claims.db';
@@ -38,7 +38,7 @@ type Row = { readonly name: string; readonly owner: string };
  * @throws {StoreUnavailable} when the file cannot be opened.
  */
 export const sqliteLeases = ({ directory }: { readonly directory: string }): Promise<Leases> =>
-  guarded(() => {
+  driverCall(() => {
     mkdirSync(directory, { recursive: true });
     const db = new DatabaseSync(join(directory, LEASES_FILE), { timeout: 5_000 });
     db.exec(PREPARE);
@@ -54,24 +54,24 @@ export const sqliteLeases = ({ directory }: { readonly directory: string }): Pro
     const release = db.prepare('DELETE FROM claims WHERE owner = ? AND name IN (SELECT value FROM json_each(?))');
     return {
       take: (names, owner) =>
-        guarded(() => {
+        driverCall(() => {
           const now = Date.now();
           const wanted = JSON.stringify(names);
           take.run({ owner, names: wanted, now, until: now + LEASE_MS });
           return (owned.all(wanted, owner) as Row[]).map(({ name }) => name);
         }),
       held: (prefix) =>
-        guarded(() => {
+        driverCall(() => {
           const rows = held.all({ prefix, now: Date.now() }) as Row[];
           return new Map(rows.map(({ name, owner }) => [name, owner]));
         }),
-      describe: (name, owner, text) => guarded(() => void describe.run({ name, owner, text })),
+      describe: (name, owner, text) => driverCall(() => void describe.run({ name, owner, text })),
       descriptions: (prefix) =>
-        guarded(() => {
+        driverCall(() => {
           const rows = described.all({ prefix, now: Date.now() }) as { readonly name: string; readonly text: string }[];
           return new Map(rows.map(({ name, text }) => [name, text]));
         }),
-      release: (names, owner) => guarded(() => void release.run(owner, JSON.stringify(names))),
-      close: () => guarded(() => db.close()),
+      release: (names, owner) => driverCall(() => void release.run(owner, JSON.stringify(names))),
+      close: () => driverCall(() => db.close()),
     };
   });

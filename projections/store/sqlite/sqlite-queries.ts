@@ -1,5 +1,5 @@
 import type { DatabaseSync } from '@photostructure/sqlite';
-import type { Collection, Cursor, Examined, FieldValue, Found, Query } from '../../runtime/read-store.js';
+import type { Collection, Cursor, QueryCost, FieldValue, Found, Query } from '../../runtime/read-store.js';
 import type { Sql } from './condition-sql.js';
 import { distinctValues, type FoundValues } from '../distinct-values.js';
 import { rowCounts } from './examined-rows.js';
@@ -28,7 +28,7 @@ export type SqliteQueries = {
   page(collection: Collection, query: Query, take: (element: Uint8Array) => void): Cursor | undefined;
   find(collection: Collection, query: Query): Found;
   findDistinct(collection: Collection, query: Query): FoundValues;
-  examined(collection: Collection, query: Query, method: 'find' | 'findDistinct'): Examined;
+  examined(collection: Collection, query: Query, method: 'find' | 'findDistinct'): QueryCost;
 };
 
 /** Caches prepared statements by their text: filters have few shapes, and preparing costs more than reading a page. */

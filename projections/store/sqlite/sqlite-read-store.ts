@@ -12,7 +12,7 @@ import type {
   WriteBatch,
 } from '../../runtime/read-store.js';
 import { type DocumentStatements, documentStatements } from './document-statements.js';
-import { faultOf, guarded } from './driver-faults.js';
+import { faultOf, driverCall } from './driver-faults.js';
 import { sqliteQueries } from './sqlite-queries.js';
 import { emptyTables, makeSearchTables, searchKeeper } from './search-tables.js';
 import {
@@ -91,7 +91,7 @@ const known = (db: Database, path: string): void => {
  * @throws {DataDirectoryUnusable} when a newer release has written them, or they are damaged.
  */
 export const checkViewsFile = (directory: string): Promise<void> =>
-  guarded(() => {
+  driverCall(() => {
     const path = join(directory, VIEWS_FILE);
     if (!existsSync(path)) return;
     const db = new DatabaseSync(path, { readOnly: true, timeout: 5_000 });
@@ -155,9 +155,8 @@ export const sqliteReadStore = (options: SqliteReadStoreOptions): SqliteReadStor
 
   const write = ({ documents: changed, checkpoints, parked = [] }: WriteBatch): void => {
     inTransaction(db, () => {
-      for (const { name, from, to } of checkpoints)
-        if (!bookkeeping.move(name, from, to))
-          throw new CheckpointMoved(`another process has moved the checkpoint ${name}`);
+      for (const move of checkpoints)
+        if (!bookkeeping.move(move)) throw new CheckpointMoved(`another process has moved the checkpoint ${move.name}`);
       for (const move of parked)
         if (!bookkeeping.movePark(move))
           throw new CheckpointMoved(`another process has moved the parked stream ${move.stream}`);
@@ -184,20 +183,20 @@ export const sqliteReadStore = (options: SqliteReadStoreOptions): SqliteReadStor
   };
 
   return {
-    prepare: (collections) => guarded(() => prepare(collections)),
-    finish: () => guarded(() => finish(prepared)),
-    get: (collection, key) => guarded(() => statementsOf(collection).get(key)),
-    getMany: (collection, keys) => guarded(() => statementsOf(collection).getMany(keys)),
-    find: (collection, query) => guarded(() => queries.find(collection, query)),
-    findEach: (collection, query, take) => guarded(() => queries.page(collection, query, take)),
-    findDistinct: (collection, query) => guarded(() => queries.findDistinct(collection, query)),
-    examined: (collection, query, method = 'find') => guarded(() => queries.examined(collection, query, method)),
-    count: (collection) => guarded(() => countIn(db, collection)),
-    checkpoints: (names): Promise<ReadonlyMap<string, Checkpoint>> => guarded(() => bookkeeping.checkpoints(names)),
-    write: (batch) => guarded(() => write(batch)),
-    parked: (): Promise<readonly ParkedStream[]> => guarded(() => bookkeeping.parked()),
-    clear: () => guarded(clear),
-    close: () => guarded(() => db.isOpen && db.close()).then(() => undefined),
+    prepare: (collections) => driverCall(() => prepare(collections)),
+    finish: () => driverCall(() => finish(prepared)),
+    get: (collection, key) => driverCall(() => statementsOf(collection).get(key)),
+    getMany: (collection, keys) => driverCall(() => statementsOf(collection).getMany(keys)),
+    find: (collection, query) => driverCall(() => queries.find(collection, query)),
+    findEach: (collection, query, take) => driverCall(() => queries.page(collection, query, take)),
+    findDistinct: (collection, query) => driverCall(() => queries.findDistinct(collection, query)),
+    examined: (collection, query, method = 'find') => driverCall(() => queries.examined(collection, query, method)),
+    count: (collection) => driverCall(() => countIn(db, collection)),
+    checkpoints: (names): Promise<ReadonlyMap<string, Checkpoint>> => driverCall(() => bookkeeping.checkpoints(names)),
+    write: (batch) => driverCall(() => write(batch)),
+    parked: (): Promise<readonly ParkedStream[]> => driverCall(() => bookkeeping.parked()),
+    clear: () => driverCall(clear),
+    close: () => driverCall(() => db.isOpen && db.close()).then(() => undefined),
   };
 };
 

@@ -1,15 +1,16 @@
 import type { DatabaseSync } from '@photostructure/sqlite';
-import type { Checkpoint, ParkedMove, ParkedStream } from '../../runtime/read-store.js';
+import type { Checkpoint, CheckpointMove, ParkedMove, ParkedStream } from '../../runtime/read-store.js';
 
 /** Prepared statements for checkpoints and parked streams. */
 export type WriteStatements = {
-  checkpoints(names: readonly string[]): ReadonlyMap<string, Checkpoint>;
+  /** The checkpoints that exist among the names; by default all. */
+  checkpoints(names?: readonly string[]): ReadonlyMap<string, Checkpoint>;
   /**
-   * Moves a checkpoint from the expected value.
+   * Moves a checkpoint from the expected value, or deletes it.
    *
    * @returns false when the stored value is another.
    */
-  move(name: string, from: Checkpoint | undefined, to: Checkpoint): boolean;
+  move(move: CheckpointMove): boolean;
   parked(): readonly ParkedStream[];
   /**
    * Parks, moves or unparks a stream, expecting its stored position to be `from`.
@@ -26,10 +27,17 @@ export const writeStatements = (db: InstanceType<typeof DatabaseSync>): WriteSta
     'SELECT name, log_id AS logId, position FROM checkpoints WHERE name IN (SELECT value FROM json_each(?))',
     bigints,
   );
+  const readAll = db.prepare('SELECT name, log_id AS logId, position FROM checkpoints', bigints);
   const insert = db.prepare('INSERT INTO checkpoints VALUES (?, ?, ?) ON CONFLICT DO NOTHING');
   const update = db.prepare(
     'UPDATE checkpoints SET log_id = ?, position = ? WHERE name = ? AND log_id = ? AND position = ?',
   );
+  const remove = db.prepare('DELETE FROM checkpoints WHERE name = ? AND log_id = ? AND position = ?');
+  const move = ({ name, from, to }: CheckpointMove): boolean => {
+    if (to === undefined) return from === undefined || remove.run(name, from.logId, from.position).changes === 1;
+    if (from === undefined) return insert.run(name, to.logId, to.position).changes === 1;
+    return update.run(to.logId, to.position, name, from.logId, from.position).changes === 1;
+  };
   const parked = db.prepare('SELECT views, stream, position, reason FROM parked_streams ORDER BY position', bigints);
   const park = db.prepare('INSERT INTO parked_streams VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING');
   const unpark = db.prepare('DELETE FROM parked_streams WHERE views = ? AND stream = ? AND position = ?');
@@ -39,14 +47,11 @@ export const writeStatements = (db: InstanceType<typeof DatabaseSync>): WriteSta
   };
   return {
     checkpoints: (names) => {
-      const rows = read.all(JSON.stringify(names)) as (Checkpoint & { readonly name: string })[];
+      const found = names === undefined ? readAll.all() : read.all(JSON.stringify(names));
+      const rows = found as (Checkpoint & { readonly name: string })[];
       return new Map(rows.map(({ name, ...checkpoint }) => [name, checkpoint]));
     },
-    move: (name, from, to) =>
-      (from
-        ? update.run(to.logId, to.position, name, from.logId, from.position)
-        : insert.run(name, to.logId, to.position)
-      ).changes === 1,
+    move,
     parked: () => parked.all() as ParkedStream[],
     movePark,
   };

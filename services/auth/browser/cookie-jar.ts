@@ -1,11 +1,12 @@
-import { CALLBACK } from '../server/browser-client.js';
-import { type Cookie, cookieIn, cookieName, setCookie } from './cookies.js';
-import type { Seal } from './sealed.js';
+import { type Cookie, cookieIn, cookieName, cookieNames, setCookie } from './cookies.js';
+import type { Sealer } from './sealed.js';
 import type { BegunSignIn } from './sign-in.js';
 
 /** Writes and reads what browsers keep for this server. The methods that write return a value of `Set-Cookie`. */
 export interface CookieJar {
   begun(begun: BegunSignIn): Promise<string>;
+  /** Removes sign-ins that were begun and not ended, where a browser has many of them. */
+  endOld(cookies: string): readonly string[];
   endBegun(state: string): string;
   /** @param expiresAt in milliseconds since 1970. */
   session(token: string, expiresAt: number): Promise<string>;
@@ -19,21 +20,30 @@ export interface CookieJar {
 type Options = {
   /** The address under which browsers reach this server. */
   readonly origin: () => string;
-  readonly seal: Seal;
+  readonly seal: Sealer;
   readonly now: () => number;
 };
 
 const SIGN_IN_MS = 10 * 60_000;
+
+/** Sign-ins that a browser keeps beside a new one; requests with many cookies have headers that are too large. */
+const MAX_BEGUN = 4;
 const MS = 1_000;
 
 /** Sign-ins of several tabs go on beside each other: each has a cookie of its own. */
-const begunName = (state: string): string => `flightlog_sign_in_${state.replace(/[^\w-]/gu, '').slice(0, 16)}`;
+const BEGUN = 'flightlog_sign_in_';
 
-/** The issuer is another site and leads the browser back, so this cookie must come along from there. */
+const begunName = (state: string): string => `${BEGUN}${state.replace(/[^\w-]/gu, '').slice(0, 16)}`;
+
+/**
+ * The issuer is another site and leads the browser back, so this cookie must come along from there. With the path `/`
+ * no other host of the domain can set it, and so sign a person in under another name.
+ */
+const AS_BEGUN = { path: '/', sameSite: 'Lax' } as const;
+
 const ofBegun = (state: string): Pick<Cookie, 'name' | 'path' | 'sameSite'> => ({
   name: begunName(state),
-  path: CALLBACK,
-  sameSite: 'Lax',
+  ...AS_BEGUN,
 });
 
 const OF_SESSION = { name: 'flightlog_session', path: '/', sameSite: 'Strict' } as const;
@@ -51,6 +61,12 @@ export const cookieJar = ({ origin, seal, now }: Options): CookieJar => {
     begun: async (begun) => {
       const value = await seal.close('sign-in', begun, now() + SIGN_IN_MS);
       return set({ ...ofBegun(begun.state), value, maxAge: SIGN_IN_MS / MS });
+    },
+    endOld: (cookies) => {
+      const prefix = cookieName(BEGUN, { isSecure: isSecure(), path: AS_BEGUN.path });
+      const old = cookieNames(cookies).filter((name) => name.startsWith(prefix));
+      const ended = { ...AS_BEGUN, value: '', maxAge: 0 };
+      return old.slice(0, -MAX_BEGUN).map((name) => set({ ...ended, name: `${BEGUN}${name.slice(prefix.length)}` }));
     },
     endBegun: (state) => set({ ...ofBegun(state), value: '', maxAge: 0 }),
     session: async (token, expiresAt) => {

@@ -35,6 +35,10 @@ export const setCookie = ({ name, value, path, sameSite, maxAge }: Cookie, isSec
     ...(isSecure ? ['Secure'] : []),
   ].join('; ');
 
+/** The names of all cookies in the header `Cookie`, in their order. */
+export const cookieNames = (header: string): readonly string[] =>
+  header.split(';').map((pair) => pair.split('=', 1)[0]?.trim() ?? '');
+
 /** The value of a cookie in the header `Cookie`; `undefined` when it is not there. */
 export const cookieIn = (header: string, name: string): string | undefined =>
   header

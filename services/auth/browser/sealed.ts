@@ -4,7 +4,7 @@ import { EncryptJWT, errors, type JWTPayload, jwtDecrypt } from 'jose';
 export type Purpose = 'session' | 'sign-in';
 
 /** Encrypts what a browser keeps for this server, so that browsers can neither read nor change it. */
-export interface Seal {
+export interface Sealer {
   /** @param expiresAt in milliseconds since 1970. */
   close(purpose: Purpose, content: Readonly<Record<string, string>>, expiresAt: number): Promise<string>;
   /** @returns `undefined` for a text that has expired, has another purpose, or was not sealed with this key. */
@@ -14,7 +14,7 @@ export interface Seal {
 const MS = 1_000;
 
 /** Seals with a key of 32 bytes, as JWE with AES-256 in Galois counter mode (RFC 7516). */
-export const sealedWith = (key: Uint8Array, now: () => number): Seal => ({
+export const sealedWith = (key: Uint8Array, now: () => number): Sealer => ({
   close: (purpose, content, expiresAt) =>
     new EncryptJWT({ ...content })
       .setProtectedHeader({ alg: 'dir', enc: 'A256GCM' })

@@ -4,10 +4,11 @@ import type { Authentication, Caller } from '../../kernel/ports/authentication.j
 import { RpcError } from '../../kernel/rpc.js';
 import { clientAddress } from '../client-address.js';
 import { CALLBACK, SIGNED_OUT } from '../server/browser-client.js';
-import type { OnAttempt } from '../server/sign-in-attempt.js';
+import type { OnAttempt, SignInAttempt } from '../server/sign-in-attempt.js';
+import type { SignInLimits } from '../server/sign-in-limits.js';
 import type { CookieJar } from './cookie-jar.js';
 import { MAX_COOKIE_BYTES } from './cookies.js';
-import type { IssuerClient } from './issuer-client.js';
+import { isAway, type IssuerClient } from './issuer-client.js';
 import { type BegunSignIn, beginSignIn, endSignIn } from './sign-in.js';
 import { sendSignInFailure, SignInFailure } from './sign-in-failure.js';
 
@@ -19,6 +20,8 @@ export type BrowserSessionsOptions = {
   readonly jar: CookieJar;
   readonly authentication: Authentication;
   readonly isBehindProxy: boolean;
+  /** Limits failed returns from the issuer, by address. */
+  readonly limits: SignInLimits;
   readonly onAttempt: OnAttempt;
   /** Called with the cause of a failed sign-in, for the log. */
   readonly onFailure: (error: unknown) => void;
@@ -67,15 +70,18 @@ const targetOf = ({ searchParams, origin }: URL): string => {
   return target;
 };
 
-const logIn: Step = async ({ response, url, address }, { issuer, jar }) => {
+const away = (cause: unknown): SignInFailure =>
+  new SignInFailure(503, 'The issuer of sign-ins does not answer. Try again later.', { cause });
+
+const logIn: Step = async ({ request, response, url, address }, { issuer, jar }) => {
   const visit = { origin: url.origin, address };
   const { url: to, begun } = await beginSignIn(issuer, targetOf(url), visit).catch((cause: unknown) => {
-    if (cause instanceof SignInFailure) throw cause;
-    throw new SignInFailure(503, 'The issuer of sign-ins does not answer. Try again later.', { cause });
+    throw cause instanceof SignInFailure ? cause : away(cause);
   });
   const cookie = await jar.begun(begun);
   const isKept = cookie.length <= MAX_COOKIE_BYTES; // browsers drop a larger one
-  redirect(response, to.href, [isKept ? cookie : await jar.begun({ ...begun, target: SIGNED_OUT })]);
+  const kept = isKept ? cookie : await jar.begun({ ...begun, target: SIGNED_OUT });
+  redirect(response, to.href, [kept, ...jar.endOld(request.headers.cookie ?? '')]);
 };
 
 const begunOf = async ({ request, url }: Exchange, jar: CookieJar): Promise<BegunSignIn> => {
@@ -91,6 +97,7 @@ const callerOf = async (token: string, { authentication }: BrowserSessionsOption
     return await authentication.callerOf((name) => (name === 'authorization' ? `Bearer ${token}` : undefined));
   } catch (cause) {
     if (!(cause instanceof RpcError)) throw cause;
+    if (cause.code === 'UNAVAILABLE') throw away(cause);
     throw new SignInFailure(403, `The token of the issuer is refused: ${cause.message}.`, { cause });
   }
 };
@@ -101,15 +108,26 @@ const sessionOf = async (token: string, caller: Caller, { jar, now }: BrowserSes
   throw new SignInFailure(403, 'The token of the issuer is too large for a cookie: let it have fewer claims.');
 };
 
+/** Each return of a browser with a code is a request to the issuer, also when the code is invented. */
+const assertNotLimited = (wait: number, response: ServerResponse): void => {
+  if (wait === 0) return;
+  response.setHeader('retry-after', wait);
+  throw new SignInFailure(429, `Too many attempts. Try again in ${wait} seconds.`);
+};
+
 const comeBack: Step = async (asked, options) => {
   const { response, url, address } = asked;
-  const { issuer, jar, onAttempt } = options;
+  const { issuer, jar, limits, onAttempt } = options;
   const begun = await begunOf(asked, jar);
+  assertNotLimited(limits.take(address), response);
   const used = jar.endBegun(begun.state);
-  response.setHeader('set-cookie', used);
   const token = await endSignIn(issuer, begun, { url, address }).catch((cause: unknown) => {
-    throw new SignInFailure(403, 'The issuer has refused the sign-in, or does not answer.', { cause });
+    if (isAway(cause)) throw away(cause);
+    response.setHeader('set-cookie', used);
+    throw new SignInFailure(403, 'The issuer has refused the sign-in.', { cause });
   });
+  limits.giveBack(address);
+  response.setHeader('set-cookie', used);
   const caller = await callerOf(token, options);
   const session = await sessionOf(token, caller, options);
   const { principal, clientId } = caller.identity;
@@ -133,11 +151,13 @@ const logOut: Step = async ({ request, response, url, address }, { issuer, jar }
 
 const STEPS: Readonly<Record<string, Step>> = { '/login': logIn, [CALLBACK]: comeBack, '/logout': logOut };
 
+const CODES: Readonly<Record<number, SignInAttempt['code']>> = { 429: 'RESOURCE_EXHAUSTED', 503: 'UNAVAILABLE' };
+
 const fail = (error: unknown, { response, url, address }: Exchange, options: BrowserSessionsOptions): void => {
   if (!(error instanceof SignInFailure)) throw error;
   options.onFailure(error.cause ?? error);
   const attempt = { action: CALLBACK, principal: '', clientId: '', address };
-  if (url.pathname === CALLBACK) options.onAttempt({ ...attempt, code: 'UNAUTHENTICATED' });
+  if (url.pathname === CALLBACK) options.onAttempt({ ...attempt, code: CODES[error.status] ?? 'UNAUTHENTICATED' });
   sendSignInFailure(response, error);
 };
 

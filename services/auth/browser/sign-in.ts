@@ -19,13 +19,13 @@ export type BegunSignIn = {
 };
 
 /** An exchange with a browser: the origin under which it reaches this server, and its address. */
-export type Visit = { readonly origin: string; readonly address: string };
+export type BrowserRequest = { readonly origin: string; readonly address: string };
 
 /** Begins a sign-in by the code flow with PKCE. `url` is where the issuer asks the person. */
 export const beginSignIn = async (
   issuer: IssuerClient,
   target: string,
-  { origin, address }: Visit,
+  { origin, address }: BrowserRequest,
 ): Promise<{ readonly url: URL; readonly begun: BegunSignIn }> => {
   const begun = { state: randomState(), nonce: randomNonce(), verifier: randomPKCECodeVerifier(), target };
   const url = buildAuthorizationUrl(await issuer.configuration(address), {

@@ -11,7 +11,7 @@ export type ClaimGrant = Grant & {
 
 const PERMISSIONS: ReadonlySet<string> = new Set<Permission>(roles.administrator);
 
-/** The scope by which clients ask for whatever the grants allow; it gives nothing itself. */
+/** The scope with which a token has everything that the grants give. Scopes only narrow grants, so it gives nothing itself. */
 const EVERY_SCOPE = 'all';
 
 /** The values of a claim; `realm_access.roles` names a claim inside another. */

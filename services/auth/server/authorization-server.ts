@@ -5,23 +5,26 @@ import type { AuthorizationState } from '../../kernel/ports/authorization-state.
 import { clientAddress } from '../client-address.js';
 import type { Users } from '../users/users.js';
 import type { Clients } from './clients.js';
-import { answerPage, INTERACTIONS } from './interactions.js';
+import { answerPage, INTERACTIONS, type PageRequest, type SignIn } from './interactions.js';
 import { pageHeaders } from './pages/page.js';
-import { makeProvider, type TokenLifetimes } from './provider.js';
+import { makeProvider, type ProviderParts, type TokenLifetimes } from './provider.js';
 import { ALGORITHM, currentKeys, type SigningKeys } from './signing-keys.js';
+import { returnToInteraction, type Upstream, upstream, UPSTREAM_CALLBACK, type UpstreamProvider } from './upstream.js';
 import type { OnAttempt } from './sign-in-attempt.js';
 import { signInLimits } from './sign-in-limits.js';
 
 /** Settings and services of an authorization server. */
 export type AuthorizationServerOptions = {
-  /** The address under which clients reach REST, without a path; empty: the one that is listened on. */
+  /** The base URL of REST, without a path; empty: the URL that the server listens on. */
   readonly issuer: string;
   readonly state: AuthorizationState;
   readonly users: Users;
   readonly clients: Clients;
+  /** A provider of others that signs people in as well. */
+  readonly upstream?: UpstreamProvider | undefined;
   readonly lifetimes: TokenLifetimes;
   readonly rotateKeysAfterMs: number;
-  /** Failed attempts in a minute for each name; six times as many for each address. */
+  /** Failed attempts per minute for each user or client name; six times as many for each IP address. */
   readonly failuresPerMinute: number;
   readonly isBehindProxy: boolean;
   readonly onError: (error: Error) => void;
@@ -35,7 +38,7 @@ export interface AuthorizationServer extends LocalIssuer {
   answers(path: string): boolean;
   /** Answers a request whose body has not been read. */
   answer(request: IncomingMessage, response: ServerResponse): Promise<void>;
-  /** Starts it with the address that is listened on; before, it answers 503. */
+  /** Starts it with the URL that the server listens on; until then it answers 503. */
   listensAt(address: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -44,13 +47,17 @@ const WELL_KNOWN = ['/.well-known/openid-configuration', '/.well-known/oauth-aut
 const ENDPOINTS = '/oauth2/';
 
 const HOUR_MS = 3_600_000;
-const LOOK_MS = 10_000;
+const RELOAD_INTERVAL_MS = 10_000;
 const DAY_S = 24 * 60 * 60;
 const UNAVAILABLE = 503;
 
-const { 'content-type': _ofPages, ...SAFE_HEADERS } = pageHeaders();
+const { 'content-type': _ofPages, ...SECURITY_HEADERS } = pageHeaders();
 
-type Started = { readonly provider: ReturnType<typeof makeProvider>; readonly keys: SigningKeys };
+type Started = {
+  readonly provider: ReturnType<typeof makeProvider>;
+  readonly upstream: Upstream | undefined;
+  readonly keys: SigningKeys;
+};
 
 /** Makes all addresses in answers those of the issuer, whatever a client has put in `Host`. */
 const pinHost = (request: IncomingMessage, issuer: string, isBehindProxy: boolean): void => {
@@ -65,18 +72,35 @@ const answerEndpoint = async (
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> => {
-  for (const [name, value] of Object.entries(SAFE_HEADERS)) response.setHeader(name, value);
+  for (const [name, value] of Object.entries(SECURITY_HEADERS)) response.setHeader(name, value);
   await provider.callback()(request, response);
 };
 
-/** Makes an authorization server. It closes its state. */
+type Parts = Omit<ProviderParts, 'upstream'> & Pick<AuthorizationServerOptions, 'upstream'> & { now: () => number };
+
+const startedWithKeys = ({ upstream: others, ...parts }: Parts): Started => {
+  const signsIn = others && upstream({ ...parts, provider: others });
+  return { keys: parts.keys, upstream: signsIn, provider: makeProvider({ ...parts, upstream: signsIn }) };
+};
+
+/** Answers a request for a page of signing in, or for an endpoint. */
+const answerAt = async (signIn: SignIn, asked: PageRequest): Promise<void> => {
+  const { request, response } = asked;
+  const { url = '' } = request;
+  const isFromUpstream = signIn.upstream !== undefined && url.startsWith(`${UPSTREAM_CALLBACK}?`);
+  if (isFromUpstream) returnToInteraction(request, response, INTERACTIONS);
+  else if (url.startsWith(INTERACTIONS)) await answerPage(signIn, asked);
+  else await answerEndpoint(signIn.provider, request, response);
+};
+
+/** Makes an authorization server, which owns `options.state`: its `close` closes the state, too. */
 export const authorizationServer = (options: AuthorizationServerOptions): AuthorizationServer => {
   const { state, lifetimes, isBehindProxy, now = Date.now, onError, onAttempt = () => undefined } = options;
   const limits = signInLimits(options.failuresPerMinute, now);
   const addressOf = (request: IncomingMessage): string => clientAddress(request, isBehindProxy);
-  // Another process may sign with a key for up to an hour after it was replaced.
-  const tokenMs = lifetimes.accessSeconds * 1_000 + 2 * HOUR_MS;
-  const keyLifetimes = { rotateAfterMs: options.rotateKeysAfterMs, tokenMs };
+  // Each process reads the keys once an hour, so another one may sign with a replaced key for an hour; one more is margin.
+  const publishedMs = lifetimes.accessSeconds * 1_000 + 2 * HOUR_MS;
+  const keyLifetimes = { rotateAfterMs: options.rotateKeysAfterMs, publishedMs };
   let { issuer } = options;
   let started: Started | undefined;
   let startedWith = '';
@@ -84,18 +108,17 @@ export const authorizationServer = (options: AuthorizationServerOptions): Author
   const start = async (): Promise<void> => {
     const keys = await currentKeys(state, now(), keyLifetimes);
     const ids = [...keys.public.keys()].join();
-    if (ids !== startedWith)
-      started = { keys, provider: makeProvider({ ...options, issuer, keys, limits, addressOf, onAttempt }) };
+    if (ids !== startedWith) started = startedWithKeys({ ...options, issuer, keys, limits, addressOf, onAttempt, now });
     startedWith = ids;
     await state.removeExpired(Math.floor(now() / 1_000) - DAY_S);
   };
   const renewing = setInterval(() => void start().catch(onError), HOUR_MS).unref();
 
-  let lookedAt = -Infinity;
-  /** Finds a key that another process has made since; unknown ids lead to one look in ten seconds. */
+  let reloadedAt = -Infinity;
+  /** Reloads the keys to find one that another process has made; at most once in ten seconds, so that unknown ids are cheap. */
   const newKeyOf = async (id: string): Promise<KeyObject | undefined> => {
-    if (now() - lookedAt < LOOK_MS) return undefined;
-    lookedAt = now();
+    if (now() - reloadedAt < RELOAD_INTERVAL_MS) return undefined;
+    reloadedAt = now();
     await start();
     return started?.keys.public.get(id);
   };
@@ -105,12 +128,9 @@ export const authorizationServer = (options: AuthorizationServerOptions): Author
       response.writeHead(UNAVAILABLE).end();
       return;
     }
-    const { provider } = started;
     pinHost(request, issuer, isBehindProxy);
-    const signIn = { provider, users: options.users, limits, onAttempt };
-    if (request.url?.startsWith(INTERACTIONS) === true)
-      await answerPage(signIn, { request, response, address: addressOf(request) });
-    else await answerEndpoint(provider, request, response);
+    const signIn = { ...started, users: options.users, limits, onAttempt, onError };
+    await answerAt(signIn, { request, response, address: addressOf(request) });
   };
 
   return {

@@ -2,9 +2,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { InteractionResults, Provider } from 'oidc-provider';
 import type { Users } from '../users/users.js';
 import type { OnAttempt, SignInAttempt } from './sign-in-attempt.js';
-import type { SignInLimits } from './sign-in-limits.js';
+import { checkLimited, type SignInLimits } from './sign-in-limits.js';
 import { failurePage, consentPage, loginPage } from './pages/sign-in.js';
 import { pageHeaders } from './pages/page.js';
+import type { Upstream } from './upstream.js';
 
 type Interaction = Awaited<ReturnType<Provider['interactionDetails']>>;
 
@@ -14,6 +15,10 @@ export type SignIn = {
   readonly users: Users;
   readonly limits: SignInLimits;
   readonly onAttempt: OnAttempt;
+  /** The provider of others that signs people in; `undefined` where there is none. */
+  readonly upstream: Upstream | undefined;
+  /** Called with the cause of a failed sign-in at that provider, for the log. */
+  readonly onError: (error: Error) => void;
 };
 
 /** One request of a browser for a page of signing in. */
@@ -26,7 +31,7 @@ export type PageRequest = {
 /** The path of the pages of an interaction. */
 export const INTERACTIONS = '/oauth2/interaction/';
 
-const PATH = /^\/oauth2\/interaction\/[\w-]{1,64}(?:\/(login|consent|abort))?$/u;
+const PATH = /^\/oauth2\/interaction\/[\w-]{1,64}(?:\/(login|consent|abort|upstream))?$/u;
 const MAX_FORM_BYTES = 16 * 1024;
 
 const TOO_MANY_REQUESTS = 429;
@@ -47,9 +52,13 @@ const formOf = async (request: IncomingMessage): Promise<URLSearchParams | undef
   return new URLSearchParams(Buffer.concat(chunks).toString('utf8'));
 };
 
-/** Cookies are sent with requests of this site alone; browsers that say where a form is from are believed as well. */
-const isFromElsewhere = ({ headers }: IncomingMessage): boolean =>
-  headers['sec-fetch-site'] !== undefined && !['same-origin', 'none'].includes(headers['sec-fetch-site']);
+/**
+ * Cookies are sent with requests of this site alone; browsers that say where a form is from are believed as well. Our
+ * own pages send no origin, because they send no referrer.
+ */
+const isFromElsewhere = ({ headers }: IncomingMessage, issuer: string): boolean =>
+  !['same-origin', 'none', undefined].includes(headers['sec-fetch-site']) ||
+  ![new URL(issuer).origin, 'null', undefined].includes(headers.origin);
 
 const redirectOf = ({ params }: Interaction): string | undefined => {
   const uri = params['redirect_uri'];
@@ -66,12 +75,14 @@ const targetOf = (interaction: Interaction): string => {
   return origin === undefined ? '' : `You will be sent to ${origin}.`;
 };
 
-const show = (interaction: Interaction, path: string, response: ServerResponse): void => {
+type Shown = { readonly interaction: Interaction; readonly path: string; readonly response: ServerResponse };
+
+const show = ({ upstream }: SignIn, { interaction, path, response }: Shown, failure?: string): void => {
   const [client, origin] = [clientOf(interaction), redirectOf(interaction)];
   const user = interaction.session?.accountId;
   const body =
     interaction.prompt.name === 'login' || user === undefined
-      ? loginPage(path, client)
+      ? loginPage(path, { client, upstream: upstream?.name, failure })
       : consentPage(path, { client, user, scopes: scopesOf(interaction), target: targetOf(interaction) });
   send(response, 200, body, origin === undefined ? [] : [origin]);
 };
@@ -92,33 +103,69 @@ const allow = async (provider: Provider, interaction: Interaction): Promise<Inte
 
 type Answering = { readonly interaction: Interaction; readonly path: string } & PageRequest;
 
-const logIn = async ({ provider, users, limits, onAttempt }: SignIn, asked: Answering): Promise<void> => {
+const logIn = async ({ provider, users, limits, onAttempt, upstream }: SignIn, asked: Answering): Promise<void> => {
   const { request, response, interaction, path, address } = asked;
   const form = await formOf(request);
   const [name, password] = [form?.get('name') ?? '', form?.get('password') ?? ''];
   const again = (status: number, failure: string): void =>
-    send(response, status, loginPage(path, clientOf(interaction), name, failure), [
-      redirectOf(interaction) ?? "'self'",
-    ]);
+    send(
+      response,
+      status,
+      loginPage(path, { client: clientOf(interaction), upstream: upstream?.name, name, failure }),
+      [redirectOf(interaction) ?? "'self'"],
+    );
   const clientId = clientOf(interaction);
   const principal = (await users.find(name)) ? name : '';
   const ended = (code: SignInAttempt['code']): void =>
     onAttempt({ action: 'login', principal, clientId, address, code });
-  const wait = limits.take(address, name);
-  if (wait > 0) {
+  const checked = await checkLimited(limits, { name, address }, () => users.check(name, password));
+  if ('wait' in checked) {
     ended('RESOURCE_EXHAUSTED');
-    response.setHeader('retry-after', wait);
-    again(TOO_MANY_REQUESTS, `Too many attempts. Try again in ${wait} seconds.`);
+    response.setHeader('retry-after', checked.wait);
+    again(TOO_MANY_REQUESTS, `Too many attempts. Try again in ${checked.wait} seconds.`);
     return;
   }
-  if (!(await users.check(name, password))) {
+  if (!checked.isRight) {
     ended('UNAUTHENTICATED');
     again(200, 'The user name or the password is wrong.');
     return;
   }
-  limits.succeeded(address, name);
   ended('OK');
   await provider.interactionFinished(request, response, { login: { accountId: name } });
+};
+
+const endUpstream = async (signIn: SignIn, upstream: Upstream, asked: Answering): Promise<void> => {
+  const { request, response, interaction, address } = asked;
+  const { searchParams } = new URL(request.url ?? '', 'http://localhost');
+  const attempt = { action: 'login', clientId: clientOf(interaction), address };
+  let accountId: string;
+  try {
+    accountId = await upstream.end(interaction.uid, searchParams);
+  } catch (error) {
+    signIn.onError(new Error(`the sign-in at ${upstream.name} has failed`, { cause: error }));
+    signIn.onAttempt({ ...attempt, principal: '', code: 'UNAUTHENTICATED' });
+    show(signIn, asked, `The sign-in at ${upstream.name} has failed. Try again.`);
+    return;
+  }
+  signIn.onAttempt({ ...attempt, principal: accountId, code: 'OK' });
+  await signIn.provider.interactionFinished(request, response, { login: { accountId } });
+};
+
+const beginUpstream = async (signIn: SignIn, upstream: Upstream, asked: Answering): Promise<void> => {
+  const { response, interaction } = asked;
+  try {
+    const { href } = await upstream.begin(interaction.uid);
+    response.writeHead(303, { location: href, 'cache-control': 'no-store' }).end();
+  } catch (error) {
+    signIn.onError(new Error(`${upstream.name} does not answer`, { cause: error }));
+    show(signIn, asked, `${upstream.name} does not answer. Try again later.`);
+  }
+};
+
+/** Leads to the provider of others, or ends the sign-in that has come back from there. */
+const visitUpstream = async (signIn: SignIn, upstream: Upstream, asked: Answering): Promise<void> => {
+  const isBack = asked.request.url?.includes('?') === true;
+  await (isBack ? endUpstream : beginUpstream)(signIn, upstream, asked);
 };
 
 const steps: Readonly<Record<string, (signIn: SignIn, asked: Answering) => Promise<void>>> = {
@@ -137,6 +184,10 @@ const steps: Readonly<Record<string, (signIn: SignIn, asked: Answering) => Promi
 /** True when the step is the one that the interaction waits for. */
 const isDue = (step: string, { prompt }: Interaction): boolean => step === 'abort' || step === prompt.name;
 
+/** The provider of others, when the interaction waits for a sign-in. */
+const upstreamFor = ({ upstream }: SignIn, { interaction, request }: Answering): Upstream | undefined =>
+  interaction.prompt.name === 'login' && request.method === 'GET' ? upstream : undefined;
+
 const answerInteraction = async (signIn: SignIn, asked: PageRequest, path: string, step: string | undefined) => {
   const { request, response } = asked;
   const interaction = await signIn.provider.interactionDetails(request, response);
@@ -147,7 +198,10 @@ const answerInteraction = async (signIn: SignIn, asked: PageRequest, path: strin
     await take(signIn, { ...asked, interaction, path: own });
     return;
   }
-  show(interaction, own, response);
+  const answering = { ...asked, interaction, path: own };
+  const upstream = step === 'upstream' ? upstreamFor(signIn, answering) : undefined;
+  if (upstream) await visitUpstream(signIn, upstream, answering);
+  else show(signIn, answering);
 };
 
 /** Answers a request for a page of signing in: the login, and the question whether a client may act for a person. */
@@ -155,7 +209,7 @@ export const answerPage = async (signIn: SignIn, asked: PageRequest): Promise<vo
   const { request, response } = asked;
   const path = (request.url ?? '').split('?', 1)[0] ?? '';
   const [known, step] = PATH.exec(path) ?? [];
-  if (known === undefined || (request.method === 'POST' && isFromElsewhere(request))) {
+  if (known === undefined || (request.method === 'POST' && isFromElsewhere(request, signIn.provider.issuer))) {
     send(response, 404, failurePage('Not found', 'There is no such page.'));
     return;
   }

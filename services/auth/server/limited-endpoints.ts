@@ -25,11 +25,21 @@ const PENDING = ['authorization_pending', 'slow_down'];
 const TOO_MANY_REQUESTS = 429;
 const FAILED = 400;
 
-/** The client that authenticates with its secret in the header; empty for others, whose name is in the body. */
-const clientOf = ({ headers }: IncomingMessage): string => {
-  const [, encoded = ''] = /^Basic ([A-Za-z0-9+/=]+)$/iu.exec(headers.authorization ?? '') ?? [];
+/** Decodes a client id, which has many spellings in Basic credentials (RFC 6749, section 2.3.1). */
+const formDecoded = (text: string): string => {
+  try {
+    return decodeURIComponent(text.replace(/\+/gu, '%20'));
+  } catch {
+    return text;
+  }
+};
+
+/** The client that authenticates with its secret in the header; `undefined` for others, whose id is in the body. */
+const clientOf = ({ headers }: IncomingMessage): string | undefined => {
+  const [, encoded] = /^Basic +(\S+) *$/iu.exec(headers.authorization ?? '') ?? [];
+  if (encoded === undefined) return undefined;
   const [name = ''] = Buffer.from(encoded, 'base64').toString('utf8').split(':', 1);
-  return name;
+  return formDecoded(name);
 };
 
 const isPending = ({ body }: KoaContextWithOIDC): boolean =>
@@ -64,7 +74,7 @@ export const limitEndpoints =
       return;
     }
     const [address, client] = [addressOf(context.req), clientOf(context.req)];
-    const wait = client === '' ? limits.addresses.take(address) : limits.take(address, client);
+    const wait = limits.take(address, client);
     if (wait > 0) {
       onAttempt(attemptOf(context, address, 'RESOURCE_EXHAUSTED'));
       refuse(context, wait);
@@ -73,6 +83,5 @@ export const limitEndpoints =
     await next();
     if (!isPending(context)) onAttempt(attemptOf(context, address, hasFailed(context) ? 'UNAUTHENTICATED' : 'OK'));
     if (counted === 'all' || hasFailed(context)) return;
-    if (client === '') limits.addresses.giveBack(address);
-    else limits.succeeded(address, client);
+    limits.giveBack(address, client);
   };

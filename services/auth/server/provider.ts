@@ -2,10 +2,12 @@ import type { EventEmitter } from 'node:events';
 import { type Configuration, errors, interactionPolicy, type KoaContextWithOIDC, Provider } from 'oidc-provider';
 import type { AuthorizationState } from '../../kernel/ports/authorization-state.js';
 import type { Users } from '../users/users.js';
+import { cookieName } from '../browser/cookies.js';
 import { adapters } from './adapter.js';
 import { type Clients, isSecret } from './clients.js';
 import { type EndpointLimits, limitEndpoints } from './limited-endpoints.js';
 import { INTERACTIONS } from './interactions.js';
+import { completeDeviceAnswers } from './device-answers.js';
 import { confirmDevicePage, deviceConnectedPage, type DeviceForm, userCodePage } from './pages/device.js';
 import { page, pageHeaders, html } from './pages/page.js';
 import { failurePage } from './pages/sign-in.js';
@@ -13,6 +15,7 @@ import { BROWSER_CLIENT, browserClient } from './browser-client.js';
 import { ROUTES } from './endpoints.js';
 import { OPENID_SCOPES, SCOPES } from './scopes.js';
 import { ALGORITHM, type SigningKeys } from './signing-keys.js';
+import type { Upstream } from './upstream.js';
 
 /** Lifetimes of tokens, in seconds. */
 export type TokenLifetimes = { readonly accessSeconds: number; readonly refreshSeconds: number };
@@ -24,6 +27,8 @@ export type ProviderParts = EndpointLimits & {
   readonly state: AuthorizationState;
   readonly clients: Clients;
   readonly users: Users;
+  /** The provider of others that signs people in; `undefined` where there is none. */
+  readonly upstream: Upstream | undefined;
   readonly keys: SigningKeys;
   readonly lifetimes: TokenLifetimes;
   /** True when a proxy in front terminates TLS, so that its headers say which scheme the client has used. */
@@ -89,19 +94,51 @@ const resourceIndicators = ({ issuer, lifetimes }: ProviderParts) => ({
   },
 });
 
-/** Claims of a token in addition to the standard ones: roles, and the name of the person. */
-const extraClaims = ({ users, clients }: ProviderParts): NonNullable<Configuration['extraTokenClaims']> => {
+/** A person here, or one that the provider of others has signed in. */
+type Person = {
+  /** The name to show. */
+  readonly username: string;
+  readonly roles: readonly string[];
+  readonly name?: string | undefined;
+  readonly email?: string | undefined;
+  readonly groups?: readonly string[];
+};
+
+const personOf = async ({ users, upstream }: ProviderParts, account: string): Promise<Person | undefined> => {
+  const found = await users.find(account);
+  if (found) return { ...found, username: account };
+  const foreign = await upstream?.person(account);
+  return foreign && { ...foreign, roles: [] };
+};
+
+const claimsOf = ({ username, roles, name, email, groups }: Person): Readonly<Record<string, unknown>> => ({
+  roles,
+  preferred_username: username,
+  ...(name !== undefined && { name }),
+  ...(email !== undefined && { email }),
+  ...(groups !== undefined && { groups }),
+});
+
+/** Claims of a token in addition to the standard ones: roles and groups, and the name of the person. */
+const extraClaims = (parts: ProviderParts): NonNullable<Configuration['extraTokenClaims']> => {
   return async (_context, token) => {
-    if (token.kind === 'ClientCredentials') return { roles: (await clients.find(token.clientId ?? ''))?.roles ?? [] };
+    if (token.kind === 'ClientCredentials')
+      return { roles: (await parts.clients.find(token.clientId ?? ''))?.roles ?? [] };
     const { accountId } = token as unknown as { readonly accountId: string };
-    const { roles = [], name, email } = (await users.find(accountId)) ?? {};
-    return {
-      roles,
-      preferred_username: accountId,
-      ...(name !== undefined && { name }),
-      ...(email !== undefined && { email }),
-    };
+    return claimsOf((await personOf(parts, accountId)) ?? { username: accountId, roles: [] });
   };
+};
+
+/** The policy of the library, which also asks a person to sign in whose account is no longer known. */
+const signInPolicy = (): ReturnType<typeof interactionPolicy.base> => {
+  const policy = interactionPolicy.base();
+  const { Check } = interactionPolicy;
+  const isGone: ConstructorParameters<typeof Check>[2] = ({ oidc }) =>
+    oidc.session?.accountId !== undefined && oidc.account === undefined
+      ? Check.REQUEST_PROMPT
+      : Check.NO_NEED_TO_PROMPT;
+  policy.get('login')?.checks.add(new Check('account_gone', 'the account is not known any more', isGone));
+  return policy;
 };
 
 const hasAny = (scopes: ReadonlySet<string>, names: readonly string[]): boolean =>
@@ -140,15 +177,26 @@ const loadExistingGrant =
     return clientId === BROWSER_CLIENT ? browserGrant(provider, session?.accountId, issuer) : undefined;
   };
 
+/** With TLS, browsers take these cookies from this host alone, so that no other host of the domain can plant its own. */
+const cookieNames = (issuer: string): NonNullable<Configuration['cookies']>['names'] => {
+  const isSecure = issuer.startsWith('https:');
+  const named = (name: string, path: string): string => cookieName(name, { isSecure, path });
+  return {
+    session: named('flightlog_issuer', '/'),
+    interaction: named('flightlog_interaction', INTERACTIONS),
+    resume: named('flightlog_resume', ROUTES.authorization),
+  };
+};
+
 const configurationOf = (parts: ProviderParts): Configuration => {
-  const { issuer, state, clients, users, keys, lifetimes } = parts;
+  const { issuer, state, clients, keys, lifetimes } = parts;
   const cookie = { httpOnly: true, sameSite: 'lax', signed: true, secure: issuer.startsWith('https:') } as const;
   return {
     adapter: adapters(state, clients),
     clients: [browserClient(issuer)],
     loadExistingGrant: loadExistingGrant(parts),
     jwks: { keys: keys.private },
-    cookies: { keys: [...keys.cookies], long: cookie, short: cookie },
+    cookies: { keys: [...keys.cookies], names: cookieNames(issuer), long: cookie, short: cookie },
     ttl: ttl(lifetimes),
     scopes: OPENID_SCOPES,
     claims: { profile: ['name', 'preferred_username'], email: ['email'] },
@@ -162,12 +210,12 @@ const configurationOf = (parts: ProviderParts): Configuration => {
       client.grantTypeAllowed('refresh_token') && hasAny(source.scopes, STAYS_SIGNED_IN),
     expiresWithSession: (_context, source) => !hasAny(source.scopes, STAYS_SIGNED_IN),
     rotateRefreshToken: true,
-    interactions: { policy: interactionPolicy.base(), url: (_context, { uid }) => `${INTERACTIONS}${uid}` },
+    interactions: { policy: signInPolicy(), url: (_context, { uid }) => `${INTERACTIONS}${uid}` },
     findAccount: async (_context, name) => {
-      const found = await users.find(name);
+      const found = await personOf(parts, name);
       if (!found) return undefined;
-      const { name: fullName, email } = found;
-      return { accountId: name, claims: () => ({ sub: name, preferred_username: name, name: fullName, email }) };
+      const { username, name: fullName, email } = found;
+      return { accountId: name, claims: () => ({ sub: name, preferred_username: username, name: fullName, email }) };
     },
     extraTokenClaims: extraClaims(parts),
     renderError: (context, out) =>
@@ -191,6 +239,7 @@ export const makeProvider = (parts: ProviderParts): Provider => {
   const provider = new Provider(parts.issuer, configurationOf(parts));
   provider.proxy = parts.isBehindProxy;
   provider.use(limitEndpoints(parts));
+  provider.use(completeDeviceAnswers((context, code) => send(context, userCodePage(deviceForm(context), code))));
   provider.Client.prototype.compareClientSecret = function (this: { readonly clientSecret?: string }, secret: string) {
     return isSecret(secret, this.clientSecret ?? '');
   };

@@ -7,8 +7,8 @@ export type SignInAttempt = {
   /** Empty where there is no such client. */
   readonly clientId: string;
   readonly address: string;
-  /** RESOURCE_EXHAUSTED: held back after too many failures. */
-  readonly code: 'OK' | 'UNAUTHENTICATED' | 'RESOURCE_EXHAUSTED';
+  /** RESOURCE_EXHAUSTED: held back after too many failures. UNAVAILABLE: the issuer did not answer. */
+  readonly code: 'OK' | 'UNAUTHENTICATED' | 'RESOURCE_EXHAUSTED' | 'UNAVAILABLE';
 };
 
 /** Called with each attempt. */

@@ -1,34 +1,75 @@
+import { hash } from 'node:crypto';
+import { RpcError } from '../../kernel/rpc.js';
 import { type Attempts, attempts } from './attempts.js';
+import { networkOf } from './network.js';
 
 /** Limits of failed attempts at a name and its secret. */
 export interface SignInLimits {
-  /** The limits of addresses, also for requests without a name. */
-  readonly addresses: Attempts;
-  /** @returns the seconds to wait; 0 when the attempt may go on. */
-  take(address: string, name: string): number;
-  /** Gives the attempt back. */
-  succeeded(address: string, name: string): void;
+  /**
+   * Takes an attempt. Without an address it counts for the name alone, and without a name for the address alone.
+   *
+   * @returns the seconds to wait; 0 when the attempt may go on.
+   */
+  take(address: string | undefined, name?: string): number;
+  /** Gives the attempt back, because it has not failed. */
+  giveBack(address: string | undefined, name?: string): void;
 }
 
 /** Many people and engines may share an address, so it may fail more often than one name. */
 const NAMES_PER_ADDRESS = 6;
 
-/** Allows `perMinute` failures for each name, and six times as many for each address. */
+/** Names are kept by their hash: they are as long as clients send them. */
+const keyOf = (name: string): string => hash('sha256', name, 'base64');
+
+/** Allows `perMinute` failures for each name, and six times as many for each address or IPv6 network. */
 export const signInLimits = (perMinute: number, now: () => number = Date.now): SignInLimits => {
   const names = attempts(perMinute, now);
-  const addresses = attempts(perMinute * NAMES_PER_ADDRESS, now);
+  const networks = attempts(perMinute * NAMES_PER_ADDRESS, now);
+  const held = (limit: Attempts, key: string | undefined): number => (key === undefined ? 0 : limit.take(key));
+  const free = (limit: Attempts, key: string | undefined): void => {
+    if (key !== undefined) limit.giveBack(key);
+  };
+  const keysOf = (address: string | undefined, name: string | undefined) => ({
+    network: address === undefined ? undefined : networkOf(address),
+    key: name === undefined ? undefined : keyOf(name),
+  });
   return {
-    addresses,
     take: (address, name) => {
-      const wait = addresses.take(address);
+      const { network, key } = keysOf(address, name);
+      const wait = held(networks, network);
       if (wait > 0) return wait;
-      const held = names.take(name);
-      if (held > 0) addresses.giveBack(address); // nothing is verified, so it says nothing about the address
-      return held;
+      const heldName = held(names, key);
+      if (heldName > 0) free(networks, network); // nothing is verified, so it says nothing about the address
+      return heldName;
     },
-    succeeded: (address, name) => {
-      addresses.giveBack(address);
-      names.giveBack(name);
+    giveBack: (address, name) => {
+      const { network, key } = keysOf(address, name);
+      free(networks, network);
+      free(names, key);
     },
   };
+};
+
+/** The result of a check within limits; `wait` is in seconds, when it was not made. */
+export type LimitedCheck = { readonly isRight: boolean } | { readonly wait: number };
+
+const MS = 1_000;
+
+/** Checks a name and its secret, unless too many attempts have failed or too many checks wait. */
+export const checkLimited = async (
+  limits: SignInLimits,
+  { name, address }: { readonly name: string; readonly address: string | undefined },
+  check: () => Promise<unknown>,
+): Promise<LimitedCheck> => {
+  const wait = limits.take(address, name);
+  if (wait > 0) return { wait };
+  try {
+    if ((await check()) === undefined) return { isRight: false };
+    limits.giveBack(address, name);
+    return { isRight: true };
+  } catch (error) {
+    limits.giveBack(address, name); // it was not checked
+    if (!(error instanceof RpcError) || error.code !== 'RESOURCE_EXHAUSTED') throw error;
+    return { wait: Math.ceil((error.retryAfterMs ?? MS) / MS) };
+  }
 };

@@ -3,29 +3,29 @@ import { promisify } from 'node:util';
 import { calculateJwkThumbprint, type JWK } from 'jose';
 import type { AuthorizationState, StoredKey } from '../../kernel/ports/authorization-state.js';
 
-/** The algorithm of all tokens: the one that every client of the interface verifies. */
+/** The algorithm of all tokens: the one that every Flyte client can verify. */
 export const ALGORITHM = 'RS256' as const;
 
 const MODULUS_BITS = 2_048;
 const COOKIE_KEY_BYTES = 32;
 
-/** Times for which a key signs, and for which it is still published afterwards, each in milliseconds. */
-export type KeyLifetimes = { readonly rotateAfterMs: number; readonly tokenMs: number };
+/** Times for which a key signs, and for which it is still published after its replacement, each in milliseconds. */
+export type KeyLifetimes = { readonly rotateAfterMs: number; readonly publishedMs: number };
 
 /** The changes to the stored keys: make a new one, and forget those whose last token has expired. */
 export type KeyPlan = { readonly isNewDue: boolean; readonly expired: readonly string[] };
 
-/** Decides about the keys, the newest first. A key signs until the next one is made, and its tokens live `tokenMs`. */
+/** Plans the changes to the keys, which are given the newest first. */
 export const planKeys = (
   keys: readonly Pick<StoredKey, 'id' | 'createdAt'>[],
   now: number,
-  { rotateAfterMs, tokenMs }: KeyLifetimes,
+  { rotateAfterMs, publishedMs }: KeyLifetimes,
 ): KeyPlan => {
   const [newest] = keys;
   const replacedAt = (index: number): number => keys[index - 1]?.createdAt ?? Infinity;
   return {
     isNewDue: newest === undefined || now - newest.createdAt >= rotateAfterMs,
-    expired: keys.filter((_key, index) => replacedAt(index) + tokenMs < now).map(({ id }) => id),
+    expired: keys.filter((_key, index) => replacedAt(index) + publishedMs < now).map(({ id }) => id),
   };
 };
 

@@ -1,5 +1,6 @@
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
+import { RpcError } from '../../kernel/rpc.js';
 
 /**
  * Cost of a hash: 32 MiB of memory, and about 0.2 s of one core.
@@ -44,12 +45,17 @@ export const isPasswordHash = (hash: string): boolean => Number(PATTERN.exec(has
 const NOBODY = `$scrypt$ln=${COST.ln},r=${COST.r},p=${COST.p}$${text(randomBytes(SALT_BYTES))}$${text(randomBytes(HASH_BYTES))}`;
 
 const AT_A_TIME = 2;
+/** About five seconds of checks. */
+const MAX_WAITING = 50;
+const RETRY_MS = 5_000;
 
-/** Runs at most two tasks at a time, because each takes 32 MiB; the others wait. */
+/** Runs at most two tasks at a time, because each takes 32 MiB; 50 others wait, and more are refused. */
 const queue = () => {
   const waiting: (() => void)[] = [];
   let running = 0;
   return async <Result>(task: () => Promise<Result>): Promise<Result> => {
+    if (waiting.length >= MAX_WAITING)
+      throw new RpcError('RESOURCE_EXHAUSTED', 'too many passwords are being checked, try again later', [], RETRY_MS);
     if (running >= AT_A_TIME) await new Promise<void>((resolve) => waiting.push(resolve));
     running += 1;
     try {
@@ -67,6 +73,7 @@ const inTurn = queue();
  * True when the password is the one that was hashed.
  *
  * @param hash `undefined` for a user that does not exist: the check takes the same time, and fails.
+ * @throws {RpcError} RESOURCE_EXHAUSTED when too many checks wait.
  */
 export const isPassword = async (password: string, hash: string | undefined): Promise<boolean> => {
   const [, ln, r, p, salt = '', expected = ''] = PATTERN.exec(hash ?? NOBODY) ?? [];

@@ -17,18 +17,13 @@ export type User = z.output<typeof user>;
 /** The people that may sign in, by their user names. */
 export interface Users {
   find(name: string): Promise<User | undefined>;
-  /** @returns `undefined` when the name is unknown or the password is wrong; both take the same time. */
+  /**
+   * @returns `undefined` when the name is unknown or the password is wrong; both take the same time.
+   * @throws {RpcError} RESOURCE_EXHAUSTED when too many checks wait.
+   */
   check(name: string, password: string): Promise<User | undefined>;
   count(): Promise<number>;
 }
-
-/** Rule of user names and client ids: they stand in tokens, logs and grants. */
-export const NAME_RULE = '1 to 128 letters, digits or . _ @ + -, the first a letter or a digit';
-
-const NAME = /^[A-Za-z0-9][A-Za-z0-9._@+-]{0,127}$/u;
-
-/** True when a text can be a user name or a client id. */
-export const isPrincipalName = (text: string): boolean => NAME.test(text);
 
 const MIN_PASSWORD_CHARACTERS = 12;
 const MAX_PASSWORD_CHARACTERS = 1_024;

@@ -69,11 +69,11 @@ const lineOf = (entry: ShownEntry): string =>
     .join('  ')
     .trimEnd();
 
-type Asked = { readonly after: bigint; readonly since: number };
+type AuditRange = { readonly after: bigint; readonly since: number };
 
 const pageAfter = async (
   connection: Connection,
-  { after, since }: Asked,
+  { after, since }: AuditRange,
   { project = '', domain = '', actor = '' }: AuditFlags,
 ): Promise<readonly ShownEntry[]> => {
   const request = { project, domain, actor, since: timestampFromMs(since), after };

@@ -22,12 +22,21 @@ type ShownNotification = {
   readonly answer: string;
   readonly reason: string;
   readonly nextAttemptAt?: string;
+  readonly digestId?: string;
+  readonly digestExecution?: { readonly name: string };
 };
 
-const BY_STATUS: Readonly<Record<string, Colour>> = { SENT: 'green', WAITING: 'yellow', GIVEN_UP: 'red' };
+const BY_STATUS: Readonly<Record<string, Colour>> = {
+  SENT: 'green',
+  WAITING: 'yellow',
+  GIVEN_UP: 'red',
+  DIGESTED: 'green',
+};
 
-const outcomeOf = ({ answer, reason, nextAttemptAt }: ShownNotification): string =>
-  oneLine(`${answer}${reason}${nextAttemptAt === undefined ? '' : ` next attempt ${nextAttemptAt}`}`);
+const outcomeOf = ({ answer, reason, nextAttemptAt, digestId = '', digestExecution }: ShownNotification): string => {
+  if (digestExecution) return `in message ${digestId} of ${digestExecution.name}`;
+  return oneLine(`${answer}${reason}${nextAttemptAt === undefined ? '' : ` next attempt ${nextAttemptAt}`}`);
+};
 
 const lineOf = (each: ShownNotification): string =>
   [

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { connected } from './connection/connect.js';
 import type { Connection, TailedEvent, TailInit } from './connection/connection.js';
 import type { ConnectionFlags } from './connection/profile.js';
-import { isPassing } from './connection/refusal.js';
+import { isRetryable } from './connection/refusal.js';
 import { print } from './output/documents.js';
 import { cell, coloured, colourOf, oneLine } from './output/text.js';
 
@@ -71,7 +71,7 @@ const eventsOf = async function* (connection: Connection, request: TailInit): As
         yield event;
       }
     } catch (error) {
-      if (lastEventId === '' || !isPassing(error)) throw error;
+      if (lastEventId === '' || !isRetryable(error)) throw error;
     }
     await pause(RETRY_MS);
   }

@@ -6,7 +6,7 @@ import type { LeaseWork, ReportPhase, ReturnWork } from '../commands.js';
 import { isTerminal } from '../phases.js';
 import type { ExecutionRefusal } from '../refusals.js';
 import type { ExecutionState } from '../state.js';
-import { accepted, refused, type Verdict } from './report.js';
+import { accepted, refused, type ReportDecision } from './report.js';
 
 /** The reason why an execution cannot be leased; `undefined` when it can. */
 const obstacle = ({ exists, phase, lease, seen }: ExecutionState, over: number | undefined) => {
@@ -20,7 +20,7 @@ const obstacle = ({ exists, phase, lease, seen }: ExecutionState, over: number |
  * An execution is leased when it has no lease, or its lease is over. One that an engine outside the feed has begun is
  * left to that engine.
  */
-export const decideLease = (state: ExecutionState, { id, to, untilMs, over }: LeaseWork): Verdict => {
+export const decideLease = (state: ExecutionState, { id, to, untilMs, over }: LeaseWork): ReportDecision => {
   const refusal = obstacle(state, over);
   if (refusal !== undefined) return refused(refusal);
   const number = BigInt((state.lease?.number ?? 0) + 1);
@@ -29,7 +29,7 @@ export const decideLease = (state: ExecutionState, { id, to, untilMs, over }: Le
 };
 
 /** Only the session that has a lease returns it, and once. */
-export const decideReturn = (state: ExecutionState, { id, number, session, reason }: ReturnWork): Verdict => {
+export const decideReturn = (state: ExecutionState, { id, number, session, reason }: ReturnWork): ReportDecision => {
   const { lease } = state;
   if (!state.exists) return refused({ kind: 'execution-not-found' });
   if (lease?.number !== number || lease.session !== session)

@@ -2,12 +2,12 @@ import type { ReportPhase } from '../commands.js';
 import {
   acceptedReport,
   foreignProducer,
-  yieldsTo,
+  isReplacedBy,
   earlierReport,
   refused,
   repeatedPhase,
   repeatedReport,
-  type Verdict,
+  type ReportDecision,
 } from './report.js';
 import type { Envelope } from '../wire/envelope.js';
 import { isTerminal, NODE } from '../phases.js';
@@ -33,7 +33,7 @@ const missingParent = (state: ExecutionState, envelope: Envelope): ExecutionRefu
   return missingParentTask(state, envelope);
 };
 
-const decideNew = (state: ExecutionState, command: ReportPhase): Verdict => {
+const decideNew = (state: ExecutionState, command: ReportPhase): ReportDecision => {
   const { phase } = command.envelope;
   // Such a node would never be closed: open nodes were closed when the execution ended.
   if (isTerminal('workflow', state.phase) && !isTerminal('node', phase))
@@ -43,17 +43,17 @@ const decideNew = (state: ExecutionState, command: ReportPhase): Verdict => {
   return command.isChildKnown ? acceptedReport(command) : refused({ kind: 'child-not-found' });
 };
 
-const decideKnown = (node: NodeState, command: ReportPhase): Verdict => {
+const decideKnown = (node: NodeState, command: ReportPhase): ReportDecision => {
   const { envelope, isChildKnown } = command;
   const { phase } = envelope;
-  const isReplaced = yieldsTo(node, envelope);
+  const isReplaced = isReplacedBy(node, envelope);
   if (!isReplaced && !node.isInferred && node.phase === phase) return repeatedPhase(command);
   if (!isReplaced && isTerminal('node', node.phase))
     return refused({ kind: 'already-terminal', entity: 'node', current: node.phase, to: phase });
   return isChildKnown ? acceptedReport(command) : refused({ kind: 'child-not-found' });
 };
 
-export const decideNode = (state: ExecutionState, command: ReportPhase): Verdict => {
+export const decideNodeReport = (state: ExecutionState, command: ReportPhase): ReportDecision => {
   const node = state.nodes.get(command.envelope.nodeId);
   const prior = earlierReport(state, node, command);
   if (prior === 'repeated') return repeatedReport(command);

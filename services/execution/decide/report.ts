@@ -9,13 +9,13 @@ import { type ExecutionEvent, phaseReported } from '../events.js';
 import { isTerminal } from '../phases.js';
 import type { ExecutionRefusal } from '../refusals.js';
 import { type ExecutionState, isDefaultProducer, type Reported, type TaskState } from '../state.js';
-import { alikeReports } from '../state/reports.js';
+import { similarReports } from '../state/reports.js';
 
-export type Verdict = Decision<ExecutionEvent, ExecutionRefusal>;
+export type ReportDecision = Decision<ExecutionEvent, ExecutionRefusal>;
 
-export const accepted = (...events: readonly ExecutionEvent[]): Verdict => ({ kind: 'accepted', events });
+export const accepted = (...events: readonly ExecutionEvent[]): ReportDecision => ({ kind: 'accepted', events });
 
-export const refused = (refusal: ExecutionRefusal, ...events: readonly ExecutionEvent[]): Verdict =>
+export const refused = (refusal: ExecutionRefusal, ...events: readonly ExecutionEvent[]): ReportDecision =>
   events.length === 0 ? { kind: 'refused', refusal } : { kind: 'refused', refusal, events };
 
 /** The event that records an envelope. */
@@ -36,7 +36,7 @@ const reported = (envelope: Envelope, samePhase: boolean, closed?: Content): Exe
   });
 
 /** Accepts a report as a new phase or a new version of one. */
-export const acceptedReport = ({ envelope }: ReportPhase, closed?: Content): Verdict =>
+export const acceptedReport = ({ envelope }: ReportPhase, closed?: Content): ReportDecision =>
   accepted(reported(envelope, false, closed));
 
 const alreadyRecorded = ({ entity, phase, phaseVersion }: Envelope): ExecutionRefusal => ({
@@ -47,13 +47,13 @@ const alreadyRecorded = ({ entity, phase, phaseVersion }: Envelope): ExecutionRe
 });
 
 /** Refuses a report as already recorded, and records nothing. */
-export const repeatedReport = ({ envelope }: ReportPhase): Verdict => refused(alreadyRecorded(envelope));
+export const repeatedReport = ({ envelope }: ReportPhase): ReportDecision => refused(alreadyRecorded(envelope));
 
 /**
  * Refuses a report whose phase is known and whose content is new. The content is recorded; the engine gets "already
  * recorded".
  */
-export const repeatedPhase = ({ envelope }: ReportPhase): Verdict =>
+export const repeatedPhase = ({ envelope }: ReportPhase): ReportDecision =>
   refused(alreadyRecorded(envelope), reported(envelope, true));
 
 /** The refusal of an event whose producer is not the cluster that the execution belongs to. */
@@ -66,7 +66,7 @@ export const foreignProducer = (state: ExecutionState, { envelope }: ReportPhase
 /**
  * `repeated` when an event was recorded before; `unsure` with the revisions to read when the state alone cannot tell.
  */
-export type EarlierReport = 'new' | 'repeated' | Extract<Verdict, { readonly kind: 'unsure' }>;
+export type EarlierReport = 'new' | 'repeated' | Extract<ReportDecision, { readonly kind: 'unsure' }>;
 
 /**
  * Tells whether an event was recorded before. The state finds the entity's reports that may have the same phase,
@@ -81,12 +81,12 @@ export const earlierReport = (
   const { envelope, comparison } = command;
   if (known === undefined || (known.seen & (1 << envelope.phase)) === 0) return 'new';
   if (comparison?.isRepetition === true) return 'repeated';
-  const at = alikeReports(state, { last: known.last, from: comparison?.asOf ?? 0 }, envelope);
+  const at = similarReports(state, { last: known.last, from: comparison?.asOf ?? 0 }, envelope);
   return at.length === 0 ? 'new' : { kind: 'unsure', at };
 };
 
 /** True for an engine's report of the end of an entity whose ABORTED was only inferred: the report replaces it. */
-export const yieldsTo = (known: Reported, { entity, phase }: Envelope): boolean =>
+export const isReplacedBy = (known: Reported, { entity, phase }: Envelope): boolean =>
   known.isInferred && isTerminal(entity, phase);
 
 const writeOpenTask = (writer: BinaryWriter, nodeId: string, { id, attempt }: TaskState): void => {

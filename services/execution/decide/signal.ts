@@ -4,7 +4,7 @@ import { type LiteralType, LiteralTypeSchema } from '../../../proto/gen/platform
 import { SignalCreatedSchema, SignalSetSchema } from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
 import { isSameDigest } from '../../kernel/encoding/digest.js';
 import type { CreateSignal, SetSignal } from '../commands.js';
-import { accepted, refused, type Verdict } from './report.js';
+import { accepted, refused, type ReportDecision } from './report.js';
 import { isTerminal } from '../phases.js';
 import type { ExecutionState } from '../state.js';
 import type { SignalState } from '../state/signals.js';
@@ -14,10 +14,10 @@ const MAX_SIGNALS = 10_000;
 
 export const typeOfSignal = ({ type }: SignalState): LiteralType => fromBinary(LiteralTypeSchema, type);
 
-const created = ({ id, signalId, wanted }: CreateSignal): Verdict =>
+const created = ({ id, signalId, wanted }: CreateSignal): ReportDecision =>
   accepted({ type: 'SignalCreated', data: create(SignalCreatedSchema, { id, signalId, type: wanted }) });
 
-const found = (signal: SignalState, { signalId, wanted }: CreateSignal): Verdict => {
+const found = (signal: SignalState, { signalId, wanted }: CreateSignal): ReportDecision => {
   const type = typeOfSignal(signal);
   return equals(LiteralTypeSchema, type, wanted)
     ? accepted()
@@ -25,7 +25,7 @@ const found = (signal: SignalState, { signalId, wanted }: CreateSignal): Verdict
 };
 
 /** An existing signal is returned also after the execution has ended, because that only reads it. */
-export const decideCreateSignal = (state: ExecutionState, command: CreateSignal): Verdict => {
+export const decideCreateSignal = (state: ExecutionState, command: CreateSignal): ReportDecision => {
   if (!state.exists) return refused({ kind: 'execution-not-found' });
   const known = state.signals?.get(command.signalId);
   if (known !== undefined) return found(known, command);
@@ -34,7 +34,7 @@ export const decideCreateSignal = (state: ExecutionState, command: CreateSignal)
   return isFull ? refused({ kind: 'too-many-signals', limit: MAX_SIGNALS }) : created(command);
 };
 
-const set = ({ signalId, value, digest, principal }: SetSignal): Verdict => {
+const set = ({ signalId, value, digest, principal }: SetSignal): ReportDecision => {
   const content = { content: { case: 'inline', value } } as const;
   return accepted({
     type: 'SignalSet',
@@ -43,7 +43,7 @@ const set = ({ signalId, value, digest, principal }: SetSignal): Verdict => {
 };
 
 /** A new value replaces an earlier one; the same value again records nothing. */
-export const decideSetSignal = (state: ExecutionState, command: SetSignal): Verdict => {
+export const decideSetSignal = (state: ExecutionState, command: SetSignal): ReportDecision => {
   const { signalId, digest } = command;
   const known = state.signals?.get(signalId);
   if (known === undefined) return refused({ kind: 'signal-not-found', signalId });

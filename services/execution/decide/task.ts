@@ -2,12 +2,12 @@ import type { ReportPhase } from '../commands.js';
 import {
   acceptedReport,
   foreignProducer,
-  yieldsTo,
+  isReplacedBy,
   earlierReport,
   refused,
   repeatedPhase,
   repeatedReport,
-  type Verdict,
+  type ReportDecision,
 } from './report.js';
 import { isTerminal, TASK } from '../phases.js';
 import { type ExecutionState, findTask, type TaskState } from '../state.js';
@@ -22,10 +22,10 @@ const priorOfTask = (
   return phaseVersion > (task?.highest[phase] ?? -1) ? 'new' : earlierReport(state, task, command);
 };
 
-const decideKnown = (task: TaskState, command: ReportPhase): Verdict => {
+const decideKnown = (task: TaskState, command: ReportPhase): ReportDecision => {
   const { envelope } = command;
   const { phase, phaseVersion } = envelope;
-  if (yieldsTo(task, envelope)) return acceptedReport(command);
+  if (isReplacedBy(task, envelope)) return acceptedReport(command);
   if (!task.isInferred && task.phase === phase && phaseVersion <= task.version) return repeatedPhase(command);
   if (isTerminal('task', task.phase))
     return refused({ kind: 'already-terminal', entity: 'task', current: task.phase, to: phase });
@@ -33,14 +33,14 @@ const decideKnown = (task: TaskState, command: ReportPhase): Verdict => {
 };
 
 /** A task that is first reported open after its execution has ended is refused: nothing would ever close it. */
-const decideNew = (state: ExecutionState, command: ReportPhase): Verdict => {
+const decideNew = (state: ExecutionState, command: ReportPhase): ReportDecision => {
   const { phase } = command.envelope;
   if (isTerminal('workflow', state.phase) && !isTerminal('task', phase))
     return refused({ kind: 'already-terminal', entity: 'task', current: TASK.ABORTED, to: phase });
   return acceptedReport(command);
 };
 
-export const decideTask = (state: ExecutionState, command: ReportPhase): Verdict => {
+export const decideTaskReport = (state: ExecutionState, command: ReportPhase): ReportDecision => {
   const { nodeId, taskId, retryAttempt } = command.envelope;
   const node = state.nodes.get(nodeId);
   const task = taskId === undefined ? undefined : findTask(node, taskId, retryAttempt);

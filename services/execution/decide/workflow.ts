@@ -10,15 +10,15 @@ import {
   refused,
   repeatedPhase,
   repeatedReport,
-  type Verdict,
+  type ReportDecision,
 } from './report.js';
 import { isTerminal, WORKFLOW } from '../phases.js';
 import type { ExecutionRefusal } from '../refusals.js';
 import type { ExecutionState } from '../state.js';
 
 /**
- * The rank of each phase in the life of a workflow. ABORTING has none, since it may follow any phase that has not
- * ended.
+ * The rank of each phase in the life of a workflow. Terminal phases rank last (`ENDED`). ABORTING has no rank: it may
+ * follow any phase that is not terminal.
  */
 const ORDER: Readonly<Record<number, number>> = {
   [WORKFLOW.QUEUED]: 1,
@@ -43,20 +43,20 @@ const obstacle = (from: number, to: number): ExecutionRefusal | undefined => {
 };
 
 /**
- * The first QUEUED means that an engine has accepted the execution; QUEUED from another producer, that this one has
- * taken it over.
+ * The first QUEUED means that an engine has accepted the execution. A later QUEUED from another producer means that the
+ * other producer has taken the execution over.
  */
-const decideQueued = (state: ExecutionState, command: ReportPhase): Verdict =>
+const decideQueued = (state: ExecutionState, command: ReportPhase): ReportDecision =>
   state.queuedBy === command.envelope.producerId ? repeatedPhase(command) : acceptedReport(command);
 
-const decideSamePhase = (state: ExecutionState, command: ReportPhase): Verdict =>
+const decideSamePhase = (state: ExecutionState, command: ReportPhase): ReportDecision =>
   foreignProducer(state, command) === undefined ? repeatedPhase(command) : repeatedReport(command);
 
 /**
- * Adds `TerminationAnnounced`: the reactor that ends executions whose engine does not follows this rare event instead
- * of all reports.
+ * Adds `TerminationAnnounced`. The reactor that ends aborted executions, if their engine fails to, follows this rare
+ * event instead of all reports.
  */
-const announced = (command: ReportPhase): Verdict => {
+const announced = (command: ReportPhase): ReportDecision => {
   const report = acceptedReport(command);
   if (report.kind !== 'accepted') return report;
   const data = create(TerminationAnnouncedSchema, { id: command.id });
@@ -72,7 +72,7 @@ const asRecorded = ({ isTimedOut }: ExecutionState, command: ReportPhase): Repor
     ? { ...command, envelope: { ...command.envelope, phase: WORKFLOW.TIMED_OUT } }
     : command;
 
-const decideStep = (state: ExecutionState, command: ReportPhase): Verdict => {
+const decideStep = (state: ExecutionState, command: ReportPhase): ReportDecision => {
   const { phase } = command.envelope;
   const foreign = phase === WORKFLOW.QUEUED ? undefined : foreignProducer(state, command);
   const refusal = foreign ?? obstacle(state.phase, phase);
@@ -81,7 +81,8 @@ const decideStep = (state: ExecutionState, command: ReportPhase): Verdict => {
   return acceptedReport(command, isTerminal('workflow', phase) ? openEntities(state) : undefined);
 };
 
-export const decideWorkflow = (state: ExecutionState, reported: ReportPhase): Verdict => {
+/** Decides on a report of a phase of the workflow itself, not of a node or task. */
+export const decideWorkflowReport = (state: ExecutionState, reported: ReportPhase): ReportDecision => {
   const command = asRecorded(state, reported);
   const { phase } = command.envelope;
   const prior = earlierReport(state, state, command);

@@ -33,7 +33,7 @@ const TRANSIENT: ReadonlySet<StatusCode> = new Set([
 ]);
 
 /** Answers the errors of a request's checks as refusals; faults and transient statuses are thrown on. */
-export const refusable = async (id: ExecutionId, launch: () => Promise<Launched>): Promise<Launched> => {
+export const errorsAsRefusals = async (id: ExecutionId, launch: () => Promise<Launched>): Promise<Launched> => {
   try {
     return await launch();
   } catch (error) {

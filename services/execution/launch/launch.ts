@@ -25,8 +25,8 @@ import type { ExecutionId } from '../wire/envelope.js';
 import { assertExecutionName, generatedName, nameOfKey } from '../execution-name.js';
 import { namespaceOf } from '../platform.js';
 import type { LargeLaunches, LaunchInputs } from '../ports.js';
-import { type Launched, type LaunchRefusal, refusable } from './answer.js';
-import { assertConfig, configured, type ConfigServices } from './configured.js';
+import { type Launched, type LaunchRefusal, errorsAsRefusals } from './answer.js';
+import { assertConfig, resolveConfiguration, type ConfigServices } from './resolve-configuration.js';
 import { type Inherited, inheritanceOf, type LineageServices } from './lineage.js';
 import { slotFor, type SlotServices } from './slot.js';
 import { assertLaunchable, type Target, targetOf, type TargetServices } from './target.js';
@@ -157,7 +157,7 @@ const storedSpec = (
 
 const createdOf = async (services: LaunchServices, sound: Sound, context: Context): Promise<ExecutionCreated> => {
   const { id, target, inputs } = context;
-  const { config, engine, read } = await configured(services, sound.spec, context);
+  const { config, engine, read } = await resolveConfiguration(services, sound.spec, context);
   return create(ExecutionCreatedSchema, {
     id,
     spec: storedSpec(services, sound.spec, config, context),
@@ -232,5 +232,5 @@ const launchAs = async (services: LaunchServices, id: ExecutionId, asked: Launch
  */
 export const launch = (services: LaunchServices, asked: Launch, actor: Actor): Promise<Launched> => {
   const id = idOf(services, asked.request, actor);
-  return refusable(id, () => launchAs(services, id, asked, actor));
+  return errorsAsRefusals(id, () => launchAs(services, id, asked, actor));
 };

@@ -4,7 +4,7 @@ import type { QualityOfService } from '../../../proto/gen/platformidl/core/execu
 import { type Identifier, ResourceType } from '../../../proto/gen/platformidl/core/identifier_pb.js';
 import type { ParameterMap } from '../../../proto/gen/platformidl/core/interface_pb.js';
 import { singleTaskWorkflow } from '../../compiler/single-task.js';
-import { absent, assertComplete, versionOf } from '../../kernel/identifier.js';
+import { versionNotFound, assertComplete, versionOf } from '../../kernel/identifier.js';
 import { missing, RpcError } from '../../kernel/rpc.js';
 import type { Definitions, Projects, SingleTasks, StreamRevision } from '../ports.js';
 
@@ -36,11 +36,11 @@ export type Target = {
 const launchPlanTarget = async ({ definitions }: TargetServices, id: Identifier): Promise<Target> => {
   const version = versionOf('LAUNCH_PLAN', id);
   const plan = await definitions.launchPlan(id);
-  if (plan === undefined) throw absent('LAUNCH_PLAN', version);
+  if (plan === undefined) throw versionNotFound('LAUNCH_PLAN', version);
   const { workflowId } = plan.spec;
   if (workflowId === undefined) throw missing('workflow_id of the launch plan');
   const workflow = await definitions.workflow(workflowId);
-  if (workflow === undefined) throw absent('WORKFLOW', workflowId);
+  if (workflow === undefined) throw versionNotFound('WORKFLOW', workflowId);
   return {
     kind: 'launch-plan',
     launchPlanId: plan.id,
@@ -58,7 +58,7 @@ const launchPlanTarget = async ({ definitions }: TargetServices, id: Identifier)
 const taskTarget = async (services: TargetServices, id: Identifier): Promise<Target> => {
   const version = versionOf('TASK', id);
   const task: CompiledTask | undefined = await services.definitions.task(id);
-  if (task?.template === undefined) throw absent('TASK', version);
+  if (task?.template === undefined) throw versionNotFound('TASK', version);
   const barred = await services.projects.check(id.project, id.domain);
   if (barred !== undefined) throw barred;
   const { template, expectedInputs } = singleTaskWorkflow(task.template);

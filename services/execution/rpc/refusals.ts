@@ -9,9 +9,9 @@ import { phaseName } from '../phases.js';
 import type { ExecutionRefusal } from '../refusals.js';
 
 /** The execution or node that a refusal is about, for the error text. */
-export type Subject = { readonly id: ExecutionId; readonly nodeId?: string };
+export type RefusedEntity = { readonly id: ExecutionId; readonly nodeId?: string };
 
-const subjectText = ({ id, nodeId = '' }: Subject): string =>
+const subjectText = ({ id, nodeId = '' }: RefusedEntity): string =>
   nodeId === '' ? `execution [${executionText(id)}]` : `node [${nodeId}] of execution [${executionText(id)}]`;
 
 const detail = (
@@ -30,14 +30,15 @@ type Status = { readonly code: StatusCode; readonly text: string; readonly detai
 type Kind = ExecutionRefusal['kind'];
 type Of<K extends Kind> = Extract<ExecutionRefusal, { readonly kind: K }>;
 
-const statuses: { readonly [K in Kind]: (refusal: Of<K>, subject: Subject) => Status } = {
+/** Texts of errors that FlyteAdmin has too keep its words, because clients may look for them. */
+const statuses: { readonly [K in Kind]: (refusal: Of<K>, subject: RefusedEntity) => Status } = {
   'execution-exists': (_, { id }) => ({
     code: 'ALREADY_EXISTS',
     text: `value with matching already exists (execution ${executionText(id)})`,
   }),
   'execution-voided': (_, { id }) => ({
     code: 'ABORTED',
-    text: `execution ${executionText(id)} was not created in time, and its slot was taken away: send it again`,
+    text: `execution ${executionText(id)} was not created in time, so its slot of the launch plan was released: retry the request`,
   }),
   'execution-not-found': (_, { id }) => ({ code: 'NOT_FOUND', text: executionAbsent(id).message }),
   'node-not-found': ({ nodeId }, { id }) => ({ code: 'NOT_FOUND', text: nodeAbsent(id, nodeId).message }),
@@ -60,7 +61,7 @@ const statuses: { readonly [K in Kind]: (refusal: Of<K>, subject: Subject) => St
   }),
   'phase-stale': ({ from, to }, subject) => ({
     code: 'ALREADY_EXISTS',
-    text: `${phaseName('workflow', to)} was left behind: ${subjectText(subject)} is ${phaseName('workflow', from)}`,
+    text: `${phaseName('workflow', to)} is not a later phase: ${subjectText(subject)} is ${phaseName('workflow', from)}`,
   }),
   'already-terminal': ({ entity, current, to }, subject) => ({
     code: 'FAILED_PRECONDITION',
@@ -103,7 +104,7 @@ const statuses: { readonly [K in Kind]: (refusal: Of<K>, subject: Subject) => St
   }),
   'execution-ended': ({ current }, { id }) => ({
     code: 'FAILED_PRECONDITION',
-    text: `execution [${executionText(id)}] has ended: it is ${phaseName('workflow', current)}, and no gate waits`,
+    text: `execution [${executionText(id)}] has ended: it is ${phaseName('workflow', current)}`,
     details: terminalDetail(phaseName('workflow', current)),
   }),
   'lease-held': ({ engine }, { id }) => ({
@@ -119,14 +120,14 @@ const statuses: { readonly [K in Kind]: (refusal: Of<K>, subject: Subject) => St
   }),
   'runs-without-lease': (_, { id }) => ({
     code: 'FAILED_PRECONDITION',
-    text: `execution [${executionText(id)}] was started by an engine that is not in the feed`,
+    text: `execution [${executionText(id)}] is already run by an engine that takes no leases, so it cannot be leased`,
   }),
 };
 
 /** Turns a refusal into the error of its kind. */
-export const refusalError = (refusal: ExecutionRefusal, subject: Subject): RpcError => {
+export const refusalError = (refusal: ExecutionRefusal, subject: RefusedEntity): RpcError => {
   // The row of a kind takes exactly the refusals of that kind, which TypeScript cannot infer.
-  const row = statuses[refusal.kind] as (refusal: ExecutionRefusal, subject: Subject) => Status;
+  const row = statuses[refusal.kind] as (refusal: ExecutionRefusal, subject: RefusedEntity) => Status;
   const { code, text, details } = row(refusal, subject);
   return new RpcError(code, text, details);
 };

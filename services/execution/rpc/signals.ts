@@ -14,7 +14,7 @@ import { SignalService } from '../../../proto/gen/platformidl/service/signal_pb.
 import { isCastable } from '../../compiler/castability.js';
 import { literalProblem } from '../../compiler/literal-map.js';
 import { typeOfLiteral } from '../../compiler/literal-type.js';
-import { isOvergrown } from '../../compiler/types.js';
+import { hasManyParts } from '../../compiler/types.js';
 import { contextOf } from '../../kernel/command-context.js';
 import { digestOf } from '../../kernel/encoding/digest.js';
 import { metadataOf } from '../../kernel/event.js';
@@ -63,7 +63,7 @@ const record = async (services: SignalServices, command: CreateSignal | SetSigna
 
 const typeOf = (type: LiteralType | undefined): LiteralType => {
   if (type?.type.case === undefined) throw missing('type');
-  if (isOvergrown(type) || toBinary(LiteralTypeSchema, type).length > MAX_INLINE_BYTES)
+  if (hasManyParts(type) || toBinary(LiteralTypeSchema, type).length > MAX_INLINE_BYTES)
     throw invalid('type', 'it has too many parts');
   return type;
 };

@@ -26,7 +26,7 @@ const hashOf = ({ phase, phaseVersion, occurredAt }: Report): number => {
 };
 
 /** Adds a report at a revision to the index; `before` is the revision of the entity's previous report. */
-export const noteReport = ({ reports }: Reports, revision: number, before: number, report: Report): void => {
+export const addReport = ({ reports }: Reports, revision: number, before: number, report: Report): void => {
   while (reports.length < 2 * revision) reports.push(NONE, 0);
   reports.push(before, hashOf(report));
 };
@@ -38,7 +38,7 @@ export const noteReport = ({ reports }: Reports, revision: number, before: numbe
  *
  * @returns the revisions, ascending; may be empty.
  */
-export const alikeReports = (
+export const similarReports = (
   { reports }: Reports,
   { last, from }: { readonly last: number; readonly from: number },
   envelope: Report,

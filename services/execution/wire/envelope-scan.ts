@@ -11,8 +11,8 @@ import type { Entity } from './engine-report.js';
 import {
   type Envelope,
   type OutputLimit,
-  Repeated,
-  type Scanned,
+  RepeatedMessageField,
+  type ScannedFields,
   scanNode,
   scanTask,
   scanWorkflow,
@@ -28,7 +28,7 @@ type Layout = {
   readonly lists: number;
   /** Bit masks of the oneofs: of their fields only the last one on the wire counts. */
   readonly oneofs: readonly number[];
-  readonly scan: (event: Fields, assertOutputSize: OutputLimit) => Scanned;
+  readonly scan: (event: Fields, assertOutputSize: OutputLimit) => ScannedFields;
 };
 
 const bits = (...numbers: readonly number[]): number => numbers.reduce((mask, number) => mask | (1 << number), 0);
@@ -99,11 +99,11 @@ const eventOf = (request: Uint8Array): Uint8Array => {
 /** True when at most one field of a oneof is present. */
 const hasAtMostOne = (present: number): boolean => (present & (present - 1)) === 0;
 
-const scan = (layout: Layout, event: Uint8Array, assertOutputSize: OutputLimit): Scanned => {
+const scan = (layout: Layout, event: Uint8Array, assertOutputSize: OutputLimit): ScannedFields => {
   const fields = fieldsOf(event, 0, event.length);
   const isPlain =
     (fields.repeated & ~layout.lists) === 0 && layout.oneofs.every((mask) => hasAtMostOne(fields.present & mask));
-  if (!isPlain) throw new Repeated();
+  if (!isPlain) throw new RepeatedMessageField();
   return layout.scan(fields, assertOutputSize);
 };
 
@@ -120,11 +120,11 @@ const normalised = ({ event: schema }: Layout, event: Uint8Array): Uint8Array =>
 };
 
 /** Scans an event. When a singular field is repeated, the event is first merged as protobuf would merge it. */
-const scanAny = (layout: Layout, event: Uint8Array, assertOutputSize: OutputLimit): Scanned => {
+const scanAny = (layout: Layout, event: Uint8Array, assertOutputSize: OutputLimit): ScannedFields => {
   try {
     return scan(layout, event, assertOutputSize);
   } catch (error) {
-    if (!(error instanceof Repeated)) throw error;
+    if (!(error instanceof RepeatedMessageField)) throw error;
     return scan(layout, normalised(layout, event), assertOutputSize);
   }
 };
@@ -138,7 +138,7 @@ const limitOf =
   };
 
 /** Makes the envelope of a scanned event. Fields are copied singly, because a spread costs more than the whole scan. */
-const envelope = (entity: Entity, scanned: Scanned, message: Uint8Array): Envelope => ({
+const envelope = (entity: Entity, scanned: ScannedFields, message: Uint8Array): Envelope => ({
   entity,
   execution: scanned.execution,
   nodeId: scanned.nodeId,

@@ -21,16 +21,16 @@ export type Envelope = Omit<EngineReport, 'message' | 'closed' | 'samePhase'> & 
 };
 
 /** The fields that are read from the event itself. */
-export type Scanned = Omit<Envelope, 'entity' | 'message' | 'messageHash'>;
+export type ScannedFields = Omit<Envelope, 'entity' | 'message' | 'messageHash'>;
 
 /** Throws when outputs are too large, by their size in bytes. */
 export type OutputLimit = (bytes: number) => void;
 
 /** Thrown when a singular message occurs twice: protobuf merges the two, so the slow path has to decode the event. */
-export class Repeated extends Error {}
+export class RepeatedMessageField extends Error {}
 
 const singular = (fields: Fields): Fields => {
-  if (fields.repeated !== 0) throw new Repeated();
+  if (fields.repeated !== 0) throw new RepeatedMessageField();
   return fields;
 };
 
@@ -85,7 +85,7 @@ const task = (event: Fields): TaskId => {
 
 const sizeIn = (event: Fields, number: number): number => (event.ends[number] ?? 0) - (event.starts[number] ?? 0);
 
-export const scanWorkflow = (event: Fields, assertOutputSize: OutputLimit): Scanned => {
+export const scanWorkflow = (event: Fields, assertOutputSize: OutputLimit): ScannedFields => {
   const id = execution(event, 1);
   const phase = phaseIn('workflow', event, 3);
   if (phase === 0) throw invalid('phase', 'UNDEFINED');
@@ -106,7 +106,7 @@ export const scanWorkflow = (event: Fields, assertOutputSize: OutputLimit): Scan
   };
 };
 
-const parentTaskOf = (event: Fields): Scanned['parentTask'] => {
+const parentTaskOf = (event: Fields): ScannedFields['parentTask'] => {
   const id = nested(nested(event, 9), 1);
   const parent = nested(id, 2);
   return {
@@ -130,7 +130,7 @@ const checkDynamicWorkflow = (event: Fields): void => {
   if (!has(primary, 1)) throw missing('primary dynamic workflow template');
 };
 
-export const scanNode = (event: Fields, assertOutputSize: OutputLimit): Scanned => {
+export const scanNode = (event: Fields, assertOutputSize: OutputLimit): ScannedFields => {
   if (!has(event, 1)) throw missing('id');
   const id = node(nested(event, 1));
   if (has(event, 14)) checkDynamicWorkflow(event);
@@ -153,7 +153,7 @@ export const scanNode = (event: Fields, assertOutputSize: OutputLimit): Scanned 
   };
 };
 
-export const scanTask = (event: Fields, assertOutputSize: OutputLimit): Scanned => {
+export const scanTask = (event: Fields, assertOutputSize: OutputLimit): ScannedFields => {
   const at = occurredAt(event, 7);
   assertOutputSize(sizeIn(event, 17));
   if (!has(event, 2)) throw missing('node_execution_id');

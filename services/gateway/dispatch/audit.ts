@@ -16,7 +16,10 @@ const REFUSALS: ReadonlySet<string> = new Set(['UNAUTHENTICATED', 'PERMISSION_DE
 const MAX_TEXT = 256;
 
 /** The address of the client; behind a proxy, the last one that the proxy has added. */
-const addressOf = ({ header, peer }: DispatchedCall, isBehindProxy: boolean): string => {
+export const addressOf = (
+  { header, peer }: Pick<DispatchedCall, 'header' | 'peer'>,
+  isBehindProxy: boolean,
+): string => {
   const forwarded = isBehindProxy ? header('x-forwarded-for')?.split(',').at(-1)?.trim() : undefined;
   return forwarded ?? peer?.() ?? '';
 };

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { FaultCode } from '../../kernel/fault.js';
 import type { Idempotency } from '../../kernel/idempotency.js';
 import type { Item, ItemInProgress } from '../../kernel/item.js';
-import type { Caller } from '../../kernel/ports/authentication.js';
+import type { Caller, ClientCertificate } from '../../kernel/ports/authentication.js';
 import type { Call } from '../../kernel/rpc.js';
 import type { PositionTokens } from '../position-token.js';
 import type { Endpoint } from '../routes.js';
@@ -14,13 +14,13 @@ import { givenTraceParent } from './trace-context.js';
 export type Transport = 'grpc' | 'rest';
 
 /** A received request; `undefined` for a stream. `bytes` is its size as it came, decompressed. */
-export type Received = { readonly request: ReceivedRequest | undefined; readonly bytes: number };
+export type ReceivedCall = { readonly request: ReceivedRequest | undefined; readonly bytes: number };
 
 /** The longest duration of a call, in milliseconds, and the text of the DEADLINE_EXCEEDED that ends it after that. */
 export type Deadline = { readonly ms: number; readonly message: string };
 
 /** A call as its transport hands it over: only the headers have been read. */
-export type Arrival = {
+export type ArrivedCall = {
   readonly endpoint: Endpoint;
   readonly transport: Transport;
   /** The package name by which the caller addresses the service. */
@@ -31,11 +31,13 @@ export type Arrival = {
   readonly header: (name: string) => string | undefined;
   /** The address of the client, without its port. */
   readonly peer?: (() => string) | undefined;
+  /** The client certificate of the connection, where there is one. */
+  readonly certificate?: (() => ClientCertificate | undefined) | undefined;
   readonly isCancelled: () => boolean;
   /** Calls `listener` when the call is answered or its client has gone; at once when that has happened already. */
   readonly onEnd?: ((listener: () => void) => void) | undefined;
   /** Receives the request of a unary call and decodes it as its route asks. */
-  readonly receive: () => Promise<Received>;
+  readonly receive: () => Promise<ReceivedCall>;
   /** Reserves memory for an answer that is composed from this many bytes; waits while the budget is full. */
   readonly reserveMemory: (bytes: number) => Promise<void>;
   /** Replaces that reservation by the size of the answer that is sent, in bytes. */
@@ -52,7 +54,7 @@ export type Arrival = {
 export type AnswerItem = (call: DispatchedCall, item: Item) => ItemInProgress;
 
 /** A call while it goes through the interceptors. A mutable field is written only by the interceptor that it names. */
-export type DispatchedCall = Omit<Arrival, 'answerItem'> &
+export type DispatchedCall = Omit<ArrivedCall, 'answerItem'> &
   Call & {
     /** The caller, set by `authenticate`; empty without authentication. */
     principal: string;
@@ -91,7 +93,7 @@ const requestIdOf = (given: string | undefined): string =>
   given === undefined || given === '' ? newRequestId() : given;
 
 /** Begins a call. Copies the fields one by one because this is the hot path, and a spread costs several times more. */
-export const openCall = (arrival: Arrival): DispatchedCall => {
+export const openCall = (arrival: ArrivedCall): DispatchedCall => {
   const { answerItem } = arrival;
   const call: DispatchedCall = {
     endpoint: arrival.endpoint,
@@ -101,6 +103,7 @@ export const openCall = (arrival: Arrival): DispatchedCall => {
     deadline: arrival.deadline,
     header: arrival.header,
     peer: arrival.peer,
+    certificate: arrival.certificate,
     isCancelled: arrival.isCancelled,
     onEnd: arrival.onEnd,
     receive: arrival.receive,

@@ -21,7 +21,7 @@ export type InterceptorServices = {
   /** Records changes and refusals; none without it. */
   readonly audit?: Audit | undefined;
   /** The log followers that a command with a minimum position waits for; none by default. */
-  readonly known?: readonly Follower[] | undefined;
+  readonly followers?: readonly Follower[] | undefined;
   /** Admits commands before they wait. */
   readonly admission?: CommandAdmission | undefined;
   /** Hashes large requests with an idempotency key on another thread. */
@@ -44,6 +44,6 @@ export const interceptorsOf = (services: InterceptorServices): readonly Intercep
   readPosition(services.positions),
   receive,
   authorize(services.authentication),
-  awaitPosition({ known: services.known ?? [], admission: services.admission }),
+  awaitPosition({ followers: services.followers ?? [], admission: services.admission }),
   idempotency(services.hashLarge),
 ];

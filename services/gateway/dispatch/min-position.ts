@@ -34,10 +34,13 @@ export interface CommandAdmission {
 }
 
 /** The followers that a command with a minimum position waits for, and the admission that it passes before. */
-export type PositionWait = { readonly known: readonly Follower[]; readonly admission?: CommandAdmission | undefined };
+export type PositionWait = {
+  readonly followers: readonly Follower[];
+  readonly admission?: CommandAdmission | undefined;
+};
 
-const allReached = async (known: readonly Follower[], position: bigint): Promise<void> => {
-  const all = await Promise.all(known.map((each) => each.reached(position, MIN_POSITION_WAIT_MS)));
+const allReached = async (followers: readonly Follower[], position: bigint): Promise<void> => {
+  const all = await Promise.all(followers.map((each) => each.reached(position, MIN_POSITION_WAIT_MS)));
   if (all.includes(false))
     throw new RpcError('UNAVAILABLE', `this process has not reached position ${position.toString()} yet`);
 };
@@ -53,13 +56,13 @@ const allReached = async (known: readonly Follower[], position: bigint): Promise
  * when the command is not admitted or too many calls wait. Nothing is recorded then.
  */
 export const awaitPosition =
-  ({ known, admission }: PositionWait): Interceptor =>
+  ({ followers, admission }: PositionWait): Interceptor =>
   (call, next) => {
     const { minPosition, endpoint } = call;
     const urgency = endpoint.route?.awaitsPosition;
     if (minPosition === undefined || urgency === undefined) return next();
     const refused = admission?.refusal(urgency);
     if (refused) throw refused;
-    const reached = allReached(known, minPosition);
+    const reached = allReached(followers, minPosition);
     return (admission?.count(reached) ?? reached).then(next);
   };

@@ -5,6 +5,7 @@ import { AccessService } from '../../../proto/gen/platformidl/eventlog/access_se
 import { AuditService } from '../../../proto/gen/platformidl/eventlog/audit_service_pb.js';
 import { HistoryService } from '../../../proto/gen/platformidl/eventlog/history_pb.js';
 import { NotificationService } from '../../../proto/gen/platformidl/eventlog/notification_service_pb.js';
+import { OperationsService } from '../../../proto/gen/platformidl/eventlog/operations_service_pb.js';
 import { ReactorService } from '../../../proto/gen/platformidl/eventlog/reactor_service_pb.js';
 import { ScheduleService } from '../../../proto/gen/platformidl/eventlog/schedule_service_pb.js';
 import { EventLogService } from '../../../proto/gen/platformidl/eventlog/tail_pb.js';
@@ -28,8 +29,8 @@ export type Target = { readonly project?: string; readonly domain?: string; read
 export type Requirement = {
   /**
    * With `none`, every client that reaches the server may call the RPC. With `authenticated`, every caller with a valid
-   * token may: the answer is about the caller alone, has only what that caller may read, or every item of the request
-   * is authorized as the RPC that takes it alone.
+   * token may call it: the answer is about the caller alone, or has only what that caller may read, or each item of the
+   * request is authorized by itself, with the requirement of the RPC for a single item.
    */
   readonly permission: Permission | 'none' | 'authenticated';
   readonly target: Target;
@@ -37,7 +38,7 @@ export type Requirement = {
   readonly reads: readonly Target[];
 };
 
-/** The target of a request that names no project. */
+/** The target of a request that names no project: the permission is required in all projects. */
 const NOWHERE: Target = {};
 const PROJECT_AND_DOMAIN: Target = { project: 'project', domain: 'domain' };
 const NAMED: Target = { ...PROJECT_AND_DOMAIN, name: 'name' };
@@ -169,6 +170,9 @@ const rows: Readonly<Record<Requirement['permission'], readonly Row[]>> = {
     [ReactorService.method.listReactors, NOWHERE],
     [ReactorService.method.retryDeadLetter, NOWHERE],
     [ReactorService.method.skipDeadLetter, NOWHERE],
+    [OperationsService.method.listEngines, NOWHERE],
+    [OperationsService.method.listParkedStreams, NOWHERE],
+    [OperationsService.method.listConsumers, NOWHERE],
   ],
 };
 
@@ -180,14 +184,14 @@ const requirements = new Map<DescMethod, Requirement>(
   ),
 );
 
-/** The requirement of RPCs outside the interface that every caller may call: health checks. */
+/** The requirement of RPCs outside the Flyte and flightlog services that every caller may call: health checks. */
 export const OPEN: Requirement = { permission: 'none', target: NOWHERE, reads: [] };
 
 /** The requirement of reflection. */
 export const AUTHENTICATED: Requirement = { permission: 'authenticated', target: NOWHERE, reads: [] };
 
 /**
- * Looks up the requirement of an RPC of the interface.
+ * Looks up the requirement of an RPC of the Flyte or flightlog services.
  *
  * @throws {Error} when the table has no row for it. The process then does not start, so that no RPC is open by mistake.
  */

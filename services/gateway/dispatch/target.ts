@@ -23,13 +23,13 @@ export type ReadTarget = (request: ReceivedRequest | undefined) => FoundTarget;
 
 type Part = keyof FoundTarget;
 
-/** The message that has the names, by the fields that lead to it, and the field of each part in it. */
+/** The place of the names in a message type: the path of fields to the message that has them, and its field for each of them. */
 type Place = { readonly parents: readonly DescField[]; readonly leaves: readonly (readonly [Part, DescField])[] };
 
 type Found = Record<Part, string>;
 
 const NOTHING: FoundTarget = { project: '', domain: '', name: '' };
-const MAX_GROUPS = 100;
+const MAX_GROUP_DEPTH = 100;
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -50,7 +50,7 @@ const inMessage = (request: object, { parents, leaves }: Place): FoundTarget => 
   return found;
 };
 
-/** Merges repeated occurrences as protobuf decoding does: the last value counts, over all copies of its parents. */
+/** Finds the names. As in protobuf decoding, the last occurrence of a field wins, also when its parent message occurs several times. */
 const scan = (cursor: Cursor, end: number, { parents, leaves }: Place, found: Found): void => {
   const [parent, ...below] = parents;
   while (cursor.pos < end) {
@@ -62,7 +62,7 @@ const scan = (cursor: Cursor, end: number, { parents, leaves }: Place, found: Fo
       const stop = readLength(cursor, end);
       found[leaf[0]] = textAt(cursor.bytes, cursor.pos, stop);
       cursor.pos = stop;
-    } else skipValue(cursor, end, tag, MAX_GROUPS);
+    } else skipValue(cursor, end, tag, MAX_GROUP_DEPTH);
   }
 };
 
@@ -94,8 +94,8 @@ const placeOf = (input: DescMessage, target: Target): Place => {
 };
 
 /**
- * Makes a reader of the resource that requests of a type name. It takes the decoded message or, on the hot path, its
- * bytes.
+ * Makes a function that finds the resource that a request of this message type names. It takes the decoded message or,
+ * on the hot path, its bytes.
  *
  * @throws {Error} when the type does not have the fields, or not all in one message.
  */

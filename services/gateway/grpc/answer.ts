@@ -68,7 +68,7 @@ export const refuse = (
 ): void => endAnswer(call, { ...failureTrailer(failure, call.callersPackage), ...further });
 
 /** Answers a request that is not a gRPC call with an HTTP status only. */
-export const turnAway = (stream: ServerHttp2Stream, httpStatus: number): void => {
+export const refuseStream = (stream: ServerHttp2Stream, httpStatus: number): void => {
   stream.respond({ ':status': httpStatus }, ALONE);
   hangUp(stream);
 };

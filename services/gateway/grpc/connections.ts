@@ -1,7 +1,8 @@
 import { createServer, type Server as NetServer, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 
-import { type Tls, tlsOptions } from '../exchange.js';
+import type { TlsSource } from '../../kernel/ports/tls.js';
+import { tlsOptions } from '../exchange.js';
 
 /** Limits and transport security of connections. */
 export type ConnectionLimits = {
@@ -9,7 +10,7 @@ export type ConnectionLimits = {
   readonly connections: number;
   /** A connection that has not sent the HTTP/2 preface after this time, in milliseconds, is closed. */
   readonly handshakeMs: number;
-  readonly tls?: Tls | undefined;
+  readonly tls?: TlsSource | undefined;
 };
 
 /** The open connections of a gRPC server. */
@@ -48,11 +49,12 @@ const listen = (server: NetServer, host: string, port: number): Promise<number> 
 /** Makes a server that calls `accept` with connections ready for HTTP/2; with TLS, after ALPN has chosen `h2`. */
 const serverFor = ({ tls, handshakeMs }: ConnectionLimits, accept: (socket: Socket) => void): NetServer => {
   if (!tls) return createServer({ noDelay: true }, accept);
-  const options = { ...tlsOptions(tls), ALPNProtocols: ['h2'], handshakeTimeout: handshakeMs, noDelay: true };
+  const options = { ...tlsOptions(tls.current), ALPNProtocols: ['h2'], handshakeTimeout: handshakeMs, noDelay: true };
   const server = createTlsServer(options, (socket) => {
     if (socket.alpnProtocol === 'h2') accept(socket);
     else socket.destroy();
   });
+  tls.onChange((changed) => server.setSecureContext(tlsOptions(changed)));
   return server.on('tlsClientError', (_error, socket) => socket.destroy());
 };
 

@@ -20,9 +20,13 @@ export const encodings = Object.keys(unpacking) as readonly MessageEncoding[];
 /** True for the name of a supported compression. */
 export const isEncoding = (name: unknown): name is MessageEncoding => encodings.includes(name as MessageEncoding);
 
-/** The error for a message above the size limit. */
-export const tooLarge = (what: string): RpcError =>
-  new RpcError('RESOURCE_EXHAUSTED', `message larger than max (${what})`);
+/**
+ * The error for a message above the size limit.
+ *
+ * @param sizes the limit in bytes, or the size of the message and the limit; part of the text.
+ */
+export const tooLarge = (sizes: string): RpcError =>
+  new RpcError('RESOURCE_EXHAUSTED', `message larger than max (${sizes})`);
 
 const isTooLong = (thrown: unknown): boolean =>
   thrown instanceof RangeError && 'code' in thrown && thrown.code === 'ERR_BUFFER_TOO_LARGE';
@@ -35,7 +39,8 @@ const isTooLong = (thrown: unknown): boolean =>
  */
 export const unpack = async (packed: Buffer, encoding: MessageEncoding, maxBytes: number): Promise<Buffer> => {
   const unpackWith = unpacking[encoding];
-  if (unpackWith === undefined) throw new RpcError('INVALID_ARGUMENT', 'a compressed message without grpc-encoding');
+  if (unpackWith === undefined)
+    throw new RpcError('INVALID_ARGUMENT', 'a compressed message, but grpc-encoding names no compression');
   try {
     return await unpackWith(packed, { maxOutputLength: maxBytes });
   } catch (cause) {

@@ -3,7 +3,7 @@ import type { ServerHttp2Stream } from 'node:http2';
 import { RpcError } from '../../kernel/rpc.js';
 import type { GrpcCall } from './call.js';
 import { tooLarge, unpack } from './encoding.js';
-import { type Arriving, inflatedBytes, watchArriving } from '../incoming.js';
+import { type RequestTimer, inflatedBytes, timeRequest } from '../incoming.js';
 import type { MemoryReservation, MemoryBudget } from '../memory-budget.js';
 
 /** The memory budget and the size limit of request messages. */
@@ -31,7 +31,7 @@ type Message = {
   readonly isPacked: boolean;
   filled: number;
   readonly reservation?: MemoryReservation;
-  readonly arriving?: Arriving;
+  readonly arriving?: RequestTimer;
 };
 
 const forget = ({ reservation, arriving }: Message): void => {
@@ -55,7 +55,7 @@ const begin = async ({ call, limits, refuse }: Incoming, head: Buffer, rest: num
   call.stream.once('close', reservation.release);
   if (call.stream.destroyed) reservation.release();
   await reservation.reserve(isPacked ? inflatedBytes(size, maxMessageBytes) : size);
-  const arriving = watchArriving(requests.limits.stallTimeoutMs, refuse);
+  const arriving = timeRequest(requests.limits.stallTimeoutMs, refuse);
   return { bytes: Buffer.allocUnsafe(size), isPacked, filled: 0, reservation, arriving };
 };
 

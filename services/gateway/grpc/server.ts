@@ -5,7 +5,7 @@ import type { DescMethod } from '@bufbuild/protobuf';
 
 import { RpcError } from '../../kernel/rpc.js';
 import { HANDSHAKE_MS, type Hosting, type Listening } from '../exchange.js';
-import { refuse, turnAway } from './answer.js';
+import { refuse, refuseStream } from './answer.js';
 import { deadlineOf, encodingOf, type GrpcHandler, headerOf } from './call.js';
 import { acceptConnections, type Connections } from './connections.js';
 import { encodings } from './encoding.js';
@@ -56,7 +56,7 @@ const open =
     stream.on('error', () => undefined); // an error closes the stream, and 'close' is handled
     const httpStatus = notGrpc(headers);
     if (httpStatus !== undefined) {
-      turnAway(stream, httpStatus);
+      refuseStream(stream, httpStatus);
       return;
     }
     const path = headers[':path'] ?? '';

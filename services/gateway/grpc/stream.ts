@@ -1,7 +1,8 @@
 import { constants, type ServerHttp2Stream } from 'node:http2';
 
 import { RpcError } from '../../kernel/rpc.js';
-import { type DispatchedCall, openCall, type Received } from '../dispatch/call.js';
+import { clientCertificateOn } from '../client-certificate.js';
+import { type DispatchedCall, openCall, type ReceivedCall } from '../dispatch/call.js';
 import type { Sent } from '../dispatch/dispatch.js';
 import { assertDecodable } from '../decode.js';
 import type { Hosting } from '../exchange.js';
@@ -15,7 +16,7 @@ import { failureOf } from '../status.js';
 const isServerStreaming = ({ method }: Endpoint): boolean => method.methodKind === 'server_streaming';
 
 /** Receives the only request of a server-streaming RPC, before it is authorized by what it names. */
-const receive = async (endpoint: Endpoint, call: GrpcCall, hosting: Hosting): Promise<Received> => {
+const receive = async (endpoint: Endpoint, call: GrpcCall, hosting: Hosting): Promise<ReceivedCall> => {
   if (!isServerStreaming(endpoint)) return { request: undefined, bytes: 0 };
   const request = await onlyMessage(incoming(call, hosting, true));
   assertDecodable(endpoint.method.input, request);
@@ -98,6 +99,7 @@ const open = (endpoint: Endpoint, { grpcCall, gone, leaving, hosting }: Streamin
     deadline: grpcCall.deadline,
     header: grpcCall.header,
     peer: () => grpcCall.socket.remoteAddress ?? '',
+    certificate: () => clientCertificateOn(grpcCall.socket),
     isCancelled: () => gone.aborted,
     receive: () => receive(endpoint, grpcCall, hosting),
     reserveMemory: () => Promise.resolve(),

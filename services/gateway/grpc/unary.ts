@@ -1,5 +1,6 @@
 import { RpcError } from '../../kernel/rpc.js';
-import { type DispatchedCall, noteOf, openCall, type Received } from '../dispatch/call.js';
+import { clientCertificateOn } from '../client-certificate.js';
+import { type DispatchedCall, noteOf, openCall, type ReceivedCall } from '../dispatch/call.js';
 import { answerUnary, COMPOSING, decodeRequest, encodeAnswer, type Hosting } from '../exchange.js';
 import { answerOnce, frameOf, incoming, refuse } from './answer.js';
 import { type GrpcCall, type GrpcHandler, isGone } from './call.js';
@@ -23,7 +24,7 @@ const lazyReservation = (call: GrpcCall, answers: MemoryBudget): (() => MemoryRe
   };
 };
 
-const receive = async (endpoint: Endpoint, grpcCall: GrpcCall, hosting: Hosting): Promise<Received> => {
+const receive = async (endpoint: Endpoint, grpcCall: GrpcCall, hosting: Hosting): Promise<ReceivedCall> => {
   const bytes = await onlyMessage(incoming(grpcCall, hosting, true));
   if (!endpoint.route) throw unimplemented(endpoint);
   return { request: decodeRequest(endpoint.route, bytes), bytes: bytes.length };
@@ -39,6 +40,7 @@ const open = (endpoint: Endpoint, grpcCall: GrpcCall, hosting: Hosting): Dispatc
     deadline: grpcCall.deadline,
     header: grpcCall.header,
     peer: () => grpcCall.socket.remoteAddress ?? '',
+    certificate: () => clientCertificateOn(grpcCall.socket),
     isCancelled: () => isGone(grpcCall),
     onEnd: (listener) => {
       if (isGone(grpcCall)) listener();

@@ -2,8 +2,9 @@ import { type DescMethod, toBinary } from '@bufbuild/protobuf';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 import { NO_TOKEN } from '../../kernel/ports/authentication.js';
+import { certificateOf } from './client-certificate.js';
 import { RpcError, type StreamRoute } from '../../kernel/rpc.js';
-import { type Deadline, type DispatchedCall, noteOf, openCall, type Received } from '../dispatch/call.js';
+import { type Deadline, type DispatchedCall, noteOf, openCall, type ReceivedCall } from '../dispatch/call.js';
 import type { ReceivedRequest } from '../dispatch/target.js';
 import { timeoutOf } from '../dispatch/deadline.js';
 import type { Sent } from '../dispatch/dispatch.js';
@@ -93,7 +94,7 @@ const requestIn = async ({ request, addressed }: Exchange, hosting: Hosting): Pr
   return route.takes === 'bytes' ? decodeRequest(route, requestBytes(binding, message)) : message;
 };
 
-const receive = async (exchange: Exchange, hosting: Hosting): Promise<Received> => ({
+const receive = async (exchange: Exchange, hosting: Hosting): Promise<ReceivedCall> => ({
   request: await requestIn(exchange, hosting),
   bytes: bodyOf(exchange.request).length,
 });
@@ -174,6 +175,7 @@ const open = (exchange: Exchange, hosting: Hosting): DispatchedCall => {
     deadline,
     header: (name) => headerOf(request, name),
     peer: () => request.raw.socket.remoteAddress ?? '',
+    certificate: () => certificateOf(request),
     isCancelled: () => isOver() || (reply.raw.destroyed && !reply.raw.writableFinished),
     onEnd: (listener) => {
       if (reply.raw.destroyed) listener();

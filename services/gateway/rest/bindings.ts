@@ -24,12 +24,12 @@ export type Binding = {
 export type PathValue = { readonly field: readonly DescField[]; readonly value: string };
 
 /** A binding that a path matches, with the values in the path. */
-export type Match = { readonly binding: Binding; readonly values: readonly PathValue[] };
+export type BindingMatch = { readonly binding: Binding; readonly values: readonly PathValue[] };
 
 /** Finds bindings by path. */
 export interface Bindings {
   /** Finds all bindings of a path, for any verb, the last declared first; empty when there is none. */
-  find(path: string): readonly Match[];
+  find(path: string): readonly BindingMatch[];
 }
 
 const segment = (method: DescMethod, text: string): Segment => {
@@ -60,7 +60,7 @@ export const readBindings = (routes: RouteTable): readonly Binding[] =>
     hasOption(endpoint.method, http) ? bindingsOf(endpoint, getOption(endpoint.method, http)) : [],
   );
 
-const match = (binding: Binding, parts: readonly string[]): Match | undefined => {
+const match = (binding: Binding, parts: readonly string[]): BindingMatch | undefined => {
   const values: PathValue[] = [];
   for (const [i, expected] of binding.segments.entries()) {
     const value = parts[i] ?? '';

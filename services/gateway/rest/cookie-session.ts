@@ -1,8 +1,10 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 
+import type { Identity } from '../../kernel/ports/authentication.js';
 import { RpcError } from '../../kernel/rpc.js';
 import type { Hosting } from '../exchange.js';
 import { isLink } from './links.js';
+import { recordRefusal } from './refusal-audit.js';
 
 /**
  * Our pages send this header with every change. A page of another origin cannot, unless `cors` allows that: browsers
@@ -25,23 +27,38 @@ const forged = (): RpcError =>
     `a change by the cookie of a browser session must come from a page of this server, with the header ${OUR_PAGE}`,
   );
 
+/** The person whose session was used; `undefined` when the token of the session is no longer valid. */
+const identityOf = async (authorization: string, { authentication }: Hosting): Promise<Identity | undefined> => {
+  try {
+    return (await authentication?.callerOf((name) => (name === 'authorization' ? authorization : undefined)))?.identity;
+  } catch (error) {
+    if (error instanceof RpcError) return undefined;
+    throw error;
+  }
+};
+
 /**
  * Gives a request without a token the one of its browser session, so that the dispatch sees a bearer token.
  *
  * @throws {RpcError} PERMISSION_DENIED for a change that another page may have made with the cookie.
  */
-const takeSession = async (request: FastifyRequest, { tokenOf }: NonNullable<Hosting['sessions']>): Promise<void> => {
-  const token = await tokenOf(request.headers.cookie ?? '');
+const takeSession = async (request: FastifyRequest, hosting: Hosting): Promise<void> => {
+  const token = await hosting.sessions?.tokenOf(request.headers.cookie ?? '');
   if (token === undefined) return;
-  if (!READS.includes(request.method) && !isFromOurPage(request)) throw forged();
-  request.headers.authorization = `Bearer ${token}`;
+  const authorization = `Bearer ${token}`;
+  if (!READS.includes(request.method) && !isFromOurPage(request)) {
+    const refusal = forged();
+    recordRefusal(hosting.audit, request, refusal, await identityOf(authorization, hosting));
+    throw refusal;
+  }
+  request.headers.authorization = authorization;
 };
 
 /** Accepts browser sessions where the process has them. Links to files carry a right of their own. */
-export const acceptSessions = (app: FastifyInstance, { sessions }: Hosting): void => {
-  if (!sessions) return;
+export const acceptSessions = (app: FastifyInstance, hosting: Hosting): void => {
+  if (!hosting.sessions) return;
   app.addHook('onRequest', (request, _reply, done) => {
     if (request.headers.cookie === undefined || hasOwnToken(request) || isLink(request.originalUrl)) done();
-    else takeSession(request, sessions).then(() => done(), done);
+    else takeSession(request, hosting).then(() => done(), done);
   });
 };

@@ -1,8 +1,11 @@
 import type { FastifyRequest } from 'fastify';
 
-import type { Authentication } from '../../kernel/ports/authentication.js';
+import type { Identity } from '../../kernel/ports/authentication.js';
 import { denied } from '../../kernel/permitted.js';
+import { certificateOf } from './client-certificate.js';
 import { headerOf } from './header.js';
+import type { Hosting } from '../exchange.js';
+import { recordRefusal } from './refusal-audit.js';
 
 /** The requirement of a page: any valid token, or the permission to read every project. */
 export type PageRequirement = 'authenticated' | 'read';
@@ -10,16 +13,28 @@ export type PageRequirement = 'authenticated' | 'read';
 const EVERYWHERE = { project: '', domain: '' };
 
 /**
- * Checks that the caller may have a page.
+ * Checks that the caller may open a web page, which is no RPC and so does not pass the dispatch. Without authentication
+ * every caller may.
  *
- * @throws {RpcError} UNAUTHENTICATED without a valid token; PERMISSION_DENIED when the caller may not have the page.
+ * @throws {RpcError} UNAUTHENTICATED without a valid token; PERMISSION_DENIED when the caller may not open the page;
+ * UNAVAILABLE when the issuer of its token cannot be reached.
  */
 export const assertPageAllowed = async (
-  authentication: Authentication | undefined,
+  { authentication, audit }: Pick<Hosting, 'authentication' | 'audit'>,
   request: FastifyRequest,
   required: PageRequirement,
 ): Promise<void> => {
   if (!authentication) return;
-  const { access } = await authentication.callerOf((name) => headerOf(request, name));
-  if (required === 'read' && !access.may('read', '', '')) throw denied('read', EVERYWHERE);
+  let caller: Identity | undefined;
+  try {
+    const { identity, access } = await authentication.callerOf(
+      (name) => headerOf(request, name),
+      () => certificateOf(request),
+    );
+    caller = identity;
+    if (required === 'read' && !access.may('read', '', '')) throw denied('read', EVERYWHERE);
+  } catch (thrown) {
+    recordRefusal(audit, request, thrown, caller);
+    throw thrown;
+  }
 };

@@ -4,7 +4,7 @@ import { type Readable, Transform } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
 import type { Hosting } from '../exchange.js';
-import { inflatedBytes, watchArriving } from '../incoming.js';
+import { inflatedBytes, timeRequest } from '../incoming.js';
 import { encodingOf } from './encoding.js';
 import { isLink } from './links.js';
 import type { MemoryReservation, MemoryBudget } from '../memory-budget.js';
@@ -30,7 +30,7 @@ const reservationOf = ({ raw }: FastifyRequest, reply: FastifyReply, requests: M
 
 /** Closes the connection when the body stops arriving. No answer is sent: such a client would not read it either. */
 const watchBody = (raw: IncomingMessage, stallTimeoutMs: number): void => {
-  const arriving = watchArriving(stallTimeoutMs, () => raw.destroy());
+  const arriving = timeRequest(stallTimeoutMs, () => raw.destroy());
   raw.on('data', arriving.came).once('end', arriving.end).once('close', arriving.end);
 };
 

@@ -44,14 +44,14 @@ const probes: Readonly<Record<string, (hosting: Hosting) => Probed>> = {
 };
 
 const sendPage = async (
-  { authentication }: Hosting,
+  hosting: Hosting,
   {
     request,
     reply,
     page,
   }: { readonly request: FastifyRequest; readonly reply: FastifyReply; readonly page: BrowserFile },
 ): Promise<void> => {
-  await assertPageAllowed(authentication, request, 'authenticated');
+  await assertPageAllowed(hosting, request, 'authenticated');
   const body = await page.read();
   void reply.headers({
     'content-type': page.mediaType,
@@ -67,9 +67,9 @@ const sendMetrics = async (reply: FastifyReply, metrics: NonNullable<Hosting['me
 };
 
 const answerMetrics = (hosting: Hosting, request: FastifyRequest, reply: FastifyReply): boolean => {
-  const { authentication, metrics } = hosting;
+  const { metrics } = hosting;
   if (pathOf(request) !== '/metrics' || !isRead(request) || !metrics) return false;
-  assertPageAllowed(authentication, request, 'read')
+  assertPageAllowed(hosting, request, 'read')
     .then(() => sendMetrics(reply, metrics))
     .catch((error: unknown) => void reply.send(error));
   return true;

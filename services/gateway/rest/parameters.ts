@@ -2,7 +2,7 @@ import type { DescField, DescMessage, JsonObject, JsonValue } from '@bufbuild/pr
 
 import { invalid } from '../../kernel/rpc.js';
 import { fieldPath } from '../field-path.js';
-import type { Match, PathValue } from './bindings.js';
+import type { BindingMatch, PathValue } from './bindings.js';
 import { valueJson } from './values.js';
 
 const nameOf = (path: readonly DescField[]): string => path.map(({ name }) => name).join('.');
@@ -71,7 +71,7 @@ export const queryJson = (type: DescMessage, query: URLSearchParams, given: read
 };
 
 /** Lists the query parameters without effect: unknown ones, those that the path gives, and all when there is a body. */
-export const ignoredIn = (query: URLSearchParams, { binding, values }: Match): readonly string[] => {
+export const ignoredIn = (query: URLSearchParams, { binding, values }: BindingMatch): readonly string[] => {
   if (query.size === 0) return [];
   const { input } = binding.endpoint.method;
   const bound = boundBy(values);

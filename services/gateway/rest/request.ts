@@ -2,7 +2,7 @@ import { create, type DescMessage, type MessageShape, toBinary } from '@bufbuild
 import type { FastifyRequest } from 'fastify';
 
 import { RpcError } from '../../kernel/rpc.js';
-import type { Binding, Bindings, Match } from './bindings.js';
+import type { Binding, Bindings, BindingMatch } from './bindings.js';
 import type { Dialect } from './dialects.js';
 import { setFields } from './json.js';
 import { pathJson, queryJson } from './parameters.js';
@@ -11,7 +11,7 @@ const FORM = 'application/x-www-form-urlencoded';
 
 /** The binding and the query parameters of a request. */
 export type Addressed = {
-  readonly match: Match;
+  readonly match: BindingMatch;
   readonly query: URLSearchParams;
 };
 
@@ -24,7 +24,7 @@ const decodePath = (path: string): string => {
   try {
     return decodeURIComponent(path);
   } catch {
-    throw new RpcError('INVALID_ARGUMENT', 'malformed path: its percent-encoding is not valid UTF-8');
+    throw new RpcError('INVALID_ARGUMENT', 'malformed path: its percent-encoding is invalid');
   }
 };
 
@@ -33,7 +33,7 @@ const parametersIn = (text: string): URLSearchParams => {
   try {
     decodeURIComponent(text);
   } catch {
-    throw new RpcError('INVALID_ARGUMENT', 'malformed query: its percent-encoding is not valid UTF-8');
+    throw new RpcError('INVALID_ARGUMENT', 'malformed query or form: its percent-encoding is invalid');
   }
   return new URLSearchParams(text);
 };
@@ -46,21 +46,24 @@ const isForm = (request: FastifyRequest): boolean =>
   request.method === 'POST' && request.headers['content-type'] === FORM;
 
 /** Determines the verb that a form is meant for: browsers and proxies send long queries of GET as forms by POST. */
-const verbOfForm = (request: FastifyRequest, matches: readonly Match[]): string => {
+const verbOfForm = (request: FastifyRequest, matches: readonly BindingMatch[]): string => {
   const override = request.headers['x-http-method-override'];
   if (typeof override === 'string' && override !== '') return override.toUpperCase();
   const verbs = new Set(matches.map(({ binding }) => binding.verb));
   if (verbs.has('POST')) return 'POST';
   if (verbs.size === 1 && verbs.has('GET')) return 'GET';
-  throw new RpcError('INVALID_ARGUMENT', 'a form for a path with several methods needs X-HTTP-Method-Override');
+  throw new RpcError(
+    'INVALID_ARGUMENT',
+    'a form for a path that has neither POST nor only GET needs X-HTTP-Method-Override',
+  );
 };
 
 /**
- * Finds the binding of a request. The path is decoded before it is split, so a name that contains a slash matches no
- * binding.
+ * Finds the binding of a request. The path is decoded before it is split, so a slash in a name (`%2F`) separates
+ * segments: such a name cannot be given in a path.
  *
  * @throws {RpcError} NOT_FOUND for an unknown path, UNIMPLEMENTED for a known path with another verb, INVALID_ARGUMENT
- * for a path or query that cannot be decoded and a form that could be meant for several verbs.
+ * for a path or query that cannot be decoded and a form whose verb cannot be determined.
  */
 export const address = (request: FastifyRequest, bindings: Bindings): Addressed => {
   const [path = '', ...rest] = request.originalUrl.split('?');

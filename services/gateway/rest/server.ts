@@ -1,4 +1,5 @@
 import type { Server } from 'node:http';
+import type { Server as HttpsServer } from 'node:https';
 import type { Socket } from 'node:net';
 
 import {
@@ -71,12 +72,13 @@ const open = (hosting: Hosting): FastifyInstance => {
   const app = fastify({
     bodyLimit: hosting.maxMessageBytes,
     requestTimeout: REQUEST_MS,
-    ...(tls ? { https: { ...server, ...tlsOptions(tls), handshakeTimeout: handshakeMs } } : { http: server }),
+    ...(tls ? { https: { ...server, ...tlsOptions(tls.current), handshakeTimeout: handshakeMs } } : { http: server }),
     forceCloseConnections: 'idle',
     clientErrorHandler: answerBroken(),
     // Not routed by Fastify: a path is decoded before it is split, and 501 is answered for another verb (ADR 0032).
     rewriteUrl: ({ url }) => (hosting.files ? routed(url) : '/'),
   } as FastifyHttpOptions<Server>);
+  tls?.onChange((changed) => (app.server as unknown as HttpsServer).setSecureContext(tlsOptions(changed)));
   app.server.maxConnections = hosting.maxConnections;
   serveOwnPaths(app, hosting);
   acceptSessions(app, hosting);

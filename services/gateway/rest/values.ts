@@ -87,7 +87,7 @@ const messageJson = (name: string, type: DescMessage, text: string): JsonValue =
   const wellKnown = WELL_KNOWN[type.typeName];
   if (wellKnown) return wellKnown(name, text);
   const wrapped = /^google\.protobuf\.\w+Value$/.test(type.typeName) ? type.fields[0]?.scalar : undefined;
-  if (wrapped === undefined) throw invalid(name, 'a message cannot be given as text; name its fields');
+  if (wrapped === undefined) throw invalid(name, 'it is a message: give each of its fields, as PARAMETER.FIELD=VALUE');
   return scalarJson(name, wrapped, text);
 };
 

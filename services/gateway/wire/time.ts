@@ -31,7 +31,7 @@ const decodedInRange = (bytes: Uint8Array, inRange: InRange): boolean => {
 
 /**
  * Checks that the Timestamp or Duration encoded from `start` to `end` is in range. The bytes must be a valid message;
- * of a repeated field the last counts.
+ * where a field occurs more than once, the last occurrence counts.
  */
 export const isTimeInRange = (bytes: Uint8Array, start: number, end: number, inRange: InRange): boolean => {
   const cursor: Cursor = { at: start, low: 0, high: 0 };

@@ -51,12 +51,12 @@ export type Shapes<Event extends AnyEvent> = {
 /**
  * Upcasters for stored event types that are no longer written: each reads the old bytes as an event of a current type.
  */
-export type Lifts<Event> = Readonly<Record<string, (bytes: Uint8Array) => Event>>;
+export type Upcasters<Event> = Readonly<Record<string, (bytes: Uint8Array) => Event>>;
 
 /** Makes the codec of an aggregate from the storage forms of its event types. */
 export const messageCodec = <Event extends AnyEvent>(
   shapes: Shapes<Event>,
-  lifts: Lifts<Event> = {},
+  lifts: Upcasters<Event> = {},
 ): EventCodec<Event> => {
   // A row takes exactly the data of its event type; the compiler cannot prove it.
   const lifting = new Map(Object.entries(lifts));

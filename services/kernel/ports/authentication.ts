@@ -16,6 +16,16 @@ export type Identity = {
   readonly expiresAt: number | undefined;
 };
 
+/** The names in a client certificate that the handshake of TLS has verified. */
+export type ClientCertificate = {
+  /** Empty where there is none, or several. */
+  readonly commonName: string;
+  readonly dnsNames: readonly string[];
+  readonly uris: readonly string[];
+  /** In milliseconds since 1970. */
+  readonly expiresAt: number;
+};
+
 /** An authenticated caller, and what it may do. */
 export type Caller = { readonly identity: Identity; readonly access: Access };
 
@@ -37,10 +47,14 @@ export const NO_TOKEN = 'the request has no bearer token';
 /** Authenticates callers. */
 export interface Authentication {
   /**
-   * The caller that the headers of a call name: at once for a token that was verified before.
+   * The caller that the headers of a call name: at once for a token that was verified before. Without a token it is the
+   * one that the client certificate stands for.
    *
    * @throws {RpcError} also as a rejection: UNAUTHENTICATED when there is no token or it is not valid; UNAVAILABLE when
    * its issuer must be asked and cannot be reached.
    */
-  callerOf(header: (name: string) => string | undefined): Caller | Promise<Caller>;
+  callerOf(
+    header: (name: string) => string | undefined,
+    certificate?: () => ClientCertificate | undefined,
+  ): Caller | Promise<Caller>;
 }

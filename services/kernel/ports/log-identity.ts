@@ -4,6 +4,9 @@
  */
 export const IDENTITY_STREAM = 'flightlog-identity';
 
+/** True for streams that belong to the event store itself: its system streams, and the one with the log's identity. */
+export const isSystemStream = (stream: string): boolean => stream.startsWith('$') || stream === IDENTITY_STREAM;
+
 /**
  * Connection name of flightlog's own clients of an event store. A flightlog that serves its log as an event store gives
  * such clients the bytes as stored.

@@ -165,7 +165,7 @@ const decoded = ({ type, data }: RecordedEvent): readonly [DescMessage, Message]
 };
 
 /** Encodes events for consumers outside this process. */
-export type Presenting = {
+export type EventEncoder = {
   /** Appends the JSON of the event to `json`: before it returns, or else before the promise resolves. */
   readonly json: (event: RecordedEvent, json: JsonBytes) => Promise<void> | undefined;
   /** The stored message in protobuf, with the payloads beside the log put inline. */
@@ -177,7 +177,7 @@ export type Presenting = {
  * message in the JSON mapping of protobuf. The messages that it carries are decoded, also those that are stored beside
  * the log. Enums are names; numbers, booleans and enums are present also where they are zero.
  */
-const presenting = (fetch: Fetch): Presenting => {
+const presenting = (fetch: Fetch): EventEncoder => {
   const whole = async (event: RecordedEvent): Promise<Uint8Array> => {
     const [schema, message] = decoded(event);
     await bringIn(schema, message, fetch);
@@ -219,7 +219,7 @@ const intact =
  * @throws {CorruptEvent} when the data cannot be decoded as the event's type.
  * @throws {StoreUnavailable} when a payload beside the log cannot be read now.
  */
-export const presentingWhole = (payloads: PayloadStore): Presenting => presenting(intact(payloads));
+export const wholeEventEncoder = (payloads: PayloadStore): EventEncoder => presenting(intact(payloads));
 
 /**
  * Encodes events as JSON for people and never fails: a payload that cannot be read stays a reference, and data that

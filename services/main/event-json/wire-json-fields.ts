@@ -2,7 +2,14 @@ import { type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf
 import { WireType } from '@bufbuild/protobuf/wire';
 import { FeatureSet_FieldPresence } from '@bufbuild/protobuf/wkt';
 import { writeByte } from '../../kernel/encoding/json-bytes.js';
-import { endOf, enumShape, type Passage, scalarShape, unusual, type ValueShape } from './wire-json-values.js';
+import {
+  endOf,
+  enumShape,
+  type ConversionState,
+  scalarShape,
+  throwUnusual,
+  type ValueShape,
+} from './wire-json-values.js';
 
 export const COMMA = 0x2c;
 const COLON = 0x3a;
@@ -16,7 +23,7 @@ export const CLOSE = 0x7d;
  *
  * @returns false when the value is the zero of its type.
  */
-type WriteField = (passage: Passage, end: number) => boolean;
+type WriteField = (passage: ConversionState, end: number) => boolean;
 
 /** The writer of a field, and the wire type that it expects. */
 export type FieldShape = { readonly wireType: WireType; readonly write: WriteField };
@@ -24,13 +31,13 @@ export type FieldShape = { readonly wireType: WireType; readonly write: WriteFie
 /** Gives the writer of the messages of a type. */
 export type Compile = (schema: DescMessage) => ValueShape;
 
-const NEVER: ValueShape = { wireType: WireType.LengthDelimited, write: unusual };
+const NEVER: ValueShape = { wireType: WireType.LengthDelimited, write: throwUnusual };
 
 /** A field that is left to the library: its writer always throws. */
 export const NO_FIELD: FieldShape = NEVER;
 
 /** Moves past the tag when it comes next; false, without moving, when it does not. */
-export const isNext = ({ reader, bytes }: Passage, tag: readonly number[], end: number): boolean => {
+export const isNext = ({ reader, bytes }: ConversionState, tag: readonly number[], end: number): boolean => {
   if (reader.pos >= end) return false;
   for (let at = 0; at < tag.length; at += 1) if (bytes[reader.pos + at] !== tag[at]) return false;
   reader.pos += tag.length;
@@ -72,7 +79,7 @@ const packedList =
       write(passage);
       writeByte(json, COMMA);
     }
-    if (reader.pos !== end) unusual();
+    if (reader.pos !== end) throwUnusual();
     json.length -= 1; // the last comma
     writeByte(json, CLOSE_LIST);
     return !isEmpty;
@@ -82,19 +89,19 @@ const KEY_TAG = tagOf(1, WireType.LengthDelimited);
 const { write: writeKey } = scalarShape(ScalarType.STRING);
 
 /** Writes one entry of a map; returns its key, as JSON. */
-const entry = ({ wireType, write }: ValueShape): ((passage: Passage) => string) => {
+const entry = ({ wireType, write }: ValueShape): ((passage: ConversionState) => string) => {
   const valueTag = tagOf(2, wireType);
   return (passage) => {
     const { json, reader } = passage;
     const end = endOf(passage);
     const start = json.length;
-    if (!isNext(passage, KEY_TAG, end)) unusual();
+    if (!isNext(passage, KEY_TAG, end)) throwUnusual();
     writeKey(passage);
     const key = json.bytes.toString('latin1', start, json.length);
     writeByte(json, COLON);
-    if (!isNext(passage, valueTag, end)) unusual();
+    if (!isNext(passage, valueTag, end)) throwUnusual();
     write(passage);
-    return reader.pos === end ? key : unusual();
+    return reader.pos === end ? key : throwUnusual();
   };
 };
 
@@ -108,7 +115,7 @@ const map = ({ number }: DescField, value: ValueShape): WriteField => {
     const keys = new Set([writeEntry(passage)]);
     for (let count = 2; isNext(passage, tag, end); count += 1) {
       writeByte(json, COMMA);
-      if (keys.add(writeEntry(passage)).size !== count) unusual();
+      if (keys.add(writeEntry(passage)).size !== count) throwUnusual();
     }
     writeByte(json, CLOSE);
     return true;

@@ -16,12 +16,12 @@ class Unusual extends Error {}
 const UNUSUAL = new Unusual('an unusual encoding');
 
 /** Throws one shared error: to make an error for each message would cost more than the work that it ends. */
-export const unusual = (): never => {
+export const throwUnusual = (): never => {
   throw UNUSUAL;
 };
 
 /** The state of one conversion to JSON: the reader moves over the bytes. */
-export type Passage = {
+export type ConversionState = {
   readonly reader: BinaryReader;
   readonly bytes: Uint8Array;
   readonly json: JsonBytes;
@@ -32,16 +32,16 @@ export type Passage = {
 };
 
 /** Writes the value at the reader; returns false when it is the zero of its type. */
-export type ValueWriter = (passage: Passage) => boolean;
+export type ValueWriter = (passage: ConversionState) => boolean;
 
 /** A nesting depth that no event reaches: the library reads 100 levels in an event, and 100 in a message it carries. */
 export const MAX_DEPTH = 250;
 
 /** Reads the length at the reader; returns the end of the value, with the reader at its beginning. */
-export const endOf = ({ reader }: Passage): number => {
+export const endOf = ({ reader }: ConversionState): number => {
   const length = reader.uint32();
   const end = reader.pos + length;
-  return end > reader.len ? unusual() : end;
+  return end > reader.len ? throwUnusual() : end;
 };
 
 const text: ValueWriter = (passage) => {
@@ -163,7 +163,7 @@ export const zeroOf = (field: DescField): string | undefined => {
 /** The largest fifth byte of a varint whose value fits in 32 bits; five bytes have 35. */
 const LAST_OF_32_BITS = 0x0f;
 
-const secondsAt = ({ reader, bytes }: Passage): number => {
+const secondsAt = ({ reader, bytes }: ConversionState): number => {
   const start = reader.pos;
   const low = reader.uint32();
   const size = reader.pos - start;
@@ -216,7 +216,8 @@ const time: ValueWriter = (passage) => {
     reader.pos += 1;
     nanos = reader.int32();
   }
-  if (reader.pos !== end || seconds < FIRST_SECOND || seconds > LAST_SECOND || nanos < 0 || nanos >= NANOS) unusual();
+  if (reader.pos !== end || seconds < FIRST_SECOND || seconds > LAST_SECOND || nanos < 0 || nanos >= NANOS)
+    throwUnusual();
   writeAscii(json, `"${textOf(seconds)}${fraction(nanos)}Z"`);
   return true;
 };

@@ -18,9 +18,9 @@ import {
   endOf,
   libraryShape,
   MAX_DEPTH,
-  type Passage,
+  type ConversionState,
   TIME,
-  unusual,
+  throwUnusual,
   type ValueShape,
   type ValueWriter,
   zeroOf,
@@ -82,7 +82,7 @@ const fieldsOf = (
   return { byNumber: fields, present: [...fields.values()].filter(({ zero }) => zero !== undefined) };
 };
 
-const writeField = (passage: Passage, field: FieldWriter, end: number): void => {
+const writeField = (passage: ConversionState, field: FieldWriter, end: number): void => {
   const { json } = passage;
   const start = json.length;
   writeKey(json, field.key);
@@ -90,7 +90,7 @@ const writeField = (passage: Passage, field: FieldWriter, end: number): void => 
   else json.length = start;
 };
 
-const writeZeros = ({ json }: Passage, { present }: Fields, seen: number): void => {
+const writeZeros = ({ json }: ConversionState, { present }: Fields, seen: number): void => {
   for (const { bit, zero } of present) if (zero && (seen & bit) === 0) writeKey(json, zero);
 };
 
@@ -98,7 +98,7 @@ const writeZeros = ({ json }: Passage, { present }: Fields, seen: number): void 
  * Writes the fields in their order on the wire, then the zeros of absent fields. A field that comes twice, which would
  * have to be merged or replaced, is left to the library.
  */
-const writeFields = (passage: Passage, fields: Fields, end: number, head = ''): void => {
+const writeFields = (passage: ConversionState, fields: Fields, end: number, head = ''): void => {
   const { reader, json } = passage;
   writeByte(json, OPEN);
   const start = json.length;
@@ -111,11 +111,11 @@ const writeFields = (passage: Passage, fields: Fields, end: number, head = ''): 
       reader.skip(wireType, number, MAX_DEPTH - passage.depth);
       continue;
     }
-    if (wireType !== field.wireType || (seen & field.bit) !== 0) unusual();
+    if (wireType !== field.wireType || (seen & field.bit) !== 0) throwUnusual();
     seen |= field.bit;
     writeField(passage, field, end);
   }
-  if (reader.pos !== end) unusual();
+  if (reader.pos !== end) throwUnusual();
   writeZeros(passage, fields, seen);
   if (json.length > start) json.length -= 1; // the last comma
   writeByte(json, CLOSE);
@@ -129,7 +129,7 @@ const shapeOf = (schema: DescMessage, registry: Registry, compile: Compile): Val
     fields ??= fieldsOf(schema, compile); // not sooner, because messages can contain themselves
     const end = endOf(passage);
     passage.depth += 1;
-    if (passage.depth >= MAX_DEPTH) unusual();
+    if (passage.depth >= MAX_DEPTH) throwUnusual();
     writeFields(passage, fields, end);
     passage.depth -= 1;
     return true;
@@ -155,14 +155,14 @@ const contentShape = (
   schemaOf: (event: Uint8Array) => DescMessage | undefined,
   compile: Compile,
 ): FieldShape => {
-  const open = (passage: Passage): boolean => {
+  const open = (passage: ConversionState): boolean => {
     const schema = schemaOf(passage.bytes);
     const end = endOf(passage);
-    if (!schema || !isNext(passage, INLINE_TAG, end)) return unusual();
+    if (!schema || !isNext(passage, INLINE_TAG, end)) return throwUnusual();
     compile(schema).write(passage);
-    return passage.reader.pos === end || unusual();
+    return passage.reader.pos === end || throwUnusual();
   };
-  const openOrCopy = (passage: Passage): boolean => {
+  const openOrCopy = (passage: ConversionState): boolean => {
     const { reader, json, depth } = passage;
     const [at, { length }] = [reader.pos, json];
     try {

@@ -93,14 +93,14 @@ const NEEDS: Readonly<Partial<Record<keyof typeof AdminService.method, (asked: A
 const isAsOf = (localName: string): localName is keyof typeof NEEDS => localName in NEEDS;
 
 /** True for an RPC that takes a moment of the past, in its field `as_of`. */
-export const takesMoment = ({ method }: Route): boolean => isAsOf(method.localName);
+export const acceptsAsOf = ({ method }: Route): boolean => isAsOf(method.localName);
 
 /**
  * The part of the log that a read needs.
  *
  * @throws {RpcError} INVALID_ARGUMENT naming the identifier that is missing.
  */
-export const neededBy = ({ localName }: Route['method'], request: object): NeededPrefix => {
+export const neededPrefix = ({ localName }: Route['method'], request: object): NeededPrefix => {
   const needs = isAsOf(localName) ? NEEDS[localName] : undefined;
   if (!needs) throw new Error(`${localName} takes no moment`);
   return needs(request);

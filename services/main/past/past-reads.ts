@@ -5,7 +5,7 @@ import { HistoryService } from '../../../proto/gen/platformidl/eventlog/history_
 import { type Answer, type Call, type Route, RpcError } from '../../kernel/rpc.js';
 import { threadCaller } from '../threads/thread-caller.js';
 import type { ViewsThreadData } from '../threads/views-thread.js';
-import { takesMoment } from './as-of.js';
+import { acceptsAsOf } from './as-of.js';
 
 /** A read of the past: the RPC, its encoded request, and the moment that it asks for, where it asks for one. */
 export type PastQuestion = { readonly rpc: string; readonly request: Uint8Array; readonly until?: Moment };
@@ -62,7 +62,7 @@ const asOfIn = (request: Request): string => (request as Request & { readonly as
 /** Lets the reads that take a moment of the past be answered by the reader where a request names one. */
 export const withPast = (routes: readonly Route[], reader: PastReader, logId: string): readonly Route[] =>
   routes.map((each) => {
-    if (!takesMoment(each)) return each;
+    if (!acceptsAsOf(each)) return each;
     const askPast = askedOf(reader, each, (request) => momentOf(asOfIn(request), 'as_of', logId));
     const handle = (request: Request, call: Call): Promise<Answer<DescMessage>> =>
       asOfIn(request) === '' ? each.handle(request as never, call) : askPast(request, call);

@@ -1,17 +1,10 @@
 import type { MessagePort } from 'node:worker_threads';
-import { denied } from '../../kernel/permitted.js';
 import type { PasswordAuthentication } from '../../auth/passwords.js';
+import { denied } from '../../kernel/permitted.js';
 import type { Authentication, Caller } from '../../kernel/ports/authentication.js';
-import { RpcError, type StatusCode } from '../../kernel/rpc.js';
-import type { Admit, AskingCall } from '../../streams/eventstore/guard.js';
-
-type Asked = { readonly id: number; readonly call: AskingCall };
-
-type Answered =
-  | { readonly id: number; readonly expiresAt: number | undefined }
-  | { readonly id: number; readonly code: StatusCode; readonly message: string };
-
-type Waiting = { readonly resolve: (expiresAt: number | undefined) => void; readonly reject: (error: Error) => void };
+import { RpcError } from '../../kernel/rpc.js';
+import type { Admissions, Admitted, AskingCall } from '../../streams/eventstore/guard.js';
+import { answerOver, askOver } from './questions.js';
 
 const EVERYWHERE = { project: '', domain: '' };
 
@@ -30,77 +23,96 @@ const basicOf = (
 /** The user name with which official clients send a token as their password. */
 const TOKEN_USER = 'token';
 
+/** The result of a call: its status, and the reason where it was refused. */
+type Result = { readonly code: string; readonly reason: string };
+
+/** Called with each call that was refused, and with each that has changed something or failed to. */
+export type OnResult = (call: AskingCall & { readonly address: string }, caller: Admitted, result: Result) => void;
+
 type Services = {
   readonly authentication: Authentication;
   /** Knows users and clients by their passwords; absent where another server does. */
   readonly passwords: PasswordAuthentication | undefined;
-  /** Called with each call that was refused, and the reason. */
-  readonly onRefused: (call: AskingCall, refusal: RpcError, principal: string) => void;
+  /** True where a proxy in front adds the addresses of clients to `x-forwarded-for`. */
+  readonly isBehindProxy: boolean;
+  readonly onResult: OnResult;
 };
+
+const forwardedIn = ({ forwardedFor }: AskingCall): string | undefined => forwardedFor?.split(',').at(-1)?.trim();
 
 /** The caller of a call: by a token, also one in place of a password, or by a user name and password. */
-const callerOf = async ({ authorization, address }: AskingCall, services: Services): Promise<Caller> => {
-  const { authentication, passwords } = services;
+const callerOf = async (call: AskingCall, services: Services): Promise<Caller> => {
+  const { authentication, passwords, isBehindProxy } = services;
+  const { authorization, peer } = call;
   const basic = basicOf(authorization);
   const isToken = basic === undefined || basic.name === TOKEN_USER || !passwords;
-  if (!isToken) return passwords.callerOf({ ...basic, address });
+  // A proxy that does not name its clients is one address for all of them, and no failures are counted against it.
+  if (!isToken) return passwords.callerOf({ ...basic, address: isBehindProxy ? forwardedIn(call) : peer });
   const header = basic === undefined ? authorization : `Bearer ${basic.password}`;
-  return authentication.callerOf((name) => (name === 'authorization' ? header : undefined));
+  return authentication.callerOf(
+    (name) => (name === 'authorization' ? header : undefined),
+    () => call.certificate,
+  );
 };
+
+const UNKNOWN: Admitted = { principal: '', issuer: '', clientId: '', expiresAt: undefined };
 
 /** Admits callers with valid credentials and the permission in every project. */
-export const admitting =
-  (services: Services): Admit =>
-  async (call) => {
-    let principal = '';
-    try {
-      const { identity, access } = await callerOf(call, services);
-      ({ principal } = identity);
-      if (!access.may(call.permission, '', '')) throw denied(call.permission, EVERYWHERE);
-      return identity.expiresAt;
-    } catch (error) {
-      if (error instanceof RpcError) services.onRefused(call, error, principal);
-      throw error;
-    }
+export const admitting = (services: Services): Admissions => {
+  const { isBehindProxy, onResult } = services;
+  const record = (call: AskingCall, caller: Admitted, result: Result): void => {
+    const address = (isBehindProxy ? forwardedIn(call) : undefined) ?? call.peer;
+    onResult({ ...call, address }, caller, result);
   };
-
-/** The client end: asks the thread that authenticates. */
-export const relayedAdmit = (port: MessagePort): Admit => {
-  const waiting = new Map<number, Waiting>();
-  let count = 0;
-  port.on('message', (answer: Answered) => {
-    const asked = waiting.get(answer.id);
-    waiting.delete(answer.id);
-    if ('code' in answer) asked?.reject(new RpcError(answer.code, answer.message));
-    else asked?.resolve(answer.expiresAt);
-  });
-  return (call) =>
-    new Promise((resolve, reject) => {
-      count += 1;
-      waiting.set(count, { resolve, reject });
-      port.postMessage({ id: count, call } satisfies Asked);
-    });
+  return {
+    admit: async (call) => {
+      let admitted = UNKNOWN;
+      try {
+        const { identity, access } = await callerOf(call, services);
+        const { principal, issuer, clientId, expiresAt } = identity;
+        admitted = { principal, issuer, clientId, expiresAt };
+        if (!access.may(call.permission, '', '')) throw denied(call.permission, EVERYWHERE);
+        return admitted;
+      } catch (error) {
+        if (error instanceof RpcError) record(call, admitted, { code: error.code, reason: error.message });
+        throw error;
+      }
+    },
+    ended: (call, caller, code) => {
+      if (call.permission === 'admin') record(call, caller, { code, reason: '' });
+    },
+  };
 };
 
-/** A failure to authenticate, such as a file of users that cannot be read, passes: the call may be tried again. */
-const refusalOf = (error: unknown): Pick<RpcError, 'code' | 'message'> =>
-  error instanceof RpcError ? error : { code: 'UNAVAILABLE', message: 'the server cannot authenticate callers now' };
+type Question =
+  { readonly call: AskingCall } | { readonly call: AskingCall; readonly admitted: Admitted; readonly code: string };
+
+/** The client end: asks the thread that authenticates. */
+export const relayedAdmissions = (port: MessagePort): Admissions => {
+  const questions = askOver<Question, Admitted>(port);
+  return {
+    admit: (call) => questions.ask({ call }),
+    ended: (call, admitted, code) => {
+      if (call.permission === 'admin') void questions.ask({ call, admitted, code });
+    },
+  };
+};
 
 /**
- * The server end, on the thread that authenticates.
+ * The server end, on the thread that authenticates. A failure to authenticate, such as a file of users that cannot be
+ * read, is UNAVAILABLE: the call may be tried again.
  *
  * @param onFailure is called with what has kept a call from being authenticated, for the log.
  */
-export const relayAdmit = (port: MessagePort, admit: Admit, onFailure: (error: unknown) => void): void => {
-  const answer = (answered: Answered): void => port.postMessage(answered);
-  port.on('message', ({ id, call }: Asked) => {
-    admit(call).then(
-      (expiresAt) => answer({ id, expiresAt }),
-      (error: unknown) => {
-        if (!(error instanceof RpcError)) onFailure(error);
-        const { code, message } = refusalOf(error);
-        answer({ id, code, message });
-      },
-    );
+export const relayAdmissions = (port: MessagePort, admissions: Admissions, onFailure: (error: unknown) => void): void =>
+  answerOver(port, async (question: Question) => {
+    if ('code' in question) {
+      admissions.ended(question.call, question.admitted, question.code);
+      return undefined;
+    }
+    return admissions.admit(question.call).catch((error: unknown) => {
+      if (error instanceof RpcError) throw error;
+      onFailure(error);
+      throw new RpcError('UNAVAILABLE', 'the server cannot authenticate callers now');
+    });
   });
-};

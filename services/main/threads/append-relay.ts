@@ -1,13 +1,13 @@
 import type { MessagePort } from 'node:worker_threads';
 import { Fault, OutcomeUnknown } from '../../kernel/fault.js';
 import type { Appended, EventStore } from '../../kernel/ports/event-store.js';
-import { answerOver, questionsOver } from './questions.js';
+import { answerOver, askOver } from './questions.js';
 
 type Append = EventStore['append'];
 
 /** The client end: sends appends to the thread that has the store. */
 export const relayedAppends = (port: MessagePort): Append => {
-  const appends = questionsOver<Parameters<Append>, Appended>(port);
+  const appends = askOver<Parameters<Append>, Appended>(port);
   return (...append) => appends.ask(append);
 };
 

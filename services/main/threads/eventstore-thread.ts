@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { guestAccess, readAccess } from '../../streams/eventstore/access.js';
-import { storedForm, type Present } from '../../streams/eventstore/recorded.js';
-import type { EventstoreTls } from '../../streams/eventstore/connections.js';
+import { storedForm, type EventDataEncoder } from '../../streams/eventstore/recorded.js';
+import type { Tls, TlsSource } from '../../kernel/ports/tls.js';
 import { serveEventstore } from '../../streams/eventstore/server.js';
 import { isOfGroup } from '../../streams/eventstore/groups/group-name.js';
-import { noRules, openRuleBook } from '../../streams/eventstore/stream-rules.js';
-import { relayedAdmit } from './access-relay.js';
+import { noStreamRules, openStreamRules } from '../../streams/eventstore/stream-rules.js';
+import { relayedAdmissions } from './access-relay.js';
 import { relayedAppends } from './append-relay.js';
 import { openLogger } from '../logger.js';
 import { type LogSource, openGroupCalls, openLog } from '../log-source.js';
@@ -23,13 +23,16 @@ export type EventstoreThreadData = PayloadSource & {
   readonly port: number;
   readonly mode: 'read' | 'write';
   readonly format: 'json' | 'stored';
-  readonly tls: EventstoreTls | undefined;
+  readonly tls: Tls | undefined;
   readonly logLevel: Configuration['log_level'];
   /** Carries appends to the thread that has the store. */
   readonly appends: MessagePort;
   /** Asks the thread that authenticates; absent without authentication. */
   readonly admissions: MessagePort | undefined;
 };
+
+/** Asks the thread to end, to answer with the figures of the groups of consumers, or to use these certificates. */
+export type EventstoreThreadRequest = 'close' | 'groups' | Tls;
 
 const DRAIN_MS = 2_000;
 
@@ -41,20 +44,29 @@ const payloads = await openPayloads({ directory, location });
 const json = readable(payloads);
 
 /** Presents our own events as JSON; events that clients of the protocol have written stay as they are. */
-const asJson: Present = async (event) => {
+const asJson: EventDataEncoder = async (event) => {
   if (!codecs.has(event.stream.split('-', 1)[0] ?? '')) return storedForm(event);
   return { data: await json(event), isJson: true };
 };
 
 /** Makes buffers again: a `Buffer` arrives from another thread as a `Uint8Array`. */
-const asBuffers = ({ cert, key, clientCa }: EventstoreTls): EventstoreTls => ({
+const asBuffers = ({ cert, key, clientCa }: Tls): Tls => ({
   cert: Buffer.from(cert),
   key: Buffer.from(key),
   ...(clientCa && { clientCa: Buffer.from(clientCa) }),
 });
 
+/** The certificates that the main thread sends. */
+const relayedTls = (current: Tls): TlsSource => ({
+  current: asBuffers(current),
+  onChange: (listener) =>
+    parentPort?.on('message', (message: EventstoreThreadRequest) => {
+      if (typeof message === 'object') listener(asBuffers(message));
+    }),
+});
+
 /** Rules hide parked events that were replayed; clients can make none. */
-const rules = source.kind === 'embedded' ? await openRuleBook(log, isOfGroup) : noRules;
+const rules = source.kind === 'embedded' ? await openStreamRules(log, isOfGroup) : noStreamRules;
 
 const groupCalls = source.kind === 'eventstore' ? await openGroupCalls(source.url) : undefined;
 
@@ -70,18 +82,25 @@ const server = await serveEventstore({
     newId: () => randomBytes(16),
   },
   groupCalls,
-  admit: given.admissions && relayedAdmit(given.admissions),
-  tls: given.tls && asBuffers(given.tls),
+  admissions: given.admissions && relayedAdmissions(given.admissions),
+  tls: given.tls && relayedTls(given.tls),
   logger: openLogger(given.logLevel),
 });
 parentPort?.postMessage(server.port);
 
-parentPort?.once('message', () => {
-  void (async () => {
-    await server.close({ drainMs: DRAIN_MS });
-    await groupCalls?.close();
-    await log.close();
-    await payloads.close();
-    process.exit(0);
-  })();
+const close = async (): Promise<void> => {
+  await server.close({ drainMs: DRAIN_MS });
+  await groupCalls?.close();
+  await log.close();
+  await payloads.close();
+  process.exit(0);
+};
+
+parentPort?.on('message', (message: EventstoreThreadRequest) => {
+  if (message === 'close') void close();
+  if (message === 'groups')
+    void server
+      .groups()
+      .catch(() => [])
+      .then((groups) => parentPort?.postMessage(groups));
 });

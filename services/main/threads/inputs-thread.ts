@@ -6,7 +6,7 @@ import { decode } from '../../gateway/decode.js';
 import type { Large } from './large-work.js';
 import { answerAll } from './thread-caller.js';
 
-// Checks and completes large inputs.
+// Checks large inputs of an execution, and adds the default and fixed inputs of its launch plan.
 answerAll(({ request, ...against }: Large<ExpectedInputs>): LaunchInputs => {
   const inputs = decode(LiteralMapSchema, request);
   const problem = literalMapProblem('inputs', inputs);

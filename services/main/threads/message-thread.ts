@@ -1,16 +1,16 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import type { ExportFormat } from '../../reactors/export-to-kafka/message.js';
-import { messagesHere, type Wanted } from '../../reactors/export-to-kafka/message-source.js';
+import { messagesHere, type MessageSelection } from '../../reactors/export-to-kafka/message-source.js';
 import { packed, type PackedMessages } from '../../reactors/export-to-kafka/packed-messages.js';
 import { type LogSource, openLog } from '../log-source.js';
 import { openPayloads, type PayloadSource } from '../payloads.js';
-import { presentingWhole } from '../event-json/readable.js';
+import { wholeEventEncoder } from '../event-json/readable.js';
 
 /** The worker data of the thread that makes Kafka messages from the log. */
 export type MessageThreadData = PayloadSource & {
   readonly source: LogSource;
   readonly format: ExportFormat;
-  readonly wanted: Wanted;
+  readonly wanted: MessageSelection;
 };
 
 /** A message of the thread: a page of the messages up to a position, or the failure that ended it. */
@@ -45,7 +45,7 @@ const isFull = (): boolean => waiting.reduce((sum, each) => sum + each, 0) > BYT
 
 const log = await openLog(source);
 const payloads = await openPayloads({ directory, location });
-const subscription = messagesHere({ log, format, presenting: presentingWhole(payloads) }).follow(
+const subscription = messagesHere({ log, format, presenting: wholeEventEncoder(payloads) }).follow(
   wanted,
   async (messages, position) => {
     const page = packed(messages);

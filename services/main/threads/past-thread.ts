@@ -7,7 +7,7 @@ import type { Call, Route } from '../../kernel/rpc.js';
 import { historyRoutes } from '../../streams/history/rpc.js';
 import { openLog } from '../log-source.js';
 import { codecs } from '../models.js';
-import { neededBy, routesOver } from '../past/as-of.js';
+import { neededPrefix, routesOver } from '../past/as-of.js';
 import type { PastAnswer, PastQuestion } from '../past/past-reads.js';
 import { momentsIn } from '../past/moments.js';
 import { openPrefixes } from '../past/prefixes.js';
@@ -54,7 +54,7 @@ const answered = async ({ method, handle }: Route, request: Uint8Array): Promise
 const asOf = async ({ rpc, request, until }: PastQuestion): Promise<PastAnswer> => {
   const method = reads.get(rpc);
   if (!method) throw new Error(`${rpc} is not a read of the past`);
-  const needed = neededBy(method, fromBinary(method.input, request));
+  const needed = neededPrefix(method, fromBinary(method.input, request));
   const { store, position } = await prefixes.open(needed, until);
   const route = routesOver(store, past).find((each) => each.method === method);
   if (!route) throw new Error(`nothing answers ${rpc}`);

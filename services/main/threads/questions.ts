@@ -53,7 +53,7 @@ export interface Questions<Question, Answer> {
 }
 
 /** Asks questions over a channel; the other end is {@link answerOver}. */
-export const questionsOver = <Question, Answer>(channel: ChannelEnd): Questions<Question, Answer> => {
+export const askOver = <Question, Answer>(channel: ChannelEnd): Questions<Question, Answer> => {
   const waiting = new Map<number, Waiting<Answer>>();
   let count = 0;
   channel.on('message', (message) => {

@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { type RebuildProgress, shareBuilder } from '../../../projections/runtime/rebuild-share.js';
 import type { Partition } from '../../../projections/runtime/partitions.js';
-import { growingSqliteViews } from '../../../projections/store/sqlite/fresh-views.js';
+import { sqliteViewsInRebuild } from '../../../projections/store/sqlite/fresh-views.js';
 import { Fault } from '../../kernel/fault.js';
 import { type LogSource, openLog } from '../log-source.js';
 import { codecs, models } from '../models.js';
@@ -35,7 +35,7 @@ const failureOf = (error: unknown): RebuildThreadMessage => {
 
 const log = await openLog(source);
 const payloads = await openPayloads({ directory, location });
-const store = growingSqliteViews({ directory });
+const store = sqliteViewsInRebuild({ directory });
 await store.prepare(models.map(({ collection }) => collection));
 const builder = shareBuilder({ log, payloads, models, codecs, store, partitions, verifiedStreams });
 

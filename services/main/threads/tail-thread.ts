@@ -12,7 +12,7 @@ import { labelsFrom } from '../../streams/tail/selection.js';
 import { tail, type TailSources } from '../../streams/tail/tail.js';
 import { uuidText } from '../../reactors/export-to-kafka/cloud-event.js';
 import { lineOf } from '../event-json/event-line.js';
-import { presentingWhole, readable } from '../event-json/readable.js';
+import { wholeEventEncoder, readable } from '../event-json/readable.js';
 import { openLog } from '../log-source.js';
 import { openPayloads } from '../payloads.js';
 import type { TailCommand, TailMessage } from '../tail/tails.js';
@@ -24,7 +24,7 @@ const log = await openLog(source);
 const payloads = await openPayloads({ directory, location });
 const feed = await openLiveFeed(log);
 const dataOf = readable(payloads);
-const whole = presentingWhole(payloads);
+const whole = wholeEventEncoder(payloads);
 const lines = new WeakMap<object, Promise<string>>();
 
 const sources: TailSources = {

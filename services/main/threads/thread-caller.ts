@@ -1,7 +1,7 @@
 import { parentPort, Worker } from 'node:worker_threads';
 import { StoreUnavailable } from '../../kernel/fault.js';
 import type { RpcError } from '../../kernel/rpc.js';
-import { answerOver, type Questions, questionsOver } from './questions.js';
+import { answerOver, type Questions, askOver } from './questions.js';
 
 /** Has questions answered on another thread, one after another. */
 export interface ThreadCaller<Question, Answer> {
@@ -25,7 +25,7 @@ export const threadCaller = <Question, Answer>(options: {
 
   const start = (): NonNullable<typeof thread> => {
     const worker = new Worker(options.url, { workerData: options.workerData });
-    const questions = questionsOver<Question, Answer>(worker);
+    const questions = askOver<Question, Answer>(worker);
     worker.on('error', (error: Error) => {
       thread = undefined;
       questions.failAll(new StoreUnavailable(error.message, error));

@@ -31,7 +31,7 @@ export type ViewsThreadMessage =
   | { readonly refused: true }
   | { readonly unavailable: string; readonly times: number };
 
-/** The pause after a large page. A longer one would save little more, and noticeably delay reads after a write. */
+/** The pause after a large page, and after a batch of views that are being built. A longer one would save little more, and noticeably delay reads after a write. */
 const BREATH_MS = 25;
 
 /** The longest pause between two attempts to write views that cannot be written. */
@@ -57,6 +57,7 @@ const projections = await runProjections({
   ...(isShared && { partitions: [] }),
   now: Date.now,
   pauseAfterLarge: () => setTimeout(BREATH_MS),
+  pauseAfterBuilding: () => setTimeout(BREATH_MS),
   onProgress: say,
   onStartOver: (startOver) => say({ startOver }),
   onWait: (waits) => say({ waits }),

@@ -4,7 +4,7 @@ import { ExecutionWatchService, WatchResponse_Kind as Kind } from '../../../prot
 import { type Call, RpcError, type ServerSentEvent, type StreamRoute } from '../../kernel/rpc.js';
 import type { SentAnswer } from './messages.js';
 import { filterOf } from './subject.js';
-import type { Asked, ReadList, Watches } from './watches.js';
+import type { WatchOptions, ReadList, Watches } from './watches.js';
 
 /** The sources of the state of lists. */
 type ListReads = Pick<ExecutionReads, 'store' | 'freshness'>;
@@ -47,12 +47,12 @@ export const watchRoutes = (watches: Watches, reads: ListReads): readonly Stream
     takes: 'stream',
     maxStallMs: MAX_STALL_MS,
     async *open(requests, call, signal) {
-      const asked: Asked = { format: 'protobuf', signal, readList: listsFor(reads, call) };
+      const asked: WatchOptions = { format: 'protobuf', signal, readList: listsFor(reads, call) };
       for await (const request of requests)
         for await (const { data } of watches.open(request, asked)) yield data as Uint8Array;
     },
     async *events(request, call, signal) {
-      const asked: Asked = { format: 'json', signal, readList: listsFor(reads, call) };
+      const asked: WatchOptions = { format: 'json', signal, readList: listsFor(reads, call) };
       try {
         for await (const answer of watches.open(request, asked)) yield asEvent(answer);
       } catch (error) {

@@ -11,7 +11,11 @@ export type Opened = Watched & {
 };
 
 /** An execution or list that has watchers; `formats` counts them by format. */
-export type Subject = { readonly name: string; readonly opened: Opened; readonly formats: Map<WatchFormat, number> };
+export type WatchedSubject = {
+  readonly name: string;
+  readonly opened: Opened;
+  readonly formats: Map<WatchFormat, number>;
+};
 
 /** The watched executions and lists of a process, each opened once. */
 export interface Subjects {
@@ -20,19 +24,19 @@ export interface Subjects {
    *
    * @throws {RpcError} INVALID_ARGUMENT naming the field.
    */
-  enter(request: WatchRequest, format: WatchFormat): Subject;
+  enter(request: WatchRequest, format: WatchFormat): WatchedSubject;
   /** Removes a watcher, and the subject after its last. */
-  leave(subject: Subject, format: WatchFormat): void;
+  leave(subject: WatchedSubject, format: WatchFormat): void;
   /** Lets the next watcher open the subject anew. */
-  forget(subject: Subject): void;
-  all(): readonly Subject[];
+  forget(subject: WatchedSubject): void;
+  all(): readonly WatchedSubject[];
 }
 
 /** Makes an empty set of subjects; `open` opens the execution or list of a request. */
 export const openSubjects = (open: (request: WatchRequest) => Opened): Subjects => {
-  const subjects = new Map<string, Subject>();
+  const subjects = new Map<string, WatchedSubject>();
 
-  const forget = (subject: Subject): void => {
+  const forget = (subject: WatchedSubject): void => {
     if (subjects.get(subject.name) === subject) subjects.delete(subject.name);
   };
 

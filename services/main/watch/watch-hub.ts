@@ -8,7 +8,7 @@ import type { StreamName } from '../../kernel/stream.js';
 import { encodedAs } from './encoded.js';
 import type { SentAnswer, WatchFormat, WatchMessage, WatchQuestion, WatchReply } from './messages.js';
 import { afterOf, topicOf } from './subject.js';
-import { type Opened, openSubjects, type Subject, type Subjects } from './subjects.js';
+import { type Opened, openSubjects, type WatchedSubject, type Subjects } from './subjects.js';
 
 /** Answers the questions of watchers about all watched executions and lists, and feeds these with the events of the log. */
 export interface WatchHub {
@@ -22,7 +22,7 @@ export interface WatchHub {
 }
 
 type Reader = {
-  readonly subject: Subject;
+  readonly subject: WatchedSubject;
   readonly format: WatchFormat;
   readonly first: Iterator<WatchAnswer, void> | AsyncIterator<WatchAnswer, void>;
 };
@@ -89,18 +89,18 @@ export const openWatchHub = (
   const subjects = openSubjects(open);
   const readers = openReaders(subjects);
 
-  const publish = ({ name, formats }: Subject, answers: readonly WatchAnswer[]): void => {
+  const publish = ({ name, formats }: WatchedSubject, answers: readonly WatchAnswer[]): void => {
     if (answers.length === 0) return;
     for (const format of formats.keys())
       say({ topic: topicOf(name, format), answers: answers.map((each) => encodedAs(format, each)) });
   };
   /** Ends a failed subject for all its watchers; the next watcher opens it again. */
-  const fail = (subject: Subject, error: unknown): void => {
+  const fail = (subject: WatchedSubject, error: unknown): void => {
     if (!(error instanceof Fault)) throw error;
     subjects.forget(subject);
     for (const format of subject.formats.keys()) say({ topic: topicOf(subject.name, format), failure: error.message });
   };
-  const feed = async (subject: Subject, events: readonly RecordedEvent[]): Promise<void> => {
+  const feed = async (subject: WatchedSubject, events: readonly RecordedEvent[]): Promise<void> => {
     try {
       for (const event of events) publish(subject, await subject.opened.take(event));
     } catch (error) {
@@ -115,7 +115,7 @@ export const openWatchHub = (
     },
     take: async ({ events, position }) => {
       const grouped = byStream(events);
-      const eventsFor = ({ opened: { stream } }: Subject): readonly RecordedEvent[] =>
+      const eventsFor = ({ opened: { stream } }: WatchedSubject): readonly RecordedEvent[] =>
         stream === undefined ? events : (grouped.get(stream) ?? []);
       await Promise.all(subjects.all().map((subject) => feed(subject, eventsFor(subject))));
       say({ reached: position });

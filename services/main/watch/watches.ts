@@ -21,7 +21,7 @@ import { type WatchingThread, watchingThread } from './watching-thread.js';
 export type ReadList = (request: WatchRequest, position: bigint) => AsyncIterable<readonly StoredDocument[]>;
 
 /** The options of a caller. */
-export type Asked = { readonly format: WatchFormat; readonly signal: AbortSignal; readonly readList: ReadList };
+export type WatchOptions = { readonly format: WatchFormat; readonly signal: AbortSignal; readonly readList: ReadList };
 
 /** The watches of this process. */
 export interface Watches {
@@ -32,7 +32,7 @@ export interface Watches {
    * watchers; ABORTED when the caller reads too slowly.
    * @throws {StoreUnavailable} when the log cannot be read, and when the process shuts down.
    */
-  open(request: Uint8Array, asked: Asked): AsyncIterable<SentAnswer>;
+  open(request: Uint8Array, asked: WatchOptions): AsyncIterable<SentAnswer>;
   close(): Promise<void>;
 }
 

@@ -1,6 +1,6 @@
 import { MessageChannel, Worker } from 'node:worker_threads';
 import { StoreUnavailable } from '../../kernel/fault.js';
-import { type Questions, questionsOver } from '../threads/questions.js';
+import { type Questions, askOver } from '../threads/questions.js';
 import type { ViewsThreadData } from '../threads/views-thread.js';
 import type { WatchMessage, WatchQuestion, WatchReply, WatchThreadData } from './messages.js';
 
@@ -21,7 +21,7 @@ const start = (data: ViewsThreadData): Running => {
     workerData: { ...data, questions: port2 } satisfies WatchThreadData,
     transferList: [port2],
   });
-  const questions = questionsOver<WatchQuestion, WatchReply>(port1);
+  const questions = askOver<WatchQuestion, WatchReply>(port1);
   worker.unref();
   port1.unref();
   return { worker, questions };

@@ -8,7 +8,7 @@ import type { CommandContext } from '../../kernel/ports/sessions.js';
 import type { StreamName } from '../../kernel/stream.js';
 import type { Timers } from '../../kernel/ports/timers.js';
 import { hasEnded } from './ended.js';
-import { type GivingUp, type MeasuredReactor, whenDue } from '../frame/when-due.js';
+import { type DeadLetterRule, type MeasuredReactor, whenDue } from '../frame/when-due.js';
 
 export type ExpiryOptions = {
   readonly log: Pick<EventLog, 'subscribe' | 'readStream'>;
@@ -24,7 +24,7 @@ export type ExpiryOptions = {
   readonly timers: Timers;
   /** Called with every failure; a failed item is retried unless its stream is parked. */
   readonly onFailure: (error: unknown) => void;
-  readonly givingUp?: GivingUp;
+  readonly givingUp?: DeadLetterRule;
 };
 
 /** A command to send some time after events of some types; `name` is its actor. */

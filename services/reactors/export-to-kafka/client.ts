@@ -10,7 +10,7 @@ export type Credentials = {
 /** Connection settings of a Kafka cluster. */
 export type Connection = {
   readonly brokers: readonly string[];
-  /** Enables TLS; trusts these authorities in PEM, by default those of the platform. */
+  /** Enables TLS; trusts these certificate authorities (PEM), by default those of Node. */
   readonly tls?: { readonly authorities?: string };
   readonly credentials?: Credentials;
 };
@@ -30,7 +30,7 @@ export const kafkaClient = ({ brokers, tls, credentials }: Connection, trace: Cl
     requestTimeout: 15_000,
     ...(tls && { ssl: tls.authorities === undefined ? true : { ca: [tls.authorities] } }),
     ...(credentials && { sasl: { ...credentials } as SASLOptions }),
-    // Few retries: the callers of the client start over themselves, from the state of the cluster.
+    // Few retries: callers retry the whole operation themselves, and first read again what the cluster has.
     retry: { retries: 3, initialRetryTime: 100, maxRetryTime: 2_000 },
     logLevel: kafkajs.logLevel.INFO,
     logCreator:

@@ -1,6 +1,6 @@
 import { type FlatFields, flatFields } from '../../execution/events.js';
 import { type EventMetadata, metadataOf, type RecordedEvent } from '../../kernel/event.js';
-import type { Subject } from './subject.js';
+import type { StreamAttributes } from './stream-attributes.js';
 
 /** The package of the messages in which events are stored; their full names are the published event types. */
 export const EVENT_PACKAGE = 'platformidl.eventlog';
@@ -57,10 +57,10 @@ export const jsonSchemaOf = (type: string, schema: number): string =>
   `urn:flightlog:schema:${EVENT_PACKAGE}.${type}:${schema}`;
 
 /** Everything about an event except its data. */
-export type Described = {
+export type CloudEventAttributes = {
   readonly attributes: Attributes;
   readonly metadata: EventMetadata;
-  readonly subject: Subject;
+  readonly subject: StreamAttributes;
 };
 
 /** Maximum length: attributes go with every message, and brokers and routers hold them in memory. */
@@ -83,7 +83,7 @@ const flatAttributes = (event: RecordedEvent): Pick<Attributes, keyof FlatFields
 };
 
 /** Describes an event without its data. The result is the same for the same event, however often it is published. */
-export const described = (event: RecordedEvent, subject: Subject, logId: string): Described => {
+export const described = (event: RecordedEvent, subject: StreamAttributes, logId: string): CloudEventAttributes => {
   const metadata = metadataOf(event);
   const attributes = {
     id: uuidText(event.id),

@@ -1,9 +1,9 @@
 import type { RecordedEvent } from '../../kernel/event.js';
 import type { JsonBytes } from '../../kernel/encoding/json-bytes.js';
-import type { Described } from './cloud-event.js';
+import type { CloudEventAttributes } from './cloud-event.js';
 
 /** Converts the data of events for publishing; contents in the payload store are included. */
-export interface Presenting {
+export interface EventDataEncoder {
   /**
    * Appends the data of an event to `json`, in the interface's JSON mapping, with embedded messages expanded.
    *
@@ -21,6 +21,6 @@ export interface Presenting {
 export interface Encoding {
   readonly contentType: string;
   /** Encodes one event at a time: the next call waits for the result of the one before. */
-  whole(event: RecordedEvent, described: Described): Promise<Buffer> | Buffer;
-  referring(described: Described, dataref: string): Buffer;
+  whole(event: RecordedEvent, described: CloudEventAttributes): Promise<Buffer> | Buffer;
+  referring(described: CloudEventAttributes, dataref: string): Buffer;
 }

@@ -1,6 +1,6 @@
 import { copyOf, type JsonBytes, openJson, writeAscii, writeText } from '../../kernel/encoding/json-bytes.js';
-import { type Described, jsonSchemaOf } from './cloud-event.js';
-import type { Encoding, Presenting } from './encoding.js';
+import { type CloudEventAttributes, jsonSchemaOf } from './cloud-event.js';
+import type { Encoding, EventDataEncoder } from './encoding.js';
 
 /** A buffer larger than this is not kept for the next event. */
 const MAX_KEPT_BYTES = 1024 * 1024;
@@ -22,7 +22,7 @@ const OPTIONAL_ATTRIBUTES = [
   'phase',
 ] as const;
 
-const optionalMembers = ({ attributes }: Described): string => {
+const optionalMembers = ({ attributes }: CloudEventAttributes): string => {
   let text = '';
   for (const name of OPTIONAL_ATTRIBUTES) text += member(name, attributes[name]);
   return text;
@@ -32,7 +32,7 @@ const optionalMembers = ({ attributes }: Described): string => {
  * The attributes of an event as the start of a JSON object, without its closing brace. A template has a third of the
  * cost of `JSON.stringify`; the values that it quotes are ids, types, times and numbers, which need no escapes.
  */
-const headOf = (described: Described): string => {
+const headOf = (described: CloudEventAttributes): string => {
   const { id, source, type, time, sequence, position } = described.attributes;
   const { entityJson, streamJson } = described.subject;
   return `{"specversion":"1.0","id":"${id}","source":"${source}","type":"${type}","subject":${entityJson},"time":"${time}","sequence":"${sequence}","stream":${streamJson},"position":"${position}","partitionkey":${entityJson}${optionalMembers(described)}`;
@@ -44,7 +44,7 @@ const finish = (json: JsonBytes): Buffer => {
 };
 
 /** Makes the encoder for the JSON event format of CloudEvents. It reuses one buffer: encode one event at a time. */
-export const inJson = (presenting: Presenting): Encoding => {
+export const inJson = (presenting: EventDataEncoder): Encoding => {
   let buffer = openJson();
   const resetBuffer = (): JsonBytes => {
     if (buffer.bytes.length > MAX_KEPT_BYTES) buffer = openJson();

@@ -1,12 +1,12 @@
 import type { EventLog, Subscription } from '../../kernel/ports/event-store.js';
 import type { RecordedEvent } from '../../kernel/event.js';
 import { categoryOf } from '../../kernel/stream.js';
-import type { Presenting } from './encoding.js';
+import type { EventDataEncoder } from './encoding.js';
 import { type ExportFormat, messageMaker, messagesOf, type Outgoing } from './message.js';
 import { partitionOf } from './partition-of.js';
 
 /** Selects messages of the log. Can be sent to any thread. */
-export type Wanted = {
+export type MessageSelection = {
   /** Messages of events after this position. */
   readonly after: bigint;
   readonly partition: number;
@@ -25,16 +25,16 @@ export type OnMessages = (messages: readonly Outgoing[], position: bigint) => Pr
 /** The events of a log as messages. */
 export interface MessageSource {
   /** Follows the log without end, as {@link EventLog.subscribe} does. */
-  follow(wanted: Wanted, onMessages: OnMessages): Subscription;
+  follow(wanted: MessageSelection, onMessages: OnMessages): Subscription;
 }
 
-const isWanted = ({ partition, partitions, maxBytes }: Wanted, { stream }: RecordedEvent): boolean =>
+const isWanted = ({ partition, partitions, maxBytes }: MessageSelection, { stream }: RecordedEvent): boolean =>
   maxBytes.has(categoryOf(stream)) && (partitions === 1 || partitionOf(stream, partitions) === partition);
 
 export type SourceOptions = {
   readonly log: EventLog;
   readonly format: ExportFormat;
-  readonly presenting: Presenting;
+  readonly presenting: EventDataEncoder;
 };
 
 /** Makes the messages on the calling thread. */

@@ -2,16 +2,16 @@ import type { Message } from 'kafkajs';
 import type { RecordedEvent } from '../../kernel/event.js';
 import { CorruptEvent, UnknownEvent } from '../../kernel/fault.js';
 import { dataRefOf, described } from './cloud-event.js';
-import type { Encoding, Presenting } from './encoding.js';
+import type { Encoding, EventDataEncoder } from './encoding.js';
 import { inJson } from './json-event.js';
 import { inProtobuf } from './protobuf-event.js';
-import { subjects } from './subject.js';
+import { subjects } from './stream-attributes.js';
 
 /** The supported event formats of CloudEvents. */
 export const EXPORT_FORMATS = ['json', 'protobuf'] as const;
 export type ExportFormat = (typeof EXPORT_FORMATS)[number];
 
-const ENCODINGS: Readonly<Record<ExportFormat, (presenting: Presenting) => Encoding>> = {
+const ENCODINGS: Readonly<Record<ExportFormat, (presenting: EventDataEncoder) => Encoding>> = {
   json: inJson,
   protobuf: inProtobuf,
 };
@@ -48,7 +48,7 @@ export const sizeOf = ({ key, value }: Pick<Outgoing, 'key' | 'value'>): number 
 export type MessageOptions = {
   readonly logId: string;
   readonly format: ExportFormat;
-  readonly presenting: Presenting;
+  readonly presenting: EventDataEncoder;
   /** Maximum message size of a category's topic, in bytes. */
   readonly maxBytes: (category: string) => number;
 };

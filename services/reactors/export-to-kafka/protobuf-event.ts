@@ -6,7 +6,7 @@ import {
   CloudEventSchema,
 } from '../../../proto/gen/io/cloudevents/v1/cloudevents_pb.js';
 import type { Attributes } from './cloud-event.js';
-import type { Encoding, Presenting } from './encoding.js';
+import type { Encoding, EventDataEncoder } from './encoding.js';
 
 /** The data of an event, or a reference to it. */
 type Content = { readonly dataref: string } | { readonly message: Uint8Array };
@@ -35,7 +35,7 @@ const protobufEvent = ({ id, source, type, time, ...others }: Attributes, conten
 };
 
 /** The protobuf event format of CloudEvents. */
-export const inProtobuf = (presenting: Presenting): Encoding => ({
+export const inProtobuf = (presenting: EventDataEncoder): Encoding => ({
   contentType: 'application/cloudevents+protobuf',
   whole: async (event, { attributes }) => protobufEvent(attributes, { message: await presenting.message(event) }),
   referring: ({ attributes }, dataref) => protobufEvent(attributes, { dataref }),

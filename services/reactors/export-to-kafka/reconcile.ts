@@ -18,7 +18,7 @@ export type ReconcileOptions = {
 };
 
 /** Result of a comparison; the first ten differences are listed as `kind stream@revision`. */
-export type Reconciled = {
+export type ReconcileResult = {
   readonly expected: number;
   readonly found: number;
   readonly missing: number;
@@ -104,7 +104,7 @@ const compare = (expected: readonly number[], found: readonly number[]): Odd => 
 };
 
 /** Compares the messages in topics with the events in the log. */
-export const reconcile = async (options: ReconcileOptions): Promise<Reconciled> => {
+export const reconcile = async (options: ReconcileOptions): Promise<ReconcileResult> => {
   const expected = await inLog(options);
   const found = await inTopics(options);
   const sums = { expected: 0, found: 0, missing: 0, doubled: 0, reordered: 0 };

@@ -2,7 +2,7 @@ import type { Kafka } from 'kafkajs';
 import type { EventLog } from '../../kernel/ports/event-store.js';
 import { categoryOf } from '../../kernel/stream.js';
 import { batches } from './batches.js';
-import type { Presenting } from './encoding.js';
+import type { EventDataEncoder } from './encoding.js';
 import { ExportRefused } from './failure.js';
 import { type ExportFormat, messageMaker, messagesOf, recordOf } from './message.js';
 import { byKey } from './partitioner.js';
@@ -12,7 +12,7 @@ import { exportPrefixes, openTopic, positionsTopic, topicOf, type TopicSettings 
 export type ReplayOptions = {
   readonly kafka: Kafka;
   readonly log: EventLog;
-  readonly presenting: Presenting;
+  readonly presenting: EventDataEncoder;
   readonly format: ExportFormat;
   readonly categories: readonly string[];
   readonly topics: TopicSettings;

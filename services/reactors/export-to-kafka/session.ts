@@ -1,9 +1,9 @@
 import type { Kafka } from 'kafkajs';
 import type { EventLog } from '../../kernel/ports/event-store.js';
 import { StoreUnavailable } from '../../kernel/fault.js';
-import { endsBefore } from '../../kernel/log-end.js';
+import { logEndText } from '../../kernel/log-end.js';
 import { ExportRefused } from './failure.js';
-import type { MessageSource, Wanted } from './message-source.js';
+import type { MessageSource, MessageSelection } from './message-source.js';
 import { assertOwn, type ExportPosition, positionRecord, readPositions } from './positions.js';
 import { openPump, type Pump } from './pump.js';
 import { isAnyFilled } from './topic-reader.js';
@@ -63,7 +63,7 @@ export const lastPosition = async (
  */
 const headBeyond = async (position: bigint, { log }: SessionOptions): Promise<bigint> => {
   const head = await log.head();
-  if (position > head) throw new StoreUnavailable(endsBefore(head, position));
+  if (position > head) throw new StoreUnavailable(logEndText(head, position));
   return head;
 };
 
@@ -120,7 +120,12 @@ const pumpOf = (held: OwnedPartition): Pump =>
     idleMs: IDLE_MS,
   });
 
-const wantedOf = ({ partition, from, limits, options: { topics, categories, partitions } }: OwnedPartition): Wanted => {
+const wantedOf = ({
+  partition,
+  from,
+  limits,
+  options: { topics, categories, partitions },
+}: OwnedPartition): MessageSelection => {
   const limitOf = (category: string): number => limits.get(topicOf(topics.prefix, category)) ?? MAX_BATCH_BYTES;
   return { after: from, partition, partitions, maxBytes: new Map(categories.map((each) => [each, limitOf(each)])) };
 };

@@ -3,7 +3,8 @@ import { randomUUID } from 'node:crypto';
 import type { Sessions } from '../../kernel/ports/sessions.js';
 import type { Timers } from '../../kernel/ports/timers.js';
 import { type DueFacts, type DueTick, dueTicks } from '../../schedule/calendar/due.js';
-import { activeSegment } from '../../schedule/calendar/segments.js';
+import type { Ticks } from '../../schedule/calendar/cron-ticks.js';
+import { activeSegment, type Segment } from '../../schedule/calendar/segments.js';
 import { segmentTicks } from '../../schedule/calendar/ticks.js';
 import type { DecideTicks } from '../../schedule/commands.js';
 import { scheduleAggregate } from '../../schedule/decider.js';
@@ -25,8 +26,19 @@ export type DecideOptions = {
 /** The ticks of a plan that are to be fired, and when the next one is due, in milliseconds since 1970. */
 export type DecidedPlan = { readonly open: readonly DueTick[]; readonly nextMs: number | undefined };
 
+/** Finds the ticks of segments; an expression is parsed once for each activation. */
+const parsedTicks = (timezone: string): DueFacts['ticksOf'] => {
+  const parsed = new WeakMap<Segment, Ticks>();
+  return (segment) => {
+    const ticks = parsed.get(segment) ?? segmentTicks(segment, timezone);
+    parsed.set(segment, ticks);
+    return ticks;
+  };
+};
+
 const factsOf = async (
-  { activated, settingsOf, timers, timezone }: DecideOptions,
+  { activated, settingsOf, timers }: DecideOptions,
+  ticksOf: DueFacts['ticksOf'],
   plan: PlanName,
 ): Promise<DueFacts> => {
   const nowMs = timers.now();
@@ -35,7 +47,7 @@ const factsOf = async (
   const segments = activated.of(plan);
   const { catchUp } = await settingsOf(plan, segments.at(-1)?.version ?? '');
   const archived = activated.archived(plan.project);
-  return { nowMs, segments, ticksOf: (segment) => segmentTicks(segment, timezone), catchUp, archived };
+  return { nowMs, segments, ticksOf, catchUp, archived };
 };
 
 const nextMs = ({ segments, archived, ticksOf }: DueFacts, untilMs: number): number | undefined => {
@@ -46,11 +58,11 @@ const nextMs = ({ segments, archived, ticksOf }: DueFacts, untilMs: number): num
 };
 
 /** Makes the decision on the ticks of a plan that have become due since the last one, and records it. */
-export const decidePlan =
-  (options: DecideOptions) =>
-  async (plan: PlanName): Promise<DecidedPlan> => {
-    const { sessions, onSkipped } = options;
-    const facts = await factsOf(options, plan);
+export const decidePlan = (options: DecideOptions): ((plan: PlanName) => Promise<DecidedPlan>) => {
+  const { sessions, onSkipped } = options;
+  const ticksOf = parsedTicks(options.timezone);
+  return async (plan) => {
+    const facts = await factsOf(options, ticksOf, plan);
     const stream = scheduleStream(plan);
     let skipped = 0;
     const command: DecideTicks = {
@@ -68,3 +80,4 @@ export const decidePlan =
       nextMs: nextMs(facts, state.untilMs),
     }));
   };
+};

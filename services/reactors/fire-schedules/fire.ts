@@ -6,7 +6,7 @@ import { activeSegment } from '../../schedule/calendar/segments.js';
 import type { Outcome } from '../../schedule/commands.js';
 import { isPaused, scheduleAggregate, tickKey } from '../../schedule/decider.js';
 import { type PlanName, scheduleStream } from '../../schedule/events.js';
-import type { Worked } from '../frame/work-queue.js';
+import type { WorkResult } from '../frame/work-queue.js';
 import type { Activated, Launcher, SettingsOf } from './ports.js';
 
 /** A tick of a plan that is to be fired. */
@@ -59,7 +59,7 @@ const cameInTheWay = async (
 };
 
 /** Makes the work on a tick: launch its execution unless an obstacle has come up, and record the outcome. */
-export const fireTick = (options: FireOptions): ((open: OpenTick) => Promise<Worked>) => {
+export const fireTick = (options: FireOptions): ((open: OpenTick) => Promise<WorkResult>) => {
   const { sessions, launcher, settingsOf, timers } = options;
 
   const look = (open: OpenTick) =>

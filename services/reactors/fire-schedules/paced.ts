@@ -2,7 +2,7 @@ import type { Timers } from '../../kernel/ports/timers.js';
 import { type Due, dueQueue } from '../frame/due-queue.js';
 
 /** Items that are let go one by one. */
-export interface Paced<Item> {
+export interface PacedQueue<Item> {
   add(item: Item): void;
   size(): number;
   /** From now on items are let go. */
@@ -14,7 +14,7 @@ export interface Paced<Item> {
 export const paced = <Item extends Due>(
   timers: Timers,
   { perSecond, release }: { readonly perSecond: number; readonly release: (item: Item) => void },
-): Paced<Item> => {
+): PacedQueue<Item> => {
   const waiting = dueQueue<Item>();
   const state = { isOpen: false, isArmed: false, cancel: (): void => undefined };
 

@@ -3,7 +3,7 @@ import type { DueTick } from '../../schedule/calendar/due.js';
 import { tickKey } from '../../schedule/decider.js';
 import { type PlanName, scheduleStream } from '../../schedule/events.js';
 import type { MeasuredReactor } from '../frame/when-due.js';
-import { type WorkFigures, type Worked, type WorkQueue, workQueue } from '../frame/work-queue.js';
+import { type WorkFigures, type WorkResult, type WorkQueue, workQueue } from '../frame/work-queue.js';
 import { decidePlan, type DecideOptions } from './decide.js';
 import { type FireOptions, fireTick, type OpenTick, recordOutcome } from './fire.js';
 import { paced } from './paced.js';
@@ -73,7 +73,7 @@ const looking = (options: FireSchedulesOptions, fire: (plan: PlanName, tick: Due
   /** The plans of the start that have not been looked at. */
   const first = new Set<string>();
 
-  const lookAt = async ({ plan, number }: Look): Promise<Worked> => {
+  const lookAt = async ({ plan, number }: Look): Promise<WorkResult> => {
     if (latest.get(scheduleStream(plan)) !== number) return undefined;
     const { open, nextMs } = await decide(plan);
     for (const tick of open) fire(plan, tick);

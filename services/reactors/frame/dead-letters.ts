@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-import type { DeadLetterCommand, Letter } from '../../dead-letter/commands.js';
+import type { DeadLetterCommand, DeadLetterRecord } from '../../dead-letter/commands.js';
 import { deadLetterAggregate, letterAt, letterKey, MAX_DEAD_LETTERS } from '../../dead-letter/decider.js';
 import {
   DEAD_LETTER_CATEGORY,
@@ -25,13 +25,13 @@ export interface DeadLetters {
   /** The number of open dead letters. */
   count(): number;
   /** Those to be tried from the start on: they were asked for again, or an upgrade may have made them readable. */
-  again(): readonly Letter[];
+  again(): readonly DeadLetterRecord[];
   /**
    * Gives work up.
    *
    * @throws {Error} when the reactor has too many dead letters.
    */
-  record(letter: Letter): Promise<void>;
+  record(letter: DeadLetterRecord): Promise<void>;
   /** Records that the work of a dead letter was done; does nothing for other events. */
   settle(event: LetterKey): Promise<void>;
   /** Rejects when the log can no longer be followed. */
@@ -40,7 +40,7 @@ export interface DeadLetters {
 }
 
 /** The stream and the revision of an event. */
-type LetterKey = Pick<Letter, 'stream' | 'revision'>;
+type LetterKey = Pick<DeadLetterRecord, 'stream' | 'revision'>;
 
 export type DeadLettersOptions = {
   /** The name of the reactor. */
@@ -50,12 +50,12 @@ export type DeadLettersOptions = {
 };
 
 /** The event that a dead letter is about, and when its work was first due, in milliseconds since 1970. */
-export type LetterEvent = Pick<Letter, 'position' | 'stream' | 'revision' | 'sinceMs'>;
+export type FailedEvent = Pick<DeadLetterRecord, 'position' | 'stream' | 'revision' | 'sinceMs'>;
 
 const MAX_REASON = 1_000;
 
 /** The dead letter of work that has failed so many times in a row. */
-export const letterOf = (event: LetterEvent, error: unknown, attempts: number): Letter => {
+export const letterOf = (event: FailedEvent, error: unknown, attempts: number): DeadLetterRecord => {
   const { position, stream, revision, sinceMs } = event;
   const reason = (error instanceof Error ? error.message : String(error)).slice(0, MAX_REASON);
   return { position, stream, revision, sinceMs, reason, attempts, parked: error instanceof StreamParked };
@@ -75,7 +75,7 @@ export const NO_DEAD_LETTERS: DeadLetters = {
 };
 
 /** Opens the dead letters of a reactor; `onRetry` is called with each that is asked for again from now on. */
-export type OpenDeadLetters = (onRetry: (letter: Letter) => void) => DeadLetters;
+export type OpenDeadLetters = (onRetry: (letter: DeadLetterRecord) => void) => DeadLetters;
 
 /** Makes what opens the dead letters of a reactor. */
 export const deadLetters =

@@ -1,20 +1,20 @@
 import { readingEvent } from '../../kernel/decode-event.js';
 import { metadataOf, type RecordedEvent } from '../../kernel/event.js';
 import { StreamParked } from '../../kernel/fault.js';
-import { follow, type Reached } from '../../kernel/follow.js';
+import { follow, type OnReached } from '../../kernel/follow.js';
 import type { Checkpoint } from '../../kernel/ports/checkpoint.js';
 import type { EventFilter, EventLog } from '../../kernel/ports/event-store.js';
 import type { Timers } from '../../kernel/ports/timers.js';
 import type { Reactor } from '../../kernel/reactor.js';
-import type { Letter } from '../../dead-letter/commands.js';
+import type { DeadLetterRecord } from '../../dead-letter/commands.js';
 import { letterKey } from '../../dead-letter/decider.js';
 import type { StreamName } from '../../kernel/stream.js';
-import { type LetterEvent, letterOf, NO_DEAD_LETTERS, type OpenDeadLetters } from './dead-letters.js';
+import { type FailedEvent, letterOf, NO_DEAD_LETTERS, type OpenDeadLetters } from './dead-letters.js';
 import type { RetryPolicy } from './retry.js';
-import { type WorkFigures, type Worked, workQueue } from './work-queue.js';
+import { type WorkFigures, type WorkResult, workQueue } from './work-queue.js';
 
 /** The place of dead letters, and how long after it was due work that fails becomes one. */
-export type GivingUp = { readonly deadLetters: OpenDeadLetters; readonly afterMs: number };
+export type DeadLetterRule = { readonly deadLetters: OpenDeadLetters; readonly afterMs: number };
 
 export type WhenDueOptions<Item> = {
   readonly log: Pick<EventLog, 'subscribe' | 'readStream'>;
@@ -29,14 +29,14 @@ export type WhenDueOptions<Item> = {
    */
   readonly itemOf: (event: RecordedEvent) => Item | undefined;
   /** Does the work for an item that is due. Must be idempotent. */
-  readonly settle: (item: Item) => Promise<Worked>;
+  readonly settle: (item: Item) => Promise<WorkResult>;
   /** Called with every failure; a failed item is retried unless its stream is parked. */
   readonly onFailure: (error: unknown) => void;
   /**
    * Without it work is retried for ever, and events of parked streams are left undone until the log is read again from
    * before them.
    */
-  readonly givingUp?: GivingUp;
+  readonly givingUp?: DeadLetterRule;
   /** Maximum number of items that wait to be due; with so many, no more of the log is read. By default 10,000. */
   readonly maxWaiting?: number;
   /** Work begins when the events that existed at the start have been read: later ones may make it needless. */
@@ -57,7 +57,7 @@ const MAX_WAITING = 10_000;
 const NOT_LIVE_MS = 100;
 
 /** An event to work on, and the item that was made of it; none until the event of a dead letter is read again. */
-type Placed<Item> = LetterEvent & { item?: Item | undefined };
+type Placed<Item> = FailedEvent & { item?: Item | undefined };
 
 /** A wait that ends at the next call of `wake`. */
 const wakeable = () => {
@@ -69,7 +69,7 @@ const wakeable = () => {
 /** The positions that are not done, in the order of the log, which is the order of insertion. */
 const openPositions = (onFailure: (error: unknown) => void) => {
   const undone = new Set<bigint>();
-  const read = { position: 0n, reached: (() => Promise.resolve()) as Reached };
+  const read = { position: 0n, reached: (() => Promise.resolve()) as OnReached };
   const write = (): Promise<void> => {
     const oldest = undone.values().next().value;
     return read.reached(oldest === undefined ? read.position : oldest - 1n);
@@ -87,7 +87,7 @@ const openPositions = (onFailure: (error: unknown) => void) => {
 
 const readEvent = async (
   log: Pick<EventLog, 'readStream'>,
-  { stream, revision }: LetterEvent,
+  { stream, revision }: FailedEvent,
 ): Promise<RecordedEvent | undefined> => {
   for await (const [event] of log.readStream(stream as StreamName, { from: revision, limit: 1 })) return event;
   return undefined;
@@ -100,12 +100,12 @@ const working = <Item>(
   state: { readonly isLive: boolean },
   onWork: () => void,
 ) => {
-  const { log, timers, onFailure, givingUp, itemOf, settle } = options;
+  const { log, timers, givingUp, itemOf, settle } = options;
   /** The dead letters that are being tried again. */
   const again = new Set<string>();
 
   // The checkpoint has passed dead letters, so that their positions hold nothing.
-  const end = (event: LetterEvent): void => {
+  const end = (event: FailedEvent): void => {
     if (!again.delete(letterKey(event))) positions.end(event.position);
   };
 
@@ -114,7 +114,7 @@ const working = <Item>(
     return event && itemOf(event);
   };
 
-  const work = async (placed: Placed<Item>): Promise<Worked> => {
+  const work = async (placed: Placed<Item>): Promise<WorkResult> => {
     onWork();
     if (letters.isSkipped(placed)) return undefined;
     if (options.onlyLive === true && !state.isLive) return { againAtMs: timers.now() + NOT_LIVE_MS };
@@ -124,14 +124,10 @@ const working = <Item>(
     return worked;
   };
 
-  const park = async (event: LetterEvent, error: StreamParked): Promise<void> => {
+  const park = async (event: FailedEvent, error: StreamParked): Promise<void> => {
     if (!givingUp) return;
-    try {
-      await letters.record(letterOf(event, error, 1));
-      end(event);
-    } catch (cause) {
-      onFailure(cause);
-    }
+    await letters.record(letterOf(event, error, 1));
+    end(event);
   };
 
   const queue = workQueue<Placed<Item>>({
@@ -143,7 +139,7 @@ const working = <Item>(
     onDone: end,
   });
 
-  const tryAgain = (letter: Letter): void => {
+  const tryAgain = (letter: DeadLetterRecord): void => {
     if (again.has(letterKey(letter))) return;
     again.add(letterKey(letter));
     queue.add({ ...letter }, timers.now());
@@ -151,7 +147,7 @@ const working = <Item>(
   const letters = givingUp?.deadLetters(tryAgain) ?? NO_DEAD_LETTERS;
   const start = letters.ready().then(() => letters.again().forEach(tryAgain));
   start.catch(() => undefined); // not unhandled: the first page waits for it
-  return { queue, letters, start, park };
+  return { queue, letters, start };
 };
 
 /**
@@ -165,9 +161,9 @@ export const whenDue = <Item>(options: WhenDueOptions<Item>): MeasuredReactor =>
   const positions = openPositions(onFailure);
   const reader = wakeable();
   const state = { isClosed: false, isLive: false };
-  const { queue, letters, start, park } = working(options, positions, state, () => reader.wake());
+  const { queue, letters, start } = working(options, positions, state, () => reader.wake());
 
-  const add = async (event: RecordedEvent): Promise<void> => {
+  const add = (event: RecordedEvent): void => {
     const { position, stream, revision } = event;
     positions.read.position = position;
     if (letters.has(event)) return;
@@ -180,9 +176,9 @@ export const whenDue = <Item>(options: WhenDueOptions<Item>): MeasuredReactor =>
       queue.add({ position, stream, revision, sinceMs: dueMs, item }, dueMs);
     } catch (error) {
       if (!(error instanceof StreamParked)) throw error;
-      positions.begin(position); // keeps the checkpoint before it
-      onFailure(error);
-      await park({ position, stream, revision, sinceMs: timers.now() }, error);
+      positions.begin(position);
+      // The queue reads the event again, and records the dead letter with retries.
+      queue.add({ position, stream, revision, sinceMs: timers.now() }, timers.now());
     }
   };
 
@@ -192,7 +188,7 @@ export const whenDue = <Item>(options: WhenDueOptions<Item>): MeasuredReactor =>
     for (const event of events) {
       while (queue.size() >= maxWaiting && !state.isClosed) await reader.wait();
       if (state.isClosed) return;
-      await add(event);
+      add(event);
     }
     positions.read.position = position;
     state.isLive ||= isLive;

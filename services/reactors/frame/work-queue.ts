@@ -4,12 +4,12 @@ import { type Due, dueQueue } from './due-queue.js';
 import { retryDelayMs, type RetryPolicy } from './retry.js';
 
 /** The state of an item after work on it: finished, or to be worked on again at a time in milliseconds since 1970. */
-export type Worked = { readonly againAtMs: number } | undefined;
+export type WorkResult = { readonly againAtMs: number } | undefined;
 
 export type WorkQueueOptions<Item> = {
   readonly timers: Timers;
   /** Works on an item that is due. Must be idempotent: after a restart it is done again. */
-  readonly work: (item: Item) => Promise<Worked>;
+  readonly work: (item: Item) => Promise<WorkResult>;
   /** Called when an item will not be worked on again: it is finished, or was given up. */
   readonly onDone?: (item: Item) => void;
   /** Called with every failure; the item is retried, except where its stream is parked: then it is forgotten. */
@@ -17,7 +17,7 @@ export type WorkQueueOptions<Item> = {
   readonly retry: RetryPolicy;
   /** Records that an item was given up after failing so often in a row. When this fails, it is retried once more. */
   readonly giveUp?: (item: Item, error: unknown, attempts: number) => Promise<void>;
-  /** Called before an item is forgotten because its stream is parked. Must not reject. */
+  /** Called before an item is forgotten because its stream is parked. When this fails, the item is retried. */
   readonly onParked?: (item: Item, error: StreamParked) => Promise<void>;
   /** Maximum number of items that are worked on at the same time; by default 1. */
   readonly concurrency?: number;

@@ -2,18 +2,24 @@ import { randomUUID } from 'node:crypto';
 
 import type { Sessions } from '../../kernel/ports/sessions.js';
 import type { Timers } from '../../kernel/ports/timers.js';
-import type { AttemptOutcome, MessageKey, NotificationCommand } from '../../notification/commands.js';
-import { notificationAggregate, type NotificationRefusal } from '../../notification/decider.js';
-import { notificationStream } from '../../notification/events.js';
+import type { AttemptOutcome, MessageKey } from '../../notification/commands.js';
+import type { NotificationRefusal } from '../../notification/decider.js';
 import { retryDelayMs, type RetryPolicy } from '../frame/retry.js';
-import type { Worked } from '../frame/work-queue.js';
+import type { WorkResult } from '../frame/work-queue.js';
 import type { Channel } from './channels/channel.js';
+import { type DigestLimits, openDigests, type Placed } from './digests.js';
 import { channelLimit, type Limits } from './limits.js';
-import type { Facts } from './facts.js';
+import { type Due, messageRecords } from './records.js';
 import { composeMessage, type Templates } from './message/message.js';
 
 /** A channel with what it may do and how its messages are written. */
-export type ConfiguredChannel = { readonly channel: Channel; readonly limits: Limits; readonly templates: Templates };
+export type ConfiguredChannel = {
+  readonly channel: Channel;
+  readonly limits: Limits;
+  readonly templates: Templates;
+  /** When messages are joined; absent where each is sent by itself. */
+  readonly digest?: DigestLimits;
+};
 
 export type AttemptOptions = {
   readonly sessions: Pick<Sessions, 'handle' | 'read'>;
@@ -26,52 +32,41 @@ export type AttemptOptions = {
   readonly closing: AbortSignal;
   readonly random?: () => number;
   /** Called with the outcome of every attempt. */
-  readonly onOutcome: (channel: string, outcome: AttemptOutcome['kind'] | 'given-up') => void;
-};
-
-type Due = {
-  readonly key: MessageKey;
-  readonly facts: Facts;
-  /** When the message was first due, or asked for again; milliseconds since 1970. */
-  readonly sinceMs: number;
+  readonly onOutcome: (channel: string, outcome: AttemptOutcome['kind'] | 'given-up' | 'digested') => void;
 };
 
 /** An attempt without an outcome is lost after twice the time that it may take. */
 const LOST_AFTER_TIMEOUTS = 2;
 
-const afterRefusal = (refusal: NotificationRefusal): Worked =>
+const NO_DIGESTS: DigestLimits = { after: 0, windowMs: 0 };
+
+const afterRefusal = (refusal: NotificationRefusal): WorkResult =>
   'againAtMs' in refusal ? { againAtMs: refusal.againAtMs } : undefined;
 
 /** Sends messages, each attempt recorded before and after it is made. */
 export const attempts = (options: AttemptOptions) => {
-  const { sessions, channels, timers, timeoutMs, retry, closing, random = Math.random, onOutcome } = options;
+  const { channels, timers, timeoutMs, retry, closing, random = Math.random, onOutcome } = options;
   const limits = new Map([...channels].map(([name, each]) => [name, channelLimit(each.limits)]));
+  const digests = new Map([...channels].map(([name, { digest = NO_DIGESTS }]) => [name, openDigests(digest)]));
 
-  const handle = ({ key, facts }: Due, command: NotificationCommand, step: string) =>
-    sessions.handle(notificationAggregate, notificationStream(key.execution), command, {
-      actor: 'notify',
-      commandId: `notify-${key.id}-${step}`,
-      causationId: facts.eventId,
-      traceParent: facts.traceParent,
-    });
+  const { handle, known, recordDigested } = messageRecords(options);
 
   const giveUp = async (due: Due, reason: string): Promise<undefined> => {
     const { key } = due;
     await handle(due, { type: 'GiveUpNotification', message: key, reason, nowMs: timers.now() }, randomUUID());
+    digests.get(key.channel)?.settled(key.id);
     onOutcome(key.channel, 'given-up');
     return undefined;
   };
 
-  const known = (key: MessageKey) =>
-    sessions.read(notificationAggregate, notificationStream(key.execution), ({ state }) => {
-      const { attempts: count = 0, mayHaveArrived = false } = state.messages.get(key.id) ?? {};
-      return { count, mayHaveArrived };
-    });
-
-  const send = async (due: Due, to: ConfiguredChannel, attempt: string): Promise<Worked> => {
+  const send = async (due: Due, to: ConfiguredChannel, attempt: string): Promise<WorkResult> => {
     const { key, facts, sinceMs } = due;
-    const { count, mayHaveArrived } = await known(key);
-    const message = composeMessage(to.templates, key, facts, mayHaveArrived);
+    const { count, mayHaveArrived, digest } = await known(key);
+    // Of an attempt that was lost, it is not known whether it has recorded them all.
+    if (count === 1 || mayHaveArrived) await recordDigested(due, digest);
+    digests.get(key.channel)?.settled(key.id);
+    const names = digest.map(({ execution }) => execution?.name ?? '');
+    const message = composeMessage(to.templates, key, facts, { isRepeat: mayHaveArrived, digest: names });
     const outcome = await to.channel.send(message, AbortSignal.any([closing, AbortSignal.timeout(timeoutMs)]));
     const nowMs = timers.now();
     const asked = outcome.kind === 'failed' ? (outcome.retryAfterMs ?? 0) : 0;
@@ -83,12 +78,19 @@ export const attempts = (options: AttemptOptions) => {
     return outcome.kind === 'sent' || outcome.kind === 'refused' ? undefined : { againAtMs: nextAttemptAtMs };
   };
 
-  const begin = async (due: Due, to: ConfiguredChannel): Promise<Worked> => {
+  const begin = async (due: Due, to: ConfiguredChannel, digest: readonly MessageKey[]): Promise<WorkResult> => {
     const attempt = randomUUID();
     const lostAfterMs = LOST_AFTER_TIMEOUTS * timeoutMs;
-    const begun = { message: due.key, attempt, nowMs: timers.now(), lostAfterMs };
+    const begun = { message: due.key, attempt, nowMs: timers.now(), lostAfterMs, digest };
     const outcome = await handle(due, { type: 'BeginNotification', ...begun }, attempt);
     return outcome.kind === 'refused' ? afterRefusal(outcome.refusal) : send(due, to, attempt);
+  };
+
+  /** Only a message that was never tried waits for others, or stands for them. */
+  const placed = async ({ key, facts }: Due): Promise<Placed> => {
+    const { isKnown } = await known(key);
+    const place = isKnown ? undefined : digests.get(key.channel)?.place(key, facts, timers.now());
+    return place ?? { kind: 'send', digest: [] };
   };
 
   /**
@@ -96,15 +98,17 @@ export const attempts = (options: AttemptOptions) => {
    *
    * @returns when the message is to be looked at again; `undefined` when it is finished.
    */
-  return async (due: Due): Promise<Worked> => {
+  return async (due: Due): Promise<WorkResult> => {
     const to = channels.get(due.key.channel);
     const limit = limits.get(due.key.channel);
     if (!to || !limit) return giveUp(due, `there is no channel ${due.key.channel}`);
     if (timers.now() - due.sinceMs > retry.giveUpAfterMs) return giveUp(due, 'it was due too long ago');
+    const place = await placed(due);
+    if (place.kind === 'later') return { againAtMs: place.atMs };
     const leave = limit.take(timers.now());
     if (leave.kind === 'later') return { againAtMs: leave.atMs };
     try {
-      return await begin(due, to);
+      return await begin(due, to, place.digest);
     } finally {
       limit.release();
     }

@@ -7,7 +7,7 @@ export type Limits = {
 };
 
 /** Leave for one attempt, or when to ask again, in milliseconds since 1970. */
-export type Leave = { readonly kind: 'granted' } | { readonly kind: 'later'; readonly atMs: number };
+export type AttemptPermit = { readonly kind: 'granted' } | { readonly kind: 'later'; readonly atMs: number };
 
 /** Time in milliseconds after which a channel that is busy is asked again. */
 const BUSY_MS = 200;
@@ -15,7 +15,7 @@ const BUSY_MS = 200;
 /** The limit of one channel. */
 export interface ChannelLimit {
   /** Every grant is to be given back by `release` after the attempt. */
-  take(nowMs: number): Leave;
+  take(nowMs: number): AttemptPermit;
   release(): void;
 }
 

@@ -1,7 +1,7 @@
 import { WorkflowExecution_Phase as Phase } from '../../../proto/gen/platformidl/core/execution_pb.js';
 import { sha256Hex } from '../../kernel/encoding/hash.js';
 import type { MessageKey } from '../../notification/commands.js';
-import type { Facts } from './facts.js';
+import type { MessageContent } from './message-content.js';
 
 /** A channel and an e-mail address; the address is empty where the channel itself is the recipient. */
 export type Recipient = { readonly channel: string; readonly recipient: string };
@@ -12,6 +12,8 @@ export type NotificationRule = {
   readonly projects: readonly string[];
   readonly domains: readonly string[];
   readonly phases: readonly Phase[];
+  /** It is for executions that run for long, too. */
+  readonly longRunning: boolean;
   /** Labels that the execution must have. */
   readonly labels: Readonly<Record<string, string>>;
   readonly channel: string;
@@ -40,39 +42,45 @@ export const phasesOf = (rules: readonly NotificationRule[]): ReadonlySet<Phase>
 const onChannel = (channel: string, recipients: readonly string[], isMail: boolean): readonly Recipient[] =>
   isMail ? recipients.map((recipient) => ({ channel, recipient })) : [{ channel, recipient: '' }];
 
-const ofEntries = ({ entries, phase }: Facts, routing: Routing): readonly Recipient[] =>
-  entries.flatMap(({ type, phases }) => {
+/** Entries name phases, so that none asks for executions that run for long. */
+const ofEntries = (content: MessageContent, routing: Routing): readonly Recipient[] => {
+  const { entries, phase, runningLongerThanMs } = content;
+  if (runningLongerThanMs !== undefined) return [];
+  return entries.flatMap(({ type, phases }) => {
     const channel = type.case && routing.entries[type.case];
     if (channel === undefined || !phases.includes(phase)) return [];
     return onChannel(channel, type.value?.recipientsEmail ?? [], routing.isMail(channel));
   });
+};
 
 const names = (ids: readonly string[], id: string): boolean => ids.includes('*') || ids.includes(id);
 
-const applies = (rule: NotificationRule, { execution, phase, labels }: Facts): boolean =>
+const applies = (rule: NotificationRule, { execution, phase, labels, runningLongerThanMs }: MessageContent): boolean =>
   names(rule.projects, execution.project) &&
   names(rule.domains, execution.domain) &&
-  rule.phases.includes(phase) &&
+  (runningLongerThanMs === undefined ? rule.phases.includes(phase) : rule.longRunning) &&
   Object.entries(rule.labels).every(([label, value]) => labels[label] === value);
 
-const ofRules = (facts: Facts, { rules, isMail }: Routing): readonly Recipient[] =>
+const ofRules = (facts: MessageContent, { rules, isMail }: Routing): readonly Recipient[] =>
   rules
     .filter((rule) => applies(rule, facts))
     .flatMap(({ channel, recipients }) => onChannel(channel, recipients, isMail(channel)));
 
 /** The id of a message: the same for every attempt, and another one for every event, channel and recipient. */
-const messageIdOf = (eventId: string, { channel, recipient }: Recipient): string =>
-  sha256Hex(JSON.stringify([eventId, channel, recipient])).slice(0, 32);
+const messageIdOf = ({ eventId, runningLongerThanMs }: MessageContent, { channel, recipient }: Recipient): string => {
+  const about = runningLongerThanMs === undefined ? [eventId] : [eventId, 'long-running'];
+  return sha256Hex(JSON.stringify([...about, channel, recipient])).slice(0, 32);
+};
 
 /**
  * The messages about an event, each to one recipient and none twice, in the order of the execution's entries and then
  * of the rules. None where the execution has disabled all of them.
  */
-export const messagesAbout = (facts: Facts, routing: Routing): readonly MessageKey[] => {
+export const messagesAbout = (facts: MessageContent, routing: Routing): readonly MessageKey[] => {
   if (facts.isDisabled) return [];
-  const { execution, revision, phase, eventId } = facts;
+  const { execution, revision, phase } = facts;
   const keys = [...ofEntries(facts, routing), ...ofRules(facts, routing)].map((to): MessageKey => ({
-    id: messageIdOf(eventId, to),
+    id: messageIdOf(facts, to),
     execution,
     revision,
     phase,

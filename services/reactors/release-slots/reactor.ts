@@ -7,7 +7,7 @@ import type { Timers } from '../../kernel/ports/timers.js';
 import type { StreamName } from '../../kernel/stream.js';
 import type { ExecutionId } from '../../launch-plan-slots/commands.js';
 import { SLOTS_CATEGORY, slotsCodec } from '../../launch-plan-slots/events.js';
-import { type GivingUp, type MeasuredReactor, whenDue } from '../frame/when-due.js';
+import { type DeadLetterRule, type MeasuredReactor, whenDue } from '../frame/when-due.js';
 import { FENCED_AFTER_MS, type SlotHolder, type Slots } from './slots.js';
 
 export type ReleaseSlotsOptions = {
@@ -18,7 +18,7 @@ export type ReleaseSlotsOptions = {
   readonly timers: Timers;
   /** Called with every failure; a failed check is repeated unless its stream is parked. */
   readonly onFailure: (error: unknown) => void;
-  readonly givingUp?: GivingUp;
+  readonly givingUp?: DeadLetterRule;
 };
 
 /** A slot that is taken, and what is known of its execution. */

@@ -6,12 +6,15 @@ import { type LaunchPlanName, slotsStream } from '../../launch-plan-slots/events
 import type { Sessions } from '../../kernel/ports/sessions.js';
 import type { StreamName } from '../../kernel/stream.js';
 
-/** Access to the executions that have slots. */
+/**
+ * Attempts to create executions that have slots, as the streams of the executions have them. Each attempt has a random
+ * id.
+ */
 export interface SlotHolders {
   /**
-   * State of an attempt, by the execution's stream: `pending` while it may still create the execution, `running` until
-   * the execution that it created has ended, and `over` after that, or when it was voided, or when another attempt
-   * created the execution.
+   * Reads the state of an attempt from the execution's stream: `pending` while it may still create the execution,
+   * `running` while the execution that it created runs, and `over` after that, or when `fence` has voided it, or when
+   * another attempt has created the execution.
    */
   standing(id: ExecutionId, attempt: string): Promise<'pending' | 'running' | 'over'>;
   /** Prevents an attempt from creating the execution; does nothing when it has created it already. */
@@ -25,10 +28,13 @@ export type SlotsOptions = {
   readonly now: () => number;
 };
 
-/** A slot that is taken: its attempt, and a function that releases the slot when the attempt's create was refused. */
+/**
+ * The result of taking a slot: the attempt to create the execution, and a function to call when that was refused. It
+ * releases the slot unless the attempt still needs it.
+ */
 export type Slot = { readonly attempt: string; readonly release: () => Promise<unknown> };
 
-/** A slot that is taken: its execution, its attempt, and the time it was taken in milliseconds since 1970. */
+/** The holder of a slot, as the launch plan's stream has it. `sinceMs` is the time it was taken, since 1970. */
 export type SlotHolder = { readonly execution: ExecutionId; readonly attempt: string; readonly sinceMs: number };
 
 /** The slots of launch plans. */
@@ -38,7 +44,8 @@ export interface Slots {
    * every execution that has a slot, and releases the slots of those that have ended or were not created within a
    * minute.
    *
-   * @returns the slot; `undefined` when the launch plan has as many executions as it may have.
+   * @param max the most executions at a time; `undefined` when they are counted but not limited.
+   * @returns the slot; `undefined` when none is free, or when other requests took each slot that became free.
    */
   take(plan: LaunchPlanName, execution: ExecutionId, max: number | undefined): Promise<Slot | undefined>;
   /**
@@ -58,7 +65,7 @@ export interface Slots {
 
 /** Maximum time from taking a slot to creating the execution, in milliseconds. */
 export const FENCED_AFTER_MS = 60_000;
-/** Maximum number of rounds: other requests may take each slot that becomes free. */
+/** Maximum number of attempts to take a slot in one call: other requests may take each slot that becomes free. */
 const ROUNDS = 5;
 
 const isOver = async (
@@ -73,7 +80,7 @@ const isOver = async (
 
 const context = (commandId: string = randomUUID()) => ({ actor: 'launch-plan-slots', commandId });
 
-/** Opens the slots of launch plans on the sessions of this process. */
+/** Makes the `Slots` that send their commands through the sessions of this process. */
 export const launchPlanSlots = (options: SlotsOptions): Slots => {
   const { sessions, now } = options;
   const clearing = new Map<StreamName, Promise<boolean>>();

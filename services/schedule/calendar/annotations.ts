@@ -26,7 +26,10 @@ const wholeNumber = (text: string | undefined): number | undefined =>
 const oneOf = <Choice extends string>(choices: readonly Choice[], text: string | undefined): Choice | undefined =>
   choices.find((choice) => choice === text);
 
-/** The settings with the annotations of a launch plan applied. A value that is none of the choices changes nothing. */
+/**
+ * The settings with the annotations of a launch plan applied. An invalid value is ignored. A duration is a whole number
+ * with a unit: `500ms`, `30s`, `90m`, `24h` or `7d`.
+ */
 export const withAnnotations = (
   { catchUp, overlap }: ScheduleSettings,
   annotations: Readonly<Record<string, string>>,

@@ -7,16 +7,57 @@ export type Zone = { readonly offsetAt: (instantMs: number) => number };
 
 const OFFSET = /GMT(?:([+-])(\d\d):(\d\d)(?::(\d\d))?)?$/u;
 
-/** @throws {RangeError} for a name that is not in the time zone database. */
-export const zoneOf = (name: string): Zone => {
-  const format = new Intl.DateTimeFormat('en-US', { timeZone: name, timeZoneName: 'longOffset' });
+const UTC: Zone = { offsetAt: () => 0 };
+
+/** Since 1973 clocks have changed at full quarters of an hour of UTC only. */
+const QUARTER_MS = 15 * MINUTE_MS;
+const FULL_QUARTERS_FROM_MS = Date.UTC(1973, 0, 1);
+const MAX_REMEMBERED = 1_000;
+
+/** Remembers the offset of each quarter of an hour: the formatter takes some microseconds for each instant. */
+const remembered = ({ offsetAt }: Zone): Zone => {
+  const offsets = new Map<number, number>();
   return {
+    offsetAt: (instantMs) => {
+      if (instantMs < FULL_QUARTERS_FROM_MS) return offsetAt(instantMs);
+      const quarter = Math.floor(instantMs / QUARTER_MS);
+      const known = offsets.get(quarter);
+      if (known !== undefined) return known;
+      if (offsets.size >= MAX_REMEMBERED) offsets.clear();
+      const offset = offsetAt(instantMs);
+      offsets.set(quarter, offset);
+      return offset;
+    },
+  };
+};
+
+const formattedZone = (name: string): Zone => {
+  const format = new Intl.DateTimeFormat('en-US', { timeZone: name, timeZoneName: 'longOffset' });
+  if (format.resolvedOptions().timeZone === 'UTC') return UTC;
+  return remembered({
     offsetAt: (instantMs) => {
       const [, sign = '+', hours = '0', minutes = '0', seconds = '0'] = OFFSET.exec(format.format(instantMs)) ?? [];
       const size = Number(hours) * HOUR_MS + Number(minutes) * MINUTE_MS + Number(seconds) * MS;
       return sign === '-' ? -size : size;
     },
-  };
+  });
+};
+
+const zones = new Map<string, Zone>();
+const MAX_ZONES = 200;
+
+/**
+ * Finds a zone. The last ones are remembered: making one takes about a third of a millisecond.
+ *
+ * @throws {RangeError} for a name that is not in the time zone database.
+ */
+export const zoneOf = (name: string): Zone => {
+  const known = zones.get(name);
+  if (known) return known;
+  if (zones.size >= MAX_ZONES) zones.clear();
+  const zone = formattedZone(name);
+  zones.set(name, zone);
+  return zone;
 };
 
 /** Longest time that clocks are set forward or back by; a day that a zone leaves out is longer, and is not foreseen. */

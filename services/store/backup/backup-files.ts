@@ -9,9 +9,9 @@ export const CHUNK_BYTES = 8 * 1024 * 1024;
 /** A file as it is now; `version` changes with its content, where the store knows such a thing. */
 export type FoundFile = { readonly sizeBytes: number; readonly version?: string };
 
-/** Files that a backup has beside log and payloads: uploads of clients, and the key of their links. */
+/** Files that a backup has beside log and payloads: uploads of clients, the key of their links, and the users and clients. */
 export interface BackupFiles {
-  /** Every file by its path in a data directory, `files/…` or `link.key`. */
+  /** Every file by its path in a data directory, `files/…` or one of {@link OWN_FILES}. */
   find(): Promise<ReadonlyMap<string, FoundFile>>;
   /** The content in chunks of `CHUNK_BYTES`, the last one may be smaller; none for an empty file. */
   chunks(path: string, found: FoundFile): AsyncIterable<Uint8Array>;
@@ -21,16 +21,26 @@ export interface BackupFiles {
 /** Folder of the uploads in a data directory, and in the paths of a backup. */
 export const UPLOADS = 'files/';
 
-/** Path of the key that signs links; it is created with the first link. */
-export const LINK_KEY = 'link.key';
+/**
+ * Paths of the other files of a data directory that a backup has: the key that signs links, and the users and clients
+ * of the authorization server. A file that does not exist is left out.
+ */
+export const OWN_FILES = ['link.key', 'users.json', 'clients.json'] as const;
+
+/** True for one of the {@link OWN_FILES}. They change in place and hold secrets; uploads never change. */
+export const isOwnFile = (path: string): boolean => OWN_FILES.some((name) => name === path);
 
 /** The files of a data directory. */
 export const directoryFiles = (directory: string): BackupFiles => ({
   find: async () => {
     const uploads = await filesIn(join(directory, UPLOADS));
-    const key = await stat(join(directory, LINK_KEY)).catch(() => undefined);
-    const found = [...uploads].map(([path, sizeBytes]) => [`${UPLOADS}${path}`, { sizeBytes }] as const);
-    return new Map<string, FoundFile>(key ? [...found, [LINK_KEY, { sizeBytes: key.size }]] : found);
+    const found = new Map<string, FoundFile>();
+    for (const [path, sizeBytes] of uploads) found.set(`${UPLOADS}${path}`, { sizeBytes });
+    for (const name of OWN_FILES) {
+      const file = await stat(join(directory, name)).catch(() => undefined);
+      if (file) found.set(name, { sizeBytes: file.size });
+    }
+    return found;
   },
   chunks: (path) =>
     createReadStream(join(directory, path), { highWaterMark: CHUNK_BYTES }) as AsyncIterable<Uint8Array>,

@@ -6,7 +6,7 @@ import type { ObjectTarget } from '../targets/object-target.js';
 /** Consecutive events of the log, in one object. */
 export type Segment = { readonly sha256: string; readonly sizeBytes: number; readonly events: number };
 
-/** An upload or the link key, stored in chunks of some megabytes. */
+/** An upload, or another file of the data directory, stored in chunks of some megabytes. */
 export type BackedUpFile = FoundFile & {
   /** Path below a data directory, also for an upload of a bucket. */
   readonly path: string;

@@ -15,7 +15,7 @@ import { payloadsNamedBy } from '../payloads/payload-references.js';
 import { limitConcurrency, MAX_CONCURRENT_COPIES } from './limit-concurrency.js';
 import { sqliteEventStore } from '../log/sqlite-event-store.js';
 import { chunkPath, payloadObject, readManifest, segmentPath, type BackedUpFile, type Manifest } from './manifest.js';
-import { LINK_KEY } from './backup-files.js';
+import { isOwnFile, OWN_FILES } from './backup-files.js';
 import type { ObjectTarget } from '../targets/object-target.js';
 import type { UploadRestorer } from './s3-files.js';
 import { unpackSegment } from './segment.js';
@@ -116,14 +116,14 @@ const restoreFile = async ({ target, bucket }: Restore, to: string, file: Backed
   const content = async function* (): AsyncGenerator<Uint8Array> {
     for (const sha256 of chunks) yield genuine(target, chunkPath(sha256), sha256);
   };
-  if (bucket && path !== LINK_KEY) return bucket.uploads.restore(file, content());
+  if (bucket && !isOwnFile(path)) return bucket.uploads.restore(file, content());
   await durableFiles(to).create(join(to, path), content());
-  if (path === LINK_KEY) await chmod(join(to, path), 0o600);
+  if (isOwnFile(path)) await chmod(join(to, path), 0o600);
 };
 
 /** Moves the log last: a directory without it is recognized as an interrupted restore. */
 const moveIntoPlace = async (from: string, directory: string): Promise<void> => {
-  for (const name of ['payloads', 'files', LINK_KEY, 'log.db']) {
+  for (const name of ['payloads', 'files', ...OWN_FILES, 'log.db']) {
     await rename(join(from, name), join(directory, name)).catch((error: unknown) => {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
     });
@@ -135,8 +135,9 @@ const moveIntoPlace = async (from: string, directory: string): Promise<void> => 
 
 /**
  * Restores a backup into an empty directory: the log, with a new identity and every event at its revision, the payloads
- * that it refers to, and the files; payloads and uploads into a bucket where one is given. All contents are checked against their hashes. Read models are not in a backup;
- * they are projected again at the next start.
+ * that it refers to, and the files;
+ * payloads and uploads into a bucket where one is given. All contents are checked against their hashes. Read models are
+ * not in a backup; they are projected again at the next start.
  *
  * @throws {DataDirectoryUnusable} when the directory is not empty, or there is no backup.
  * @throws {CorruptPayload} when the backup is damaged or incomplete, naming the object; there is no log then.

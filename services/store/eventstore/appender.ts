@@ -5,7 +5,7 @@ import type { StreamName } from '../../kernel/stream.js';
 import type { Fault } from '../../kernel/fault.js';
 import { failPoint } from '../fail-point.js';
 import type { AppendClient } from './append-client.js';
-import { exhaustedFault, finalFault, isOutcomeUnknown } from './eventstore-fault.js';
+import { retriesUsedUpFault, permanentFault, isOutcomeUnknown } from './eventstore-fault.js';
 
 /** The time for which an append is retried before it fails, and the backoff between two attempts, in milliseconds. */
 const TRY_MS = 10_000;
@@ -41,7 +41,7 @@ const tryOnce = async (client: AppendClient, { stream, expected, events }: Batch
 };
 
 const failed = ({ stream }: Batch, error: unknown, mayBeWritten: boolean): Fault =>
-  exhaustedFault(`no answer to an append to ${stream}`, error, mayBeWritten);
+  retriesUsedUpFault(`no answer to an append to ${stream}`, error, mayBeWritten);
 
 /** Makes an appender without retries: it sends each append at once, so that they reach the server in call order. */
 export const appenderInOrder = (client: AppendClient): Appender => ({
@@ -49,7 +49,7 @@ export const appenderInOrder = (client: AppendClient): Appender => ({
     try {
       return await tryOnce(client, batch);
     } catch (error) {
-      throw finalFault(error) ?? failed(batch, error, isOutcomeUnknown(error));
+      throw permanentFault(error) ?? failed(batch, error, isOutcomeUnknown(error));
     }
   },
   close: () => client.close(),
@@ -72,7 +72,7 @@ export const appender = (client: AppendClient, now: () => number = Date.now): Ap
       try {
         return await tryOnce(client, batch);
       } catch (error) {
-        const fault = finalFault(error);
+        const fault = permanentFault(error);
         if (fault) throw fault;
         mayBeWritten ||= isOutcomeUnknown(error);
         if (now() + pauseMs > deadline || ending.signal.aborted) throw failed(batch, error, mayBeWritten);

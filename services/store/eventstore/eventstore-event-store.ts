@@ -5,7 +5,7 @@ import { checkAppend } from '../append-check.js';
 import { appendClient } from './append-client.js';
 import { appender, appenderInOrder } from './appender.js';
 import { deniedAppends } from './denied-appends.js';
-import { finalFault, readFault } from './eventstore-fault.js';
+import { permanentFault, readFault } from './eventstore-fault.js';
 import { liveFeed } from './live-feed.js';
 import { logIdentity, renewIdentity } from './log-identity.js';
 import { readLogUpTo, readStream } from './log-reads.js';
@@ -81,7 +81,7 @@ const connected = async (connection: Connection, writes: boolean, onWait: OnWait
     try {
       return await unlessRefused(openedLog(connection, writes), onWait);
     } catch (error) {
-      const fault = finalFault(error);
+      const fault = permanentFault(error);
       if (fault) throw fault;
       await onWait(error);
       await pause(Math.min(250 * 2 ** times, MAX_PAUSE_MS));

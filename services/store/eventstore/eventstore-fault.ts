@@ -69,7 +69,7 @@ const unknownAnswer = (error: unknown): string | undefined => UNKNOWN_ANSWER.exe
 const UNSENT = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|No connection established|Name resolution failed|has been shut down/u;
 
 /** Returns the fault for a permanent error; `undefined` for an error after which a retry may succeed. */
-export const finalFault = (error: unknown): Fault | undefined => {
+export const permanentFault = (error: unknown): Fault | undefined => {
   if (error instanceof Fault) return error;
   const known = FINAL[kindOf(error) ?? ''] ?? FINAL_ANSWERS[unknownAnswer(error) ?? ''];
   return known?.(textOf(error), error);
@@ -85,7 +85,7 @@ const NOT_READY = /^Server Is Not Ready/iu;
 export const isConnectionLost = (error: unknown): boolean => {
   const answer = unknownAnswer(error);
   if (answer !== undefined) return NOT_READY.test(answer);
-  return finalFault(error) === undefined && !ANSWERED.includes(kindOf(error));
+  return permanentFault(error) === undefined && !ANSWERED.includes(kindOf(error));
 };
 
 /** True when an append that failed may have been written. It was not when the server was not ready or too busy. */
@@ -112,11 +112,11 @@ export const isNoEventPosition = (error: unknown): boolean =>
 export const isSlowConsumer = (error: unknown): boolean => /Consumer too slow/iu.test(textOf(error));
 
 /** Makes the fault of an operation whose retries are used up. */
-export const exhaustedFault = (what: string, error: unknown, mayBeWritten: boolean): Fault => {
+export const retriesUsedUpFault = (what: string, error: unknown, mayBeWritten: boolean): Fault => {
   const text = `${what}: ${textOf(error)}`;
   return mayBeWritten ? new OutcomeUnknown(text, error) : new StoreUnavailable(text, error);
 };
 
 /** Converts the error of a read to a fault. */
 export const readFault = (error: unknown): Fault =>
-  finalFault(error) ?? new StoreUnavailable(`the event store cannot be read: ${textOf(error)}`, error);
+  permanentFault(error) ?? new StoreUnavailable(`the event store cannot be read: ${textOf(error)}`, error);

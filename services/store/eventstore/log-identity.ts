@@ -2,10 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { BACKWARDS, END, type EventStoreDBClient, jsonEvent, NO_STREAM } from '@eventstore/db-client';
 import { RevisionConflict, StoreUnavailable } from '../../kernel/fault.js';
 import { IDENTITY_STREAM } from '../../kernel/ports/log-identity.js';
-import { finalFault, isAccessDenied, isNotFound } from './eventstore-fault.js';
-
-/** True for streams that are not part of the log: those of the server, and the one with the log's identity. */
-export const isForeign = (stream: string): boolean => stream.startsWith('$') || stream === IDENTITY_STREAM;
+import { permanentFault, isAccessDenied, isNotFound } from './eventstore-fault.js';
 
 /** The log format that this release knows; an identity without a format has the first. */
 const FORMAT = 1;
@@ -49,7 +46,7 @@ export const logIdentity = async (client: EventStoreDBClient): Promise<string> =
     });
     return logId;
   } catch (error) {
-    if (finalFault(error) instanceof RevisionConflict) return logIdentity(client);
+    if (permanentFault(error) instanceof RevisionConflict) return logIdentity(client);
     if (isAccessDenied(error))
       throw new StoreUnavailable(
         `the event store has no log yet, and does not allow this user to create one by an append to ${IDENTITY_STREAM}: ` +

@@ -2,7 +2,7 @@ import { BACKWARDS, END, FORWARDS, type Position, START, streamNameFilter } from
 import type { EventFilter, LogPage, ReadLogOptions, ReadStreamOptions } from '../../kernel/ports/event-store.js';
 import type { RecordedEvent } from '../../kernel/event.js';
 import { StoreUnavailable } from '../../kernel/fault.js';
-import { endsBefore } from '../../kernel/log-end.js';
+import { logEndText } from '../../kernel/log-end.js';
 import type { StreamName } from '../../kernel/stream.js';
 import { isNoEventPosition, readFault } from './eventstore-fault.js';
 import { nearestPositions, startOf } from './nearest-positions.js';
@@ -167,5 +167,5 @@ export async function* readLogUpTo(
     ({ position } = page);
     yield page;
   }
-  if (left > 0 && position < upTo) throw new StoreUnavailable(endsBefore(position, upTo));
+  if (left > 0 && position < upTo) throw new StoreUnavailable(logEndText(position, upTo));
 }

@@ -1,7 +1,7 @@
 import { BACKWARDS, END, type Position, type ResolvedEvent, START } from '@eventstore/db-client';
 import { positionOf } from './eventstore-events.js';
 import { readFault } from './eventstore-fault.js';
-import { abandonRead, nodeOf, type Read } from './read-pages.js';
+import { abandonRead, nodeOf, type LibraryRead } from './read-pages.js';
 import type { Connection } from './nodes/connection.js';
 
 /** Converts the position after which the log is to be read to a start position of the client library. */
@@ -22,7 +22,7 @@ export type NearestPositions = {
  * @throws {StoreUnavailable} when the log cannot be read.
  */
 export const nearestPositions = async (connection: Connection, position: bigint): Promise<NearestPositions> => {
-  const read: Read = (await nodeOf(connection)).readAll({
+  const read: LibraryRead = (await nodeOf(connection)).readAll({
     direction: BACKWARDS,
     fromPosition: END,
     requiresLeader: true,

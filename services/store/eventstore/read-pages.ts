@@ -3,10 +3,10 @@ import type { ResolvedEvent, StreamingRead } from '@eventstore/db-client';
 import type { EventFilter } from '../../kernel/ports/event-store.js';
 import type { RecordedEvent } from '../../kernel/event.js';
 import { StoreUnavailable } from '../../kernel/fault.js';
+import { isSystemStream } from '../../kernel/ports/log-identity.js';
 import { categoryOf } from '../../kernel/stream.js';
 import { toOurs } from './eventstore-events.js';
 import { isNotFound, readFault } from './eventstore-fault.js';
-import { isForeign } from './log-identity.js';
 import type { Connection } from './nodes/connection.js';
 import type { NodeClient } from './nodes/node-client.js';
 
@@ -15,7 +15,7 @@ const SERVER_TYPE_PREFIX = '$';
 
 /** True for the events that a reader with this filter is to see; never for those of the server itself. */
 export const isWanted = (filter: EventFilter | undefined, { stream, type }: RecordedEvent): boolean =>
-  !isForeign(stream) &&
+  !isSystemStream(stream) &&
   !type.startsWith(SERVER_TYPE_PREFIX) &&
   (filter?.categories?.includes(categoryOf(stream)) ?? true) &&
   (filter?.types?.includes(type) ?? true);
@@ -27,13 +27,13 @@ export const LEADER = { requiresLeader: true } as const;
 export const PAGE_EVENTS = 200;
 
 /** An open read of the client library. */
-export type Read = StreamingRead<ResolvedEvent>;
+export type LibraryRead = StreamingRead<ResolvedEvent>;
 
 /**
  * Abandons a read before its end. The stream is still drained: on close, the client waits for all its streams, and one
  * that is not read never ends.
  */
-export const abandonRead = (read: Read): void => {
+export const abandonRead = (read: LibraryRead): void => {
   read.on('error', () => undefined);
   read.resume();
   read.cancel().catch(() => undefined); // the read may have failed to open
@@ -53,7 +53,7 @@ export const nodeOf = async (connection: Connection): Promise<NodeClient> => {
 };
 
 /** Collects a read into pages, and converts its errors to faults; no pages when the stream does not exist. */
-export async function* pagesOf(read: Read): AsyncGenerator<RecordedEvent[]> {
+export async function* pagesOf(read: LibraryRead): AsyncGenerator<RecordedEvent[]> {
   let page: RecordedEvent[] = [];
   try {
     for await (const { event } of read.iterator({ destroyOnReturn: false }) as AsyncIterable<ResolvedEvent>) {

@@ -1,5 +1,5 @@
 /** The progress of a subscription. */
-export type Received = {
+export type SubscriptionProgress = {
   /** Changes whenever anything is received. */
   readonly signs: number;
   /** The position of the last event received. */
@@ -18,7 +18,10 @@ const CHECK_INTERVAL_MS = 5_000;
  *
  * @param head reads the head of the log; called only when nothing was received since the last check.
  */
-export const silenceCheck = (received: () => Received, head: () => Promise<bigint>): (() => Promise<boolean>) => {
+export const silenceCheck = (
+  received: () => SubscriptionProgress,
+  head: () => Promise<bigint>,
+): (() => Promise<boolean>) => {
   let before = { signs: -1, head: 0n };
   return async () => {
     const { signs, position } = received();

@@ -10,7 +10,7 @@ export const contentHash = async (bytes: Uint8Array): Promise<string> =>
  *
  * @throws {CorruptPayload} when they do not.
  */
-export const genuine = async (path: string, sha256: string, bytes: Uint8Array): Promise<Uint8Array> => {
+export const verifiedBytes = async (path: string, sha256: string, bytes: Uint8Array): Promise<Uint8Array> => {
   if ((await contentHash(bytes)) !== sha256) throw new CorruptPayload(`payload ${path} is not what its name says`);
   return bytes;
 };

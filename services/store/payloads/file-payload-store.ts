@@ -3,7 +3,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { StoreUnavailable } from '../../kernel/fault.js';
 import type { PayloadRef, PayloadStore } from '../../kernel/ports/payload-store.js';
 import { quarantinePrefix } from './quarantine-name.js';
-import { contentHash, genuine } from './content-hash.js';
+import { contentHash, verifiedBytes } from './content-hash.js';
 import { durableFiles } from '../durable-files.js';
 import { failPoint } from '../fail-point.js';
 import { payloadPath } from './object-name.js';
@@ -89,7 +89,7 @@ export const filePayloadStore = ({ directory }: { readonly directory: string }):
     get: async ({ scope, sha256 }) => {
       const path = pathOf(scope, sha256);
       const bytes = await faulty('read', path, () => readWhole(path));
-      return bytes && genuine(path, sha256, bytes);
+      return bytes && verifiedBytes(path, sha256, bytes);
     },
     close: async () => {
       await Promise.allSettled(running.values());

@@ -4,6 +4,7 @@ import { metadataOf, type RecordedEvent } from '../../kernel/event.js';
 import type { EventLog } from '../../kernel/ports/event-store.js';
 import { sha256Hex } from '../../kernel/encoding/hash.js';
 import type { PayloadRef } from '../../kernel/ports/payload-store.js';
+import { isSystemStream } from '../../kernel/ports/log-identity.js';
 import { categoryOf } from '../../kernel/stream.js';
 import { payloadPath } from './object-name.js';
 
@@ -65,7 +66,7 @@ export const payloadsNamedBy = (
   { codecs, foreign }: Pick<ReadReferences, 'codecs' | 'foreign'>,
 ): readonly PayloadRef[] => {
   const category = categoryOf(event.stream);
-  if (foreign.has(category)) return [];
+  if (foreign.has(category) || isSystemStream(event.stream)) return [];
   const codec = codecs.get(category);
   if (codec === undefined) {
     throw new UnknownEvent(`stream ${event.stream} at position ${event.position}: category ${category} is unknown`);

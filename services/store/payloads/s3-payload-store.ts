@@ -1,7 +1,7 @@
 import { GetObjectCommand, ListObjectsV2Command, PutObjectCommand, type S3Client } from '@aws-sdk/client-s3';
 import type { PayloadStore } from '../../kernel/ports/payload-store.js';
 import { quarantinePrefix } from './quarantine-name.js';
-import { contentHash, genuine } from './content-hash.js';
+import { contentHash, verifiedBytes } from './content-hash.js';
 import { failPoint } from '../fail-point.js';
 import { payloadPath } from './object-name.js';
 import { assertBucket, fromS3, s3Client, type S3Location } from '../s3-client.js';
@@ -50,7 +50,7 @@ export const s3PayloadStore = (location: S3Location, client: S3Client = s3Client
     get: async ({ scope, sha256 }) => {
       const Key = keyOf(scope, sha256);
       const bytes = (await read(Key)) ?? (await readAside(Key));
-      return bytes && genuine(Key, sha256, bytes);
+      return bytes && verifiedBytes(Key, sha256, bytes);
     },
     close: () => {
       client.destroy();

@@ -2,7 +2,7 @@ import type { PayloadObject, PayloadObjects } from '../../kernel/ports/payload-o
 import type { References } from './payload-references.js';
 
 /** Contents of a store, as numbers of objects; quarantined ones are included. */
-export type Survey = {
+export type StoreContents = {
   readonly objects: number;
   readonly bytes: number;
   /** Objects that the log refers to. */
@@ -14,7 +14,7 @@ export type Survey = {
 };
 
 /** Results of a sweep, in objects and bytes. */
-export type Swept = {
+export type SweepResult = {
   readonly removed: number;
   readonly removedBytes: number;
   /** Quarantined; a later sweep removes them. */
@@ -35,7 +35,7 @@ const isGarbage = ({ path, touchedAtMs }: PayloadObject, { named, cutoffMs }: Sw
   touchedAtMs < cutoffMs && !named.has(path);
 
 /** Counts the objects and those that a sweep would remove; changes nothing. */
-export const surveyPayloads = async (sweeping: Sweeping): Promise<Survey> => {
+export const surveyPayloads = async (sweeping: Sweeping): Promise<StoreContents> => {
   const { objects, named: names, onProgress } = sweeping;
   const survey = { objects: 0, bytes: 0, named: 0, garbage: 0 };
   let found = 0;
@@ -62,7 +62,7 @@ export const surveyPayloads = async (sweeping: Sweeping): Promise<Survey> => {
  * An object that is put while this runs is safe if an event refers to it within the minimum age: it is either newer
  * than the cutoff, or among the references that were read.
  */
-export const sweepPayloads = async (sweeping: Sweeping): Promise<Swept> => {
+export const sweepPayloads = async (sweeping: Sweeping): Promise<SweepResult> => {
   const { objects, named, cutoffMs, onProgress } = sweeping;
   const swept = { removed: 0, removedBytes: 0, setAside: 0, restored: 0 };
   let seen = 0;

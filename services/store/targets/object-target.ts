@@ -1,7 +1,20 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
-import { basename, join, resolve } from 'node:path';
-import { StoreUnavailable } from '../../kernel/fault.js';
+import { basename, dirname, join, resolve } from 'node:path';
+import { DataDirectoryInUse, StoreUnavailable } from '../../kernel/fault.js';
 import { durableFiles } from '../durable-files.js';
+import { type FileLock, lockFile } from '../file-lock.js';
+
+/** An object that one process at a time may replace. */
+export interface ExclusiveObject {
+  /** The bytes when it was opened; `undefined` when there was no such object. */
+  readonly before: Uint8Array | undefined;
+  /**
+   * Resolves when the object is durable.
+   *
+   * @throws {DataDirectoryInUse} when another process has replaced it since it was opened.
+   */
+  replace(bytes: Uint8Array): Promise<void>;
+}
 
 /** A folder or a bucket that backups and exports are written to. Each object is either complete or absent. */
 export interface ObjectTarget {
@@ -13,6 +26,13 @@ export interface ObjectTarget {
   read(path: string): Promise<Uint8Array | undefined>;
   /** Resolves when the object is durable. */
   write(path: string, bytes: Uint8Array): Promise<void>;
+  /**
+   * Opens an object for this process, until the target is closed. A folder is locked; in a bucket, each `replace` is
+   * conditional on the previous one, so each call must write other bytes than any other process.
+   *
+   * @throws {DataDirectoryInUse} when another process has the object of a folder open.
+   */
+  openExclusively(path: string): Promise<ExclusiveObject>;
   close(): Promise<void>;
 }
 
@@ -45,21 +65,50 @@ export const filesIn = async (root: string): Promise<ReadonlyMap<string, number>
   return sizes;
 };
 
+/** The error of a second process that writes to a place. */
+export const inUse = (purpose: string, shown: string): DataDirectoryInUse =>
+  new DataDirectoryInUse(
+    `${purpose} ${shown} is being written by another process; run one at a time, or choose another place`,
+  );
+
 /** Keeps objects in a folder, which is created if missing. `purpose` is the first word of messages, such as `backup`. */
 export const folderTarget = (folder: string, purpose: string): ObjectTarget => {
   const root = resolve(folder);
   const files = durableFiles(root);
+  const locks: FileLock[] = [];
+
+  const read: ObjectTarget['read'] = (path) =>
+    faulty(`${purpose} ${join(root, path)}`, () => readFile(join(root, path)));
+
+  const write: ObjectTarget['write'] = async (path, bytes) => {
+    const written = await faulty(`${purpose} ${join(root, path)}`, async () => {
+      await files.write(join(root, path), bytes);
+      return true;
+    });
+    if (written === undefined) throw new StoreUnavailable(`${purpose} ${root}: ${basename(path)} cannot be written`);
+  };
+
+  const lock = async (path: string): Promise<void> => {
+    const taken = await faulty(`${purpose} ${root}`, async () => {
+      await files.folder(dirname(join(root, path)));
+      return { lock: lockFile(join(root, `${path}.lock`), 'alone') };
+    });
+    if (taken?.lock === undefined) throw inUse(purpose, root);
+    locks.push(taken.lock);
+  };
+
   return {
     shown: root,
     sizes: async () => (await faulty(`${purpose} ${root}`, () => filesIn(root))) ?? new Map<string, number>(),
-    read: (path) => faulty(`${purpose} ${join(root, path)}`, () => readFile(join(root, path))),
-    write: async (path, bytes) => {
-      const written = await faulty(`${purpose} ${join(root, path)}`, async () => {
-        await files.write(join(root, path), bytes);
-        return true;
-      });
-      if (written === undefined) throw new StoreUnavailable(`${purpose} ${root}: ${basename(path)} cannot be written`);
+    read,
+    write,
+    openExclusively: async (path) => {
+      await lock(path);
+      return { before: await read(path), replace: (bytes) => write(path, bytes) };
     },
-    close: () => Promise.resolve(),
+    close: () => {
+      for (const each of locks.splice(0)) each.close();
+      return Promise.resolve();
+    },
   };
 };

@@ -1,7 +1,64 @@
-import { GetObjectCommand, paginateListObjectsV2, PutObjectCommand } from '@aws-sdk/client-s3';
+import {
+  GetObjectCommand,
+  paginateListObjectsV2,
+  PutObjectCommand,
+  type S3Client,
+  S3ServiceException,
+} from '@aws-sdk/client-s3';
 import { StoreUnavailable } from '../../kernel/fault.js';
 import { assertBucket, fromS3, s3Client, type S3Location } from '../s3-client.js';
-import type { ObjectTarget } from './object-target.js';
+import { type ExclusiveObject, inUse, type ObjectTarget } from './object-target.js';
+
+/** A stored version of an object. */
+type Version = { readonly bytes: Uint8Array; readonly tag: string };
+
+type Place = { readonly client: S3Client; readonly Bucket: string; readonly Key: string; readonly what: string };
+
+const versionOf = ({ client, Bucket, Key, what }: Place): Promise<Version | undefined> =>
+  fromS3(`${what} cannot be read`, async () => {
+    const { Body, ETag: tag = '' } = await client.send(new GetObjectCommand({ Bucket, Key }));
+    return { bytes: (await Body?.transformToByteArray()) ?? new Uint8Array(), tag };
+  });
+
+const CONFLICTS: ReadonlySet<number | undefined> = new Set([409, 412]);
+
+const isConflict = (error: unknown): boolean =>
+  error instanceof S3ServiceException && CONFLICTS.has(error.$metadata.httpStatusCode);
+
+/** @returns the tag of the new version; `undefined` when the object is no longer of the version `tag`. */
+const putAfter = (
+  { client, Bucket, Key, what }: Place,
+  Body: Uint8Array,
+  tag: string | undefined,
+): Promise<string | undefined> => {
+  const condition = tag === undefined ? { IfNoneMatch: '*' } : { IfMatch: tag };
+  return fromS3(`${what} cannot be written`, async () => {
+    try {
+      return (await client.send(new PutObjectCommand({ Bucket, Key, Body, ...condition }))).ETag;
+    } catch (error) {
+      if (isConflict(error)) return undefined;
+      throw error;
+    }
+  });
+};
+
+const exclusiveObject = async (place: Place, conflict: () => Error): Promise<ExclusiveObject> => {
+  const before = await versionOf(place);
+  let tag = before?.tag;
+  return {
+    before: before?.bytes,
+    replace: async (bytes) => {
+      let next = await putAfter(place, bytes, tag);
+      if (next === undefined) {
+        // The client may have sent the request twice, and then the first one is the conflict of the second.
+        const found = await versionOf(place);
+        if (found === undefined || !Buffer.from(found.bytes).equals(bytes)) throw conflict();
+        next = found.tag;
+      }
+      tag = next;
+    },
+  };
+};
 
 /**
  * Keeps objects in a bucket, below the prefix of the location. `purpose` is the first word of messages, such as `backup`.
@@ -33,6 +90,10 @@ export const s3Target = async (location: S3Location, purpose: string): Promise<O
       const written = await fromS3(`${purpose} ${shown}${path} cannot be written`, () => client.send(put));
       if (written === undefined) throw new StoreUnavailable(`${purpose} ${shown}${path} cannot be written`);
     },
+    openExclusively: (path) =>
+      exclusiveObject({ client, Bucket, Key: `${prefix}${path}`, what: `${purpose} ${shown}${path}` }, () =>
+        inUse(purpose, shown),
+      ),
     close: () => {
       client.destroy();
       return Promise.resolve();

@@ -4,7 +4,7 @@ import type { EngineSessionId } from '../../engine-session/events.js';
 import { type Call, RpcError } from '../../kernel/rpc.js';
 import { namedLease } from './engine-messages.js';
 import { joiningOf } from './joined.js';
-import type { Outbox } from './outbox.js';
+import type { SendQueue } from './send-queue.js';
 import { type BoardServices, HEARTBEATS, type WorkBoard } from './work-board.js';
 import { type JoinedEngine, sendAbort } from './work-offers.js';
 
@@ -15,7 +15,7 @@ export type FeedServices = BoardServices & {
 };
 
 /** A stream whose first message has come. */
-export type Arrived = { readonly call: Call; readonly outbox: Outbox };
+export type OpenedStream = { readonly call: Call; readonly sendQueue: SendQueue };
 
 /** The leases that a joining engine keeps, and functions that send their pending aborts. */
 type Kept = { readonly kept: WorkJoin['leases']; readonly aborts: readonly (() => void)[] };
@@ -26,7 +26,7 @@ const NONE_KEPT: Kept = { kept: [], aborts: [] };
 export const admission = (
   { leases, sessions, leaseMs, now, newSession }: FeedServices,
   board: WorkBoard,
-): ((join: WorkJoin, arrived: Arrived) => Promise<JoinedEngine>) => {
+): ((join: WorkJoin, arrived: OpenedStream) => Promise<JoinedEngine>) => {
   const resumes = async (id: EngineSessionId): Promise<boolean> =>
     id.session !== '' && (await sessions.renewals(id)) !== undefined && sessions.renew(id);
 
@@ -61,19 +61,19 @@ export const admission = (
     heartbeatInterval: durationFromMs(Math.floor(leaseMs / HEARTBEATS)),
   };
 
-  return async (join: WorkJoin, { call, outbox }: Arrived): Promise<JoinedEngine> => {
+  return async (join: WorkJoin, { call, sendQueue }: OpenedStream): Promise<JoinedEngine> => {
     const { group, engine: name, ...joining } = joiningOf(join, call);
-    await board.started();
+    await board.start();
     const id = await sessionOf({ group, engine: name, session: join.session }, call.principal);
     const engine: JoinedEngine = {
       ...joining,
-      ...{ group, engine: name, id, outbox, free: 0, seenAtMs: now(), renewedAtMs: now() },
+      ...{ group, engine: name, id, sendQueue, free: 0, seenAtMs: now(), renewedAtMs: now() },
       ...{ deciding: new Set(), held: new Map(), rejected: new Set() },
     };
     const { kept, aborts } = id.session === join.session ? await keepLeases(engine, join.leases) : NONE_KEPT;
-    board.engines.get(id.session)?.outbox.end(new RpcError('ABORTED', 'another stream has taken over the session'));
+    board.engines.get(id.session)?.sendQueue.end(new RpcError('ABORTED', 'another stream has taken over the session'));
     board.engines.set(id.session, engine);
-    outbox.send({ case: 'joined', value: { session: id.session, leases: kept, ...times } });
+    sendQueue.send({ case: 'joined', value: { session: id.session, leases: kept, ...times } });
     for (const send of aborts) send();
     board.giveBackUnheld(engine);
     engine.free = joining.places;

@@ -8,11 +8,11 @@ import { invalid } from '../../kernel/rpc.js';
 import { leaseOf, type HeldLease, type WorkLeases } from './ports.js';
 import type { JoinedEngine } from './work-offers.js';
 
-/** Services of the handler of messages. */
+/** The services that the handler of an engine's messages uses. */
 export type MessageServices = {
   readonly leases: WorkLeases;
   readonly now: () => number;
-  /** Called when the engine has more free capacity, or an execution may be offered again. */
+  /** Offers executions to engines; called when an engine has reported its free capacity. */
   readonly distribute: () => void;
   /** Renews the leases of an engine, and confirms that to it. */
   readonly renew: (engine: JoinedEngine) => Promise<void>;
@@ -38,13 +38,13 @@ export const namedLease = (lease: WorkLease | undefined, { id }: Pick<JoinedEngi
 
 type LeaseMessage = { readonly lease?: WorkLease | undefined };
 
-/** Handles the messages of an engine after its first, one at a time. */
+/** Handles the messages of an engine after its first. Callers await each message before they pass the next. */
 export const engineMessages = ({ leases, now, distribute, renew, leave }: MessageServices) => {
   const holds = (engine: JoinedEngine, { id, number }: HeldLease): boolean =>
     engine.held.get(leases.streamOf(id))?.number === number;
 
-  const answer = ({ outbox }: JoinedEngine, lease: HeldLease, isHeld: boolean): void =>
-    outbox.send({
+  const answer = ({ sendQueue }: JoinedEngine, lease: HeldLease, isHeld: boolean): void =>
+    sendQueue.send({
       case: 'answer',
       value: { lease: leaseOf(lease), ...(isHeld ? { code: OK } : { code: FAILED_PRECONDITION, message: lostText }) },
     });

@@ -2,9 +2,9 @@ import { fromBinary } from '@bufbuild/protobuf';
 import { WorkRequestSchema } from '../../../proto/gen/platformidl/eventlog/engine_work_pb.js';
 import { type Call, missing, RpcError } from '../../kernel/rpc.js';
 import { engineMessages } from './engine-messages.js';
-import { openOutbox, type Outbox } from './outbox.js';
+import { openSendQueue, type SendQueue } from './send-queue.js';
 import { admission, type FeedServices } from './admission.js';
-import { WorkBoard } from './work-board.js';
+import { type KnownWork, WorkBoard } from './work-board.js';
 import type { JoinedEngine } from './work-offers.js';
 
 /** The engine feed: gives executions to the engines that are connected to this process. */
@@ -15,11 +15,17 @@ export interface EngineFeed {
    * @throws {RpcError} INVALID_ARGUMENT for an invalid message; FAILED_PRECONDITION when the session has ended.
    */
   open(requests: AsyncIterable<Uint8Array>, call: Call, signal: AbortSignal): AsyncIterable<Uint8Array>;
+  /**
+   * Describes the open sessions of engines, in no order, and counts the executions that wait.
+   *
+   * @throws {Fault} when the log cannot be read.
+   */
+  known(): Promise<KnownWork>;
   close(): Promise<void>;
 }
 
 /** The stream of one engine. */
-type Stream = { readonly call: Call; readonly outbox: Outbox; engine: JoinedEngine | undefined };
+type Stream = { readonly call: Call; readonly sendQueue: SendQueue; engine: JoinedEngine | undefined };
 
 const errorOf = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(String(thrown)));
 
@@ -44,9 +50,10 @@ export const openEngineFeed = (services: FeedServices): EngineFeed => {
     if (left) left.seenAtMs = now();
   };
 
-  /** Handles the requests of an engine in their order. */
+  /** Handles the requests of an engine in their order. Reads no further request while too many messages wait for the engine. */
   const serve = async (requests: AsyncIterable<Uint8Array>, stream: Stream): Promise<void> => {
     for await (const bytes of requests) {
+      await stream.sendQueue.writable();
       const request = fromBinary(WorkRequestSchema, bytes);
       if (stream.engine) await handle(stream.engine, request);
       else if (request.message.case === 'join') stream.engine = await admit(request.message.value, stream);
@@ -56,19 +63,23 @@ export const openEngineFeed = (services: FeedServices): EngineFeed => {
 
   return {
     async *open(requests, call, signal) {
-      const stream: Stream = { call, outbox: openOutbox(), engine: undefined };
+      const stream: Stream = { call, sendQueue: openSendQueue(), engine: undefined };
       serve(requests, stream).then(
-        () => stream.outbox.end(),
-        (thrown: unknown) => stream.outbox.end(errorOf(thrown)),
+        () => stream.sendQueue.end(),
+        (thrown: unknown) => stream.sendQueue.end(errorOf(thrown)),
       );
       try {
-        yield* stream.outbox.messages(signal);
+        yield* stream.sendQueue.messages(signal);
       } finally {
         detach(stream);
       }
     },
+    known: async () => {
+      await board.start();
+      return board.known();
+    },
     close: async () => {
-      for (const { outbox } of engines.values()) outbox.end(new RpcError('UNAVAILABLE', 'shutting down'));
+      for (const { sendQueue } of engines.values()) sendQueue.end(new RpcError('UNAVAILABLE', 'shutting down'));
       await board.close();
     },
   };

@@ -2,20 +2,20 @@ import type { WorkJoin, WorkLabels } from '../../../proto/gen/platformidl/eventl
 import type { Access } from '../../kernel/access.js';
 import { accessOf, denied } from '../../kernel/permitted.js';
 import { type Call, invalid, missing } from '../../kernel/rpc.js';
-import type { Lane } from './work-order.js';
+import type { EngineRequirements } from './work-order.js';
 
 const MAX_NAME = 200;
 const MAX_PLACES = 10_000;
 const DEFAULT_INLINE_BYTES = 1024 * 1024;
 
 /** The identity, scopes and capacity with which an engine joins. */
-export type Joining = {
+export type JoinParameters = {
   readonly group: string;
   readonly engine: string;
   readonly producerId: string;
   readonly places: number;
   readonly maxInlineBytes: number;
-  readonly takes: (lane: Lane) => boolean;
+  readonly takes: (lane: EngineRequirements) => boolean;
 };
 
 const named = (field: string, name: string): string => {
@@ -29,7 +29,7 @@ const isIn = (list: readonly string[], value: string): boolean =>
 
 const takesOf =
   ({ clusterLabels = [], clusterPools = [], scopes = [] }: Partial<WorkLabels>, access: Access) =>
-  ({ project, domain, clusterLabel, clusterPool }: Lane): boolean =>
+  ({ project, domain, clusterLabel, clusterPool }: EngineRequirements): boolean =>
     isIn(clusterLabels, clusterLabel) &&
     isIn(clusterPools, clusterPool) &&
     (scopes.length === 0 ||
@@ -48,7 +48,7 @@ const assertMayWork = (access: Access, scopes: readonly { project: string; domai
  *
  * @throws {RpcError} INVALID_ARGUMENT naming the field; PERMISSION_DENIED when the engine may not report in a scope.
  */
-export const joiningOf = (join: WorkJoin, call: Pick<Call, 'caller'>): Joining => {
+export const joiningOf = (join: WorkJoin, call: Pick<Call, 'caller'>): JoinParameters => {
   const group = named('join.group', join.group);
   const engine = named('join.engine', join.engine);
   const access = accessOf(call);

@@ -1,16 +1,16 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { WorkflowExecution_Phase as Phase } from '../../../proto/gen/platformidl/core/execution_pb.js';
-import { ENGINE_SESSION_CATEGORY } from '../../engine-session/events.js';
+import { ENGINE_SESSION_CATEGORY, type EngineSessionId } from '../../engine-session/events.js';
 import type { RecordedEvent } from '../../kernel/event.js';
 import { StreamParked } from '../../kernel/fault.js';
 import type { EventLog } from '../../kernel/ports/event-store.js';
 import { RpcError } from '../../kernel/rpc.js';
 import { categoryOf } from '../../kernel/stream.js';
 import { type KnownSession, KnownSessions } from './known-sessions.js';
-import { type EngineSessions, leaseOf, type WorkLeases } from './ports.js';
+import { type EngineSessions, leaseOf, type WorkId, type WorkLeases } from './ports.js';
 import { type JoinedEngine, sendAbort, WorkOffers } from './work-offers.js';
 import { type WorkChange, type WorkItem, WorkItems } from './work-items.js';
-import { WorkLog } from './work-log.js';
+import { WorkSubscription } from './work-subscription.js';
 import { WorkOrder } from './work-order.js';
 
 /** Services and settings of the list of work. */
@@ -32,6 +32,20 @@ export type BoardServices = {
   readonly onFailure: (error: unknown) => void;
 };
 
+/** A description of an engine with an open session. */
+export type DescribedEngine = EngineSessionId & {
+  /** True when it is connected to this process. */
+  readonly isConnected: boolean;
+  /** Its last sign of life, in milliseconds since 1970. */
+  readonly seenAtMs: number;
+  /** The number of further launches that it can take; 0 when it is not connected to this process. */
+  readonly free: number;
+  readonly leased: readonly WorkId[];
+};
+
+/** Engines with their leases, and the number of executions that wait. */
+export type KnownWork = { readonly engines: readonly DescribedEngine[]; readonly waiting: number };
+
 /** The number of heartbeats, and of checks for them, in one lease duration. */
 export const HEARTBEATS = 3;
 
@@ -48,7 +62,7 @@ export class WorkBoard {
   readonly #order: WorkOrder<WorkItem>;
   readonly #items = new WorkItems();
   readonly #offers: WorkOffers;
-  readonly #log: WorkLog;
+  readonly #log: WorkSubscription;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(services: BoardServices) {
@@ -58,7 +72,7 @@ export class WorkBoard {
     const waitAgain = (item: WorkItem): void => this.#waitAgain(item);
     this.#offers = new WorkOffers({ ...services, order: this.#order, engines: this.engines, waitAgain });
     const onBroken = (error: unknown): void => this.#broken(error);
-    this.#log = new WorkLog({ log: services.log, take: (event) => this.#take(event), onBroken });
+    this.#log = new WorkSubscription({ log: services.log, take: (event) => this.#take(event), onBroken });
   }
 
   /**
@@ -66,14 +80,25 @@ export class WorkBoard {
    *
    * @throws {Fault} when the log cannot be read; the next call tries again.
    */
-  async started(): Promise<void> {
-    await this.#log.started();
+  async start(): Promise<void> {
+    await this.#log.start();
     this.#timer ??= setInterval(() => this.#checkSessions(), this.#services.leaseMs / HEARTBEATS).unref();
   }
 
   async close(): Promise<void> {
     clearInterval(this.#timer);
     await this.#log.close();
+  }
+
+  /** Describes the sessions that are open, in no order. */
+  known(): KnownWork {
+    const engines = [...this.sessions.all()].map(({ id, leased, seenAtMs }): DescribedEngine => {
+      const engine = this.engines.get(id.session);
+      const { free = 0, seenAtMs: lastMessageAtMs = seenAtMs } = engine ?? {};
+      const isConnected = engine !== undefined;
+      return { ...id, isConnected, seenAtMs: lastMessageAtMs, free, leased: [...leased].map((item) => item.id) };
+    });
+    return { engines, waiting: this.#order.size() };
   }
 
   /** Offers executions to engines with free capacity. */
@@ -88,7 +113,7 @@ export class WorkBoard {
     const isDue = this.#isRenewalDue(engine);
     if (isDue) engine.renewedAtMs = now();
     if (isDue && !(await sessions.renew(engine.id))) this.#lose(engine);
-    else engine.outbox.send({ case: 'renewed', value: { leaseUntil } });
+    else engine.sendQueue.send({ case: 'renewed', value: { leaseUntil } });
   }
 
   /** Gives back the leases of the session of an engine that the engine itself does not hold. */
@@ -105,7 +130,8 @@ export class WorkBoard {
   /** Ends all streams, because the list of work is stale. The first engine that joins again restarts the subscription. */
   #broken(error: unknown): void {
     this.#services.onFailure(error);
-    for (const { outbox } of this.engines.values()) outbox.end(new RpcError('UNAVAILABLE', 'the log cannot be read'));
+    for (const { sendQueue } of this.engines.values())
+      sendQueue.end(new RpcError('UNAVAILABLE', 'the log cannot be read'));
   }
 
   /** Folds an event. An execution whose stream cannot be read is not offered. */
@@ -197,7 +223,7 @@ export class WorkBoard {
       engine.held.delete(item.stream);
       if (held === undefined) continue;
       const lease = leaseOf({ id: item.id, number: held.number });
-      engine.outbox.send({ case: 'update', value: { lease, change: { case: 'ended', value: { phase } } } });
+      engine.sendQueue.send({ case: 'update', value: { lease, change: { case: 'ended', value: { phase } } } });
     }
   }
 
@@ -208,9 +234,9 @@ export class WorkBoard {
       const id = this.#items.of(stream)?.id;
       if (id === undefined) continue;
       const change = { case: 'lost', value: { cause: SESSION_OVER } } as const;
-      engine.outbox.send({ case: 'update', value: { lease: leaseOf({ id, number }), change } });
+      engine.sendQueue.send({ case: 'update', value: { lease: leaseOf({ id, number }), change } });
     }
-    engine.outbox.end(new RpcError('FAILED_PRECONDITION', SESSION_OVER));
+    engine.sendQueue.end(new RpcError('FAILED_PRECONDITION', SESSION_OVER));
   }
 
   #checkSessions(): void {

@@ -8,7 +8,7 @@ import { decodeEvent } from '../../kernel/decode-event.js';
 import { metadataOf, type RecordedEvent } from '../../kernel/event.js';
 import type { StreamName } from '../../kernel/stream.js';
 import type { WorkId } from './ports.js';
-import type { Lane } from './work-order.js';
+import type { EngineRequirements } from './work-order.js';
 
 /** The types of events that the list of work is folded from. */
 export const WORK_TYPES = [
@@ -25,7 +25,7 @@ export const WORK_TYPES = [
 export type WorkItem = {
   readonly stream: StreamName;
   readonly id: WorkId;
-  readonly lane: Lane;
+  readonly lane: EngineRequirements;
   readonly tier: Tier;
   readonly createdAtMs: number;
   readonly budgetMs: number | undefined;
@@ -41,7 +41,7 @@ export type WorkChange =
   | { readonly item: WorkItem; readonly kind: 'created' | 'leased' | 'returned' | 'aborting' | 'elsewhere' }
   | { readonly item: WorkItem; readonly kind: 'ended'; readonly phase: Phase };
 
-const laneOf = (id: WorkId, { engine }: ExecutionCreated): Lane => ({
+const laneOf = (id: WorkId, { engine }: ExecutionCreated): EngineRequirements => ({
   project: id.project,
   domain: id.domain,
   clusterLabel: engine?.clusterLabel?.value ?? '',

@@ -2,8 +2,8 @@ import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { WorkAbort } from '../../../proto/gen/platformidl/eventlog/engine_work_pb.js';
 import type { EngineSessionId } from '../../engine-session/events.js';
 import type { StreamName } from '../../kernel/stream.js';
-import type { Joining } from './joined.js';
-import type { Outbox } from './outbox.js';
+import type { JoinParameters } from './joined.js';
+import type { SendQueue } from './send-queue.js';
 import { type HeldLease, leaseOf, type WorkLeases } from './ports.js';
 import type { WorkItem } from './work-items.js';
 import type { WorkOrder } from './work-order.js';
@@ -12,9 +12,9 @@ import type { WorkOrder } from './work-order.js';
 export type EngineLease = { readonly number: number; isSent: boolean };
 
 /** An engine that is connected to this process. */
-export type JoinedEngine = Joining & {
+export type JoinedEngine = JoinParameters & {
   readonly id: EngineSessionId;
-  readonly outbox: Outbox;
+  readonly sendQueue: SendQueue;
   /** The number of further launches that the engine can take. */
   free: number;
   /** Time of its last message, in milliseconds since 1970. */
@@ -43,8 +43,8 @@ export type OfferServices = {
 };
 
 /** Sends an abort to an engine. */
-export const sendAbort = ({ outbox }: JoinedEngine, lease: HeldLease, abort: WorkAbort): void =>
-  outbox.send({ case: 'abort', value: { ...abort, lease: leaseOf(lease) } });
+export const sendAbort = ({ sendQueue }: JoinedEngine, lease: HeldLease, abort: WorkAbort): void =>
+  sendQueue.send({ case: 'abort', value: { ...abort, lease: leaseOf(lease) } });
 
 /** The pause after a fault before an execution is offered again. */
 const RETRY_MS = 1_000;
@@ -121,7 +121,7 @@ export class WorkOffers {
     held.isSent = true;
     const leaseUntil = timestampFromMs(now() + leaseMs);
     const position = positionToken(leasedAt);
-    engine.outbox.send({ case: 'launch', value: { ...message, lease: leaseOf(lease), leaseUntil, position } });
+    engine.sendQueue.send({ case: 'launch', value: { ...message, lease: leaseOf(lease), leaseUntil, position } });
     if (!item.isAborting || message.abort !== undefined) return;
     const state = await leases.held(lease);
     if (state?.abort) sendAbort(engine, lease, state.abort);

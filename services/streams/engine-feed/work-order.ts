@@ -2,7 +2,7 @@ import { QualityOfService_Tier as Tier } from '../../../proto/gen/platformidl/co
 import { type DueQueue, dueQueue } from '../../reactors/frame/due-queue.js';
 
 /** The properties of an execution that decide which engine may take it. */
-export type Lane = {
+export type EngineRequirements = {
   readonly project: string;
   readonly domain: string;
   /** The execution cluster label; empty where there is none. */
@@ -12,8 +12,8 @@ export type Lane = {
 };
 
 /** The properties of a waiting execution that decide its turn. */
-export type Waiting = {
-  readonly lane: Lane;
+export type QueuedExecution = {
+  readonly lane: EngineRequirements;
   readonly tier: Tier;
   /** Milliseconds since 1970. */
   readonly createdAtMs: number;
@@ -54,9 +54,9 @@ const weightedTurns = (weightOf: (project: string) => number) => {
 };
 
 type Entry<Item> = { readonly item: Item; readonly dueMs: number; readonly inClass: number };
-type OpenLane<Item> = { readonly lane: Lane; readonly queue: DueQueue<Entry<Item>> };
+type OpenLane<Item> = { readonly lane: EngineRequirements; readonly queue: DueQueue<Entry<Item>> };
 
-const keyOf = ({ project, domain, clusterLabel, clusterPool }: Lane): string =>
+const keyOf = ({ project, domain, clusterLabel, clusterPool }: EngineRequirements): string =>
   JSON.stringify([project, domain, clusterLabel, clusterPool]);
 
 /**
@@ -64,7 +64,7 @@ const keyOf = ({ project, domain, clusterLabel, clusterPool }: Lane): string =>
  * budget is nearly used up, by their deadlines. Within each of these, projects take turns by their weights; of one
  * project the oldest is first.
  */
-export class WorkOrder<Item extends Waiting> {
+export class WorkOrder<Item extends QueuedExecution> {
   readonly #entries = new Map<Item, Entry<Item>>();
   readonly #classes = Array.from({ length: CLASSES }, () => new Map<string, OpenLane<Item>>());
   readonly #raises = dueQueue<Entry<Item> & { readonly raised: Entry<Item> }>();
@@ -100,7 +100,7 @@ export class WorkOrder<Item extends Waiting> {
    * @param refuses true for an execution that the engine has refused before.
    */
   next(
-    takes: (lane: Lane) => boolean,
+    takes: (lane: EngineRequirements) => boolean,
     nowMs: number,
     refuses: (item: Item) => boolean = () => false,
   ): Item | undefined {
@@ -140,7 +140,7 @@ export class WorkOrder<Item extends Waiting> {
   /** The non-empty lanes of a class that the engine accepts, by project. */
   #lanesOf(
     lanes: Map<string, OpenLane<Item>>,
-    takes: (lane: Lane) => boolean,
+    takes: (lane: EngineRequirements) => boolean,
   ): ReadonlyMap<string, readonly OpenLane<Item>[]> {
     const byProject = new Map<string, OpenLane<Item>[]>();
     for (const [key, open] of lanes) {
@@ -158,7 +158,7 @@ export class WorkOrder<Item extends Waiting> {
     return entry?.item;
   }
 
-  #take(takes: (lane: Lane) => boolean): Item | undefined {
+  #take(takes: (lane: EngineRequirements) => boolean): Item | undefined {
     for (const lanes of this.#classes) {
       const byProject = this.#lanesOf(lanes, takes);
       const project = this.#turn([...byProject.keys()]);

@@ -10,7 +10,7 @@ import {
   BatchAppendReqSchema,
 } from '../../../proto/gen/event_store/client/streams_pb.js';
 import { invalid, missing } from '../../kernel/rpc.js';
-import { launchAppend, type Writing, type Written } from './append.js';
+import { launchAppend, type AppendServices, type AppendResult } from './append.js';
 import {
   type AppendRequest,
   type Expected,
@@ -37,7 +37,7 @@ const expectedOption = (expected: Expected) => {
   return { case: names[expected], value: empty } as const;
 };
 
-const success = ({ revision, position }: Written): Buffer =>
+const success = ({ revision, position }: AppendResult): Buffer =>
   encodedAs(AppendRespSchema, {
     result: {
       case: 'success',
@@ -66,7 +66,7 @@ const conflict = ({ current }: WrongVersion, expected: Expected): Buffer =>
 
 type AppendCall = ServerReadableStream<Buffer, Buffer>;
 
-const requestOf = async (call: AppendCall, writing: Writing): Promise<AppendRequest> => {
+const requestOf = async (call: AppendCall, writing: AppendServices): Promise<AppendRequest> => {
   let target: Target | undefined;
   const gathered = gathering();
   for await (const bytes of call as AsyncIterable<Buffer>) {
@@ -79,7 +79,7 @@ const requestOf = async (call: AppendCall, writing: Writing): Promise<AppendRequ
   return { ...target, events: gathered.events() };
 };
 
-const append = async (writing: Writing, call: AppendCall): Promise<Buffer> => {
+const append = async (writing: AppendServices, call: AppendCall): Promise<Buffer> => {
   const request = await requestOf(call, writing);
   try {
     const { outcome } = await launchAppend(writing, request);
@@ -92,7 +92,7 @@ const append = async (writing: Writing, call: AppendCall): Promise<Buffer> => {
 
 /** Serves Append: one append for each call. */
 export const appendHandler =
-  (writing: Writing, { overdue }: Shutdown, log: StreamsLog): handleClientStreamingCall<Buffer, Buffer> =>
+  (writing: AppendServices, { overdue }: Shutdown, log: StreamsLog): handleClientStreamingCall<Buffer, Buffer> =>
   (call, respond) =>
     void unlessSignalled(append(writing, call), overdue).then(
       (answer) => respond(null, answer),
@@ -105,7 +105,7 @@ const MAX_IN_FLIGHT = 512;
 type BatchCall = ServerDuplexStream<Buffer, Buffer>;
 
 /** Reads messages and sends each answer when its append is written; a failure of either ends the stream. */
-const takeAll = async (writing: Writing, call: BatchCall, inFlight: Set<Promise<unknown>>): Promise<void> => {
+const takeAll = async (writing: AppendServices, call: BatchCall, inFlight: Set<Promise<unknown>>): Promise<void> => {
   const take = batchAppends(writing);
   const send = async ({ answer }: Answering): Promise<void> => {
     call.write(await answer);
@@ -122,7 +122,7 @@ const takeAll = async (writing: Writing, call: BatchCall, inFlight: Set<Promise<
 };
 
 /** Runs a batch stream. Answers every append that was launched, also when a shutdown ends the stream. */
-const answerAll = async (writing: Writing, call: BatchCall, { begun }: Shutdown): Promise<void> => {
+const answerAll = async (writing: AppendServices, call: BatchCall, { begun }: Shutdown): Promise<void> => {
   const inFlight = new Set<Promise<unknown>>();
   try {
     await unlessSignalled(takeAll(writing, call, inFlight), begun);
@@ -133,7 +133,7 @@ const answerAll = async (writing: Writing, call: BatchCall, { begun }: Shutdown)
 
 /** Serves BatchAppend: any number of appends on one stream. */
 export const batchAppendHandler =
-  (writing: Writing, shutdown: Shutdown, log: StreamsLog): handleBidiStreamingCall<Buffer, Buffer> =>
+  (writing: AppendServices, shutdown: Shutdown, log: StreamsLog): handleBidiStreamingCall<Buffer, Buffer> =>
   (call) =>
     void unlessSignalled(answerAll(writing, call, shutdown), shutdown.overdue).then(
       () => call.end(),

@@ -6,23 +6,26 @@ import type { Access } from './access.js';
 import type { AppendRequest, Expected, Target } from './append-request.js';
 import { StreamTombstoned, WrongVersion } from './failure.js';
 import { lastRevision } from './read.js';
-import { metadataStreamOf, type RuleBook, STREAM_METADATA, TOMBSTONE } from './stream-rules.js';
+import { metadataStreamOf, type StreamRulesTable, STREAM_METADATA, TOMBSTONE } from './stream-rules.js';
 
 /** The services that writes use. */
-export type Writing = {
+export type AppendServices = {
   readonly store: EventStore;
   readonly access: Access;
-  readonly rules: RuleBook;
+  readonly rules: StreamRulesTable;
   readonly now: () => number;
   readonly newId: () => Uint8Array;
 };
 
 /** The last revision of the stream after an append, and the position of its last event; if empty, the log's head. */
-export type Written = { readonly revision: bigint | undefined; readonly position: bigint };
+export type AppendResult = { readonly revision: bigint | undefined; readonly position: bigint };
 
 /** Returns the last revision as clients see it: `undefined` for a deleted stream, too. */
-const visibleRevision = ({ rules }: Writing, stream: StreamName, last: bigint | undefined): bigint | undefined =>
-  last !== undefined && rules.of(stream).truncateBefore > last ? undefined : last;
+const visibleRevision = (
+  { rules }: AppendServices,
+  stream: StreamName,
+  last: bigint | undefined,
+): bigint | undefined => (last !== undefined && rules.of(stream).truncateBefore > last ? undefined : last);
 
 const isMet = (expected: Expected, current: bigint | undefined): boolean => {
   if (expected === 'any') return true;
@@ -30,7 +33,7 @@ const isMet = (expected: Expected, current: bigint | undefined): boolean => {
   return expected === 'stream-exists' ? current !== undefined : expected === current;
 };
 
-const wrongVersion = async (writing: Writing, target: Target): Promise<WrongVersion> => {
+const wrongVersion = async (writing: AppendServices, target: Target): Promise<WrongVersion> => {
   const last = await lastRevision(writing.store, target.stream);
   return new WrongVersion(target, visibleRevision(writing, target.stream, last));
 };
@@ -41,7 +44,7 @@ const wrongVersion = async (writing: Writing, target: Target): Promise<WrongVers
  *
  * @throws {WrongVersion} when the stream that was read does not meet the expectation.
  */
-const expectedRevision = async (writing: Writing, target: Target): Promise<ExpectedRevision> => {
+const expectedRevision = async (writing: AppendServices, target: Target): Promise<ExpectedRevision> => {
   const { stream, expected } = target;
   const isRuled = writing.rules.of(stream).truncateBefore > 0n;
   if (expected !== 'stream-exists' && !(expected === 'no-stream' && isRuled)) return expected;
@@ -51,7 +54,7 @@ const expectedRevision = async (writing: Writing, target: Target): Promise<Expec
   return expected === 'stream-exists' ? 'any' : (last ?? 'no-stream');
 };
 
-const onlyCheck = async (writing: Writing, target: Target): Promise<Written> => {
+const onlyCheck = async (writing: AppendServices, target: Target): Promise<AppendResult> => {
   const { stream, expected } = target;
   const revision = visibleRevision(writing, stream, await lastRevision(writing.store, stream));
   if (!isMet(expected, revision)) throw new WrongVersion(target, revision);
@@ -59,9 +62,13 @@ const onlyCheck = async (writing: Writing, target: Target): Promise<Written> => 
 };
 
 /** An append in flight. Its order among the appends is settled when a caller has this; its outcome follows later. */
-export type Launched = { readonly outcome: Promise<Written> };
+export type Launched = { readonly outcome: Promise<AppendResult> };
 
-const outcomeOf = async (writing: Writing, request: AppendRequest, appended: Promise<Appended>): Promise<Written> => {
+const outcomeOf = async (
+  writing: AppendServices,
+  request: AppendRequest,
+  appended: Promise<Appended>,
+): Promise<AppendResult> => {
   const { stream, events } = request;
   try {
     const written = await appended;
@@ -79,7 +86,7 @@ const outcomeOf = async (writing: Writing, request: AppendRequest, appended: Pro
  * @throws {StreamTombstoned} when the stream was deleted permanently.
  * @throws {WrongVersion} here or as the outcome, when the stream is not at the expected revision.
  */
-export const launchAppend = async (writing: Writing, request: AppendRequest): Promise<Launched> => {
+export const launchAppend = async (writing: AppendServices, request: AppendRequest): Promise<Launched> => {
   const { stream, events } = request;
   writing.access.assertWritable(stream);
   if (writing.rules.of(stream).isTombstoned) throw new StreamTombstoned(stream);
@@ -88,14 +95,14 @@ export const launchAppend = async (writing: Writing, request: AppendRequest): Pr
   return { outcome: outcomeOf(writing, request, writing.store.append(stream, expected, events)) };
 };
 
-const ownEvent = ({ now, newId }: Writing, type: string, data: Uint8Array): NewEvent => ({
+const ownEvent = ({ now, newId }: AppendServices, type: string, data: Uint8Array): NewEvent => ({
   id: newId(),
   type,
   data,
   metadata: JSON.stringify({ recordedAtMs: now(), actor: '', commandId: '', schema: 0 }),
 });
 
-const assertDeletable = async (writing: Writing, target: Target): Promise<bigint | undefined> => {
+const assertDeletable = async (writing: AppendServices, target: Target): Promise<bigint | undefined> => {
   const { stream, expected } = target;
   writing.access.assertDeletable(stream);
   if (writing.rules.of(stream).isTombstoned) throw new StreamTombstoned(stream);
@@ -111,7 +118,7 @@ const assertDeletable = async (writing: Writing, target: Target): Promise<bigint
  * @throws {StreamTombstoned} when the stream was deleted permanently.
  * @throws {WrongVersion} when the stream is not at the expected revision.
  */
-export const deleteStream = async (writing: Writing, target: Target): Promise<Written> => {
+export const deleteStream = async (writing: AppendServices, target: Target): Promise<AppendResult> => {
   const last = await assertDeletable(writing, target);
   const data = Buffer.from(JSON.stringify({ $tb: Number((last ?? -1n) + 1n) }));
   const stream = metadataStreamOf(target.stream) as StreamName;
@@ -128,7 +135,7 @@ export const deleteStream = async (writing: Writing, target: Target): Promise<Wr
  *
  * @throws as {@link deleteStream}.
  */
-export const tombstoneStream = async (writing: Writing, target: Target): Promise<Written> => {
+export const tombstoneStream = async (writing: AppendServices, target: Target): Promise<AppendResult> => {
   await assertDeletable(writing, target);
   const events = [ownEvent(writing, TOMBSTONE, new Uint8Array())];
   const { outcome } = await launchAppend(writing, { stream: target.stream, expected: 'any', events });

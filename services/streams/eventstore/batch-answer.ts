@@ -17,13 +17,13 @@ import {
 } from '../../../proto/gen/event_store/client/values_pb.js';
 import { MAX_APPEND_BYTES } from '../../kernel/ports/event-store.js';
 import { AppendTooLarge } from '../../kernel/fault.js';
-import type { Written } from './append.js';
+import type { AppendResult } from './append.js';
 import { failureOf, StreamTombstoned, WrongVersion } from './failure.js';
 import { positionFields } from './recorded.js';
 import { empty } from './uuid.js';
 
 /** The parts of a batch append request that its answer repeats. */
-export type Asked = { readonly correlationId: UUID | undefined; readonly options: Options };
+export type BatchAppendRequest = { readonly correlationId: UUID | undefined; readonly options: Options };
 
 const packed = <Desc extends DescMessage>(schema: Desc, message: MessageInitShape<Desc>): Any =>
   create(AnySchema, {
@@ -75,7 +75,7 @@ const errorOf = (thrown: unknown, options: Options) => {
   return { code, message, details: DETAILS[code]?.(message) ?? packed(EmptySchema, {}) };
 };
 
-const successOf = ({ revision, position }: Written) => ({
+const successOf = ({ revision, position }: AppendResult) => ({
   currentRevisionOption:
     revision === undefined
       ? ({ case: 'noStream', value: empty } as const)
@@ -84,7 +84,7 @@ const successOf = ({ revision, position }: Written) => ({
 });
 
 const answerTo = (
-  { correlationId, options }: Asked,
+  { correlationId, options }: BatchAppendRequest,
   result: MessageInitShape<typeof BatchAppendRespSchema>['result'],
 ) =>
   Buffer.from(
@@ -100,9 +100,9 @@ const answerTo = (
   );
 
 /** Encodes the answer to an append that was written. */
-export const successAnswer = (asked: Asked, written: Written): Buffer =>
+export const successAnswer = (asked: BatchAppendRequest, written: AppendResult): Buffer =>
   answerTo(asked, { case: 'success', value: successOf(written) });
 
 /** Encodes the answer to a failed append, always with stream and details: official clients fail without either. */
-export const failureAnswer = (asked: Asked, thrown: unknown): Buffer =>
+export const failureAnswer = (asked: BatchAppendRequest, thrown: unknown): Buffer =>
   answerTo(asked, { case: 'error', value: errorOf(thrown, asked.options) });

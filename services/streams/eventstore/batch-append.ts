@@ -6,12 +6,12 @@ import type {
 import type { UUID } from '../../../proto/gen/event_store/client/values_pb.js';
 import { OutcomeUnknown } from '../../kernel/fault.js';
 import { invalid, missing, RpcError } from '../../kernel/rpc.js';
-import { launchAppend, type Launched, type Writing } from './append.js';
+import { launchAppend, type Launched, type AppendServices } from './append.js';
 import { gathering, proposedEvent, targetOf } from './append-request.js';
-import { type Asked, failureAnswer, successAnswer } from './batch-answer.js';
+import { type BatchAppendRequest, failureAnswer, successAnswer } from './batch-answer.js';
 
 /** An append whose final message has not arrived. */
-type Open = Asked & { readonly gathered: ReturnType<typeof gathering>; error?: Error };
+type Open = BatchAppendRequest & { readonly gathered: ReturnType<typeof gathering>; error?: Error };
 
 /** The pending answer to a complete append, whose order among the appends is settled. */
 export type Answering = { readonly answer: Promise<Buffer> };
@@ -48,7 +48,9 @@ const keyOf = (id: UUID | undefined): string => {
 };
 
 /** Opens a batch stream; the result takes its messages one by one and gives `undefined` until an append is complete. */
-export const batchAppends = (writing: Writing): ((request: BatchAppendReq) => Promise<Answering | undefined>) => {
+export const batchAppends = (
+  writing: AppendServices,
+): ((request: BatchAppendReq) => Promise<Answering | undefined>) => {
   const open = new Map<string, Open>();
 
   const opened = (key: string, { correlationId, options }: BatchAppendReq): Open => {

@@ -1,13 +1,6 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
-
-/** Certificate, key and client authority for TLS, in PEM. */
-export type EventstoreTls = {
-  readonly cert: Buffer;
-  readonly key: Buffer;
-  /** When given, clients must present a certificate of this authority. */
-  readonly clientCa?: Buffer;
-};
+import type { Tls, TlsSource } from '../../kernel/ports/tls.js';
 
 /** The address to listen on. */
 export type ListenAddress = {
@@ -15,7 +8,7 @@ export type ListenAddress = {
   /** With 0, the operating system chooses a free port. */
   readonly port: number;
   /** Without it, connections are not encrypted. */
-  readonly tls?: EventstoreTls | undefined;
+  readonly tls?: TlsSource | undefined;
 };
 
 /** Handlers of connections by protocol. The bytes by which the protocol was detected are still unread. */
@@ -52,19 +45,25 @@ const dispatchProtocol = (socket: Socket, { http2, http1 }: ProtocolHandlers): v
   socket.on('readable', look);
 };
 
-const serverFor = (tls: EventstoreTls | undefined, accept: (socket: Socket) => void): Server => {
-  if (tls === undefined) return createServer({ noDelay: true }, accept);
-  const { cert, key, clientCa } = tls;
-  const options = {
+const certificatesOf = ({ cert, key, clientCa }: Tls) =>
+  ({
     cert,
     key,
     minVersion: 'TLSv1.2',
     ...(clientCa && { ca: clientCa, requestCert: true, rejectUnauthorized: true }),
+  }) as const;
+
+const serverFor = (tls: TlsSource | undefined, accept: (socket: Socket) => void): Server => {
+  if (tls === undefined) return createServer({ noDelay: true }, accept);
+  const options = {
+    ...certificatesOf(tls.current),
     ALPNProtocols: ['h2', 'http/1.1'],
     handshakeTimeout: CONNECTION_MS,
     noDelay: true,
   } as const;
-  return createTlsServer(options, accept).on('tlsClientError', (_error, socket) => socket.destroy());
+  const server = createTlsServer(options, accept);
+  tls.onChange((changed) => server.setSecureContext(certificatesOf(changed)));
+  return server.on('tlsClientError', (_error, socket) => socket.destroy());
 };
 
 const listen = (server: Server, { host, port }: ListenAddress): Promise<number> =>

@@ -1,5 +1,5 @@
 import { type ServiceError, status } from '@grpc/grpc-js';
-import { GroupFailure, PassedFailure } from './groups/group-failure.js';
+import { GroupFailure, ForwardedFailure } from './groups/group-failure.js';
 import { failureOf, serviceError } from './failure.js';
 
 /** The log for calls that failed by a bug or a damaged log. A pino logger satisfies it. */
@@ -10,7 +10,7 @@ export interface StreamsLog {
 /** Makes the error that ends a call; logs a bug or a damaged log with its stack. */
 export const failedCall = (log: StreamsLog, rpc: string, thrown: unknown): ServiceError => {
   const failure = failureOf(thrown);
-  const isSaid = thrown instanceof GroupFailure || thrown instanceof PassedFailure;
+  const isSaid = thrown instanceof GroupFailure || thrown instanceof ForwardedFailure;
   if (failure.code === status.INTERNAL && !isSaid)
     log.error({ rpc, err: thrown }, 'a call of the EventStoreDB protocol has failed');
   return serviceError(failure);

@@ -3,7 +3,7 @@ import { AppendTooLarge, Fault, OutcomeUnknown, RevisionConflict, StoreUnavailab
 import { MAX_APPEND_BYTES } from '../../kernel/ports/event-store.js';
 import { RpcError } from '../../kernel/rpc.js';
 import type { Expected, Target } from './append-request.js';
-import { GroupFailure, PassedFailure } from './groups/group-failure.js';
+import { GroupFailure, ForwardedFailure } from './groups/group-failure.js';
 
 /** The status of a failed call, and the trailers that official clients read. */
 export type Failure = {
@@ -69,7 +69,7 @@ const ofFault = (fault: Fault): Failure => {
 /** Converts a thrown value to the failure of a call. A bug or a damaged log becomes INTERNAL without details. */
 export const failureOf = (thrown: unknown): Failure => {
   if (thrown instanceof RpcError) return ofRequest(thrown);
-  if (thrown instanceof GroupFailure || thrown instanceof PassedFailure)
+  if (thrown instanceof GroupFailure || thrown instanceof ForwardedFailure)
     return failure(thrown.code, thrown.message, thrown.trailers);
   if (thrown instanceof StreamTombstoned)
     return failure(status.FAILED_PRECONDITION, thrown.message, {

@@ -4,9 +4,12 @@ import {
   ServerInterceptingCall,
   type ServerInterceptingCallInterface,
   type ServerInterceptor,
+  status,
 } from '@grpc/grpc-js';
 import { PersistentSubscriptions } from '../../../proto/gen/event_store/client/persistent_pb.js';
 import { Streams } from '../../../proto/gen/event_store/client/streams_pb.js';
+import { clientCertificateOf } from '../../kernel/client-certificate.js';
+import type { ClientCertificate } from '../../kernel/ports/authentication.js';
 import { RpcError } from '../../kernel/rpc.js';
 import { failureOf, serviceError } from './failure.js';
 
@@ -19,17 +22,30 @@ export type AskingCall = {
   readonly permission: StreamsPermission;
   /** Of the RPC, such as `/event_store.client.streams.Streams/Read`. */
   readonly path: string;
-  /** The address of the client, without its port. */
-  readonly address: string;
+  /** The address of the connection, without its port: of the client, or of a proxy in front. */
+  readonly peer: string;
+  /** `x-forwarded-for`, which a proxy in front sends. */
+  readonly forwardedFor: string | undefined;
+  /** The certificate that the client has shown. */
+  readonly certificate: ClientCertificate | undefined;
 };
 
-/**
- * Admits a call by its `authorization`.
- *
- * @returns the time, in milliseconds since 1970, at which the credentials expire; `undefined` for those that do not.
- * @throws {RpcError} UNAUTHENTICATED or PERMISSION_DENIED when the caller may not make the call.
- */
-export type Admit = (call: AskingCall) => Promise<number | undefined>;
+/** The caller of an admitted call. */
+export type Admitted = {
+  readonly principal: string;
+  readonly issuer: string;
+  readonly clientId: string;
+  /** The time, in milliseconds since 1970, at which the credentials expire; `undefined` for those that do not. */
+  readonly expiresAt: number | undefined;
+};
+
+/** Admits calls by their credentials. */
+export interface Admissions {
+  /** @throws {RpcError} UNAUTHENTICATED or PERMISSION_DENIED when the caller may not make the call. */
+  admit(call: AskingCall): Promise<Admitted>;
+  /** Notes the status with which an admitted call has ended, such as `OK`. */
+  ended(call: AskingCall, admitted: Admitted, code: string): void;
+}
 
 const { read, append, batchAppend, delete: remove, tombstone } = Streams.method;
 const groups = PersistentSubscriptions.method;
@@ -45,48 +61,115 @@ const required: ReadonlyMap<string, StreamsPermission> = new Map([
   ].map((method) => [pathOf(method), 'admin'] as const),
 ]);
 
-const MAX_TIMER_MS = 2 ** 31 - 1;
-
 const expired = (): RpcError => new RpcError('UNAUTHENTICATED', 'the credentials have expired');
 
-const authorizationIn = (metadata: Metadata): string | undefined => metadata.get('authorization')[0]?.toString();
+const headerIn = (metadata: Metadata, name: string): string | undefined => metadata.get(name)[0]?.toString();
 
-/** The address of the client, without its port. */
-const addressOf = (call: Pick<ServerInterceptingCallInterface, 'getPeer'>): string =>
+const peerOf = (call: Pick<ServerInterceptingCallInterface, 'getPeer'>): string =>
   call
     .getPeer()
     .replace(/:\d+$/u, '')
     .replace(/^\[(.*)\]$/u, '$1');
 
-/** Makes the interceptor that admits each call before its handler starts, and ends it when the credentials expire. */
-export const guarding =
-  (admit: Admit): ServerInterceptor =>
-  ({ path }, inner) => {
+/** An admitted call that has not ended. */
+type OpenCall = {
+  readonly asked: AskingCall;
+  readonly admitted: Admitted;
+  readonly refuse: (refusal: RpcError) => void;
+};
+
+/** Open calls are admitted again after this time: credentials may have been withdrawn, and roles revoked. */
+const READMIT_MS = 1_000;
+
+const assertNotExpired = ({ expiresAt = Infinity }: Admitted): void => {
+  if (expiresAt <= Date.now()) throw expired();
+};
+
+/** True unless the caller could not be checked, as while an issuer is away: then it counts as before. */
+const isRefusal = (error: unknown): error is RpcError => error instanceof RpcError && error.code !== 'UNAVAILABLE';
+
+/** Keeps the open calls, and refuses each as soon as its caller would not be admitted any more. */
+const openCalls = (admissions: Admissions) => {
+  const open = new Set<OpenCall>();
+  let timer: NodeJS.Timeout | undefined;
+
+  /** Asks once for all calls with the same credentials: a client sends the same with each of its calls. */
+  const readmit = (): void => {
+    const known = new Map<string, Promise<Admitted>>();
+    for (const { asked, refuse } of open) {
+      const key = JSON.stringify([asked.authorization, asked.certificate, asked.permission]);
+      const again = known.get(key) ?? admissions.admit(asked);
+      known.set(key, again);
+      again.then(assertNotExpired).catch((error: unknown) => {
+        if (isRefusal(error)) refuse(error);
+      });
+    }
+    if (open.size > 0) return;
+    clearInterval(timer);
+    timer = undefined;
+  };
+
+  return {
+    add: (call: OpenCall): void => {
+      open.add(call);
+      timer ??= setInterval(readmit, READMIT_MS).unref();
+    },
+    remove: (call: OpenCall): boolean => open.delete(call),
+  };
+};
+
+const certificateOf = (
+  call: Pick<ServerInterceptingCallInterface, 'getAuthContext'>,
+): ClientCertificate | undefined => {
+  const { sslPeerCertificate: shown } = call.getAuthContext();
+  return shown && clientCertificateOf(shown);
+};
+
+const askingCall = (
+  { path, permission }: Pick<AskingCall, 'path' | 'permission'>,
+  metadata: Metadata,
+  call: Pick<ServerInterceptingCallInterface, 'getPeer' | 'getAuthContext'>,
+): AskingCall => ({
+  path,
+  permission,
+  authorization: headerIn(metadata, 'authorization'),
+  peer: peerOf(call),
+  forwardedFor: headerIn(metadata, 'x-forwarded-for'),
+  certificate: certificateOf(call),
+});
+
+/**
+ * Makes the interceptor that admits each call before its handler starts, and ends it when the credentials expire or are
+ * withdrawn, or the permission is.
+ */
+export const guardInterceptor = (admissions: Admissions): ServerInterceptor => {
+  const open = openCalls(admissions);
+  return ({ path }, inner) => {
     const permission = required.get(path);
     if (permission === undefined) return new ServerInterceptingCall(inner);
-    let timer: NodeJS.Timeout | undefined;
     const refuse = (thrown: unknown): void => call.sendStatus(serviceError(failureOf(thrown)));
-    const endAt = (expiresAt: number | undefined): void => {
-      const leftMs = (expiresAt ?? Infinity) - Date.now();
-      if (leftMs < MAX_TIMER_MS) timer = setTimeout(() => refuse(expired()), leftMs);
+    let admitted: OpenCall | undefined;
+    const end = (code: status): void => {
+      if (admitted && open.remove(admitted)) admissions.ended(admitted.asked, admitted.admitted, status[code]);
+    };
+    const admit = async (asked: AskingCall): Promise<void> => {
+      const by = await admissions.admit(asked);
+      assertNotExpired(by);
+      admitted = { asked, admitted: by, refuse };
+      open.add(admitted);
     };
     const call = new ServerInterceptingCall(inner, {
       start: (next) =>
         next({
           onReceiveMetadata: (metadata, pass) =>
-            void admit({ authorization: authorizationIn(metadata), permission, path, address: addressOf(inner) }).then(
-              (expiresAt) => {
-                endAt(expiresAt);
-                pass(metadata);
-              },
-              refuse,
-            ),
-          onCancel: () => clearTimeout(timer),
+            void admit(askingCall({ path, permission }, metadata, inner)).then(() => pass(metadata), refuse),
+          onCancel: () => end(status.CANCELLED),
         }),
-      sendStatus: (status, next) => {
-        clearTimeout(timer);
-        next(status);
+      sendStatus: (sent, next) => {
+        end(sent.code);
+        next(sent);
       },
     });
     return call;
   };
+};

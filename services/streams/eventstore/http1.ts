@@ -5,20 +5,20 @@ import type { StreamsLog } from './failed-call.js';
 import { nodeGossip, nodeInfo, type ServedNode } from './node.js';
 
 /** The answer to an HTTP/1.1 request. */
-type PlainAnswer = {
+type Http1Answer = {
   readonly status: number;
   readonly contentType?: 'application/json' | 'text/plain';
   /** UTF-8 text; may be empty. */
   readonly body: string;
 };
 
-const json = (value: unknown): PlainAnswer => ({
+const json = (value: unknown): Http1Answer => ({
   status: 200,
   contentType: 'application/json',
   body: JSON.stringify(value, null, 2),
 });
 
-const text = (status: number, body: string): PlainAnswer => ({ status, contentType: 'text/plain', body });
+const text = (status: number, body: string): Http1Answer => ({ status, contentType: 'text/plain', body });
 
 /** The status of `/health/live`: 204, or what `liveCode` asks for, because some load balancers accept only 200. */
 const liveStatus = (query: URLSearchParams): number => {
@@ -27,7 +27,7 @@ const liveStatus = (query: URLSearchParams): number => {
 };
 
 const PAGES: Readonly<
-  Record<string, (node: ServedNode, query: URLSearchParams) => PlainAnswer | Promise<PlainAnswer>>
+  Record<string, (node: ServedNode, query: URLSearchParams) => Http1Answer | Promise<Http1Answer>>
 > = {
   '/info': () => json(nodeInfo()),
   '/gossip': async (node) => json(await nodeGossip(node)),
@@ -39,7 +39,7 @@ const PAGES: Readonly<
  *
  * @throws {StoreUnavailable} when the head of the log cannot be read.
  */
-const plainAnswer = async (node: ServedNode, method: string, url: string): Promise<PlainAnswer> => {
+const answerTo = async (node: ServedNode, method: string, url: string): Promise<Http1Answer> => {
   const [path = '', query = ''] = url.split('?', 2);
   const page = method === 'GET' || method === 'HEAD' ? PAGES[path] : undefined;
   if (page !== undefined) return page(node, new URLSearchParams(query));
@@ -47,16 +47,16 @@ const plainAnswer = async (node: ServedNode, method: string, url: string): Promi
   return text(404, `not found: this port speaks gRPC over HTTP/2, and over HTTP/1.1 it has GET ${pages} only\n`);
 };
 
-const failedAnswer = (thrown: unknown, log: StreamsLog): PlainAnswer => {
+const failedAnswer = (thrown: unknown, log: StreamsLog): Http1Answer => {
   if (thrown instanceof StoreUnavailable) return text(503, 'Server Is Not Ready\n');
-  log.error({ err: thrown }, 'a request of HTTP/1.1 to the EventStoreDB protocol has failed');
+  log.error({ err: thrown }, 'an HTTP/1.1 request on the EventStoreDB port has failed');
   return text(500, 'internal error\n');
 };
 
 /** Makes an HTTP/1.1 server that answers one request on each connection and then closes it. */
 const answering = (node: ServedNode, log: StreamsLog): Server =>
   createServer(({ method = '', url = '' }, response) => {
-    void plainAnswer(node, method, url)
+    void answerTo(node, method, url)
       .catch((thrown: unknown) => failedAnswer(thrown, log))
       .then(({ status, contentType, body }) => {
         const type = contentType && { 'content-type': `${contentType}; charset=utf-8` };
@@ -65,7 +65,7 @@ const answering = (node: ServedNode, log: StreamsLog): Server =>
   });
 
 /** Makes a handler that serves HTTP/1.1 on the connections given to it. */
-export const plainHttp = (node: ServedNode, log: StreamsLog): ((socket: Socket) => void) => {
+export const http1Handler = (node: ServedNode, log: StreamsLog): ((socket: Socket) => void) => {
   const server = answering(node, log);
   return (socket) => {
     socket.allowHalfOpen = true; // a client may end its side before it has the answer

@@ -5,7 +5,7 @@ import type { Subscription } from '../../kernel/ports/event-store.js';
 import { OWN_CONNECTION } from '../../kernel/ports/log-identity.js';
 import { decoded } from './codec.js';
 import { failedCall, type StreamsLog } from './failed-call.js';
-import { readOnce, type Reading } from './read.js';
+import { readOnce, type ReadServices } from './read.js';
 import { readPlan } from './read-request.js';
 import { storedForm, encoded } from './recorded.js';
 import { type Shutdown, unlessSignalled } from './shutdown.js';
@@ -38,10 +38,10 @@ const untilGone = async (call: ReadCall, subscription: Subscription, { begun }: 
 };
 
 /** Other flightlog processes, recognized by their connection name, always get events as they were stored. */
-const readingFor = (reading: Reading, { metadata }: ReadCall): Reading =>
+const readingFor = (reading: ReadServices, { metadata }: ReadCall): ReadServices =>
   metadata.get('connection-name')[0] === OWN_CONNECTION ? { ...reading, present: storedForm } : reading;
 
-const answer = async (reading: Reading, call: ReadCall, shutdown: Shutdown): Promise<void> => {
+const answer = async (reading: ReadServices, call: ReadCall, shutdown: Shutdown): Promise<void> => {
   const plan = readPlan(decoded(ReadReqSchema, call.request));
   const send = sendTo(call);
   const { count } = plan;
@@ -54,7 +54,7 @@ const answer = async (reading: Reading, call: ReadCall, shutdown: Shutdown): Pro
 
 /** Serves Read: reads and subscriptions. A shutdown ends subscriptions at once, and reads after the drain time. */
 export const readHandler =
-  (reading: Reading, shutdown: Shutdown, log: StreamsLog): handleServerStreamingCall<Buffer, Buffer> =>
+  (reading: ReadServices, shutdown: Shutdown, log: StreamsLog): handleServerStreamingCall<Buffer, Buffer> =>
   (call) =>
     void unlessSignalled(answer(readingFor(reading, call), call, shutdown), shutdown.overdue).then(
       () => call.end(),

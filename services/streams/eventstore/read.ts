@@ -4,16 +4,16 @@ import type { StreamName } from '../../kernel/stream.js';
 import { StreamTombstoned } from './failure.js';
 import { propertiesOf } from './event-metadata.js';
 import type { From, ReadPlan } from './read-request.js';
-import { eventContent, type Present, type ReadContent } from './recorded.js';
+import { eventContent, type EventDataEncoder, type ReadContent } from './recorded.js';
 import { identifierOf } from './stream-identifier.js';
-import type { RuleBook, StreamRules } from './stream-rules.js';
-import { turnTaker } from './turns.js';
+import type { StreamRulesTable, StreamRules } from './stream-rules.js';
+import { createYieldTurn } from './turns.js';
 
 /** The services that reads use. */
-export type Reading = {
+export type ReadServices = {
   readonly log: EventLog;
-  readonly rules: RuleBook;
-  readonly present: Present;
+  readonly rules: StreamRulesTable;
+  readonly present: EventDataEncoder;
   readonly now: () => number;
 };
 
@@ -27,7 +27,7 @@ export const lastRevision = async (log: EventLog, stream: StreamName): Promise<b
 };
 
 /** Computes the first visible revision of a stream by its rules; above `last` when no event is visible. */
-export const firstShown = ({ truncateBefore, maxCount }: StreamRules, last: bigint): bigint => {
+export const firstVisible = ({ truncateBefore, maxCount }: StreamRules, last: bigint): bigint => {
   const byCount = maxCount === undefined ? 0n : last + 1n - BigInt(maxCount);
   return byCount > truncateBefore ? byCount : truncateBefore;
 };
@@ -43,13 +43,13 @@ const revisionOf = (from: From, last: bigint): bigint => {
 const larger = (a: bigint, b: bigint): bigint => (a > b ? a : b);
 
 async function* shownEvents(
-  { log, rules, now }: Reading,
+  { log, rules, now }: ReadServices,
   { stream, from, direction, count }: CountedPlan & { readonly stream: StreamName },
   last: bigint,
 ): AsyncGenerator<RecordedEvent> {
   if (from === 'end' && direction === 'forwards') return;
   const ruled = rules.of(stream);
-  const first = firstShown(ruled, last);
+  const first = firstVisible(ruled, last);
   const begin = revisionOf(from, last);
   const options = { from: direction === 'forwards' ? larger(begin, first) : begin, direction, limit: count };
   for await (const page of log.readStream(stream, options)) {
@@ -78,14 +78,14 @@ function* endsOf({ direction, from, saysEnds }: CountedPlan, { first, last }: Ex
 
 /** Reads one stream. A stream that does not exist is an answer and not an error. */
 async function* readStream(
-  reading: Reading,
+  reading: ReadServices,
   plan: CountedPlan & { readonly stream: StreamName },
 ): AsyncGenerator<ReadContent> {
   const { stream, form } = plan;
   const ruled = reading.rules.of(stream);
   if (ruled.isTombstoned) throw new StreamTombstoned(stream);
   const last = await lastRevision(reading.log, stream);
-  const first = last === undefined ? 0n : firstShown(ruled, last);
+  const first = last === undefined ? 0n : firstVisible(ruled, last);
   if (last === undefined || first > last) {
     yield { case: 'streamNotFound', value: { streamIdentifier: identifierOf(stream) } };
     return;
@@ -116,11 +116,11 @@ async function* eventsOf(log: EventLog, options: ReadLogOptions): AsyncGenerator
 }
 
 /** Reads the whole log through the filter, if any; `count` counts matching events. */
-async function* readAll({ log, present }: Reading, plan: CountedPlan): AsyncGenerator<ReadContent> {
+async function* readAll({ log, present }: ReadServices, plan: CountedPlan): AsyncGenerator<ReadContent> {
   const pages = logPages(log, plan);
   let left = plan.count;
   if (pages === undefined || left <= 0) return;
-  const turn = turnTaker();
+  const turn = createYieldTurn();
   for await (const page of pages) {
     for (const event of page) {
       await turn();
@@ -137,5 +137,5 @@ async function* readAll({ log, present }: Reading, plan: CountedPlan): AsyncGene
  *
  * @throws {StreamTombstoned} when the stream was deleted permanently.
  */
-export const readOnce = (reading: Reading, plan: CountedPlan): AsyncGenerator<ReadContent> =>
+export const readOnce = (reading: ReadServices, plan: CountedPlan): AsyncGenerator<ReadContent> =>
   plan.stream === undefined ? readAll(reading, plan) : readStream(reading, { ...plan, stream: plan.stream });

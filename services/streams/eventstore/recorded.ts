@@ -9,13 +9,13 @@ import { propertiesOf } from './event-metadata.js';
 import { type UuidForm, uuidOf } from './uuid.js';
 
 /** The data of an event as clients get it, and whether it is JSON. */
-export type Presented = { readonly data: Uint8Array; readonly isJson: boolean };
+export type EventData = { readonly data: Uint8Array; readonly isJson: boolean };
 
 /** Converts the data of an event for clients: the stored bytes, or JSON for analysts. */
-export type Present = (event: RecordedEvent) => Presented | Promise<Presented>;
+export type EventDataEncoder = (event: RecordedEvent) => EventData | Promise<EventData>;
 
 /** Presents events as they were stored. */
-export const storedForm: Present = (event) => ({ data: event.data, isJson: propertiesOf(event).isJson });
+export const storedForm: EventDataEncoder = (event) => ({ data: event.data, isJson: propertiesOf(event).isJson });
 
 const TICKS_IN_MS = 10_000n;
 
@@ -38,7 +38,11 @@ type ReadEvent = {
 };
 
 /** Converts an event to its form in the protocol. */
-export const readEvent = async (event: RecordedEvent, form: UuidForm, present: Present): Promise<ReadEvent> => {
+export const readEvent = async (
+  event: RecordedEvent,
+  form: UuidForm,
+  present: EventDataEncoder,
+): Promise<ReadEvent> => {
   const { data, isJson } = await present(event);
   const { custom, recordedAtMs } = propertiesOf(event);
   const recorded = {
@@ -58,7 +62,11 @@ export const readEvent = async (event: RecordedEvent, form: UuidForm, present: P
 };
 
 /** Converts an event to an answer of a read. */
-export const eventContent = async (event: RecordedEvent, form: UuidForm, present: Present): Promise<ReadContent> => ({
+export const eventContent = async (
+  event: RecordedEvent,
+  form: UuidForm,
+  present: EventDataEncoder,
+): Promise<ReadContent> => ({
   case: 'event',
   value: await readEvent(event, form, present),
 });

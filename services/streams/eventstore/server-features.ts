@@ -13,7 +13,7 @@ type Method = readonly [service: string, method: string, features: readonly stri
 
 const BATCH_APPEND: Method = [STREAMS, 'batchappend', ['deadline_duration']];
 
-/** The calls about groups of consumers. */
+/** The methods of persistent subscriptions. */
 const PERSISTENT = ['create', 'update', 'delete', 'read', 'getinfo', 'list', 'replayparked', 'restartsubsystem'];
 
 const METHODS: readonly Method[] = [

@@ -11,20 +11,22 @@ import {
   TombstoneReqSchema,
   TombstoneRespSchema,
 } from '../../../proto/gen/event_store/client/streams_pb.js';
-import { deleteStream, tombstoneStream, type Writing, type Written } from './append.js';
+import { deleteStream, tombstoneStream, type AppendServices, type AppendResult } from './append.js';
 import { appendHandler, batchAppendHandler } from './append-handler.js';
 import { targetOf } from './append-request.js';
 import { decoded, encodedAs } from './codec.js';
-import { acceptConnections, type EventstoreTls } from './connections.js';
+import { acceptConnections } from './connections.js';
 import { failedCall, type StreamsLog } from './failed-call.js';
 import { administration } from './groups/administration.js';
 import { consumeHandler } from './groups/consume.js';
+import { type GroupFigures, groupFigures } from './groups/group-figures.js';
 import { type GroupRegistry, openGroups } from './groups/groups.js';
-import { type GroupCalls, passedAdministration, passedConsumeHandler } from './groups/passed-on.js';
-import { type Admit, guarding } from './guard.js';
-import { plainHttp } from './http1.js';
+import { type GroupCalls, passedAdministration, passedConsumeHandler } from './groups/forwarded-calls.js';
+import { type Admissions, guardInterceptor } from './guard.js';
+import { http1Handler } from './http1.js';
 import { clusterOfOne, type ServedNode } from './node.js';
-import type { Reading } from './read.js';
+import type { ReadServices } from './read.js';
+import type { TlsSource } from '../../kernel/ports/tls.js';
 import { RpcError } from '../../kernel/rpc.js';
 import { readHandler } from './read-handler.js';
 import { positionFields } from './recorded.js';
@@ -36,20 +38,22 @@ export type EventstoreHosting = {
   readonly host: string;
   /** With 0, the operating system chooses a free port. */
   readonly port: number;
-  readonly reading: Reading;
-  readonly writing: Writing;
+  readonly reading: ReadServices;
+  readonly writing: AppendServices;
   /** Set where the log is in an event store, whose groups of consumers are used. */
   readonly groupCalls?: GroupCalls | undefined;
   /** Admits each call by its credentials; without it, every caller may call. */
-  readonly admit?: Admit | undefined;
+  readonly admissions?: Admissions | undefined;
   /** Without it, connections are not encrypted. */
-  readonly tls?: EventstoreTls | undefined;
+  readonly tls?: TlsSource | undefined;
   readonly logger: StreamsLog;
 };
 
 /** A server of the EventStoreDB protocol that is listening. */
 export interface EventstoreListening {
   readonly port: number;
+  /** Reads the figures of the groups of consumers; empty where they are those of an event store. */
+  groups(): Promise<readonly GroupFigures[]>;
   /** Ends subscriptions with UNAVAILABLE at once, and all other calls in the same way after `drainMs`. */
   close(options: { readonly drainMs: number }): Promise<void>;
 }
@@ -73,7 +77,7 @@ const unary =
       (thrown: unknown) => respond(failedCall(logger, rpc, thrown)),
     );
 
-const positionOption = ({ position }: Written) => ({ case: 'position', value: positionFields(position) }) as const;
+const positionOption = ({ position }: AppendResult) => ({ case: 'position', value: positionFields(position) }) as const;
 
 const registerStreams = (server: Server, { reading, writing, logger }: EventstoreHosting, shutdown: Shutdown): void => {
   const { read, append, batchAppend, delete: remove, tombstone } = Streams.method;
@@ -147,7 +151,7 @@ export const serveEventstore = async (hosting: EventstoreHosting): Promise<Event
   const server = new Server({
     'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
     'grpc.max_concurrent_streams': MAX_CALLS,
-    ...(hosting.admit && { interceptors: [guarding(hosting.admit)] }),
+    ...(hosting.admissions && { interceptors: [guardInterceptor(hosting.admissions)] }),
   });
   const [begun, overdue] = [shutdownSignal(), shutdownSignal()];
   const { reading, host, logger } = hosting;
@@ -162,11 +166,12 @@ export const serveEventstore = async (hosting: EventstoreHosting): Promise<Event
   const grpc = server.createConnectionInjector(ServerCredentials.createInsecure()); // TLS is terminated before it
   const connections = await acceptConnections(hosting, {
     http2: (socket) => grpc.injectConnection(socket),
-    http1: plainHttp(node, logger),
+    http1: http1Handler(node, logger),
   });
   bound = connections.port;
   return {
     port: bound,
+    groups: async () => (groups ? groupFigures(groups) : []),
     close: async ({ drainMs }) => {
       begun.abort();
       connections.leave();

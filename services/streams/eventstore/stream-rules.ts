@@ -12,7 +12,7 @@ export type StreamRules = {
 };
 
 /** The rules of all streams. */
-export interface RuleBook {
+export interface StreamRulesTable {
   of(stream: string): StreamRules;
   /** Applies a recorded event; only metadata events and tombstones change rules. */
   take(event: RuleEvent): void;
@@ -56,15 +56,18 @@ const rulesIn = (data: Uint8Array): Partial<StreamRules> => {
   }
 };
 
-/** A rule book without rules, for a log in which all events are visible. */
-export const noRules: RuleBook = { of: () => NO_RULES, take: () => undefined };
+/** No rules, for a log in which all events are visible. */
+export const noStreamRules: StreamRulesTable = { of: () => NO_RULES, take: () => undefined };
 
 /**
- * Builds the rule book of a log from its few metadata events and tombstones, which are read by type.
+ * Reads the rules of all streams of a log from its few metadata events and tombstones, which are read by type.
  *
  * @param isRuled says which streams may have rules; by default all.
  */
-export const openRuleBook = async (log: EventLog, isRuled = (_stream: string): boolean => true): Promise<RuleBook> => {
+export const openStreamRules = async (
+  log: EventLog,
+  isRuled = (_stream: string): boolean => true,
+): Promise<StreamRulesTable> => {
   const rules = new Map<string, StreamRules>();
   const of = (stream: string): StreamRules => rules.get(stream) ?? NO_RULES;
   const take = ({ stream, type, data }: RuleEvent): void => {

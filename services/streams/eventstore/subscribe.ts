@@ -2,10 +2,10 @@ import type { EventLog, LogPage, Subscription } from '../../kernel/ports/event-s
 import type { RecordedEvent } from '../../kernel/event.js';
 import { categoryOf, type StreamName } from '../../kernel/stream.js';
 import { StreamTombstoned } from './failure.js';
-import { firstShown, lastRevision, type Reading } from './read.js';
+import { firstVisible, lastRevision, type ReadServices } from './read.js';
 import type { From, ReadPlan } from './read-request.js';
 import { eventContent, positionFields, type ReadContent } from './recorded.js';
-import { turnTaker } from './turns.js';
+import { createYieldTurn } from './turns.js';
 
 /** Sends an answer, and resolves when the client can take the next one. */
 export type Send = (content: ReadContent) => Promise<void>;
@@ -13,8 +13,8 @@ export type Send = (content: ReadContent) => Promise<void>;
 const CAUGHT_UP: ReadContent = { case: 'caughtUp', value: {} };
 
 /** Makes a function that sends matching events, and a checkpoint whenever enough events were examined. */
-const sender = ({ present }: Reading, { form, filter }: ReadPlan, send: Send) => {
-  const turn = turnTaker();
+const sender = ({ present }: ReadServices, { form, filter }: ReadPlan, send: Send) => {
+  const turn = createYieldTurn();
   let considered = 0;
   const checkpoint = async (position: bigint): Promise<void> => {
     considered = 0;
@@ -34,7 +34,7 @@ const afterPosition = async (log: EventLog, from: From): Promise<bigint> => {
 };
 
 /** Subscribes to the whole log after a position: first the history, then live events. */
-const followAll = async (reading: Reading, plan: ReadPlan, send: Send): Promise<Subscription> => {
+const followAll = async (reading: ReadServices, plan: ReadPlan, send: Send): Promise<Subscription> => {
   const forward = sender(reading, plan, send);
   let isCaughtUp = false;
   return reading.log.subscribe({ after: await afterPosition(reading.log, plan.from) }, async ({ events }, isLive) => {
@@ -45,17 +45,17 @@ const followAll = async (reading: Reading, plan: ReadPlan, send: Send): Promise<
 };
 
 /** The revision after which a subscription starts; -1 for all events. Skips hidden events. */
-const afterRevision = async ({ log, rules }: Reading, stream: StreamName, from: From): Promise<bigint> => {
+const afterRevision = async ({ log, rules }: ReadServices, stream: StreamName, from: From): Promise<bigint> => {
   const last = (await lastRevision(log, stream)) ?? -1n;
   if (from === 'end') return last;
-  const hidden = firstShown(rules.of(stream), last) - 1n;
+  const hidden = firstVisible(rules.of(stream), last) - 1n;
   const asked = from === 'start' ? -1n : from;
   return asked > hidden ? asked : hidden;
 };
 
 /** Subscribes to one stream after a revision. The stream may be created later. */
 const followStream = async (
-  reading: Reading,
+  reading: ReadServices,
   plan: ReadPlan & { readonly stream: StreamName },
   send: Send,
 ): Promise<Subscription> => {
@@ -85,7 +85,7 @@ const followStream = async (
  * @throws {StreamTombstoned} when the stream was deleted permanently.
  */
 export const follow = async (
-  reading: Reading,
+  reading: ReadServices,
   plan: ReadPlan,
   { send, subscriptionId }: { readonly send: Send; readonly subscriptionId: string },
 ): Promise<Subscription> => {

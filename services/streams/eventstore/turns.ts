@@ -10,7 +10,7 @@ const TURN_MS = 10;
 export type YieldTurn = () => Promise<void> | undefined;
 
 /** Makes the turns of one reader. */
-export const turnTaker = (): YieldTurn => {
+export const createYieldTurn = (): YieldTurn => {
   let since = performance.now();
   return () => {
     if (performance.now() - since < TURN_MS) return undefined;

@@ -10,6 +10,14 @@ export interface FileTarget {
   read(path: string): Promise<Uint8Array | undefined>;
   /** Resolves when the object is durable. */
   write(path: string, bytes: Uint8Array): Promise<void>;
+  /**
+   * Opens an object that only one process may replace; `before` has its bytes.
+   *
+   * @throws {DataDirectoryInUse} when another process has it open or, from `replace`, has replaced it.
+   */
+  openExclusively(
+    path: string,
+  ): Promise<{ readonly before: Uint8Array | undefined; replace(bytes: Uint8Array): Promise<void> }>;
 }
 
 /** The folders of an export: by the date of recording, in UTC, or not at all. */

@@ -1,6 +1,8 @@
-import { entityOf, type EngineReport, executionCodec, flatFields } from '../../execution/events.js';
-import { decodeEvent } from '../../kernel/decode-event.js';
-import { metadataOf, type RecordedEvent } from '../../kernel/event.js';
+import { type EngineReport, entityOf, flatFields } from '../../execution/events.js';
+import type { EventCodec } from '../../kernel/aggregate.js';
+import { type EventMetadata, metadataOf, type RecordedEvent } from '../../kernel/event.js';
+import { StoreUnavailable, UnknownEvent } from '../../kernel/fault.js';
+import { categoryOf } from '../../kernel/stream.js';
 
 /** An event as a row of a file; the keys are the names of the columns. A field that an event does not have is absent. */
 export type EventRow = {
@@ -24,51 +26,115 @@ export type EventRow = {
   readonly command_id: string;
   readonly correlation_id?: string;
   readonly causation_id?: string;
-  /** The JSON of the event's data, as UTF-8. */
+  /** The JSON of the event's data, as UTF-8; of a parked event, its bytes as a JSON string in base64. */
   readonly body: Uint8Array;
+  /** The reason why the event is parked: it cannot be read, and has only what its place in the log says. */
+  readonly unreadable?: string;
 };
 
+type Codecs = RowEncoder['codecs'];
+
 /** Encodes events for the rows of files. */
-export type RowPresenting = {
+export type RowEncoder = {
   /** The JSON of the event's data: the same for every consumer. */
   readonly json: (event: RecordedEvent) => Promise<Uint8Array>;
   readonly idText: (id: Uint8Array) => string;
+  /** The codec of the events of each category. */
+  readonly codecs: ReadonlyMap<string, EventCodec<unknown>>;
 };
 
 const MICROS_PER_MS = 1_000n;
 
-const occurredAt = (event: RecordedEvent, recordedAt: bigint): bigint => {
+/** @throws {UnknownEvent} when this release does not know the category, the type or its schema. */
+const decoded = (
+  { stream, position, type, data }: RecordedEvent,
+  { schema }: EventMetadata,
+  codecs: Codecs,
+): unknown => {
+  const codec = codecs.get(categoryOf(stream));
+  if (codec === undefined)
+    throw new UnknownEvent(
+      `stream ${stream} at position ${position}: this release does not know its category; use the newest release, or name a category of other programs with --foreign`,
+    );
+  return codec.decode(type, data, schema);
+};
+
+const occurredAt = (event: RecordedEvent, read: unknown, recordedAt: bigint): bigint => {
   if (entityOf(event.type, event.data) === undefined) return recordedAt;
-  const { seconds, nanos } = (decodeEvent(executionCodec, event).data as EngineReport).occurredAt;
+  const { seconds, nanos } = (read as { readonly data: EngineReport }).data.occurredAt;
   return seconds * 1_000_000n + BigInt(Math.floor(nanos / 1_000));
 };
 
-/**
- * Makes the row of an event.
- *
- * @throws {UnknownEvent} when this release does not know the event's type.
- * @throws {CorruptEvent} or {StreamParked} when the data cannot be decoded.
- * @throws {StoreUnavailable} when a payload beside the log cannot be read now.
- */
-export const rowOf = async (event: RecordedEvent, { json, idText }: RowPresenting): Promise<EventRow> => {
-  const { recordedAtMs, actor, commandId, schema, $correlationId, $causationId } = metadataOf(event);
+const placeOf = (event: RecordedEvent, { idText }: RowEncoder) => ({
+  position: event.position,
+  event_id: idText(event.id),
+  stream: event.stream,
+  revision: event.revision,
+  type: event.type,
+});
+
+const readableRow = async (event: RecordedEvent, encoder: RowEncoder): Promise<EventRow> => {
+  const metadata = metadataOf(event);
+  const { recordedAtMs, actor, commandId, schema, $correlationId, $causationId } = metadata;
   const recordedAt = BigInt(recordedAtMs) * MICROS_PER_MS;
   return {
-    position: event.position,
-    event_id: idText(event.id),
-    stream: event.stream,
-    revision: event.revision,
-    type: event.type,
+    ...placeOf(event, encoder),
     schema_version: schema,
-    occurred_at: occurredAt(event, recordedAt),
+    occurred_at: occurredAt(event, decoded(event, metadata, encoder.codecs), recordedAt),
     recorded_at: recordedAt,
     command_id: commandId,
-    body: await json(event),
+    body: await encoder.json(event),
     ...flatFields(event),
     ...(actor !== '' && { actor }),
     ...($correlationId !== undefined && { correlation_id: $correlationId }),
     ...($causationId !== undefined && { causation_id: $causationId }),
   };
+};
+
+/** The metadata as far as they can be read. An event without a time has the first of 1970. */
+const metadataFound = (event: RecordedEvent): Partial<EventMetadata> => {
+  try {
+    const { recordedAtMs, schema, commandId } = metadataOf(event);
+    return {
+      ...(Number.isSafeInteger(recordedAtMs) && { recordedAtMs }),
+      ...(Number.isInteger(schema) && { schema }),
+      ...(typeof commandId === 'string' && { commandId }),
+    };
+  } catch {
+    return {};
+  }
+};
+
+const parkedRow = (event: RecordedEvent, encoder: RowEncoder, reason: unknown): EventRow => {
+  const { recordedAtMs = 0, schema = 0, commandId = '' } = metadataFound(event);
+  const recordedAt = BigInt(recordedAtMs) * MICROS_PER_MS;
+  return {
+    ...placeOf(event, encoder),
+    schema_version: schema,
+    occurred_at: recordedAt,
+    recorded_at: recordedAt,
+    command_id: commandId,
+    body: Buffer.from(JSON.stringify(Buffer.from(event.data).toString('base64'))),
+    unreadable: reason instanceof Error ? reason.message : String(reason),
+  };
+};
+
+/** A newer release can read the event, or a later run can. */
+const mayBeReadLater = (error: unknown): boolean => error instanceof UnknownEvent || error instanceof StoreUnavailable;
+
+/**
+ * Makes the row of an event. A damaged event gets a row that says why it cannot be read.
+ *
+ * @throws {UnknownEvent} when this release does not know the event's category, type or schema.
+ * @throws {StoreUnavailable} when a payload beside the log cannot be read now.
+ */
+export const rowOf = async (event: RecordedEvent, encoder: RowEncoder): Promise<EventRow> => {
+  try {
+    return await readableRow(event, encoder);
+  } catch (error) {
+    if (mayBeReadLater(error)) throw error;
+    return parkedRow(event, encoder, error);
+  }
 };
 
 /** The date on which the event was recorded, in UTC, such as `2026-03-02`. */

@@ -2,8 +2,9 @@ import type { RecordedEvent } from '../../kernel/event.js';
 import type { EventFilter, EventLog, LogPage } from '../../kernel/ports/event-store.js';
 import { type FileTarget, type Partitioning, resumeAt, type Description } from './description.js';
 import { dateOf, type EventRow } from './event-row.js';
-import { pathOf } from './exported-file.js';
+import { pathOf, type PositionRange } from './exported-file.js';
 import type { FileFormat } from './file-format.js';
+import { openPlan } from './plan.js';
 
 /** Source, target and shape of an export. */
 export type FileExportOptions = {
@@ -22,8 +23,13 @@ export type FileExportOptions = {
   readonly onFile: () => void;
 };
 
-/** The files that a run has written. */
-export type Exported = { readonly files: number; readonly events: number; readonly bytes: number };
+/** The files that a run has written; `parked` of their events could not be read. */
+export type Exported = {
+  readonly files: number;
+  readonly events: number;
+  readonly parked: number;
+  readonly bytes: number;
+};
 
 /** An export that has found where it goes on. */
 export interface FileExport {
@@ -75,16 +81,33 @@ const pathOfRows = (rows: readonly EventRow[], { format, description }: FileExpo
   return pathOf({ first: first.position, last: last.position }, format.extension, date);
 };
 
+/** The events of a file that was planned, and perhaps not written. */
+const rowsBetween = async (
+  { first, last }: PositionRange,
+  { log, filter, matches, rowOf }: FileExportOptions,
+): Promise<readonly EventRow[]> => {
+  const rows: EventRow[] = [];
+  for await (const { events, position } of log.readLog({ after: first - 1n, filter })) {
+    for (const event of events) if (event.position <= last && matches(event)) rows.push(await rowOf(event));
+    if (position >= last) break;
+  }
+  return rows;
+};
+
+const isParked = ({ unreadable }: EventRow): boolean => unreadable !== undefined;
+
 /**
  * Opens an export of the log to files. A file appears when it is whole, and its name says which positions it has; so an
- * export that was killed goes on after its last file, and each event is in one file. Only one process may export to a
- * place at a time.
+ * export that was killed goes on after its last file, and each event is in one file. A file is planned before it is
+ * written, and only one of two processes can plan what follows a file: the other one fails.
  *
+ * @throws {DataDirectoryInUse} when another process exports to the place.
  * @throws {DataDirectoryUnusable} when the place has files of another export.
  * @throws {StoreUnavailable} when the place cannot be used.
  */
 export const openFileExport = async (options: FileExportOptions): Promise<FileExport> => {
   const { log, target, description, format, filter, onProgress, onFile } = options;
+  const plan = await openPlan(target); // before the files are listed, so that the list is at least as new
   let position = await resumeAt(target, description);
 
   const write = async (rows: readonly EventRow[]): Promise<Exported> => {
@@ -92,12 +115,12 @@ export const openFileExport = async (options: FileExportOptions): Promise<FileEx
     await target.write(pathOfRows(rows, options), bytes);
     position = rows.at(-1)?.position ?? position;
     onFile();
-    return { files: 1, events: rows.length, bytes: bytes.length };
+    return { files: 1, events: rows.length, parked: rows.filter(isParked).length, bytes: bytes.length };
   };
 
   const run = async (isStopping: () => boolean): Promise<Exported> => {
     const head = await log.head();
-    const all = { files: 0, events: 0, bytes: 0 };
+    const all = { files: 0, events: 0, parked: 0, bytes: 0 };
     let read = position;
     const onRead = (upTo: bigint): boolean => {
       read = upTo;
@@ -105,15 +128,18 @@ export const openFileExport = async (options: FileExportOptions): Promise<FileEx
       return isStopping();
     };
     for await (const rows of batchesOf(log.readLog({ after: position, filter }), options, onRead)) {
-      const { events, bytes } = await write(rows);
-      all.files += 1;
-      all.events += events;
-      all.bytes += bytes;
+      await plan.next(pathOfRows(rows, options));
+      const written = await write(rows);
+      all.files += written.files;
+      all.events += written.events;
+      all.parked += written.parked;
+      all.bytes += written.bytes;
     }
     position = read;
     return all;
   };
 
+  if (plan.pending !== undefined && plan.pending.last > position) await write(await rowsBetween(plan.pending, options));
   return {
     run,
     get position() {

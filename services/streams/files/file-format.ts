@@ -38,4 +38,5 @@ export const COLUMNS: readonly Column[] = [
   optional('correlation_id', 'text'),
   optional('causation_id', 'text'),
   required('body', 'json'),
+  optional('unreadable', 'text'),
 ];

@@ -1,18 +1,18 @@
 import { type Call, RpcError } from '../../kernel/rpc.js';
 import { type InFlight, MAX_EVENTS, openInFlight } from './in-flight.js';
 import { encodeResponse, reportedEvent } from './messages.js';
-import { openOutbox, type Outbox } from './outbox.js';
+import { openAnswerQueue, type AnswerQueue } from './answer-queue.js';
 
 /** Dispatches events until the last one or `isOver`; does not read while the window is full. */
 const takeAll = async (
   requests: AsyncIterable<Uint8Array>,
-  { inFlight, outbox, isOver }: { inFlight: InFlight; outbox: Outbox; isOver: () => boolean },
+  { inFlight, answers, isOver }: { inFlight: InFlight; answers: AnswerQueue; isOver: () => boolean },
 ): Promise<void> => {
   for await (const request of requests) {
     const event = reportedEvent(request);
-    await outbox.writable();
+    await answers.writable();
     if (isOver()) return;
-    await inFlight.take(event, (answer) => outbox.put(encodeResponse(event.sequence, answer)));
+    await inFlight.take(event, (answer) => answers.put(encodeResponse(event.sequence, answer)));
   }
 };
 
@@ -36,22 +36,22 @@ export const report = async function* (
   call: Call,
   gone: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
-  const outbox = openOutbox(MAX_EVENTS);
+  const answers = openAnswerQueue(MAX_EVENTS);
   const inFlight = openInFlight(call);
   const over = new AbortController();
   const isOver = (): boolean => over.signal.aborted;
-  gone.addEventListener('abort', () => outbox.end(), { once: true });
-  Promise.race([takeAll(requests, { inFlight, outbox, isOver }), shutDown(call.leaving, over.signal)])
+  gone.addEventListener('abort', () => answers.end(), { once: true });
+  Promise.race([takeAll(requests, { inFlight, answers, isOver }), shutDown(call.leaving, over.signal)])
     .finally(() => {
       over.abort();
       return inFlight.settled();
     })
     .then(
-      () => outbox.end(),
-      (failure: unknown) => outbox.end(failure instanceof Error ? failure : new Error(String(failure))),
+      () => answers.end(),
+      (failure: unknown) => answers.end(failure instanceof Error ? failure : new Error(String(failure))),
     );
   try {
-    yield* outbox.answers();
+    yield* answers.answers();
   } finally {
     over.abort();
   }

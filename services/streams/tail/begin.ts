@@ -4,7 +4,7 @@ import type { EventLog } from '../../kernel/ports/event-store.js';
 import { invalid } from '../../kernel/rpc.js';
 
 /** The beginning of a tail: after a position, and only what was recorded from a time on. */
-export type Beginning = { readonly after: bigint; readonly sinceMs: number };
+export type TailStart = { readonly after: bigint; readonly sinceMs: number };
 
 const POSITION = /^\d{1,19}$/u;
 const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/u;
@@ -32,10 +32,10 @@ const timeIn = (text: string): number => {
  *
  * @throws {RpcError} INVALID_ARGUMENT naming the field.
  */
-export const beginningOf = async (
+export const tailStartOf = async (
   { from, lastEventId }: TailRequest,
   log: Pick<EventLog, 'head' | 'readLogBackwards'>,
-): Promise<Beginning> => {
+): Promise<TailStart> => {
   const always = { sinceMs: -Infinity };
   if (lastEventId !== '') {
     if (!POSITION.test(lastEventId)) throw invalid('last_event_id', 'not a position');

@@ -60,7 +60,7 @@ const only = (asked: string, of: (event: RecordedEvent) => string | undefined): 
  *
  * @throws {RpcError} INVALID_ARGUMENT naming the field.
  */
-export const matching = (request: TailRequest, labelsOf: LabelsOf): Matches => {
+export const tailFilter = (request: TailRequest, labelsOf: LabelsOf): Matches => {
   if (request.domain !== '' && request.project === '') throw missing('project');
   if (request.name !== '' && request.domain === '') throw missing('domain');
   const labels = request.labels.map(pairOf);

@@ -11,9 +11,9 @@ import {
 } from '../../../proto/gen/platformidl/eventlog/tail_pb.js';
 import { metadataOf, type RecordedEvent } from '../../kernel/event.js';
 import type { EventLog } from '../../kernel/ports/event-store.js';
-import { beginningOf } from './begin.js';
+import { tailStartOf } from './begin.js';
 import type { LiveFeed } from './live-feed.js';
-import { type LabelsOf, logFilter, matching } from './selection.js';
+import { type LabelsOf, logFilter, tailFilter } from './selection.js';
 
 /** Encodes events for consumers. */
 export interface TailPresenting {
@@ -94,8 +94,8 @@ export async function* tail(
   request: TailRequest,
   { isOver, onWait }: TailEnds,
 ): AsyncGenerator<TailResponse> {
-  const matches = matching(request, sources.labelsOf);
-  const { after, sinceMs } = await beginningOf(request, sources.log);
+  const matches = tailFilter(request, sources.labelsOf);
+  const { after, sinceMs } = await tailStartOf(request, sources.log);
   const isWanted = async (event: RecordedEvent): Promise<boolean> =>
     metadataOf(event).recordedAtMs >= sinceMs && (await matches(event));
   const encode = (event: RecordedEvent): Promise<TailEvent> => eventOf(event, sources, request.format);

@@ -15,7 +15,8 @@ const UNLIMITED = { nodes: 0, closureBytes: 0 };
  * Registers the workflow `.flytegen.<task>` that runs a single task, unless it exists.
  *
  * @returns the id of the workflow, also when it existed.
- * @throws {RpcError} INVALID_ARGUMENT when nothing can be registered in the task's project and domain.
+ * @throws {RpcError} INVALID_ARGUMENT when nothing can be registered in the task's project and domain, or the workflow
+ * does not compile.
  */
 export const registerSingleTaskWorkflow = async (
   { sessions, projects }: SingleTaskServices,
@@ -35,6 +36,7 @@ export const registerSingleTaskWorkflow = async (
   if (rejection !== undefined) throw rejection;
   const requirements = { task: () => Promise.resolve(task), launchPlan: () => Promise.resolve(undefined) };
   const compiled = await compiledFrom(id, { template, subWorkflows: [] }, requirements, UNLIMITED);
+  // The only refusals are of a workflow that exists: another request has registered it since it was looked for.
   await sessions.handle(workflowAggregate, workflowStream(id), { ...compiled, description: undefined }, context);
   return id;
 };

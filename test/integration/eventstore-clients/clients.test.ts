@@ -31,6 +31,11 @@ const CLIENTS = {
       address,
     ],
   },
+  go: {
+    made: ['go.mod', 'go.sum', 'main.go'],
+    command: join(PLACE, 'go/client'),
+    args: (address: string) => [address],
+  },
   rust: {
     made: ['Cargo.toml', 'Cargo.lock', 'src/main.rs'],
     command: join(PLACE, 'rust/target/debug/eventstore-client-rust'),
@@ -39,6 +44,9 @@ const CLIENTS = {
 } as const;
 
 type Name = keyof typeof CLIENTS;
+
+/** The clients whose program has a step with named consumers. */
+const WITH_GROUPS: ReadonlySet<Name> = new Set(['java', 'go']);
 
 const read = (path: string): string | undefined => (existsSync(path) ? readFileSync(path, 'utf8') : undefined);
 
@@ -98,4 +106,20 @@ describe.each(Object.keys(CLIENTS) as Name[])('the official %s client, against a
   it.skipIf(skipped)('tails with a filter, from history into what is live', () => {
     expect(said.get('tail')).toEqual({ types: ['Begun', 'Continued', 'Live'] });
   });
+
+  it.skipIf(skipped || !WITH_GROUPS.has(name))(
+    'uses named consumers: retries, parks, replays, and removes them',
+    () => {
+      expect(said.get('groups')).toEqual({
+        exists: true,
+        listed: ['workers'],
+        retries: 5,
+        delivered: ['Begun/0', 'Continued/0', 'Continued/1', 'Live/0'],
+        parked: 1,
+        replayed: 'Live',
+        gone: true,
+        all: ['Begun', 'Continued', 'Live'],
+      });
+    },
+  );
 });

@@ -12,7 +12,7 @@ import {
 } from '../../../proto/gen/platformidl/eventlog/attributes_pb.js';
 import { attributesDecider } from '../../../services/attributes/decider.js';
 import type { AttributesEvent } from '../../../services/attributes/events.js';
-import { bestRow, type Scope } from '../../../services/attributes/state.js';
+import { mostSpecificRow, type Scope } from '../../../services/attributes/state.js';
 import { given } from '../../support/given.js';
 
 type Target = NonNullable<Exclude<MessageInitShape<typeof MatchingAttributesSchema>, { $typeName: string }>['target']>;
@@ -117,7 +117,7 @@ describe('matchable attributes', () => {
     const state = [project, workflow]
       .map((scope, index) => updated(scope, label(String(index))))
       .reduce((folded, event) => attributesDecider.evolve(folded, event), attributesDecider.initial());
-    const best = (scope: Scope) => bestRow(state, Resource.EXECUTION_CLUSTER_LABEL, scope)?.scope;
+    const best = (scope: Scope) => mostSpecificRow(state, Resource.EXECUTION_CLUSTER_LABEL, scope)?.scope;
     expect(best(workflow)).toEqual(workflow);
     expect(best({ ...domain, workflow: 'hourly' })).toEqual(project);
     expect(best({ ...workflow, domain: 'production' })).toEqual(project);

@@ -1,8 +1,11 @@
+import inject from 'light-my-request';
+import { ResponseBodyError } from 'openid-client';
 import { describe, expect, it } from 'vitest';
 
 import { type CookieJar, cookieJar } from '../../../services/auth/browser/cookie-jar.js';
 import { sealedWith } from '../../../services/auth/browser/sealed.js';
-import { pathWithin } from '../../../services/auth/browser/sessions.js';
+import { signInLimits } from '../../../services/auth/server/sign-in-limits.js';
+import { browserSessions, pathWithin } from '../../../services/auth/browser/sessions.js';
 
 const clock = { now: 1_000_000 };
 const now = (): number => clock.now;
@@ -21,7 +24,7 @@ describe('the cookies of browser sessions', () => {
       /^__Host-flightlog_session=[^;]+; Path=\/; Max-Age=60; HttpOnly; SameSite=Strict; Secure$/u,
     );
     expect(await jar.begun(BEGUN)).toMatch(
-      /^__Secure-flightlog_sign_in_the-state=[^;]+; Path=\/callback; Max-Age=600; HttpOnly; SameSite=Lax; Secure$/u,
+      /^__Host-flightlog_sign_in_the-state=[^;]+; Path=\/; Max-Age=600; HttpOnly; SameSite=Lax; Secure$/u,
     );
   });
 
@@ -37,9 +40,71 @@ describe('the cookies of browser sessions', () => {
     const begun = sent(await jar.begun(BEGUN));
     expect(await jar.begunIn(begun, 'the-state')).toMatchObject(BEGUN);
     expect(await jar.begunIn(begun.replace('the-state', 'another'), 'another')).toBeUndefined();
-    expect(await jar.tokenIn(begun.replace(/__Secure[^=]*/u, '__Host-flightlog_session'))).toBeUndefined();
+    expect(await jar.tokenIn(begun.replace(/__Host[^=]*/u, '__Host-flightlog_session'))).toBeUndefined();
     for (const text of ['', 'x', '....', 'a.b.c.d.e', 'e30....'])
       expect(await jar.tokenIn(`__Host-flightlog_session=${text}`)).toBeUndefined();
+  });
+});
+
+describe('a return from the issuer', () => {
+  const refusing = new ResponseBodyError('invalid_grant', {
+    cause: { error: 'invalid_grant' },
+    response: new Response(null, { status: 400 }),
+  });
+  const returning = (failure: () => Error) => {
+    const attempts: string[] = [];
+    const jar = jarOf('https://example.com');
+    const sessions = browserSessions({
+      origin: () => 'https://example.com',
+      jar,
+      issuer: { scope: '', audience: '', configuration: () => Promise.reject(failure()) },
+      authentication: { callerOf: () => Promise.reject(new Error('not asked')) },
+      isBehindProxy: false,
+      limits: signInLimits(1, now),
+      onAttempt: ({ code }) => attempts.push(code),
+      onFailure: () => undefined,
+      now,
+    });
+    const back = async () =>
+      inject((request, response) => void sessions.answer(request, response), {
+        url: '/callback?state=the-state&code=c',
+        headers: { cookie: sent(await jar.begun(BEGUN)) },
+      });
+    return { back, attempts };
+  };
+
+  it('is 503 while the issuer is away, and can be tried again', async () => {
+    for (const failure of [
+      new TypeError('fetch failed'),
+      Object.assign(new Error('slow'), { code: 'OAUTH_TIMEOUT' }),
+      new Error('unexpected', { cause: new Response(null, { status: 502 }) }),
+    ]) {
+      const { back, attempts } = returning(() => failure);
+      const { statusCode, headers } = await back();
+      expect([statusCode, headers['set-cookie'], attempts]).toEqual([503, undefined, ['UNAVAILABLE']]);
+    }
+  });
+
+  it('is 403 once when the issuer refuses it, and 429 when that happens too often', async () => {
+    const { back, attempts } = returning(() => refusing);
+    const answers = [];
+    for (let attempt = 0; attempt < 7; attempt += 1) answers.push(await back());
+    expect(answers.map(({ statusCode }) => statusCode)).toEqual([403, 403, 403, 403, 403, 403, 429]);
+    expect(answers[0]?.headers['set-cookie']).toContain('Max-Age=0');
+    expect(answers[6]?.headers['retry-after']).toBe('10');
+    expect(attempts.slice(-2)).toEqual(['UNAUTHENTICATED', 'RESOURCE_EXHAUSTED']);
+  });
+});
+
+describe('sign-ins that were begun', () => {
+  it('are removed when a browser has more than four', () => {
+    const names = ['a', 'b', 'c', 'd', 'e', 'f'].map((state) => `__Host-flightlog_sign_in_${state}=x`);
+    const jar = jarOf('https://example.com');
+    expect(jar.endOld(names.slice(0, 4).join('; '))).toEqual([]);
+    expect(jar.endOld(`other=1; ${names.join('; ')}`).map((cookie) => cookie.split(';', 1)[0])).toEqual([
+      '__Host-flightlog_sign_in_a=',
+      '__Host-flightlog_sign_in_b=',
+    ]);
   });
 });
 

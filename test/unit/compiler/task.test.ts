@@ -8,7 +8,7 @@ import {
   type TaskTemplate,
   TaskTemplateSchema,
 } from '../../../proto/gen/platformidl/core/tasks_pb.js';
-import { isWhole, parseQuantity, wholeValue } from '../../../services/compiler/quantity.js';
+import { isWhole, parseQuantity, roundedUp } from '../../../services/compiler/quantity.js';
 import { singleTaskWorkflow } from '../../../services/compiler/single-task.js';
 import { compileTask } from '../../../services/compiler/task.js';
 import { type PlatformLimits, taskResourcesProblem } from '../../../services/compiler/task-resources.js';
@@ -49,7 +49,7 @@ describe('a quantity', () => {
     ['1n', 1n],
     ['1e-3', 1n],
   ])('%s is %d, rounded up', (text, value) => {
-    expect(wholeValue(parseQuantity(text)!)).toBe(value);
+    expect(roundedUp(parseQuantity(text)!)).toBe(value);
   });
 
   test.each(['', 'many', '1 ', '1gi', '1KI', '1.2.3', '1e', '1e99', '--1', 'Ki', '1mi', '9'.repeat(65)])(
@@ -63,7 +63,7 @@ describe('a quantity', () => {
     fc.assert(
       fc.property(fc.nat(), (thousandths) => {
         expect(isWhole(parseQuantity(`${thousandths}m`)!)).toBe(thousandths % 1000 === 0);
-        expect(wholeValue(parseQuantity(`${thousandths}m`)!)).toBe(BigInt(Math.ceil(thousandths / 1000)));
+        expect(roundedUp(parseQuantity(`${thousandths}m`)!)).toBe(BigInt(Math.ceil(thousandths / 1000)));
       }),
     );
   });

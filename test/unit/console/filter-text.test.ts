@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { termsOf, toggled, valuesOf, withTerm } from '../../../console/executions/filter-text.js';
+import { termsOf, toggled, valuesOf, withCondition } from '../../../console/executions/filter-text.js';
 
 it('reads the conditions of a filter text', () => {
   expect(termsOf('eq(phase,FAILED)+value_in(name,a;b)')).toEqual([
@@ -21,12 +21,12 @@ it('keeps a value with a plus, a comma and parentheses', () => {
 });
 
 it('replaces the condition of the same operator and field', () => {
-  const text = withTerm('eq(mode,1)+contains(name,a)', { operator: 'contains', field: 'name', values: ['b'] });
+  const text = withCondition('eq(mode,1)+contains(name,a)', { operator: 'contains', field: 'name', values: ['b'] });
   expect(text).toBe('eq(mode,1)+contains(name,b)');
 });
 
 it('removes a condition without values', () => {
-  expect(withTerm('eq(mode,1)+contains(name,a)', { operator: 'contains', field: 'name', values: [] })).toBe(
+  expect(withCondition('eq(mode,1)+contains(name,a)', { operator: 'contains', field: 'name', values: [] })).toBe(
     'eq(mode,1)',
   );
 });

@@ -7,13 +7,13 @@ import {
   DeadLetterSettledSchema,
   DeadLetterSkippedSchema,
 } from '../../../proto/gen/platformidl/eventlog/dead_letter_pb.js';
-import type { Letter } from '../../../services/dead-letter/commands.js';
+import type { DeadLetterRecord } from '../../../services/dead-letter/commands.js';
 import { deadLetterDecider, letterMessage, MAX_DEAD_LETTERS } from '../../../services/dead-letter/decider.js';
 import type { DeadLetterEvent } from '../../../services/dead-letter/events.js';
 import { given } from '../../support/given.js';
 
 const reactor = 'release-slots';
-const letter: Letter = {
+const letter: DeadLetterRecord = {
   position: 7n,
   stream: 'launchPlanSlots-atlas:staging:nightly',
   revision: 2n,
@@ -24,7 +24,7 @@ const letter: Letter = {
 };
 const about = { reactor, position: letter.position };
 
-const recorded = (of: Letter = letter): DeadLetterEvent => ({
+const recorded = (of: DeadLetterRecord = letter): DeadLetterEvent => ({
   type: 'DeadLetterRecorded',
   data: create(DeadLetterRecordedSchema, { letter: letterMessage(reactor, of) }),
 });
@@ -35,7 +35,7 @@ const retried: DeadLetterEvent = {
 const skipped: DeadLetterEvent = { type: 'DeadLetterSkipped', data: create(DeadLetterSkippedSchema, about) };
 const settled: DeadLetterEvent = { type: 'DeadLetterSettled', data: create(DeadLetterSettledSchema, about) };
 
-const record = (of: Letter = letter) => ({ type: 'RecordDeadLetter', reactor, letter: of }) as const;
+const record = (of: DeadLetterRecord = letter) => ({ type: 'RecordDeadLetter', reactor, letter: of }) as const;
 const retry = { type: 'RetryDeadLetter', ...about } as const;
 const skip = { type: 'SkipDeadLetter', ...about } as const;
 const settle = { type: 'SettleDeadLetter', ...about } as const;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
 
-import { configure, type Given } from '../../../services/config/configuration.js';
+import { configure, type GivenSetting } from '../../../services/config/configuration.js';
 import { assertAllowed } from '../../../services/cli/insecure.js';
 import { fromEnvironment } from '../../../services/config/sources.js';
 import { CHECKOUT, flightlog } from '../../support/command.js';
@@ -27,7 +27,7 @@ const tool = composeTool();
 const isRequired = process.env['FLIGHTLOG_TEST_REQUIRES_COMPOSE'] === '1';
 
 /** The flags of a command line as settings. */
-const flagsIn = (args: readonly string[]): readonly Given[] =>
+const flagsIn = (args: readonly string[]): readonly GivenSetting[] =>
   args.flatMap((flag, at) => {
     if (!flag.startsWith('--')) return [];
     const path = flag === '--kafka' ? ['kafka', 'brokers'] : [flag.slice(2).replaceAll('-', '_')];

@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { QualityOfService_Tier as Tier } from '../../../proto/gen/platformidl/core/execution_pb.js';
-import { type Waiting, WorkOrder } from '../../../services/streams/engine-feed/work-order.js';
+import { type QueuedExecution, WorkOrder } from '../../../services/streams/engine-feed/work-order.js';
 
-type Item = Waiting & { readonly name: string };
+type Item = QueuedExecution & { readonly name: string };
 
 let count = 0;
 const item = (project: string, more: Partial<Omit<Item, 'lane'>> & { label?: string } = {}): Item => ({

@@ -14,13 +14,13 @@ import {
   type WorkflowExecutionEvent,
 } from '../../../proto/gen/platformidl/event/event_pb.js';
 import { keyOf } from '../../../services/compiler/identifier-key.js';
-import type { Effect, End, Report } from '../../../engine/walk/effects.js';
+import type { Effect, WalkOutcome, Report } from '../../../engine/walk/effects.js';
 import { createRun, walkAbort, walkExecution } from '../../../engine/walk/execution.js';
 import { createLedger, isNodeEnd, isTaskEnd, taskKey } from '../../../engine/walk/ledger.js';
 import type { Literals } from '../../../engine/walk/literal-values.js';
-import { drawFrom } from '../../../engine/walk/draw.js';
+import { randomSource } from '../../../engine/walk/random.js';
 import { drawLiteral } from '../../../engine/walk/typed-literals.js';
-import type { EarlierState, Run } from '../../../engine/walk/run.js';
+import type { EarlierState, ExecutionWalk } from '../../../engine/walk/run.js';
 import { type Launched, launch, type World } from './world.js';
 
 /** The state of one execution according to its reports. */
@@ -32,11 +32,11 @@ export type Reported = {
   readonly outputs: Map<string, Literals>;
   phase: Phase;
   result: Literals;
-  end: End | undefined;
+  end: WalkOutcome | undefined;
 };
 
 export type FakeOptions = Partial<
-  Pick<Run, 'seed' | 'failureProbability' | 'gates' | 'dynamicClosure' | 'isRecovery'>
+  Pick<ExecutionWalk, 'seed' | 'failureProbability' | 'gates' | 'dynamicClosure' | 'isRecovery'>
 > & {
   /** Gives the outputs of nodes of an earlier execution. */
   readonly recall?: (nodeId: string) => Literals | undefined;
@@ -95,7 +95,7 @@ const take = (of: Reported, report: Report): void => {
   else takeWorkflow(of, report.event);
 };
 
-const knownOf = (before: Reported): Pick<Run, 'known' | 'ledger'> => {
+const knownOf = (before: Reported): Pick<ExecutionWalk, 'known' | 'ledger'> => {
   const ledger = createLedger();
   for (const event of before.nodes.values()) if (!isNodeEnd(event.phase)) ledger.noteNode(event);
   for (const { kind, event } of before.reports) if (kind === 'task') ledger.noteTask(event);
@@ -129,7 +129,10 @@ const DEFAULTS = {
   dynamicClosure: () => undefined,
 } as const;
 
-const runOf = (name: string, { before, seed, failureProbability, gates, isRecovery, dynamicClosure }: Walked): Run =>
+const runOf = (
+  name: string,
+  { before, seed, failureProbability, gates, isRecovery, dynamicClosure }: Walked,
+): ExecutionWalk =>
   createRun({
     id: create(WorkflowExecutionIdentifierSchema, { project: 'flytesnacks', domain: 'development', name }),
     ...{ seed, failureProbability, gates, isRecovery, dynamicClosure },
@@ -164,7 +167,7 @@ const performersOf = (world: World, outcome: Outcome, options: FakeOptions): Per
   launch: (effect) => runChild(world, outcome, effect, options),
   terminate: () => undefined,
   'await-child': ({ child, reply }) => reply(outcome.children.get(child.name)!.end!),
-  'await-signal': ({ type, reply }) => reply(drawLiteral(drawFrom('signal'), type)),
+  'await-signal': ({ type, reply }) => reply(drawLiteral(randomSource('signal'), type)),
   'await-time': ({ reply }) => reply(),
   'read-outputs': ({ nodeId, reply }) => reply(outcome.execution.outputs.get(nodeId) ?? {}),
   'read-task-outputs': ({ nodeId, reply }) => reply(lastTaskOutputs(outcome.execution, nodeId)),

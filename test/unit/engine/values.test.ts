@@ -16,10 +16,10 @@ import { isCastable } from '../../../services/compiler/castability.js';
 import { typeOfLiteral } from '../../../services/compiler/literal-type.js';
 import { resolveInputs } from '../../../engine/walk/bindings.js';
 import { holds } from '../../../engine/walk/condition.js';
-import { drawFrom } from '../../../engine/walk/draw.js';
+import { randomSource } from '../../../engine/walk/random.js';
 import { childExecutionName, uniqueNodeId } from '../../../engine/walk/ids.js';
 import { packed, primitive } from '../../../engine/walk/literal-values.js';
-import { pack, type Plain } from '../../../engine/walk/msgpack.js';
+import { pack, type PlainValue } from '../../../engine/walk/msgpack.js';
 import { unpack } from '../../../engine/walk/msgpack-reader.js';
 import { drawLiteral } from '../../../engine/walk/typed-literals.js';
 import { registeredWorld } from './world.js';
@@ -38,7 +38,7 @@ describe('drawn values', () => {
   it('can be cast to their type, whatever the draw', () => {
     fc.assert(
       fc.property(fc.constantFrom(...types), fc.integer(), (type, seed) => {
-        const drawn = typeOfLiteral(drawLiteral(drawFrom(seed), type));
+        const drawn = typeOfLiteral(drawLiteral(randomSource(seed), type));
         expect(drawn && isCastable(drawn, type)).toBe(true);
       }),
       { numRuns: 500 },
@@ -47,20 +47,20 @@ describe('drawn values', () => {
 
   it('are there for every simple type but the binary ones of no shape', () => {
     for (const value of [SimpleType.NONE, SimpleType.INTEGER, SimpleType.BINARY, SimpleType.ERROR, SimpleType.STRUCT]) {
-      const drawn = typeOfLiteral(drawLiteral(drawFrom('any'), simple(value)));
+      const drawn = typeOfLiteral(drawLiteral(randomSource('any'), simple(value)));
       expect(drawn && isCastable(drawn, simple(value))).toBe(true);
     }
   });
 
   it('are the same for the same parts and others for others', () => {
-    const draws = (seed: string): readonly number[] => Array.from({ length: 5 }, drawFrom(seed, 'n0', 0));
+    const draws = (seed: string): readonly number[] => Array.from({ length: 5 }, randomSource(seed, 'n0', 0));
     expect(draws('a')).toEqual(draws('a'));
     expect(draws('a')).not.toEqual(draws('b'));
   });
 });
 
 describe('packed values', () => {
-  const plain: fc.Arbitrary<Plain> = fc.letrec<{ plain: Plain }>((tie) => ({
+  const plain: fc.Arbitrary<PlainValue> = fc.letrec<{ plain: PlainValue }>((tie) => ({
     plain: fc.oneof(
       { maxDepth: 4 },
       fc.constant(null),

@@ -9,7 +9,7 @@ import { namedEntityStream } from '../../../services/named-entity/events.js';
 import { notificationStream } from '../../../services/notification/events.js';
 import { projectStream } from '../../../services/project/events.js';
 import type { Attributes } from '../../../services/reactors/export-to-kafka/cloud-event.js';
-import { entityOf } from '../../../services/reactors/export-to-kafka/subject.js';
+import { entityOf } from '../../../services/reactors/export-to-kafka/stream-attributes.js';
 import { topicOf } from '../../../services/reactors/export-to-kafka/topics.js';
 import { taskStream } from '../../../services/task/events.js';
 import { workflowStream } from '../../../services/workflow/events.js';

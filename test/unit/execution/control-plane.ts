@@ -18,7 +18,7 @@ import { metadataOf } from '../../../services/kernel/event.js';
 import type { PayloadStore } from '../../../services/kernel/ports/payload-store.js';
 import { type Call, RpcError } from '../../../services/kernel/rpc.js';
 import { streamName } from '../../../services/kernel/stream.js';
-import { configure, type Given } from '../../../services/config/configuration.js';
+import { configure, type GivenSetting } from '../../../services/config/configuration.js';
 import { platformOf } from '../../../services/main/platform.js';
 import { launchAttributes } from '../../../services/reference/launch-attributes.js';
 import { registerSingleTaskPlan } from '../../../services/launch-plan/registration/single-task.js';
@@ -37,7 +37,7 @@ type Methods = typeof AdminService.method;
 /** The part of the control plane that registers and executes, on a real log, with the named fixtures registered. */
 export const openControlPlane = async (
   folders: readonly string[],
-  settings: readonly Given[] = [],
+  settings: readonly GivenSetting[] = [],
   options: RegistryOptions = {},
 ) => {
   const registry = await openRegistry(options);

@@ -5,14 +5,14 @@ import { CloudEventSchema } from '../../../proto/gen/io/cloudevents/v1/cloudeven
 import type { NewEvent, RecordedEvent } from '../../../services/kernel/event.js';
 import { streamName } from '../../../services/kernel/stream.js';
 import { eventTypes } from '../../../services/main/event-json/event-types.js';
-import { presentingWhole } from '../../../services/main/event-json/readable.js';
+import { wholeEventEncoder } from '../../../services/main/event-json/readable.js';
 import {
   type ExportFormat,
   messageMaker,
   recordOf,
   sizeOf,
 } from '../../../services/reactors/export-to-kafka/message.js';
-import { entityOf } from '../../../services/reactors/export-to-kafka/subject.js';
+import { entityOf } from '../../../services/reactors/export-to-kafka/stream-attributes.js';
 import { executionStream, newEvent, nodeReported } from '../../support/filled-log.js';
 
 const LOG = '4840a941-dec6-4d4b-b036-6929f53bff43';
@@ -20,7 +20,7 @@ const LOG = '4840a941-dec6-4d4b-b036-6929f53bff43';
 const TRACE_PARENT = `00-${'4b'.repeat(16)}-${'00f0'.repeat(4)}-01`;
 
 /** The events of these tests have no payloads beside the log. */
-const presenting = presentingWhole({
+const presenting = wholeEventEncoder({
   put: () => Promise.reject(new Error('nothing is stored')),
   get: () => Promise.reject(new Error('nothing is stored')),
   close: () => Promise.resolve(),

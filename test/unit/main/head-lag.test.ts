@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { MAX_POSITION } from '../../../projections/runtime/partitions.js';
-import { endsBefore } from '../../../services/kernel/log-end.js';
+import { logEndText } from '../../../services/kernel/log-end.js';
 import { headLag } from '../../../services/main/head-lag.js';
 import { lagCheck } from '../../../services/main/checks.js';
 import { until } from '../../support/until.js';
@@ -26,7 +26,7 @@ it('a log that ends before what was read of it makes a process not ready, until 
       (trouble) => trouble !== undefined,
     );
     const check = () => lagCheck('log', lag, { maxMs: 0, otherwise: 'down' });
-    expect(check()).toMatchObject({ state: 'down', why: endsBefore(5n, 9n) });
+    expect(check()).toMatchObject({ state: 'down', why: logEndText(5n, 9n) });
     state.head = 9n;
     await until(
       () => Promise.resolve(lagCheck('log', lag, { maxMs: 5_000, otherwise: 'down' })),

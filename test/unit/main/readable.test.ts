@@ -14,7 +14,7 @@ import type { RecordedEvent } from '../../../services/kernel/event.js';
 import { CorruptEvent, CorruptPayload, StoreUnavailable, UnknownEvent } from '../../../services/kernel/fault.js';
 import type { Content, PayloadStore } from '../../../services/kernel/ports/payload-store.js';
 import { type EventType, eventTypes } from '../../../services/main/event-json/event-types.js';
-import { presentingWhole, readable } from '../../../services/main/event-json/readable.js';
+import { wholeEventEncoder, readable } from '../../../services/main/event-json/readable.js';
 import { eventOf } from '../../support/event-values.js';
 import { executionStream, newEvent } from '../../support/filled-log.js';
 
@@ -42,7 +42,7 @@ const NOTHING = holding(new Map());
 const whole = async (event: RecordedEvent, payloads = NOTHING): Promise<unknown> => {
   const json = openJson();
   writeText(json, '[1,');
-  await presentingWhole(payloads).json(event, json);
+  await wholeEventEncoder(payloads).json(event, json);
   writeText(json, ']');
   return (JSON.parse(copyOf(json).toString()) as unknown[])[1];
 };

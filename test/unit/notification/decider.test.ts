@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 
 import { WorkflowExecution_Phase } from '../../../proto/gen/platformidl/core/execution_pb.js';
 import {
+  NotificationDigestedSchema,
   NotificationFailedSchema,
   NotificationGivenUpSchema,
   NotificationMessageSchema,
@@ -223,5 +224,40 @@ describe('whatever happens', () => {
         expect(attempts.findIndex(({ outcome }) => outcome === OK)).oneOf([-1, attempts.length - 1]);
       }),
     );
+  });
+});
+
+describe('a message that another one stands for', () => {
+  const digest = { id: 'm2', execution: { project: 'p', domain: 'd', name: 'other' } };
+  const digested: NotificationEvent = {
+    type: 'NotificationDigested',
+    data: create(NotificationDigestedSchema, {
+      message: recorded,
+      ...{ digestId: digest.id, digestExecution: digest.execution, digestedAt: timestampFromMs(NOW) },
+    }),
+  };
+  const command = { type: 'DigestNotification', message, digest, nowMs: NOW } as const;
+  const begin = { type: 'BeginNotification', message, attempt: 'a', nowMs: NOW, lostAfterMs: LOST_MS } as const;
+
+  it('is recorded, once', () => {
+    given().when(command).then(digested);
+    given(digested).when(command).thenNothing();
+  });
+  it('is not sent', () => {
+    given(digested).when(begin).thenRefused({ kind: 'finished' });
+  });
+  it('is sent where it is asked for again', () => {
+    given(digested, resent).when(begin).then(started('a'));
+  });
+  it('keeps the outcome that it has', () => {
+    given(started('a'), sent('a')).when(command).thenNothing();
+  });
+  it('is named by the first attempt of the other one', () => {
+    const others = [create(NotificationMessageSchema, { ...message, id: 'm3' })];
+    const start = started('a');
+    if (start.type === 'NotificationStarted') start.data.digest = others;
+    given()
+      .when({ ...begin, digest: [{ ...message, id: 'm3' }] })
+      .then(start);
   });
 });

@@ -2,7 +2,12 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { composeMessage } from '../../../services/reactors/notify/message/message.js';
-import { durationText, fill, firstLines, valuesOf } from '../../../services/reactors/notify/message/template.js';
+import {
+  durationText,
+  fillTemplate,
+  firstLines,
+  valuesOf,
+} from '../../../services/reactors/notify/message/template.js';
 import { failure, messageTo, templates } from './sample-message.js';
 
 const values = valuesOf(failure, templates.link);
@@ -25,16 +30,18 @@ describe('a template', () => {
     ['{{ link }}', 'https://console.example.com/shop/a1b2'],
     ['{{ owner }} {{  name  }} {{ constructor }}', '{{ owner }} {{  name  }} {{ constructor }}'],
   ])('%s', (template, text) => {
-    expect(fill(template, values)).toBe(text);
+    expect(fillTemplate(template, values)).toBe(text);
   });
 
   it('does not read what comes from users as a template', () => {
     const facts = { ...failure, error: '{{ project }}' };
-    expect(fill('{{ error }}', valuesOf(facts, ''))).toContain('[{{ project }}]');
+    expect(fillTemplate('{{ error }}', valuesOf(facts, ''))).toContain('[{{ project }}]');
   });
 
   it('says nothing of an error or a node where there is none', () => {
-    expect(fill('{{ error }}{{ failing_node }}', valuesOf({ ...failure, error: '', failingNode: '' }, ''))).toBe('');
+    expect(
+      fillTemplate('{{ error }}{{ failing_node }}', valuesOf({ ...failure, error: '', failingNode: '' }, '')),
+    ).toBe('');
   });
 
   it('encodes values in the link', () => {
@@ -66,7 +73,10 @@ describe('a message', () => {
   it('fills a template of HTML with escaped values', () => {
     const { key } = messageTo('ann@example.com');
     const facts = { ...failure, error: '<img src=x onerror="run()">' };
-    const { html } = composeMessage({ ...templates, html: '<b>{{ phase }}</b>{{ error }}' }, key, facts, false);
+    const { html } = composeMessage({ ...templates, html: '<b>{{ phase }}</b>{{ error }}' }, key, facts, {
+      isRepeat: false,
+      digest: [],
+    });
     expect(html).toBe('<b>failed</b> The execution failed with error: [&lt;img src=x onerror=&quot;run()&quot;&gt;].');
   });
 

@@ -8,7 +8,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { NotificationSchema } from '../../../proto/gen/platformidl/admin/common_pb.js';
 import { WorkflowExecution_Phase as Phase } from '../../../proto/gen/platformidl/core/execution_pb.js';
 import { ExecutionCreatedSchema } from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
-import { executionAggregate } from '../../../services/execution/aggregate.js';
+import { executionAggregate, executionStream } from '../../../services/execution/aggregate.js';
+import { WORKFLOW } from '../../../services/execution/phases.js';
 import type { ExecutionCommand } from '../../../services/execution/commands.js';
 import type { EventStore } from '../../../services/kernel/ports/event-store.js';
 import type { PayloadStore } from '../../../services/kernel/ports/payload-store.js';
@@ -22,7 +23,9 @@ import {
 import type { Channel } from '../../../services/reactors/notify/channels/channel.js';
 import { mailChannel } from '../../../services/reactors/notify/channels/mail.js';
 import { webhookChannel } from '../../../services/reactors/notify/channels/webhook.js';
-import { notify, type NotifyOptions } from '../../../services/reactors/notify/reactor.js';
+import { notifyLongRunning } from '../../../services/reactors/notify/long-running.js';
+import { notify } from '../../../services/reactors/notify/reactor.js';
+import type { NotifyOptions } from '../../../services/reactors/notify/sending.js';
 import type { MeasuredReactor } from '../../../services/reactors/frame/when-due.js';
 import { openSessions } from '../../../services/sessions/sessions.js';
 import { fileCheckpoint } from '../../../services/store/file-checkpoint.js';
@@ -39,6 +42,7 @@ const START = 1_700_000_000_000;
 const DAY_MS = 86_400_000;
 const FIRST_RETRY_MS = 5_000;
 const TIMEOUT_MS = 10_000;
+const DIGEST = { after: 2, windowMs: 60_000 };
 const TRACE = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
 
 let directory: string;
@@ -87,15 +91,16 @@ const rule = (channel: string, phases = [Phase.FAILED]) => ({
   projects: ['*'],
   domains: ['*'],
   phases,
+  longRunning: false,
   labels: {},
   channel,
   recipients: [],
 });
 
-const start = (paths: readonly string[] = [], more: Partial<NotifyOptions> = {}): void => {
+const optionsOf = (paths: readonly string[], more: Partial<NotifyOptions>): NotifyOptions => {
   const limits = { maxPerMinute: 6_000, maxConcurrent: 4 };
   const channels = [['mail', mail()] as const, ...paths.map((path) => [path, hook(path)] as const)];
-  reactor = notify({
+  return {
     log: store,
     payloads,
     sessions,
@@ -104,7 +109,7 @@ const start = (paths: readonly string[] = [], more: Partial<NotifyOptions> = {})
     timeoutMs: TIMEOUT_MS,
     retry: { firstMs: FIRST_RETRY_MS, maxMs: 60_000, giveUpAfterMs: DAY_MS },
     random: () => 0,
-    channels: new Map(channels.map(([name, channel]) => [name, { channel, limits, templates }])),
+    channels: new Map(channels.map(([name, channel]) => [name, { channel, limits, templates, digest: DIGEST }])),
     routing: {
       entries: { email: 'mail', slack: 'mail', pagerDuty: 'mail' },
       rules: paths.map((path) => rule(path)),
@@ -112,12 +117,15 @@ const start = (paths: readonly string[] = [], more: Partial<NotifyOptions> = {})
     onFailure: () => undefined,
     onOutcome: () => undefined,
     ...more,
-  });
+  };
+};
+const start = (paths: readonly string[] = [], more: Partial<NotifyOptions> = {}): void => {
+  reactor = notify(optionsOf(paths, more));
 };
 
-const command = async (given: ExecutionCommand): Promise<void> => {
+const command = async (given: ExecutionCommand, of = stream): Promise<void> => {
   const context = { actor: 'tester', commandId: randomBytes(8).toString('hex'), traceParent: TRACE };
-  await sessions.handle(executionAggregate({ payloads }), stream, given, context);
+  await sessions.handle(executionAggregate({ payloads }), of, given, context);
 };
 
 /** An execution that fails, with an e-mail entry for these addresses. */
@@ -136,9 +144,9 @@ const failFor = async (...recipientsEmail: readonly string[]): Promise<void> => 
   );
 };
 
-const recorded = async (): Promise<readonly NotificationEvent[]> => {
+const recorded = async (of = notifications): Promise<readonly NotificationEvent[]> => {
   const events: NotificationEvent[] = [];
-  for await (const page of store.readStream(notifications))
+  for await (const page of store.readStream(of))
     for (const { type, data } of page) events.push(notificationCodec.decode(type, data, 1));
   return events;
 };
@@ -318,5 +326,121 @@ describe('the messages about an execution', () => {
     await untilRecorded(4);
     await first?.close();
     expect(smtp.mails).toHaveLength(2);
+  });
+});
+
+describe('many messages about one launch plan', () => {
+  const names = ['e1', 'e2', 'e3', 'e4', 'e5'];
+  const executions = names.map((name) => ({ ...id, name }));
+  const streamsOf = () => Promise.all(executions.map((each) => recorded(notificationStream(each))));
+  const count = async (type: NotificationEvent['type']): Promise<number> =>
+    (await streamsOf()).flat().filter((event) => event.type === type).length;
+
+  const failMany = async (): Promise<void> => {
+    const notifications = [
+      create(NotificationSchema, {
+        phases: [Phase.FAILED],
+        type: { case: 'email', value: { recipientsEmail: ['ann@example.com'] } },
+      }),
+    ];
+    for (const each of executions) {
+      const of = executionStream(each);
+      const created = create(ExecutionCreatedSchema, { id: each, spec: {}, notifications });
+      await command({ ...creation, id: each, created }, of);
+      await command(workflow('RUNNING', { executionId: each }), of);
+      await command(workflow('FAILED', { executionId: each }), of);
+    }
+  };
+
+  it('are one after the first, which stands for the others, and each has its outcome', async () => {
+    start();
+    await failMany();
+    await untilWaiting(3);
+    expect(smtp.mails).toHaveLength(2);
+    timers.advance(DIGEST.windowMs);
+    await untilMails(3);
+    await until(
+      () => count('NotificationDigested'),
+      (digested) => digested === 2,
+    );
+    timers.advance(DIGEST.windowMs);
+    await untilWaiting(0);
+    expect(smtp.mails).toHaveLength(3);
+    expect(await count('NotificationSent')).toBe(3);
+    const [lead] = (await streamsOf())
+      .flat()
+      .flatMap((event) => (event.type === 'NotificationStarted' && event.data.digest.length > 0 ? [event.data] : []));
+    const { content } = smtp.mails[2]!;
+    expect(content).toContain('(and 2 more)');
+    for (const { execution } of lead!.digest) expect(content.replaceAll('=\r\n', '')).toContain(execution!.name);
+  });
+
+  it('are all sent after the process has ended in the middle, and none twice', async () => {
+    start();
+    await failMany();
+    await untilWaiting(3);
+    await reactor?.close();
+    start();
+    await untilMails(4);
+    await untilWaiting(1);
+    timers.advance(DIGEST.windowMs);
+    await untilWaiting(0);
+    expect(await count('NotificationSent')).toBe(5);
+    expect(smtp.mails).toHaveLength(5);
+  });
+});
+
+describe('an execution that runs for long', () => {
+  const HOUR_MS = 3_600_000;
+  const isRunning = (of: typeof stream): Promise<boolean> =>
+    sessions.read(executionAggregate({ payloads }), of, ({ state }) => state.phase === WORKFLOW.RUNNING);
+  const startLong = (): void => {
+    const rules = [{ ...rule('mail', []), longRunning: true, recipients: ['ann@example.com'] }];
+    const routing = { entries: { email: 'mail', slack: 'mail', pagerDuty: 'mail' }, rules };
+    reactor = notifyLongRunning({ ...optionsOf([], { routing }), afterMs: HOUR_MS, isRunning });
+  };
+  const run = async (): Promise<void> => {
+    await command({ ...creation, created: create(ExecutionCreatedSchema, { id, spec: {} }) });
+    await command(workflow('RUNNING'));
+  };
+
+  it('is a message to the rules that ask for it, once, also where the process ended meanwhile', async () => {
+    startLong();
+    await run();
+    await untilWaiting(1);
+    timers.advance(HOUR_MS / 2);
+    await reactor?.close();
+    startLong();
+    await untilWaiting(1);
+    expect(await types()).toEqual([]);
+    timers.advance(HOUR_MS / 2);
+    await untilTypes('Started', 'Sent');
+    await untilWaiting(0);
+    const { content } = smtp.mails[0]!;
+    expect(content).toContain('has been running for long');
+    expect((await recorded())[0]?.data).toMatchObject({ message: { runningLongerThan: { seconds: 3_600n } } });
+  });
+
+  it('is none where it has ended before', async () => {
+    startLong();
+    await run();
+    await untilWaiting(1);
+    await command(workflow('SUCCEEDED'));
+    timers.advance(HOUR_MS);
+    await untilWaiting(0);
+    expect(await types()).toEqual([]);
+  });
+
+  it('is a message about running for long when it is sent again, too', async () => {
+    startLong();
+    await run();
+    await untilWaiting(1);
+    timers.advance(HOUR_MS);
+    await untilTypes('Started', 'Sent');
+    await reactor?.close();
+    start();
+    await resend();
+    await untilTypes('Started', 'Sent', 'ResendRequested', 'Started', 'Sent');
+    expect(smtp.mails[1]?.content).toContain('has been running for long');
   });
 });

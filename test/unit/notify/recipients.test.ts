@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 
 import { NotificationSchema } from '../../../proto/gen/platformidl/admin/common_pb.js';
 import { WorkflowExecution_Phase as Phase } from '../../../proto/gen/platformidl/core/execution_pb.js';
-import type { Facts } from '../../../services/reactors/notify/facts.js';
+import type { MessageContent } from '../../../services/reactors/notify/message-content.js';
 import {
   messagesAbout,
   type NotificationRule,
@@ -16,6 +16,7 @@ const rule: NotificationRule = {
   projects: ['*'],
   domains: ['*'],
   phases: [Phase.FAILED],
+  longRunning: false,
   labels: {},
   channel: 'hook',
   recipients: [],
@@ -25,7 +26,7 @@ const routing = (rules: readonly NotificationRule[] = [], slack = 'mail'): Routi
   isMail: (channel) => channel === 'mail',
   rules,
 });
-const to = (facts: Facts, routes: Routing): readonly string[] =>
+const to = (facts: MessageContent, routes: Routing): readonly string[] =>
   messagesAbout(facts, routes).map(({ channel, recipient }) => `${channel}:${recipient}`);
 const entry = (kind: 'email' | 'slack' | 'pagerDuty', recipientsEmail: string[], phases = [Phase.FAILED]) =>
   create(NotificationSchema, { phases, type: { case: kind, value: { recipientsEmail } } as never });
@@ -87,9 +88,24 @@ describe('a rule', () => {
 });
 
 describe('the id of a message', () => {
-  const ids = (facts: Facts): readonly string[] => messagesAbout(facts, routing()).map(({ id }) => id);
+  const ids = (facts: MessageContent): readonly string[] => messagesAbout(facts, routing()).map(({ id }) => id);
   it('is the same for the same event, channel and recipient, and no other', () => {
     expect(ids(failure)).toEqual(ids({ ...failure, error: 'another' }));
     expect(new Set([...ids(failure), ...ids({ ...failure, eventId: '0c' })]).size).toBe(4);
+  });
+});
+
+describe('an execution that runs for long', () => {
+  const facts = { ...failure, phase: Phase.RUNNING, runningLongerThanMs: 3_600_000 };
+  it('is a message to rules that ask for it, and to nothing else', () => {
+    expect(to(facts, routing([{ ...rule, phases: [Phase.RUNNING] }]))).toEqual([]);
+    expect(to(facts, routing([{ ...rule, phases: [], longRunning: true }]))).toEqual(['hook:']);
+    expect(to({ ...failure, entries: [] }, routing([{ ...rule, phases: [], longRunning: true }]))).toEqual([]);
+  });
+  it('is another message than that about its phase', () => {
+    const rules = [{ ...rule, phases: [Phase.RUNNING], longRunning: true }];
+    const [long] = messagesAbout(facts, routing(rules));
+    const [phase] = messagesAbout({ ...failure, phase: Phase.RUNNING }, routing(rules));
+    expect(long?.id).not.toBe(phase?.id);
   });
 });

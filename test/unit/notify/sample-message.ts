@@ -3,7 +3,7 @@ import { create } from '@bufbuild/protobuf';
 import { NotificationSchema } from '../../../proto/gen/platformidl/admin/common_pb.js';
 import { WorkflowExecution_Phase as Phase } from '../../../proto/gen/platformidl/core/execution_pb.js';
 import { IdentifierSchema } from '../../../proto/gen/platformidl/core/identifier_pb.js';
-import type { Facts } from '../../../services/reactors/notify/facts.js';
+import type { MessageContent } from '../../../services/reactors/notify/message-content.js';
 import { composeMessage, type Message, type Templates } from '../../../services/reactors/notify/message/message.js';
 
 export const START = Date.UTC(2026, 0, 1);
@@ -12,7 +12,7 @@ const definition = (name: string) =>
   create(IdentifierSchema, { project: 'shop', domain: 'production', name, version: 'v7' });
 
 /** An execution that has failed, with an e-mail entry for failures. */
-export const failure: Facts = {
+export const failure: MessageContent = {
   execution: { project: 'shop', domain: 'production', name: 'a1b2' },
   eventId: '0a0b',
   revision: 7n,
@@ -42,8 +42,8 @@ export const templates: Templates = {
 };
 
 /** The message about the failure to a recipient. */
-export const messageTo = (recipient: string, facts: Facts = failure, isRepeat = false): Message => {
+export const messageTo = (recipient: string, facts: MessageContent = failure, isRepeat = false): Message => {
   const { execution, revision, phase } = facts;
   const key = { id: `m-${recipient}`, execution, revision, phase, channel: 'mail', recipient };
-  return composeMessage(templates, key, facts, isRepeat);
+  return composeMessage(templates, key, facts, { isRepeat, digest: [] });
 };

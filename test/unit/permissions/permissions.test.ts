@@ -27,14 +27,14 @@ const whereOf = ({ permission, target }: Requirement): string => {
   if (permission === 'none' || permission === 'authenticated') return '';
   if (target.project === undefined) return 'everywhere';
   if (target.domain !== undefined) return fieldsOf(target);
-  return `${fieldsOf(target)}, in ${permission === 'read' ? 'any' : 'every'} domain`;
+  return `${fieldsOf(target)}, in ${permission === 'read' ? 'at least one' : 'every'} domain`;
 };
 
 const NAMES: Partial<Record<Requirement['permission'], string>> = { none: 'no token', authenticated: 'any token' };
 
 const sectionOf = (service: string, endpoints: readonly Endpoint[]): string =>
   `### ${service}\n\n${markdownTable(
-    ['RPC', 'requires', 'in project and domain of', 'and read in those of'],
+    ['RPC', 'requires', 'in project and domain of', 'and `read` in project and domain of'],
     endpoints.map(({ method, requires }) => [
       method.name,
       NAMES[requires.permission] ?? `\`${requires.permission}\``,
@@ -59,11 +59,21 @@ What each role may do, and what each RPC requires, over gRPC and REST alike. [op
 
 ${rolesTable}
 
-A grant gives a role in some projects and domains, or in all (\`*\`).
+A grant gives a role in some projects and domains, or in all (\`*\`). What the permissions allow:
+
+- \`read\`: to see projects, attributes, definitions, schedules, executions with their data and signals, notifications and events, and to list agents.
+- \`register\`: to register tasks, workflows and launch plans, to activate and deactivate launch plans, to describe and archive names, to pause and resume schedules and skip their ticks, and to upload.
+- \`execute\`: to launch, change and end executions, to set signals, to fire schedules by hand, to send notifications again, to call agents.
+- \`events\`: to take work as an engine, to report events, to create signals.
+- \`admin\`: to change projects and attributes, to see and change role bindings, to see the audit, reactors, engines, parked streams and consumers, and to retry or skip dead letters.
 
 ## RPCs
 
-The project and domain are those of the named fields of the request. Where a request leaves them empty, and where an RPC has none, the permission is required everywhere.
+The project and domain are those of the named fields of the request. An empty domain stands for all domains of the project, an empty project for all projects: the permission is then required in all of them. So it is for an RPC without such fields (\`everywhere\`). A reference to another project that the request leaves empty requires nothing.
+
+- \`no token\`: open to every client.
+- \`any token\`: the dispatch requires only a valid token. ListProjects, GetDomains and ListMatchableAttributes leave out what the caller may not read, and UserInfo is about the caller. GetData and CreateDownloadLocation require \`read\` in the project and domain of the data. Work, Report and ReportBatch require \`events\` in the project and domain of each execution.
+- CreateWorkflow also requires \`read\` in the project and domain of each task and launch plan that its nodes refer to.
 
 ${sections.join('\n\n')}
 `;

@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { freshness } from '../../../projections/query/freshness.js';
+import { freshness, searchingBuiltViews } from '../../../projections/query/freshness.js';
 import type { UnprojectedEvents, WantedDocuments } from '../../../projections/runtime/unprojected-events.js';
 import { settableViews } from '../../../projections/runtime/views.js';
 import type { Call } from '../../../services/kernel/rpc.js';
 import { streamName } from '../../../services/kernel/stream.js';
 
 const stream = streamName('execution', ['p', 'd', 'n']);
+const collection = { name: 'executions', version: 1, fields: {}, indexes: [] };
 
 /** Views with a clock that the test advances. */
 const fixture = (acknowledged: bigint | undefined, minPosition?: bigint, recorded = acknowledged) => {
@@ -50,14 +51,17 @@ describe('a read', () => {
   it('goes on at once when nothing was acknowledged, and says where it stands', async () => {
     const { views, call, fresh, answered } = fixture(undefined);
     views.setPositions(3n);
-    await fresh.awaitAcknowledged(call, stream);
-    await fresh.waitForPrefix(call, 'execution-p:d:');
+    await fresh.awaitAcknowledged(call, stream, collection);
+    await fresh.waitForPrefix(call, 'execution-p:d:', collection);
     expect(answered).toEqual([3n, 3n]);
   });
 
   it('waits for what was acknowledged', async () => {
     const { views, call, fresh, answered, timers } = fixture(5n);
-    const [get, list] = [fresh.awaitAcknowledged(call, stream), fresh.waitForPrefix(call, 'execution-p:d:')];
+    const [get, list] = [
+      fresh.awaitAcknowledged(call, stream, collection),
+      fresh.waitForPrefix(call, 'execution-p:d:', collection),
+    ];
     await Promise.resolve();
     views.setPositions(4n);
     expect(answered).toEqual([]);
@@ -69,23 +73,22 @@ describe('a read', () => {
 
   it('of what one stream feeds has the unprojected folded when the view does not come in time', async () => {
     const { views, call, fresh, answered, pass, folded } = fixture(5n);
-    const reading = fresh.awaitAcknowledged(call, stream);
+    const reading = fresh.awaitAcknowledged(call, stream, collection);
     views.setPositions(4n);
     await pass(500);
     const unprojected = await reading;
     expect(answered).toEqual([4n]);
-    const collection = { name: 'executions', version: 1, fields: {}, indexes: [] };
     await unprojected(collection, { key: 'k' });
     expect(folded).toEqual([{ stream, collection: 'executions', key: 'k' }]);
     views.setPositions(5n);
-    expect(await (await fresh.awaitAcknowledged(call, stream))(collection, { key: 'k' })).toEqual([]);
+    expect(await (await fresh.awaitAcknowledged(call, stream, collection))(collection, { key: 'k' })).toEqual([]);
     expect(folded).toHaveLength(1);
   });
 
   it('of a list goes on with what is there after 500 ms', async () => {
     const { views, call, fresh, answered, pass } = fixture(5n);
     views.setPositions(2n);
-    const list = fresh.waitForPrefix(call, 'execution-p:d:');
+    const list = fresh.waitForPrefix(call, 'execution-p:d:', collection);
     await pass(499);
     expect(answered).toEqual([]);
     await pass(1);
@@ -95,26 +98,28 @@ describe('a read', () => {
 
   it('sees the position that its caller names, or is UNAVAILABLE after 2 s', async () => {
     const { views, call, fresh, pass } = fixture(undefined, 9n);
-    const reads = [fresh.awaitAcknowledged(call, stream), fresh.waitForPrefix(call, 'execution-p:d:')];
+    const reads = [
+      fresh.awaitAcknowledged(call, stream, collection),
+      fresh.waitForPrefix(call, 'execution-p:d:', collection),
+    ];
     const refused = reads.map((read) => expect(read).rejects.toMatchObject({ code: 'UNAVAILABLE' }));
     await pass(2_000);
     await Promise.all(refused);
-    const later = fresh.waitForPrefix(call, 'execution-p:d:');
+    const later = fresh.waitForPrefix(call, 'execution-p:d:', collection);
     await pass(1_999);
     views.setPositions(9n);
     await later;
   });
 
   it('of a stream without events folds nothing, and of events that other processes recorded does, while the view lacks them', async () => {
-    const collection = { name: 'executions', version: 1, fields: {}, indexes: [] };
     const { views, fresh, folded } = fixture(undefined, undefined, 7n);
-    expect(await fixture(undefined).fresh.recorded(stream)).toBeUndefined();
+    expect(await fixture(undefined).fresh.recorded(stream, collection)).toBeUndefined();
     await (
-      await fresh.recorded(stream)
+      await fresh.recorded(stream, collection)
     )?.(collection, { key: 'k' });
     expect(folded).toEqual([{ stream, collection: 'executions', key: 'k' }]);
     views.setPositions(7n);
-    expect(await (await fresh.recorded(stream))?.(collection, { key: 'k' })).toEqual([]);
+    expect(await (await fresh.recorded(stream, collection))?.(collection, { key: 'k' })).toEqual([]);
     expect(folded).toHaveLength(1);
   });
 });
@@ -127,4 +132,67 @@ it('views that start over have not reached what they had before', async () => {
   const reached = views.reached(5n, 100);
   await pass(100);
   expect(await reached).toBe(false);
+});
+
+describe('a view that is being built', () => {
+  const other = { ...collection, name: 'tasks' };
+  const key = { key: 'k' };
+
+  it('refuses lists, and has documents folded from their streams; the others answer', async () => {
+    const { views, call, fresh, answered, folded } = fixture(5n);
+    views.setPositions(6n, new Map([['executions', 2n]]));
+    expect([views.building(), views.position(), views.position({ collection: 'executions' })]).toEqual([
+      ['executions'],
+      6n,
+      2n,
+    ]);
+    await expect(fresh.waitForPrefix(call, 'execution-p:d:', collection)).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+      message: 'the view executions is being built from the log; retry later',
+    });
+    await fresh.waitForPrefix(call, 'task-p:d:', other);
+    await (
+      await fresh.awaitAcknowledged(call, stream, other)
+    )(other, key);
+    expect(folded).toEqual([]);
+    await (
+      await fresh.awaitAcknowledged(call, stream, collection)
+    )(collection, key);
+    await (
+      await fresh.recorded(stream, collection)
+    )?.(collection, key);
+    expect(folded).toHaveLength(2);
+    expect(answered).toEqual([6n, 6n, 2n]);
+  });
+
+  it('has not reached the position that a caller names, which the others have', async () => {
+    const { views, call, fresh, pass } = fixture(undefined, 6n);
+    views.setPositions(6n, new Map([['executions', 2n]]));
+    const refused = expect(fresh.awaitAcknowledged(call, stream, collection)).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+    });
+    await fresh.awaitAcknowledged(call, stream, other);
+    await pass(2_000);
+    await refused;
+  });
+
+  it('is not searched, neither itself nor for a condition on its documents', async () => {
+    const { views } = fixture(undefined);
+    const found = { elements: [], values: [], hasMore: false };
+    const store = { find: () => Promise.resolve(found), findDistinct: () => Promise.resolve(found) } as never;
+    const searched = searchingBuiltViews(store, views);
+    const orderBy = { field: 'name', direction: 'ascending' } as const;
+    const query = { where: [], orderBy, limit: 1 };
+    const joined = { ...query, where: [{ field: 'task', is: 'key of', collection, where: [] } as const] };
+    views.setPositions(6n, new Map([['executions', 2n]]));
+    await searched.find(other, query);
+    for (const refused of [
+      () => searched.find(collection, query),
+      () => searched.findDistinct(collection, query),
+      () => searched.find(other, joined),
+    ])
+      await expect(refused()).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    views.setPositions(6n);
+    await searched.find(other, joined);
+  });
 });

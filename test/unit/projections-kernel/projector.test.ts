@@ -203,7 +203,7 @@ describe('a projector', () => {
     const watched = {
       ...store,
       write: (batch: Parameters<ReadStore['write']>[0]) => {
-        positions.push(...new Set(batch.checkpoints.map(({ to }) => to.position)));
+        positions.push(...new Set(batch.checkpoints.map(({ to }) => to?.position)));
         expect(batch.documents.length).toBeLessThanOrEqual(4);
         return store.write(batch);
       },

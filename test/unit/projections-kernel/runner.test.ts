@@ -7,16 +7,17 @@ import { rebuildViews } from '../../../projections/runtime/rebuild.js';
 import { type RebuildProgress, shareBuilder, sharesOf } from '../../../projections/runtime/rebuild-share.js';
 import type { Progress } from '../../../projections/runtime/partition-run.js';
 import { runProjections, type RunningProjections } from '../../../projections/runtime/runner.js';
-import { partitionOf, PARTITIONS, partitionProgress } from '../../../projections/runtime/partitions.js';
+import { partitionOf, PARTITIONS } from '../../../projections/runtime/partitions.js';
 import type { ReadModel } from '../../../projections/runtime/read-model.js';
-import type { Put, ReadStore } from '../../../projections/runtime/read-store.js';
+import type { DocumentWrite, ReadStore } from '../../../projections/runtime/read-store.js';
+import { storedProgress } from '../../../projections/runtime/stored-progress.js';
 import { streamSample } from '../../../projections/runtime/stream-sample.js';
 import { sharedVerifier } from '../../../projections/runtime/verify.js';
 import { settableViews } from '../../../projections/runtime/views.js';
 import { freshSqliteViews, PREVIOUS_FILE } from '../../../projections/store/sqlite/fresh-views.js';
 import { sqliteReadStore } from '../../../projections/store/sqlite/sqlite-read-store.js';
 import { StoreUnavailable } from '../../../services/kernel/fault.js';
-import { endsBefore } from '../../../services/kernel/log-end.js';
+import { logEndText } from '../../../services/kernel/log-end.js';
 import { streamName } from '../../../services/kernel/stream.js';
 import { type SqliteEventStore, sqliteEventStore } from '../../../services/store/log/sqlite-event-store.js';
 import { until } from '../../support/until.js';
@@ -253,7 +254,7 @@ describe('running projections', () => {
       log: ofNodes,
       onWait: (why) => waits.push(why),
     });
-    expect(waits).toEqual([endsBefore(1n, 3n)]);
+    expect(waits).toEqual([logEndText(1n, 3n)]);
     await append({ stream: 'before' }, { stream: 'before' });
     expect(await reached(await append({ stream: 'after' }))).toBe(true);
     expect(startedOver).toEqual([]);
@@ -312,8 +313,10 @@ describe('projections that share the partitions', () => {
   const sums = (store: ReadStore) => Promise.all(NAMES.map((name) => sumOf(store, name)));
   const everyone = (amount: number) => append(...NAMES.map((stream) => ({ stream, amount })));
   const reachedAll = async (store: ReadStore, position: bigint): Promise<void> => {
-    const starts = async () =>
-      (await partitionProgress(store, { models: [tallies] })).map(({ start }) => start?.position ?? 0n);
+    const starts = async () => {
+      const progress = await storedProgress(store, { models: [tallies] });
+      return PARTITIONS.map((partition) => progress.startOf('tallies', partition)?.checkpoint.position ?? 0n);
+    };
     await until(starts, (positions) => positions.every((each) => each >= position));
   };
   const only = (partitions: readonly number[]) => run(openStore(), undefined, { models: [tallies], partitions });
@@ -409,7 +412,8 @@ describe('a rebuild', () => {
     const documents = await store.getMany(tallies.collection, keys);
     const query = { where: [], orderBy: { field: 'sum', direction: 'ascending' }, limit: 100 } as const;
     const { elements } = await store.find(tallies.collection, query);
-    const reached = (await partitionProgress(store, sources)).map(({ checkpoint }) => checkpoint);
+    const progress = await storedProgress(store, sources);
+    const reached = PARTITIONS.map((partition) => progress.startOf('tallies', partition));
     await store.close();
     return { documents: documents.toSorted((a, b) => (a.key < b.key ? -1 : 1)), elements, reached };
   };
@@ -527,12 +531,15 @@ describe('a rebuild', () => {
 
     it.each([
       ['it is missing', () => []],
-      ['its answer differ', (put: Put) => [{ ...put, document: { ...put.document, answer: Buffer.from('') } }]],
+      [
+        'its answer differ',
+        (put: DocumentWrite) => [{ ...put, document: { ...put.document, answer: Buffer.from('') } }],
+      ],
       [
         'it contains events up to position 2, not 3',
-        (put: Put) => [{ ...put, document: { ...put.document, position: 2n } }],
+        (put: DocumentWrite) => [{ ...put, document: { ...put.document, position: 2n } }],
       ],
-    ])('is refused where that is not so: %s', async (why, spoilt: (put: Put) => readonly Put[]) => {
+    ])('is refused where that is not so: %s', async (why, spoilt: (put: DocumentWrite) => readonly DocumentWrite[]) => {
       const fresh = freshSqliteViews({ directory });
       const write: ReadStore['write'] = ({ documents, ...rest }) =>
         fresh.store.write({

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { between, microsOf, timestampOf } from '../../../projections/query/times.js';
+import { durationBetween, microsOf, timestampOf } from '../../../projections/query/times.js';
 
 /** Times from the year 1 to the year 9999, the range of messages. */
 const instants = fc
@@ -15,7 +15,7 @@ describe('from one time to another', () => {
   it('is exactly what lies between, and a duration that a message may hold', () => {
     fc.assert(
       fc.property(instants, instants, (start, end) => {
-        const duration = between(start, end)!;
+        const duration = durationBetween(start, end)!;
         expect(nanosIn(duration)).toBe(nanosIn(end) - nanosIn(start));
         expect(Math.sign(Number(duration.seconds)) * Math.sign(duration.nanos)).not.toBe(-1);
         expect(Math.abs(duration.nanos)).toBeLessThan(1_000_000_000);
@@ -24,7 +24,7 @@ describe('from one time to another', () => {
   });
 
   it('is none without a beginning', () => {
-    expect(between(undefined, { seconds: 1n, nanos: 0 })).toBeUndefined();
+    expect(durationBetween(undefined, { seconds: 1n, nanos: 0 })).toBeUndefined();
   });
 });
 
@@ -34,7 +34,7 @@ describe('a time as the value of a field', () => {
       fc.property(instants, instants, (a, b) => {
         expect(Number.isSafeInteger(microsOf(a))).toBe(true);
         expect(Number.isSafeInteger(microsOf(a)! - microsOf(b)!)).toBe(true);
-        expect(Number.isSafeInteger(microsOf(between(a, b)))).toBe(true);
+        expect(Number.isSafeInteger(microsOf(durationBetween(a, b)))).toBe(true);
       }),
     );
   });

@@ -40,6 +40,10 @@ let tried: bigint[];
 let done: bigint[];
 /** Why the work of a position fails; nothing where it succeeds. */
 let failureOf: (position: bigint) => Error | undefined;
+/** Why the event of a position cannot be read; nothing where it can. */
+let unreadableOf: (position: bigint) => Error | undefined;
+/** The attempts to record a dead letter that are still to fail. */
+let failingRecords: number;
 
 beforeEach(async () => {
   directory = mkdtempSync(join(tmpdir(), 'flightlog-dead-'));
@@ -48,6 +52,7 @@ beforeEach(async () => {
   sessions = openSessions({ store, payloads: filePayloadStore({ directory }), now: () => timers.now() });
   checkpoint = fileCheckpoint({ directory, name: reactor, logId: store.logId });
   [tried, done] = [[], []];
+  [failureOf, unreadableOf, failingRecords] = [() => undefined, () => undefined, 0];
 });
 afterEach(async () => {
   await running.close();
@@ -68,6 +73,13 @@ const record = (count: number, recordedAtMs = START) =>
     })),
   );
 
+/** Fails to record as often as it is to fail. */
+const handle: Sessions['handle'] = (...command) => {
+  if (failingRecords === 0) return sessions.handle(...command);
+  failingRecords -= 1;
+  return Promise.reject(new Error('the log cannot be reached'));
+};
+
 const open = (): void => {
   running = whenDue<bigint>({
     log: store,
@@ -76,8 +88,12 @@ const open = (): void => {
     afterMs: 0,
     timers,
     random: () => 0,
-    givingUp: { deadLetters: deadLetters({ name: reactor, log: store, sessions }), afterMs: GIVE_UP_MS },
-    itemOf: ({ position }) => position,
+    givingUp: { deadLetters: deadLetters({ name: reactor, log: store, sessions: { handle } }), afterMs: GIVE_UP_MS },
+    itemOf: ({ position }) => {
+      const failure = unreadableOf(position);
+      if (failure) throw failure;
+      return position;
+    },
     settle: (position) => {
       tried.push(position);
       const failure = failureOf(position);
@@ -240,5 +256,29 @@ describe('work of a parked stream', () => {
     await hasBeen(() => done, 1n);
     await until(letters, ({ length }) => length === 0);
     expect(done).toEqual([2n, 1n]);
+  });
+
+  it.each(['work', 'event'] as const)('is recorded later where the log could not be reached: %s', async (what) => {
+    await record(2);
+    const parked = (position: bigint) => (position === 1n ? new StreamParked(stream, 1n, 'unknown event') : undefined);
+    if (what === 'work') failureOf = parked;
+    else unreadableOf = parked;
+    failingRecords = 3;
+    open();
+    await hasBeen(() => done, 2n);
+    const [letter] = await until(
+      () => {
+        timers.advance(MAX_RETRY_MS);
+        return letters();
+      },
+      ({ length }) => length === 1,
+    );
+    expect(letter).toMatchObject({ position: 1n, parked: true });
+    await until(
+      () => Promise.resolve(running.figures()),
+      ({ waiting }) => waiting === 0,
+    );
+    await running.close();
+    expect(await checkpoint.read()).toBeGreaterThanOrEqual(2n);
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import fc from 'fast-check';
 
 import { retryDelayMs } from '../../../services/reactors/frame/retry.js';
-import { type Worked, workQueue } from '../../../services/reactors/frame/work-queue.js';
+import { type WorkResult, workQueue } from '../../../services/reactors/frame/work-queue.js';
 import { manualTimers } from '../../support/manual-timers.js';
 
 const START = 1_700_000_000_000;
@@ -11,7 +11,7 @@ const turns = async (): Promise<void> => {
   for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 };
 
-const open = (work: (item: string) => Promise<Worked>, giveUp?: (item: string) => Promise<void>) => {
+const open = (work: (item: string) => Promise<WorkResult>, giveUp?: (item: string) => Promise<void>) => {
   const timers = manualTimers(START);
   const failures: unknown[] = [];
   const done: string[] = [];

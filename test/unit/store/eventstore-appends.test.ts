@@ -13,7 +13,7 @@ import {
 } from '../../../proto/gen/event_store/client/values_pb.js';
 import type { NewEvent } from '../../../services/kernel/event.js';
 import { AppendTooLarge, CorruptEvent, RevisionConflict, StoreUnavailable } from '../../../services/kernel/fault.js';
-import { finalFault, isOutcomeUnknown } from '../../../services/store/eventstore/eventstore-fault.js';
+import { permanentFault, isOutcomeUnknown } from '../../../services/store/eventstore/eventstore-fault.js';
 import { appendAnswer } from '../../../services/store/eventstore/wire/append-answer.js';
 import { appendRequest } from '../../../services/store/eventstore/wire/append-request.js';
 
@@ -135,18 +135,18 @@ describe('the answer to an append', () => {
     ['a user without permission', details(AccessDeniedSchema), StoreUnavailable],
     ['a stream that was deleted', details(StreamDeletedSchema), CorruptEvent],
   ])('is a fault that no second try mends, for %s', (_, any, fault) => {
-    expect(finalFault(refused(any))).toBeInstanceOf(fault);
+    expect(permanentFault(refused(any))).toBeInstanceOf(fault);
   });
 
   it('is a refusal for an answer that the library has no class for', () => {
     const error = refused(details(BadRequestSchema), 'BadRequest');
-    expect(finalFault(error)).toMatchObject({ code: 'store-unavailable' });
+    expect(permanentFault(error)).toMatchObject({ code: 'store-unavailable' });
     expect(isOutcomeUnknown(refused(details(BadRequestSchema), 'NotReady'))).toBe(false);
   });
 
   it('leaves open whether an append was written whose commit took too long', () => {
     const error = refused(details(TimeoutSchema));
-    expect(finalFault(error)).toBeUndefined();
+    expect(permanentFault(error)).toBeUndefined();
     expect(isOutcomeUnknown(error)).toBe(true);
   });
 

@@ -2,8 +2,8 @@ import { AccessDeniedError, DeadlineExceededError, UnavailableError, UnknownErro
 import { describe, expect, it } from 'vitest';
 import { AppendTooLarge, StoreUnavailable } from '../../../services/kernel/fault.js';
 import {
-  exhaustedFault,
-  finalFault,
+  retriesUsedUpFault,
+  permanentFault,
   isConnectionLost,
   isOutcomeUnknown,
 } from '../../../services/store/eventstore/eventstore-fault.js';
@@ -14,28 +14,32 @@ const unrecognized = (answer: string) => new UnknownError(undefined, `Could not 
 describe('what an event store answers', () => {
   it('is final where an event is larger than it takes, also to a client that does not know the limit', () => {
     const error = unrecognized('MaximumAppendEventSizeExceeded');
-    expect(finalFault(error)).toBeInstanceOf(AppendTooLarge);
+    expect(permanentFault(error)).toBeInstanceOf(AppendTooLarge);
     expect(isConnectionLost(error)).toBe(false);
   });
 
   it('is final where it finds the request bad', () => {
-    expect(finalFault(unrecognized('BadRequest'))).toBeInstanceOf(StoreUnavailable);
-    expect(finalFault(new AccessDeniedError())).toBeInstanceOf(StoreUnavailable);
+    expect(permanentFault(unrecognized('BadRequest'))).toBeInstanceOf(StoreUnavailable);
+    expect(permanentFault(new AccessDeniedError())).toBeInstanceOf(StoreUnavailable);
   });
 
   it('says what it is where the client has no text for it', () => {
-    expect(finalFault(new AccessDeniedError())?.message).toMatch(/denies access: access-denied .*USER:PASSWORD/u);
-    expect(exhaustedFault('append', new DeadlineExceededError(), true).message).toBe('append: deadline-exceeded');
+    expect(permanentFault(new AccessDeniedError())?.message).toMatch(/denies access: access-denied .*USER:PASSWORD/u);
+    expect(retriesUsedUpFault('append', new DeadlineExceededError(), true).message).toBe('append: deadline-exceeded');
   });
 
   it('is tried again on the same connection where it is busy, and nothing was recorded', () => {
     const error = unrecognized('Server Is Too Busy');
-    expect([finalFault(error), isConnectionLost(error), isOutcomeUnknown(error)]).toEqual([undefined, false, false]);
+    expect([permanentFault(error), isConnectionLost(error), isOutcomeUnknown(error)]).toEqual([
+      undefined,
+      false,
+      false,
+    ]);
   });
 
   it('leaves it open what was recorded where it ran out of time, or the connection broke', () => {
     for (const error of [new DeadlineExceededError(), new UnavailableError(), new UnknownError()]) {
-      expect(finalFault(error)).toBeUndefined();
+      expect(permanentFault(error)).toBeUndefined();
       expect(isOutcomeUnknown(error)).toBe(true);
     }
     expect(isConnectionLost(new DeadlineExceededError())).toBe(false);

@@ -11,11 +11,11 @@ describe('the version of an event store', () => {
 
   it.each(['5.0.11', '20.10.5', '22.10.5', '23.6.0', 'unknown'])('is too old or none: %s', (version) => {
     expect(() => assertNewEnough(version)).toThrow(
-      `the event store is of version ${version}; 23.10 or a newer one is needed`,
+      `the event store has version ${version}; 23.10 or later is required`,
     );
   });
 
   it('has to be said', () => {
-    expect(() => assertNewEnough(undefined)).toThrow('the event store does not say its version; 23.10 or');
+    expect(() => assertNewEnough(undefined)).toThrow('the event store does not report its version; 23.10 or');
   });
 });

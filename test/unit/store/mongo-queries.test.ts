@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { assertUsable } from '../../../projections/store/mongo/connection.js';
 import { joined } from '../../../projections/store/mongo/conditions.js';
 import { readStoreLocation } from '../../../projections/store/mongo/location.js';
-import { like } from '../../../projections/store/mongo/regular-expressions.js';
+import { likeExpression } from '../../../projections/store/mongo/regular-expressions.js';
 import { QueryTooSlow } from '../../../services/kernel/fault.js';
 
 describe('where views are kept', () => {
@@ -39,12 +39,12 @@ describe('a server', () => {
 
 describe('a pattern', () => {
   it('becomes an expression that never goes back over what it has found', () => {
-    expect(like('a%b_%c.')).toBe(String.raw`^a(?>[\s\S]*?b[\s\S])[\s\S]*c\.(?![\s\S])`);
-    expect(like('plain')).toBe(String.raw`^plain(?![\s\S])`);
+    expect(likeExpression('a%b_%c.')).toBe(String.raw`^a(?>[\s\S]*?b[\s\S])[\s\S]*c\.(?![\s\S])`);
+    expect(likeExpression('plain')).toBe(String.raw`^plain(?![\s\S])`);
   });
 
   it('that no server takes is a query that takes too long', () => {
-    expect(() => like('x'.repeat(40_000))).toThrow(QueryTooSlow);
+    expect(() => likeExpression('x'.repeat(40_000))).toThrow(QueryTooSlow);
   });
 });
 

@@ -105,4 +105,12 @@ describe('the payloads that a log names', () => {
     const theirs = { ...known, stream: 'theirs-a' as RecordedEvent['stream'], type: 'Anything' };
     expect((await read([theirs], ['theirs'])).size).toBe(0);
   });
+
+  it.each(['$persistentsubscription-$all::billing-checkpoint', 'flightlog-identity'])(
+    'are not looked for in %s, which belongs to the store',
+    async (stream) => {
+      const own = { ...known, stream: stream as RecordedEvent['stream'], type: 'Anything' };
+      expect((await read([own])).size).toBe(0);
+    },
+  );
 });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Column, Columns } from '../../../projections/query/columns.js';
 import { filtersOf } from '../../../projections/query/filter.js';
-import { narrowed } from '../../../projections/query/narrowed-query.js';
+import { narrowQuery } from '../../../projections/query/narrowed-query.js';
 import type { Collection, Condition, Query } from '../../../projections/runtime/read-store.js';
 import { type SqliteReadStore, sqliteReadStore } from '../../../projections/store/sqlite/sqlite-read-store.js';
 import { tightened } from '../../../projections/store/tightened-query.js';
@@ -102,7 +102,7 @@ describe('what a page looks at', () => {
   ])('is little where filters narrow it down to %s: %s', async (_, filters) => {
     const { terms } = filtersOf(columns, filters);
     const plain = { ...newest, where: [project, ...terms.map(({ condition }) => condition)] };
-    const query = await narrowed(store, runs, { ...newest, terms });
+    const query = await narrowQuery(store, runs, { ...newest, terms });
     expect(await costOf(plain)).toBeGreaterThan(COUNT);
     expect(await costOf(query)).toBeLessThan(5 * LIMIT);
     expect(await found(query)).toEqual(await found(plain));
@@ -111,7 +111,7 @@ describe('what a page looks at', () => {
   it('is not asked for the values of a field that are known', async () => {
     const { terms } = filtersOf(columns, 'ne(phase,QUEUED)');
     const finder = { findDistinct: () => Promise.reject(new Error('asked')) };
-    const { where } = await narrowed(finder, runs, { ...newest, terms });
+    const { where } = await narrowQuery(finder, runs, { ...newest, terms });
     expect(where).toContainEqual({ field: 'phase', is: 'in', values: ['FAILED'] });
   });
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { turnTaker } from '../../../services/streams/eventstore/turns.js';
+import { createYieldTurn } from '../../../services/streams/eventstore/turns.js';
 
 const busyFor = (ms: number): void => {
   const end = performance.now() + ms;
@@ -7,7 +7,7 @@ const busyFor = (ms: number): void => {
 };
 
 it('lets others have their turn when a reader has had its own, and not before', async () => {
-  const turn = turnTaker();
+  const turn = createYieldTurn();
   expect(turn()).toBeUndefined();
   busyFor(15);
   let others = 0;

@@ -4,8 +4,8 @@
 
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_duration, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { WorkflowExecution_Phase } from "../core/execution_pb.js";
 import { file_platformidl_core_execution } from "../core/execution_pb.js";
 import type { WorkflowExecutionIdentifier } from "../core/identifier_pb.js";
@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file platformidl/eventlog/notification.proto.
  */
 export const file_platformidl_eventlog_notification: GenFile = /*@__PURE__*/
-  fileDesc("CidwbGF0Zm9ybWlkbC9ldmVudGxvZy9ub3RpZmljYXRpb24ucHJvdG8SFHBsYXRmb3JtaWRsLmV2ZW50bG9nItMBChNOb3RpZmljYXRpb25NZXNzYWdlEgoKAmlkGAEgASgJEkAKCWV4ZWN1dGlvbhgCIAEoCzItLnBsYXRmb3JtaWRsLmNvcmUuV29ya2Zsb3dFeGVjdXRpb25JZGVudGlmaWVyEhAKCHJldmlzaW9uGAMgASgEEjgKBXBoYXNlGAQgASgOMikucGxhdGZvcm1pZGwuY29yZS5Xb3JrZmxvd0V4ZWN1dGlvbi5QaGFzZRIPCgdjaGFubmVsGAUgASgJEhEKCXJlY2lwaWVudBgGIAEoCSKlAQoTTm90aWZpY2F0aW9uU3RhcnRlZBI6CgdtZXNzYWdlGAEgASgLMikucGxhdGZvcm1pZGwuZXZlbnRsb2cuTm90aWZpY2F0aW9uTWVzc2FnZRIPCgdhdHRlbXB0GAIgASgJEi4KCnN0YXJ0ZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhEKCWlzX3JlcGVhdBgEIAEoCCJ0ChBOb3RpZmljYXRpb25TZW50EhIKCm1lc3NhZ2VfaWQYASABKAkSDwoHYXR0ZW1wdBgCIAEoCRIOCgZhbnN3ZXIYAyABKAkSKwoHc2VudF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiwQEKEk5vdGlmaWNhdGlvbkZhaWxlZBISCgptZXNzYWdlX2lkGAEgASgJEg8KB2F0dGVtcHQYAiABKAkSDgoGcmVhc29uGAMgASgJEi0KCWZhaWxlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMwoPbmV4dF9hdHRlbXB0X2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgppc191bmtub3duGAYgASgIIpIBChNOb3RpZmljYXRpb25HaXZlblVwEjoKB21lc3NhZ2UYASABKAsyKS5wbGF0Zm9ybWlkbC5ldmVudGxvZy5Ob3RpZmljYXRpb25NZXNzYWdlEg4KBnJlYXNvbhgCIAEoCRIvCgtnaXZlbl91cF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAingEKG05vdGlmaWNhdGlvblJlc2VuZFJlcXVlc3RlZBI6CgdtZXNzYWdlGAEgASgLMikucGxhdGZvcm1pZGwuZXZlbnRsb2cuTm90aWZpY2F0aW9uTWVzc2FnZRIRCglwcmluY2lwYWwYAiABKAkSMAoMcmVxdWVzdGVkX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcGIGcHJvdG8z", [file_google_protobuf_timestamp, file_platformidl_core_execution, file_platformidl_core_identifier]);
+  fileDesc("CidwbGF0Zm9ybWlkbC9ldmVudGxvZy9ub3RpZmljYXRpb24ucHJvdG8SFHBsYXRmb3JtaWRsLmV2ZW50bG9nIosCChNOb3RpZmljYXRpb25NZXNzYWdlEgoKAmlkGAEgASgJEkAKCWV4ZWN1dGlvbhgCIAEoCzItLnBsYXRmb3JtaWRsLmNvcmUuV29ya2Zsb3dFeGVjdXRpb25JZGVudGlmaWVyEhAKCHJldmlzaW9uGAMgASgEEjgKBXBoYXNlGAQgASgOMikucGxhdGZvcm1pZGwuY29yZS5Xb3JrZmxvd0V4ZWN1dGlvbi5QaGFzZRIPCgdjaGFubmVsGAUgASgJEhEKCXJlY2lwaWVudBgGIAEoCRI2ChNydW5uaW5nX2xvbmdlcl90aGFuGAcgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uIuABChNOb3RpZmljYXRpb25TdGFydGVkEjoKB21lc3NhZ2UYASABKAsyKS5wbGF0Zm9ybWlkbC5ldmVudGxvZy5Ob3RpZmljYXRpb25NZXNzYWdlEg8KB2F0dGVtcHQYAiABKAkSLgoKc3RhcnRlZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEQoJaXNfcmVwZWF0GAQgASgIEjkKBmRpZ2VzdBgFIAMoCzIpLnBsYXRmb3JtaWRsLmV2ZW50bG9nLk5vdGlmaWNhdGlvbk1lc3NhZ2UidAoQTm90aWZpY2F0aW9uU2VudBISCgptZXNzYWdlX2lkGAEgASgJEg8KB2F0dGVtcHQYAiABKAkSDgoGYW5zd2VyGAMgASgJEisKB3NlbnRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIsEBChJOb3RpZmljYXRpb25GYWlsZWQSEgoKbWVzc2FnZV9pZBgBIAEoCRIPCgdhdHRlbXB0GAIgASgJEg4KBnJlYXNvbhgDIAEoCRItCglmYWlsZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjMKD25leHRfYXR0ZW1wdF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKaXNfdW5rbm93bhgGIAEoCCKSAQoTTm90aWZpY2F0aW9uR2l2ZW5VcBI6CgdtZXNzYWdlGAEgASgLMikucGxhdGZvcm1pZGwuZXZlbnRsb2cuTm90aWZpY2F0aW9uTWVzc2FnZRIOCgZyZWFzb24YAiABKAkSLwoLZ2l2ZW5fdXBfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIt8BChROb3RpZmljYXRpb25EaWdlc3RlZBI6CgdtZXNzYWdlGAEgASgLMikucGxhdGZvcm1pZGwuZXZlbnRsb2cuTm90aWZpY2F0aW9uTWVzc2FnZRIRCglkaWdlc3RfaWQYAiABKAkSRwoQZGlnZXN0X2V4ZWN1dGlvbhgDIAEoCzItLnBsYXRmb3JtaWRsLmNvcmUuV29ya2Zsb3dFeGVjdXRpb25JZGVudGlmaWVyEi8KC2RpZ2VzdGVkX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKeAQobTm90aWZpY2F0aW9uUmVzZW5kUmVxdWVzdGVkEjoKB21lc3NhZ2UYASABKAsyKS5wbGF0Zm9ybWlkbC5ldmVudGxvZy5Ob3RpZmljYXRpb25NZXNzYWdlEhEKCXByaW5jaXBhbBgCIAEoCRIwCgxyZXF1ZXN0ZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wYgZwcm90bzM", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_platformidl_core_execution, file_platformidl_core_identifier]);
 
 /**
  * A message that was due, and to whom.
@@ -61,6 +61,13 @@ export type NotificationMessage = Message<"platformidl.eventlog.NotificationMess
    * @generated from field: string recipient = 6;
    */
   recipient: string;
+
+  /**
+   * Set where the message is about an execution that was still running so long after the event.
+   *
+   * @generated from field: google.protobuf.Duration running_longer_than = 7;
+   */
+  runningLongerThan?: Duration | undefined;
 };
 
 /**
@@ -97,6 +104,13 @@ export type NotificationStarted = Message<"platformidl.eventlog.NotificationStar
    * @generated from field: bool is_repeat = 4;
    */
   isRepeat: boolean;
+
+  /**
+   * Messages that this one stands for, to the same recipient: they are not sent themselves.
+   *
+   * @generated from field: repeated platformidl.eventlog.NotificationMessage digest = 5;
+   */
+  digest: NotificationMessage[];
 };
 
 /**
@@ -218,6 +232,42 @@ export const NotificationGivenUpSchema: GenMessage<NotificationGivenUp> = /*@__P
   messageDesc(file_platformidl_eventlog_notification, 4);
 
 /**
+ * The message is not sent itself: another one, about another execution, stands for it.
+ *
+ * @generated from message platformidl.eventlog.NotificationDigested
+ */
+export type NotificationDigested = Message<"platformidl.eventlog.NotificationDigested"> & {
+  /**
+   * @generated from field: platformidl.eventlog.NotificationMessage message = 1;
+   */
+  message?: NotificationMessage | undefined;
+
+  /**
+   * The message that stands for it.
+   *
+   * @generated from field: string digest_id = 2;
+   */
+  digestId: string;
+
+  /**
+   * @generated from field: platformidl.core.WorkflowExecutionIdentifier digest_execution = 3;
+   */
+  digestExecution?: WorkflowExecutionIdentifier | undefined;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp digested_at = 4;
+   */
+  digestedAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message platformidl.eventlog.NotificationDigested.
+ * Use `create(NotificationDigestedSchema)` to create a new message.
+ */
+export const NotificationDigestedSchema: GenMessage<NotificationDigested> = /*@__PURE__*/
+  messageDesc(file_platformidl_eventlog_notification, 5);
+
+/**
  * The message is to be sent again, whatever became of it.
  *
  * @generated from message platformidl.eventlog.NotificationResendRequested
@@ -244,5 +294,5 @@ export type NotificationResendRequested = Message<"platformidl.eventlog.Notifica
  * Use `create(NotificationResendRequestedSchema)` to create a new message.
  */
 export const NotificationResendRequestedSchema: GenMessage<NotificationResendRequested> = /*@__PURE__*/
-  messageDesc(file_platformidl_eventlog_notification, 5);
+  messageDesc(file_platformidl_eventlog_notification, 6);
 

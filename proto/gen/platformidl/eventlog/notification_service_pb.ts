@@ -5,8 +5,8 @@
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.js";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_duration, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { WorkflowExecution_Phase } from "../core/execution_pb.js";
 import { file_platformidl_core_execution } from "../core/execution_pb.js";
 import type { WorkflowExecutionIdentifier } from "../core/identifier_pb.js";
@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file platformidl/eventlog/notification_service.proto.
  */
 export const file_platformidl_eventlog_notification_service: GenFile = /*@__PURE__*/
-  fileDesc("Ci9wbGF0Zm9ybWlkbC9ldmVudGxvZy9ub3RpZmljYXRpb25fc2VydmljZS5wcm90bxIUcGxhdGZvcm1pZGwuZXZlbnRsb2ciVAoXTm90aWZpY2F0aW9uTGlzdFJlcXVlc3QSOQoCaWQYASABKAsyLS5wbGF0Zm9ybWlkbC5jb3JlLldvcmtmbG93RXhlY3V0aW9uSWRlbnRpZmllciJfChBOb3RpZmljYXRpb25MaXN0EjkKDW5vdGlmaWNhdGlvbnMYASADKAsyIi5wbGF0Zm9ybWlkbC5ldmVudGxvZy5Ob3RpZmljYXRpb24SEAoIcG9zaXRpb24YAiABKAQiagoZTm90aWZpY2F0aW9uUmVzZW5kUmVxdWVzdBI5CgJpZBgBIAEoCzItLnBsYXRmb3JtaWRsLmNvcmUuV29ya2Zsb3dFeGVjdXRpb25JZGVudGlmaWVyEhIKCm1lc3NhZ2VfaWQYAiABKAkiHAoaTm90aWZpY2F0aW9uUmVzZW5kUmVzcG9uc2Ui8AIKDE5vdGlmaWNhdGlvbhIKCgJpZBgBIAEoCRIQCghyZXZpc2lvbhgCIAEoBBI4CgVwaGFzZRgDIAEoDjIpLnBsYXRmb3JtaWRsLmNvcmUuV29ya2Zsb3dFeGVjdXRpb24uUGhhc2USDwoHY2hhbm5lbBgEIAEoCRIRCglyZWNpcGllbnQYBSABKAkSEAoIYXR0ZW1wdHMYBiABKA0SOAoGc3RhdHVzGAcgASgOMigucGxhdGZvcm1pZGwuZXZlbnRsb2cuTm90aWZpY2F0aW9uU3RhdHVzEikKBXNpbmNlGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZhbnN3ZXIYCSABKAkSDgoGcmVhc29uGAogASgJEjMKD25leHRfYXR0ZW1wdF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGAoQbWF5X2hhdmVfYXJyaXZlZBgMIAEoCCprChJOb3RpZmljYXRpb25TdGF0dXMSIwofTk9USUZJQ0FUSU9OX1NUQVRVU19VTlNQRUNJRklFRBAAEgsKB1NFTkRJTkcQARILCgdXQUlUSU5HEAISCAoEU0VOVBADEgwKCEdJVkVOX1VQEAQylwMKE05vdGlmaWNhdGlvblNlcnZpY2USrAEKEUxpc3ROb3RpZmljYXRpb25zEi0ucGxhdGZvcm1pZGwuZXZlbnRsb2cuTm90aWZpY2F0aW9uTGlzdFJlcXVlc3QaJi5wbGF0Zm9ybWlkbC5ldmVudGxvZy5Ob3RpZmljYXRpb25MaXN0IkCC0+STAjoSOC9hcGkvdjEvbm90aWZpY2F0aW9ucy97aWQucHJvamVjdH0ve2lkLmRvbWFpbn0ve2lkLm5hbWV9EtABChJSZXNlbmROb3RpZmljYXRpb24SLy5wbGF0Zm9ybWlkbC5ldmVudGxvZy5Ob3RpZmljYXRpb25SZXNlbmRSZXF1ZXN0GjAucGxhdGZvcm1pZGwuZXZlbnRsb2cuTm90aWZpY2F0aW9uUmVzZW5kUmVzcG9uc2UiV4LT5JMCUToBKiJML2FwaS92MS9ub3RpZmljYXRpb25zL3tpZC5wcm9qZWN0fS97aWQuZG9tYWlufS97aWQubmFtZX0ve21lc3NhZ2VfaWR9L3Jlc2VuZGIGcHJvdG8z", [file_google_api_annotations, file_google_protobuf_timestamp, file_platformidl_core_execution, file_platformidl_core_identifier]);
+  fileDesc("Ci9wbGF0Zm9ybWlkbC9ldmVudGxvZy9ub3RpZmljYXRpb25fc2VydmljZS5wcm90bxIUcGxhdGZvcm1pZGwuZXZlbnRsb2ciVAoXTm90aWZpY2F0aW9uTGlzdFJlcXVlc3QSOQoCaWQYASABKAsyLS5wbGF0Zm9ybWlkbC5jb3JlLldvcmtmbG93RXhlY3V0aW9uSWRlbnRpZmllciJfChBOb3RpZmljYXRpb25MaXN0EjkKDW5vdGlmaWNhdGlvbnMYASADKAsyIi5wbGF0Zm9ybWlkbC5ldmVudGxvZy5Ob3RpZmljYXRpb24SEAoIcG9zaXRpb24YAiABKAQiagoZTm90aWZpY2F0aW9uUmVzZW5kUmVxdWVzdBI5CgJpZBgBIAEoCzItLnBsYXRmb3JtaWRsLmNvcmUuV29ya2Zsb3dFeGVjdXRpb25JZGVudGlmaWVyEhIKCm1lc3NhZ2VfaWQYAiABKAkiHAoaTm90aWZpY2F0aW9uUmVzZW5kUmVzcG9uc2UihAQKDE5vdGlmaWNhdGlvbhIKCgJpZBgBIAEoCRIQCghyZXZpc2lvbhgCIAEoBBI4CgVwaGFzZRgDIAEoDjIpLnBsYXRmb3JtaWRsLmNvcmUuV29ya2Zsb3dFeGVjdXRpb24uUGhhc2USDwoHY2hhbm5lbBgEIAEoCRIRCglyZWNpcGllbnQYBSABKAkSEAoIYXR0ZW1wdHMYBiABKA0SOAoGc3RhdHVzGAcgASgOMigucGxhdGZvcm1pZGwuZXZlbnRsb2cuTm90aWZpY2F0aW9uU3RhdHVzEikKBXNpbmNlGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZhbnN3ZXIYCSABKAkSDgoGcmVhc29uGAogASgJEjMKD25leHRfYXR0ZW1wdF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGAoQbWF5X2hhdmVfYXJyaXZlZBgMIAEoCBI2ChNydW5uaW5nX2xvbmdlcl90aGFuGA0gASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhEKCWRpZ2VzdF9pZBgOIAEoCRJHChBkaWdlc3RfZXhlY3V0aW9uGA8gASgLMi0ucGxhdGZvcm1pZGwuY29yZS5Xb3JrZmxvd0V4ZWN1dGlvbklkZW50aWZpZXIqeQoSTm90aWZpY2F0aW9uU3RhdHVzEiMKH05PVElGSUNBVElPTl9TVEFUVVNfVU5TUEVDSUZJRUQQABILCgdTRU5ESU5HEAESCwoHV0FJVElORxACEggKBFNFTlQQAxIMCghHSVZFTl9VUBAEEgwKCERJR0VTVEVEEAUylwMKE05vdGlmaWNhdGlvblNlcnZpY2USrAEKEUxpc3ROb3RpZmljYXRpb25zEi0ucGxhdGZvcm1pZGwuZXZlbnRsb2cuTm90aWZpY2F0aW9uTGlzdFJlcXVlc3QaJi5wbGF0Zm9ybWlkbC5ldmVudGxvZy5Ob3RpZmljYXRpb25MaXN0IkCC0+STAjoSOC9hcGkvdjEvbm90aWZpY2F0aW9ucy97aWQucHJvamVjdH0ve2lkLmRvbWFpbn0ve2lkLm5hbWV9EtABChJSZXNlbmROb3RpZmljYXRpb24SLy5wbGF0Zm9ybWlkbC5ldmVudGxvZy5Ob3RpZmljYXRpb25SZXNlbmRSZXF1ZXN0GjAucGxhdGZvcm1pZGwuZXZlbnRsb2cuTm90aWZpY2F0aW9uUmVzZW5kUmVzcG9uc2UiV4LT5JMCUToBKiJML2FwaS92MS9ub3RpZmljYXRpb25zL3tpZC5wcm9qZWN0fS97aWQuZG9tYWlufS97aWQubmFtZX0ve21lc3NhZ2VfaWR9L3Jlc2VuZGIGcHJvdG8z", [file_google_api_annotations, file_google_protobuf_duration, file_google_protobuf_timestamp, file_platformidl_core_execution, file_platformidl_core_identifier]);
 
 /**
  * Asks for the messages about an execution.
@@ -192,6 +192,25 @@ export type Notification = Message<"platformidl.eventlog.Notification"> & {
    * @generated from field: bool may_have_arrived = 12;
    */
   mayHaveArrived: boolean;
+
+  /**
+   * Set where the message is about an execution that was still running so long after the event.
+   *
+   * @generated from field: google.protobuf.Duration running_longer_than = 13;
+   */
+  runningLongerThan?: Duration | undefined;
+
+  /**
+   * The message that stands for it, and the execution of that message.
+   *
+   * @generated from field: string digest_id = 14;
+   */
+  digestId: string;
+
+  /**
+   * @generated from field: platformidl.core.WorkflowExecutionIdentifier digest_execution = 15;
+   */
+  digestExecution?: WorkflowExecutionIdentifier | undefined;
 };
 
 /**
@@ -239,6 +258,13 @@ export enum NotificationStatus {
    * @generated from enum value: GIVEN_UP = 4;
    */
   GIVEN_UP = 4,
+
+  /**
+   * It is not sent itself: a message about another execution stands for it.
+   *
+   * @generated from enum value: DIGESTED = 5;
+   */
+  DIGESTED = 5,
 }
 
 /**

@@ -1,12 +1,23 @@
 import { MEANINGS } from '../scopes.js';
 import { html, page, problem } from './page.js';
 
+/** The content of the login page. */
+export type Login = {
+  readonly client: string;
+  /** The name of the provider of others that signs people in as well. */
+  readonly upstream?: string | undefined;
+  /** The user name that was typed before. */
+  readonly name?: string;
+  readonly failure?: string | undefined;
+};
+
 /** The page that asks for a user name and password. `action` is the path that the form is sent to. */
-export const loginPage = (action: string, client: string, name = '', failure?: string): string =>
+export const loginPage = (action: string, { client, upstream, name = '', failure }: Login): string =>
   page(
     'Sign in',
     html`${problem(failure)}
       <p>to go on to <strong>${client}</strong></p>
+      ${upstream === undefined ? html`` : html`<p><a href="${action}/upstream">Sign in with ${upstream}</a></p>`}
       <form method="post" action="${action}/login">
         <label for="name">User name</label>
         <input
@@ -26,7 +37,7 @@ export const loginPage = (action: string, client: string, name = '', failure?: s
   );
 
 /** The request of a client to a person. `target` says where the person is sent then; it may be empty. */
-export type Asked = {
+export type ConsentRequest = {
   readonly client: string;
   readonly user: string;
   readonly scopes: readonly string[];
@@ -34,7 +45,7 @@ export type Asked = {
 };
 
 /** The page that asks whether a client may act for the person that is signed in. */
-export const consentPage = (action: string, { client, user, scopes, target }: Asked): string => {
+export const consentPage = (action: string, { client, user, scopes, target }: ConsentRequest): string => {
   const meanings = [...new Set(scopes.flatMap((scope) => MEANINGS[scope] ?? []))];
   return page(
     'Allow access?',

@@ -60,5 +60,5 @@ export class Unreachable extends OperatorError {
 }
 
 /** True when the server may answer later: a stream is opened again then. */
-export const isPassing = (error: unknown): boolean =>
+export const isRetryable = (error: unknown): boolean =>
   error instanceof Unreachable || (error instanceof Refused && error.code === 'UNAVAILABLE');

@@ -1,23 +1,39 @@
-/** One Server-Sent Event: the values of its fields. */
+/** One Server-Sent Event: the values of its fields, empty where it has none. Several `data` lines are joined by `\n`. */
 export type ServerSentEvent = { readonly id: string; readonly event: string; readonly data: string };
 
-const fieldsOf = (block: string): ServerSentEvent => {
-  const fields = { id: '', event: '', data: '' };
-  for (const line of block.split('\n')) {
-    const [, name = '', value = ''] = /^(\w+): ?(.*)$/u.exec(line) ?? [];
-    if (name === 'id' || name === 'event' || name === 'data') fields[name] = value;
-  }
-  return fields;
-};
-
-/** Reads the Server-Sent Events of a response, until it ends. */
-export const eventsIn = async function* (response: Response): AsyncGenerator<ServerSentEvent> {
+/** The lines of a text that comes in pieces, without their ends: `\n`, `\r\n` or `\r`. A last line without an end is left out. */
+const linesOf = async function* (response: Response): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let rest = '';
   for await (const chunk of response.body ?? []) {
     rest += decoder.decode(chunk as Uint8Array, { stream: true });
-    const blocks = rest.split('\n\n');
-    rest = blocks.pop() ?? '';
-    yield* blocks.map(fieldsOf);
+    const lines = rest.split(/\r\n|\n|\r(?!$)/u); // a `\r` at the end may be the first half of `\r\n`
+    rest = lines.pop() ?? '';
+    yield* lines;
+  }
+  if (rest.endsWith('\r')) yield rest.slice(0, -1);
+};
+
+const eventOf = (fields: readonly (readonly [name: string, value: string])[]): ServerSentEvent => {
+  const last = (wanted: string): string => fields.findLast(([name]) => name === wanted)?.[1] ?? '';
+  const data = fields.filter(([name]) => name === 'data').map(([, value]) => value);
+  return { id: last('id'), event: last('event'), data: data.join('\n') };
+};
+
+/**
+ * Reads the Server-Sent Events of a response, until it ends. As the specification says, an event without data is left
+ * out, such as one that is only a comment, and so is one that the end of the response cuts off:
+ * https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation
+ */
+export const eventsIn = async function* (response: Response): AsyncGenerator<ServerSentEvent> {
+  let fields: (readonly [string, string])[] = [];
+  for await (const line of linesOf(response)) {
+    if (line !== '') {
+      const [, name = '', value = ''] = /^([^:]*):? ?(.*)$/su.exec(line) ?? [];
+      fields.push([name, value]);
+      continue;
+    }
+    if (fields.some(([name]) => name === 'data')) yield eventOf(fields);
+    fields = [];
   }
 };

@@ -29,7 +29,7 @@ export type ListFlags = ScopeFlags &
     readonly token?: string;
   };
 
-type Asked = Omit<MessageInitShape<typeof ResourceListRequestSchema>, '$typeName' | '$unknown'>;
+type ListRequestFields = Omit<MessageInitShape<typeof ResourceListRequestSchema>, '$typeName' | '$unknown'>;
 
 /** A page of a list in each form that it can be printed in. */
 type Listed = {
@@ -61,27 +61,27 @@ const versionName = ({ id }: Versioned): string => `${id?.name ?? ''} ${id?.vers
 
 /** The list of each kind. */
 const LISTS = {
-  executions: async (connection: Connection, asked: Asked) => {
+  executions: async (connection: Connection, asked: ListRequestFields) => {
     const page = await connection.call(AdminService.method.listExecutions, asked);
     const { executions: elements } = page;
     const shown = { elements, columns: EXECUTION_COLUMNS, name: ({ id }: (typeof elements)[0]) => id?.name ?? '' };
     return listed(ExecutionListSchema, page, shown);
   },
-  workflows: async (connection: Connection, asked: Asked) => {
+  workflows: async (connection: Connection, asked: ListRequestFields) => {
     const page = await connection.call(AdminService.method.listWorkflows, asked);
     const shown = { elements: page.workflows, columns: WORKFLOW_COLUMNS, name: versionName };
     return listed(WorkflowListSchema, page, shown);
   },
-  'launch-plans': async (connection: Connection, asked: Asked) => {
+  'launch-plans': async (connection: Connection, asked: ListRequestFields) => {
     const page = await connection.call(AdminService.method.listLaunchPlans, asked);
     const shown = { elements: page.launchPlans, columns: LAUNCH_PLAN_COLUMNS, name: versionName };
     return listed(LaunchPlanListSchema, page, shown);
   },
-  tasks: async (connection: Connection, asked: Asked) => {
+  tasks: async (connection: Connection, asked: ListRequestFields) => {
     const page = await connection.call(AdminService.method.listTasks, asked);
     return listed(TaskListSchema, page, { elements: page.tasks, columns: TASK_COLUMNS, name: versionName });
   },
-  projects: async (connection: Connection, { id: _, ...asked }: Asked) => {
+  projects: async (connection: Connection, { id: _, ...asked }: ListRequestFields) => {
     const page = await connection.call(AdminService.method.listProjects, asked);
     const { projects: elements } = page;
     const shown = { elements, columns: PROJECT_COLUMNS, name: ({ id }: (typeof elements)[0]) => id };
@@ -98,7 +98,7 @@ const sortOf = (text: string): { key: string; direction: Sort_Direction } =>
     ? { key: text.slice(1), direction: Sort_Direction.DESCENDING }
     : { key: text, direction: Sort_Direction.ASCENDING };
 
-const askedOf = (kind: ListedKind, name: string, flags: ListFlags): Asked => {
+const askedOf = (kind: ListedKind, name: string, flags: ListFlags): ListRequestFields => {
   const { project, domain, filter: filters = [], limit, token = '' } = flags;
   const sort = flags.sort ?? (kind === 'projects' ? undefined : '-created_at');
   return {

@@ -13,7 +13,7 @@ import { lengthText, momentText } from '../output/times.js';
 export const phaseOf = ({ closure }: Execution): string => WorkflowExecution_Phase[closure?.phase ?? 0] ?? '';
 
 /** The reason of an end: the message of the error, or the cause of the termination; otherwise empty. */
-export const whyOf = ({ closure }: Execution): string => {
+export const errorOrCause = ({ closure }: Execution): string => {
   if (closure?.outputResult.case === 'error') return closure.outputResult.value.message;
   return closure?.outputResult.case === 'abortMetadata' ? closure.outputResult.value.cause : '';
 };
@@ -25,7 +25,7 @@ export const EXECUTION_COLUMNS: readonly Column<Execution>[] = [
   { header: 'CREATED', text: ({ closure }) => momentText(closure?.createdAt), colour: () => 'grey' },
   { header: 'DURATION', text: ({ closure }) => lengthText(closure?.duration) },
   { header: 'BY', text: ({ spec }) => spec?.metadata?.principal ?? '' },
-  { header: 'WHY', text: whyOf },
+  { header: 'WHY', text: errorOrCause },
 ];
 
 /** A version of a definition. */

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { appended, names } from '../../../config/arguments.js';
 import { withExamples, withForm, withScope, type ScopeFlags } from '../connection/flags.js';
 import { DEFINITION_KINDS, type DefinitionKind } from '../entities/definition.js';
-import { pair, withInputs } from '../inputs/input-flags.js';
+import { addPair, withInputs } from '../inputs/input-flags.js';
 import type { LaunchFlags, NewFlags } from './launch.js';
 import type { SignalFlags } from './signal.js';
 import type { TerminateFlags } from './terminate.js';
@@ -28,7 +28,7 @@ const addLaunch = (program: Command): void => {
     ])
       .argument('<name>', `name of the ${kind}`)
       .argument('[version]', 'its version; by default that of flightlog get')
-      .option('--label <key=value>', 'a label; repeatable', pair)
+      .option('--label <key=value>', 'a label; repeatable', addPair)
       .description(`launch a ${kind}, with inputs by its typed interface`)
       .action(async (name: string, version: string | undefined, flags: LaunchFlags) => {
         const { launch: start } = await import('./launch.js');

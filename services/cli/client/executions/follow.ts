@@ -8,8 +8,8 @@ import {
   WatchResponse_Kind as Kind,
 } from '../../../../proto/gen/platformidl/eventlog/watch_pb.js';
 import type { Connection } from '../connection/connection.js';
-import { isPassing } from '../connection/refusal.js';
-import { whyOf, phaseOf } from '../entities/rows.js';
+import { isRetryable } from '../connection/refusal.js';
+import { errorOrCause, phaseOf } from '../entities/rows.js';
 import type { ExecutionId } from './execution-id.js';
 import type { ExecutionState } from './tree.js';
 
@@ -42,7 +42,7 @@ export const answersOf = async function* (
         isOver = answer.kind === Kind.END;
       }
     } catch (error) {
-      if (lastEventId === '' || !isPassing(error)) throw error;
+      if (lastEventId === '' || !isRetryable(error)) throw error;
       lost();
     }
     if (!isOver) await pause(RETRY_MS);
@@ -71,9 +71,9 @@ export const statesOf = async function* (
 const EXIT_CODES: Readonly<Record<string, number>> = { SUCCEEDED: 0, FAILED: 3, ABORTED: 4, TIMED_OUT: 5 };
 
 /** The end of an execution: its phase and why, and the exit code that stands for it. */
-export type End = { readonly phase: string; readonly why: string; readonly exitCode: number };
+export type ExecutionEnd = { readonly phase: string; readonly why: string; readonly exitCode: number };
 
-export const endOf = (execution: Execution | undefined): End => {
+export const endOf = (execution: Execution | undefined): ExecutionEnd => {
   const phase = execution ? phaseOf(execution) : 'UNDEFINED';
-  return { phase, why: execution ? whyOf(execution) : '', exitCode: EXIT_CODES[phase] ?? 1 };
+  return { phase, why: execution ? errorOrCause(execution) : '', exitCode: EXIT_CODES[phase] ?? 1 };
 };

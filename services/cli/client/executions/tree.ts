@@ -1,7 +1,7 @@
 import type { Execution } from '../../../../proto/gen/platformidl/admin/execution_pb.js';
 import type { NodeExecution } from '../../../../proto/gen/platformidl/admin/node_execution_pb.js';
 import { NodeExecution_Phase } from '../../../../proto/gen/platformidl/core/execution_pb.js';
-import { phaseOf, whyOf } from '../entities/rows.js';
+import { phaseOf, errorOrCause } from '../entities/rows.js';
 import { cell, coloured, colourOf, oneLine, shortened } from '../output/text.js';
 import { lengthText } from '../output/times.js';
 
@@ -38,7 +38,7 @@ export const linesOf = (nodes: readonly NodeExecution[]): readonly TreeLine[] =>
 export const nodePhaseOf = ({ closure }: NodeExecution): string => NodeExecution_Phase[closure?.phase ?? 0] ?? '';
 
 /** The message of the error of a node; otherwise empty. */
-export const nodeWhy = ({ closure }: NodeExecution): string =>
+export const nodeError = ({ closure }: NodeExecution): string =>
   closure?.outputResult.case === 'error' ? closure.outputResult.value.message : '';
 
 const SIGNS: Readonly<Record<string, string>> = {
@@ -80,13 +80,13 @@ export const treeText = ({ execution, nodes }: ExecutionState, width = Infinity)
     name: execution.id?.name ?? '',
     phase: phaseOf(execution),
     time: lengthText(execution.closure?.duration),
-    why: whyOf(execution),
+    why: errorOrCause(execution),
   };
   const rows = linesOf(nodes).map(({ node, depth }) => ({
     name: `${'  '.repeat(depth + 1)}${idOf(node)}`,
     phase: nodePhaseOf(node),
     time: lengthText(node.closure?.duration),
-    why: nodeWhy(node),
+    why: nodeError(node),
   }));
   const all = [head, ...rows];
   const nameWidth = Math.min(40, Math.max(...all.map(({ name }) => name.length)));

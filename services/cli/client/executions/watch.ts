@@ -3,13 +3,13 @@ import type { Execution } from '../../../../proto/gen/platformidl/admin/executio
 import { connected } from '../connection/connect.js';
 import type { Connection } from '../connection/connection.js';
 import type { ScopeFlags } from '../connection/flags.js';
-import { phaseOf, whyOf } from '../entities/rows.js';
+import { phaseOf, errorOrCause } from '../entities/rows.js';
 import { cell, coloured, colourOf, oneLine } from '../output/text.js';
 import { momentText } from '../output/times.js';
 import { print } from '../output/documents.js';
 import { type ExecutionId, executionIdOf } from './execution-id.js';
-import { answersOf, type End, endOf, statesOf } from './follow.js';
-import { type ExecutionState, isOfPerson, nodePhaseOf, nodeWhy, treeText } from './tree.js';
+import { answersOf, type ExecutionEnd, endOf, statesOf } from './follow.js';
+import { type ExecutionState, isOfPerson, nodePhaseOf, nodeError, treeText } from './tree.js';
 
 type State = ExecutionState & {
   readonly answer: { readonly recordedAt?: Parameters<typeof momentText>[0] | undefined };
@@ -34,10 +34,10 @@ const inPlace = (): Display => {
 type Shown = { readonly name: string; readonly phase: string; readonly why: string };
 
 const shownOf = ({ execution, nodes }: ExecutionState): readonly Shown[] => [
-  ...(execution ? [{ name: execution.id?.name ?? '', phase: phaseOf(execution), why: whyOf(execution) }] : []),
+  ...(execution ? [{ name: execution.id?.name ?? '', phase: phaseOf(execution), why: errorOrCause(execution) }] : []),
   ...nodes
     .filter(isOfPerson)
-    .map((node) => ({ name: `  ${node.id?.nodeId ?? ''}`, phase: nodePhaseOf(node), why: nodeWhy(node) })),
+    .map((node) => ({ name: `  ${node.id?.nodeId ?? ''}`, phase: nodePhaseOf(node), why: nodeError(node) })),
 ];
 
 const lineOf = (at: string, { name, phase, why }: Shown): string =>
@@ -61,7 +61,7 @@ const sayLost = (): void => {
 };
 
 /** Follows an execution and shows its nodes, live on a terminal and a line for each change elsewhere, until it ends. */
-export const follow = async (connection: Connection, id: ExecutionId): Promise<End> => {
+export const follow = async (connection: Connection, id: ExecutionId): Promise<ExecutionEnd> => {
   const show = process.stdout.isTTY ? inPlace() : asLines();
   let last: Execution | undefined;
   for await (const state of statesOf(connection, id, sayLost)) {
@@ -97,7 +97,7 @@ export const watchExecutions = ({ filter = [], label: labels = [], ...flags }: W
     const phases = new Map<string, string>();
     for await (const { executions, recordedAt } of answersOf(connection, watched, sayLost))
       for (const execution of executions) {
-        const [name, phase, why] = [execution.id?.name ?? '', phaseOf(execution), whyOf(execution)];
+        const [name, phase, why] = [execution.id?.name ?? '', phaseOf(execution), errorOrCause(execution)];
         if (phases.get(name) === phase) continue;
         phases.set(name, phase);
         print(lineOf(momentText(recordedAt ?? execution.closure?.updatedAt), { name, phase, why }));

@@ -8,7 +8,10 @@ import type { GivenInputs } from './inputs.js';
 export type InputFlags = { readonly input?: Readonly<Record<string, string>>; readonly inputs?: string };
 
 /** Adds one `key=value` to those of earlier uses of the flag. */
-export const pair = (text: string, before: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> => {
+export const addPair = (
+  text: string,
+  before: Readonly<Record<string, string>> = {},
+): Readonly<Record<string, string>> => {
   const [, key, value] = /^([^=]+)=(.*)$/su.exec(text) ?? [];
   if (key === undefined || value === undefined) throw new InvalidArgumentError('It must be KEY=VALUE.');
   return { ...before, [key]: value };
@@ -17,7 +20,7 @@ export const pair = (text: string, before: Readonly<Record<string, string>> = {}
 /** Adds the flags of inputs. */
 export const withInputs = (command: Command): Command =>
   command
-    .option('-i, --input <key=value>', 'an input; lists, maps and structs in YAML or JSON; repeatable', pair)
+    .option('-i, --input <key=value>', 'an input; lists, maps and structs in YAML or JSON; repeatable', addPair)
     .option('--inputs <file>', 'inputs in a YAML or JSON file; - is standard input. --input has precedence');
 
 const STANDARD_INPUT = 0;

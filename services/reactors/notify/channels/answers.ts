@@ -1,6 +1,6 @@
 import type { AttemptOutcome } from '../../../notification/commands.js';
 import { onOneLine } from '../message/template.js';
-import type { Posted } from './post.js';
+import type { PostResult } from './post.js';
 
 /** Statuses below 500 that say to try again: time-out, too early, too many requests. */
 const TRANSIENT: ReadonlySet<number> = new Set([408, 425, 429]);
@@ -18,7 +18,7 @@ export const retryAfterMs = (header: string, nowMs: number): number | undefined 
 };
 
 /** The outcome by the answer of an HTTP server: it takes the message, asks to wait, or refuses it permanently. */
-export const outcomeOf = (posted: Posted, nowMs: number): AttemptOutcome => {
+export const outcomeOf = (posted: PostResult, nowMs: number): AttemptOutcome => {
   if (posted.kind !== 'answered') return posted;
   const { status, text, retryAfter } = posted;
   const answer = onOneLine(`${status} ${text}`);

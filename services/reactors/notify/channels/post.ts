@@ -5,7 +5,7 @@ import { AddressRefused, checkedAddress, type Resolve } from './address.js';
 import { reasonOf } from './channel.js';
 
 /** A request, and where it may lead. */
-export type Post = {
+export type PostRequest = {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
@@ -15,7 +15,7 @@ export type Post = {
 };
 
 /** The result of a request. */
-export type Posted =
+export type PostResult =
   /** `text` is the beginning of the body, `retryAfter` the header as it came. */
   | { readonly kind: 'answered'; readonly status: number; readonly text: string; readonly retryAfter: string }
   /** The address must not be reached. */
@@ -57,7 +57,7 @@ const exchange = (url: URL, options: RequestOptions, body: string, sending: { is
     request.end(body);
   });
 
-const failureOf = (error: unknown, { isConnected }: Sending): Posted => {
+const failureOf = (error: unknown, { isConnected }: Sending): PostResult => {
   const reason = reasonOf(error);
   if (error instanceof AddressRefused) return { kind: 'refused', reason };
   return { kind: isConnected ? 'unknown' : 'failed', reason };
@@ -67,7 +67,10 @@ const failureOf = (error: unknown, { isConnected }: Sending): Posted => {
  * Sends a POST request on a connection of its own to an address that was checked. Redirects are not followed: they are
  * answers like others. Never rejects.
  */
-export const post = async ({ url: text, headers, body, ...where }: Post, signal: AbortSignal): Promise<Posted> => {
+export const post = async (
+  { url: text, headers, body, ...where }: PostRequest,
+  signal: AbortSignal,
+): Promise<PostResult> => {
   const sending = { isConnected: false };
   try {
     const url = new URL(text);

@@ -40,6 +40,7 @@ const cloudEventOf = ({ key, facts, isRepeat, subject, link }: Message, logId: s
   data: {
     execution: key.execution,
     phase: Phase[facts.phase],
+    running_longer_than_ms: facts.runningLongerThanMs,
     event_id: facts.eventId,
     summary: subject,
     error: firstLines(facts.error),

@@ -1,6 +1,6 @@
 import type { MessageKey } from '../../../notification/commands.js';
-import type { Facts } from '../facts.js';
-import { escapeHtml, escapeSlack, fill, onOneLine, valuesOf } from './template.js';
+import type { MessageContent } from '../message-content.js';
+import { escapeHtml, escapeSlack, fillTemplate, onOneLine, valuesOf } from './template.js';
 
 /** The templates of messages, with placeholders. */
 export type Templates = {
@@ -15,9 +15,11 @@ export type Templates = {
 /** A message as it is sent. */
 export type Message = {
   readonly key: MessageKey;
-  readonly facts: Facts;
+  readonly facts: MessageContent;
   /** The recipient may have it already. */
   readonly isRepeat: boolean;
+  /** The names of the executions whose messages this one stands for. */
+  readonly digest: readonly string[];
   /** One line. */
   readonly subject: string;
   readonly text: string;
@@ -30,6 +32,17 @@ export type Message = {
 
 const REPEATED = 'This message is sent once more, because it may not have arrived before.';
 
+/** The number of executions that a digest names. */
+const MAX_NAMED = 20;
+
+/** The sentence about the other executions. Their names have neither markup nor spaces. */
+const digestNotes = (names: readonly string[]): readonly string[] => {
+  if (names.length === 0) return [];
+  const more = names.length > MAX_NAMED ? ', …' : '';
+  const named = `${names.slice(0, MAX_NAMED).join(', ')}${more}`;
+  return [`This message stands for ${names.length} more about failures of the same launch plan: ${named}.`];
+};
+
 /** Text as HTML, with its lines; nothing in it is markup. */
 const paragraphOf = (text: string): string => `<p>${escapeHtml(text).replaceAll('\n', '<br>\n')}</p>`;
 
@@ -40,22 +53,24 @@ const linkOf = (link: string): string =>
 export const composeMessage = (
   { subject, body, html, link: linkTemplate }: Templates,
   key: MessageKey,
-  facts: Facts,
-  isRepeat: boolean,
+  facts: MessageContent,
+  { isRepeat, digest }: Pick<Message, 'isRepeat' | 'digest'>,
 ): Message => {
   const values = valuesOf(facts, linkTemplate);
   const link = values.get('link') ?? '';
-  const note = isRepeat ? `\n\n${REPEATED}` : '';
-  const text = fill(body, values).trim();
-  const ownHtml = html === '' ? `${paragraphOf(text)}${linkOf(link)}` : fill(html, values, escapeHtml);
+  const notes = [...digestNotes(digest), ...(isRepeat ? [REPEATED] : [])];
+  const note = notes.map((each) => `\n\n${each}`).join('');
+  const text = fillTemplate(body, values).trim();
+  const ownHtml = html === '' ? `${paragraphOf(text)}${linkOf(link)}` : fillTemplate(html, values, escapeHtml);
   return {
     key,
     facts,
     isRepeat,
+    digest,
     link,
-    subject: onOneLine(fill(subject, values)),
+    subject: `${onOneLine(fillTemplate(subject, values))}${digest.length === 0 ? '' : ` (and ${digest.length} more)`}`,
     text: `${text}${link === '' ? '' : `\n\n${link}`}${note}`,
-    html: `${ownHtml}${isRepeat ? `\n<p>${REPEATED}</p>` : ''}`,
-    slack: `${fill(escapeSlack(body), values, escapeSlack).trim()}${link === '' ? '' : `\n${escapeSlack(link)}`}${note}`,
+    html: `${ownHtml}${notes.map((each) => `\n${paragraphOf(each)}`).join('')}`,
+    slack: `${fillTemplate(escapeSlack(body), values, escapeSlack).trim()}${link === '' ? '' : `\n${escapeSlack(link)}`}${note}`,
   };
 };

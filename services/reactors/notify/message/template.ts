@@ -1,6 +1,6 @@
 import { WorkflowExecution_Phase as Phase } from '../../../../proto/gen/platformidl/core/execution_pb.js';
 import type { Identifier } from '../../../../proto/gen/platformidl/core/identifier_pb.js';
-import type { Facts } from '../facts.js';
+import type { MessageContent } from '../message-content.js';
 
 /** The values of the placeholders. */
 export type Values = ReadonlyMap<string, string>;
@@ -11,7 +11,7 @@ const PLACEHOLDER = /\{\{ ?([a-z_.]+) ?\}\}/gu;
  * Puts values in the place of `{{ key }}` and `{{key}}`. Placeholders of which nothing is known stay as they are. Values
  * are put in as they are after `escape`: what looks like a placeholder in them is not read as one.
  */
-export const fill = (template: string, values: Values, escape: (value: string) => string = String): string =>
+export const fillTemplate = (template: string, values: Values, escape: (value: string) => string = String): string =>
   template.replace(PLACEHOLDER, (placeholder, key: string) => {
     const value = values.get(key);
     return value === undefined ? placeholder : escape(value);
@@ -68,22 +68,25 @@ const identifierValues = (prefix: string, id: Identifier | undefined): readonly 
   [`${prefix}.version`, id?.version ?? ''],
 ];
 
+/** The phase of an execution that runs for long: it `has been running for long`. */
+const LONG_RUNNING = 'been running for long';
+
 /**
  * The placeholders that templates can use. `error` and `failing_node` are sentences with a space before, or empty, so
  * that they can follow another sentence.
  *
  * @param linkTemplate the address of an execution in a console, with placeholders; its values are encoded for URLs.
  */
-export const valuesOf = (facts: Facts, linkTemplate: string): Values => {
-  const { execution, phase, error, failingNode, createdAtMs, occurredAtMs } = facts;
+export const valuesOf = (facts: MessageContent, linkTemplate: string): Values => {
+  const { execution, phase, error, failingNode, createdAtMs, occurredAtMs, runningLongerThanMs } = facts;
   const values = new Map<string, string>([
     ...Object.entries(execution),
-    ['phase', Phase[phase].toLowerCase()],
+    ['phase', runningLongerThanMs === undefined ? Phase[phase].toLowerCase() : LONG_RUNNING],
     ['error', error === '' ? '' : ` The execution failed with error: [${firstLines(error)}].`],
     ['failing_node', failingNode === '' ? '' : ` The node that failed is ${failingNode}.`],
     ['duration', durationText(occurredAtMs - createdAtMs)],
     ...identifierValues('workflow', facts.workflow),
     ...identifierValues('launch_plan', facts.launchPlan),
   ]);
-  return values.set('link', fill(linkTemplate, values, encodeURIComponent));
+  return values.set('link', fillTemplate(linkTemplate, values, encodeURIComponent));
 };

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { StoreUnavailable } from '../../../kernel/fault.js';
 import type { Endpoint } from '../address.js';
-import { finalFault, NodeUnreached } from '../eventstore-fault.js';
+import { permanentFault, NodeUnreached } from '../eventstore-fault.js';
 import { nodeToCall } from './discovery.js';
 import { NodeClient } from './node-client.js';
 import { nodeLoss } from './node-loss.js';
@@ -34,7 +34,7 @@ type Search = { readonly sinceMs: number; round: Promise<NodeClient>; trouble?: 
 /** Throws when the search has failed at least once and the caller has waited for long enough. */
 const throwAfter = (waitMs: number, { sinceMs, trouble }: Search): void => {
   if (trouble === undefined || performance.now() - sinceMs < waitMs) return;
-  throw finalFault(trouble) ?? new NodeUnreached(trouble);
+  throw permanentFault(trouble) ?? new NodeUnreached(trouble);
 };
 
 type OnLoss = (client: NodeClient, leader?: Endpoint) => void;

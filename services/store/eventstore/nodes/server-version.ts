@@ -21,11 +21,11 @@ const rank = (version: string): number => {
 export const assertNewEnough = (version: string | undefined): void => {
   const is = rank(version ?? '');
   if (is === 0 || is >= rank(OLDEST)) return;
-  const named = version === undefined ? 'does not say its version' : `is of version ${version}`;
-  throw new StoreUnavailable(`the event store ${named}; ${OLDEST} or a newer one is needed`);
+  const found = version === undefined ? 'does not report its version' : `has version ${version}`;
+  throw new StoreUnavailable(`the event store ${found}; ${OLDEST} or later is required`);
 };
 
-/** In milliseconds: a node that has not answered after this time accepts connections but does not work. */
+/** Timeout in milliseconds. A node that accepts the connection but does not answer in this time is taken to be down. */
 const ANSWER_MS = 3_000;
 
 /**

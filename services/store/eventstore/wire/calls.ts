@@ -10,7 +10,7 @@ import {
 } from '@grpc/grpc-js';
 import { type AppendAnswer, appendAnswer } from './append-answer.js';
 import { type ReadAnswer, readAnswer } from './read-answer.js';
-import { type Asked, readRequest } from './read-request.js';
+import { type ReadParameters, readRequest } from './read-request.js';
 
 /** An open read or subscription. */
 export type ReadCall = ClientReadableStream<ReadAnswer>;
@@ -76,7 +76,7 @@ const opened = <Call>(
 };
 
 /** Opens a read or a subscription on the client's connection, with its credentials. */
-export const openRead = (client: EventStoreDBClient, asked: Asked): Promise<ReadCall> =>
+export const openRead = (client: EventStoreDBClient, asked: ReadParameters): Promise<ReadCall> =>
   opened(client, asked.requiresLeader === true, (stub, how) => stub.read(readRequest(asked), ...how));
 
 /** Opens a batch stream to the leader on the client's connection, with its credentials. */

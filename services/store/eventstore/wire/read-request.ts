@@ -17,7 +17,7 @@ type StreamOptions = MessageInitShape<typeof ReadReq_Options_StreamOptionsSchema
 type FilterOptions = MessageInitShape<typeof ReadReq_Options_FilterOptionsSchema>;
 
 /** The parameters of a read or a subscription, in the types of the library. */
-export type Asked = {
+export type ReadParameters = {
   /** The whole log by default. */
   readonly stream?: string;
   readonly from: 'start' | 'end' | bigint | Position;
@@ -31,18 +31,18 @@ export type Asked = {
 
 const end = (from: 'start' | 'end') => ({ case: from, value: {} }) as const;
 
-const allOption = (from: Asked['from']): NonNullable<AllOptions['allOption']> => {
+const allOption = (from: ReadParameters['from']): NonNullable<AllOptions['allOption']> => {
   if (from === 'start' || from === 'end') return end(from);
   const { commit, prepare } = typeof from === 'bigint' ? { commit: from, prepare: from } : from;
   return { case: 'position', value: { commitPosition: commit, preparePosition: prepare } };
 };
 
-const revisionOption = (from: Asked['from']): NonNullable<StreamOptions['revisionOption']> => {
+const revisionOption = (from: ReadParameters['from']): NonNullable<StreamOptions['revisionOption']> => {
   if (from === 'start' || from === 'end') return end(from);
   return { case: 'revision', value: typeof from === 'bigint' ? from : from.commit };
 };
 
-const streamOption = ({ stream, from }: Asked): NonNullable<Options['streamOption']> =>
+const streamOption = ({ stream, from }: ReadParameters): NonNullable<Options['streamOption']> =>
   stream === undefined
     ? { case: 'all', value: { allOption: allOption(from) } }
     : {
@@ -64,7 +64,7 @@ const filterOption = (filter: Filter | undefined): NonNullable<Options['filterOp
 };
 
 /** Encodes the request of a read or subscription. */
-export const readRequest = (asked: Asked): Buffer => {
+export const readRequest = (asked: ReadParameters): Buffer => {
   const { direction = FORWARDS, count = Number.MAX_SAFE_INTEGER, isSubscription = false, filter } = asked;
   const options: Options = {
     streamOption: streamOption(asked),

@@ -11,13 +11,13 @@ import type { RecordedEvent } from '../../../kernel/event.js';
 import { invalid, missing } from '../../../kernel/rpc.js';
 import { decoded, encodedAs } from '../codec.js';
 import { failedCall, type StreamsLog } from '../failed-call.js';
-import { type Present, readEvent } from '../recorded.js';
+import { type EventDataEncoder, readEvent } from '../recorded.js';
 import { type Shutdown, unlessSignalled } from '../shutdown.js';
 import { empty, uuidBytes, type UuidForm } from '../uuid.js';
 import type { Refusal } from './delivery.js';
 import { groupOf, type GroupName, keyOf, sourceOf } from './group-name.js';
 import type { GroupRegistry } from './groups.js';
-import type { ConsumerConnection } from './outbox.js';
+import type { ConsumerConnection } from './delivery-queue.js';
 import type { ConnectedConsumer } from './running-group.js';
 
 type ConsumeCall = ServerDuplexStream<Buffer, Buffer>;
@@ -42,7 +42,7 @@ const formOf = ({ uuidOption }: Options): UuidForm =>
 const delivery = async (
   event: RecordedEvent,
   retries: number,
-  { form, present }: { readonly form: UuidForm; readonly present: Present },
+  { form, present }: { readonly form: UuidForm; readonly present: EventDataEncoder },
 ): Promise<Buffer> => {
   const read = await readEvent(event, form, present);
   const count =
@@ -81,7 +81,7 @@ const firstOptions = (bytes: Buffer): Options => {
 /** The groups of a server, and the format of their events. */
 export type Consuming = {
   readonly groups: GroupRegistry;
-  readonly present: Present;
+  readonly present: EventDataEncoder;
 };
 
 /** Resolves when the client has read the sent events, or the call has ended. */
@@ -92,7 +92,7 @@ const drained = (call: ConsumeCall): Promise<void> =>
 
 const connectionOf = (
   call: ConsumeCall,
-  how: { readonly form: UuidForm; readonly present: Present },
+  how: { readonly form: UuidForm; readonly present: EventDataEncoder },
   fail: (error: unknown) => void,
 ): ConsumerConnection => ({
   from: call.getPeer(),

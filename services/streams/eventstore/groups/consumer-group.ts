@@ -1,5 +1,5 @@
 import { type Consumer, consumerPool, type ConsumerPool } from './consumer-pool.js';
-import type { Delivery, Fresh, GroupCounts, GroupRules, Parking, Recording, Refusal } from './delivery.js';
+import type { Delivery, ReadEvent, GroupCounts, GroupRules, Parking, Recording, Refusal } from './delivery.js';
 import { type PendingEvent, PendingEvents } from './pending-events.js';
 import type { Progress } from './progress.js';
 
@@ -23,7 +23,7 @@ export class ConsumerGroup<Content> {
   readonly #pool: ConsumerPool;
   readonly #pending = new PendingEvents();
   readonly #parkings: Parking[] = [];
-  #ahead: Fresh<Content>[] = [];
+  #ahead: ReadEvent<Content>[] = [];
   /** The position of the last event that was delivered for the first time. */
   #deliveredUpTo: bigint;
   #readUpTo: bigint;
@@ -70,7 +70,7 @@ export class ConsumerGroup<Content> {
   }
 
   /** Adds the next events of the source, and the position up to which it was read. */
-  offer(events: readonly Fresh<Content>[], readUpTo: bigint): void {
+  offer(events: readonly ReadEvent<Content>[], readUpTo: bigint): void {
     this.#ahead = [...this.#ahead, ...events];
     this.#readUpTo = readUpTo;
   }
@@ -149,7 +149,7 @@ export class ConsumerGroup<Content> {
   }
 
   /** Adds replayed events; `upTo` is the revision after the last link. */
-  replayed(events: readonly Pick<Fresh<Content>, 'at' | 'bucket'>[], upTo: bigint): void {
+  replayed(events: readonly Pick<ReadEvent<Content>, 'at' | 'bucket'>[], upTo: bigint): void {
     for (const { at, bucket } of events) {
       const known = this.#pending.at(at);
       if (known && known.state !== 'done') continue;

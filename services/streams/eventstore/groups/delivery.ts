@@ -15,7 +15,7 @@ export type GroupRules = {
 };
 
 /** An event that was read for the group. */
-export type Fresh<Content> = {
+export type ReadEvent<Content> = {
   readonly at: bigint;
   /** The bucket in which `Pinned` puts it. */
   readonly bucket: number;

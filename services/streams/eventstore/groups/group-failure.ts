@@ -40,7 +40,7 @@ export class GroupFailure extends Error {
 }
 
 /** The failure of a call that was forwarded to the event store. */
-export class PassedFailure extends Error {
+export class ForwardedFailure extends Error {
   readonly code: status;
   /** The trailers that official clients read. */
   readonly trailers: Readonly<Record<string, string>>;
@@ -50,7 +50,7 @@ export class PassedFailure extends Error {
     given: Readonly<Record<string, unknown>>,
   ) {
     super(details);
-    this.name = 'PassedFailure';
+    this.name = 'ForwardedFailure';
     this.code = code;
     this.trailers = Object.fromEntries(
       ['exception', 'stream-name', 'group-name', 'reason'].flatMap((key) =>

@@ -1,17 +1,20 @@
 import type { NewEvent, RecordedEvent } from '../../../kernel/event.js';
 import type { StreamName } from '../../../kernel/stream.js';
 import { metadataFor, propertiesOf } from '../event-metadata.js';
-import { lastRevision, type Reading } from '../read.js';
-import { metadataStreamOf, type RuleBook, STREAM_METADATA } from '../stream-rules.js';
-import type { Writing } from '../append.js';
-import type { ConfiguredGroup } from './configuration.js';
+import { lastRevision, type ReadServices } from '../read.js';
+import { metadataStreamOf, type StreamRulesTable, STREAM_METADATA } from '../stream-rules.js';
+import type { AppendServices } from '../append.js';
+import { type ConfiguredGroup, evolve, groupEventIn, type Groups } from './configuration.js';
 import type { Parking } from './delivery.js';
-import { ALL, checkpointStreamOf, type GroupName, parkedStreamOf } from './group-name.js';
+import { ALL, checkpointStreamOf, CONFIGURATION_STREAM, type GroupName, parkedStreamOf } from './group-name.js';
 import { type Progress, progressAfter, progressIn, progressJson, withParked } from './progress.js';
 
 /** Services by which groups read and write the log. */
-export type GroupServices = Reading &
-  Pick<Writing, 'newId'> & { readonly append: Writing['store']['append']; readonly rules: RuleBook };
+export type GroupServices = ReadServices &
+  Pick<AppendServices, 'newId'> & {
+    readonly append: AppendServices['store']['append'];
+    readonly rules: StreamRulesTable;
+  };
 
 /** The type of the events with the progress of a group. */
 const PROGRESSED = 'PersistentSubscriptionProgressed';
@@ -20,6 +23,25 @@ const PROGRESSED = 'PersistentSubscriptionProgressed';
 const LINK = '$>';
 
 const NO_BYTES = new Uint8Array();
+
+/** Reads of the log alone. */
+export type GroupReading = Pick<GroupServices, 'log'>;
+
+/** The groups as they are recorded, and the revision of the last change; `undefined` before the first. */
+export type RecordedGroups = { readonly groups: Groups; readonly revision: bigint | undefined };
+
+/** Reads the groups that exist. */
+export const readGroups = async ({ log }: GroupReading): Promise<RecordedGroups> => {
+  let groups: Groups = new Map();
+  let revision: bigint | undefined;
+  for await (const page of log.readStream(CONFIGURATION_STREAM))
+    for (const event of page) {
+      const change = groupEventIn(event.type, Buffer.from(event.data).toString());
+      groups = change ? evolve(groups, change) : groups;
+      revision = event.revision;
+    }
+  return { groups, revision };
+};
 
 /** Makes an event that the server itself records. */
 export const ownEvent = (
@@ -63,7 +85,7 @@ const placeInLink = ({ source }: ConfiguredGroup, link: RecordedEvent): bigint =
 
 /** Reads the positions of parked events, from a revision of the parked stream on. */
 export const readLinks = async (
-  { log }: GroupServices,
+  { log }: GroupReading,
   group: ConfiguredGroup,
   from: bigint,
   limit?: number,
@@ -76,7 +98,7 @@ export const readLinks = async (
 
 /** Reads the last progress of a group; `isRecorded` is false for a group that has recorded none. */
 export const readProgress = async (
-  services: GroupServices,
+  services: GroupReading,
   group: ConfiguredGroup,
 ): Promise<{ readonly progress: Progress; readonly isRecorded: boolean }> => {
   const { log } = services;

@@ -3,9 +3,9 @@ import type { RecordedEvent } from '../../../kernel/event.js';
 import type { EventLog } from '../../../kernel/ports/event-store.js';
 import { categoryOf, type StreamName } from '../../../kernel/stream.js';
 import { eventMatch } from '../filter.js';
-import { firstShown, lastRevision, type Reading } from '../read.js';
+import { firstVisible, lastRevision, type ReadServices } from '../read.js';
 import { metadataStreamOf } from '../stream-rules.js';
-import { turnTaker } from '../turns.js';
+import { createYieldTurn } from '../turns.js';
 import type { ConfiguredGroup, GroupFilter } from './configuration.js';
 import { BUCKETS } from './consumer-pool.js';
 import { ALL, CONFIGURATION_STREAM, GROUP_CATEGORY } from './group-name.js';
@@ -61,12 +61,12 @@ const firstOf = async (pages: AsyncIterable<readonly RecordedEvent[]>): Promise<
   return undefined;
 };
 
-const streamSource = ({ log, rules }: Reading, stream: StreamName): GroupSource => {
+const streamSource = ({ log, rules }: ReadServices, stream: StreamName): GroupSource => {
   const last = () => lastRevision(log, stream);
   const shownFrom = async (): Promise<bigint> => {
     const ruled = rules.of(stream);
     if (ruled.maxCount === undefined) return ruled.truncateBefore;
-    return firstShown(ruled, (await last()) ?? -1n);
+    return firstVisible(ruled, (await last()) ?? -1n);
   };
   return {
     last,
@@ -119,7 +119,7 @@ const logSource = (log: EventLog, filter: GroupFilter | undefined): GroupSource 
     },
     read: async (after, count) => {
       const page = collecting(count);
-      const turn = turnTaker();
+      const turn = createYieldTurn();
       let upTo = after;
       let scanned = 0;
       for await (const { events, position } of log.readLog({ after })) {
@@ -139,6 +139,6 @@ const logSource = (log: EventLog, filter: GroupFilter | undefined): GroupSource 
 
 /** Opens the source of a group. */
 export const groupSource = (
-  reading: Reading,
+  reading: ReadServices,
   { source, filter }: Pick<ConfiguredGroup, 'source' | 'filter'>,
 ): GroupSource => (source === ALL ? logSource(reading.log, filter) : streamSource(reading, source as StreamName));

@@ -1,18 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import type { StreamsLog } from '../failed-call.js';
-import {
-  type ConfiguredGroup,
-  decide,
-  evolve,
-  type GroupEvent,
-  groupEventIn,
-  groupEventJson,
-  type Groups,
-  type Start,
-} from './configuration.js';
+import { type ConfiguredGroup, decide, evolve, type GroupEvent, groupEventJson, type Start } from './configuration.js';
 import { GroupFailure } from './group-failure.js';
 import { ALL, CONFIGURATION_STREAM, type GroupName, keyOf, parkedStreamOf } from './group-name.js';
-import { type GroupServices, hideLinksBefore, nextRevision, ownEvent } from './group-records.js';
+import {
+  type GroupServices,
+  hideLinksBefore,
+  nextRevision,
+  ownEvent,
+  readGroups,
+  type RecordedGroups,
+} from './group-records.js';
 import { groupSource } from './group-source.js';
 import { logWatch, type LogWatch } from './log-watch.js';
 import { openGroup, type RunningGroup } from './running-group.js';
@@ -20,21 +18,6 @@ import { openGroup, type RunningGroup } from './running-group.js';
 /** A group to be created. */
 export type NewGroup = Pick<ConfiguredGroup, 'source' | 'group' | 'settings' | 'filter'> & {
   readonly from: Start['asked'];
-};
-
-/** The groups as they are recorded, and the revision of the last change; `undefined` before the first. */
-type Recorded = { readonly groups: Groups; readonly revision: bigint | undefined };
-
-const readGroups = async ({ log }: GroupServices): Promise<Recorded> => {
-  let groups: Groups = new Map();
-  let revision: bigint | undefined;
-  for await (const page of log.readStream(CONFIGURATION_STREAM))
-    for (const event of page) {
-      const change = groupEventIn(event.type, Buffer.from(event.data).toString());
-      groups = change ? evolve(groups, change) : groups;
-      revision = event.revision;
-    }
-  return { groups, revision };
 };
 
 /** Finds the start of a new group: the client names the first event that the group gets. */
@@ -56,10 +39,10 @@ export class GroupRegistry {
   readonly #logger: StreamsLog;
   readonly #watch: LogWatch;
   readonly #opened = new Map<string, RunningGroup>();
-  #recorded: Recorded;
+  #recorded: RecordedGroups;
   #turn: Promise<unknown> = Promise.resolve();
 
-  constructor(services: GroupServices, recorded: Recorded, logger: StreamsLog) {
+  constructor(services: GroupServices, recorded: RecordedGroups, logger: StreamsLog) {
     this.#services = services;
     this.#recorded = recorded;
     this.#logger = logger;
@@ -125,12 +108,15 @@ export class GroupRegistry {
 
   /** Opens all groups, or those on one source; in the order of their creation. */
   list(source?: string): Promise<readonly RunningGroup[]> {
-    return this.#inTurn(async () => {
-      const listed: RunningGroup[] = [];
-      for (const group of this.#recorded.groups.values())
-        if (source === undefined || group.source === source) listed.push(await this.#running(group));
-      return listed;
+    return this.#inTurn(() => {
+      const all = [...this.#recorded.groups.values()];
+      return this.#allRunning(source === undefined ? all : all.filter((group) => group.source === source));
     });
+  }
+
+  /** Opens the groups that were created first, at most this many. */
+  oldest(count: number): Promise<readonly RunningGroup[]> {
+    return this.#inTurn(() => this.#allRunning([...this.#recorded.groups.values()].slice(0, count)));
   }
 
   /** Closes all groups, and ends their consumers with the error. The groups can be opened again. */
@@ -174,6 +160,12 @@ export class GroupRegistry {
       ),
     );
     this.#opened.set(keyOf(name), running);
+    return running;
+  }
+
+  async #allRunning(names: readonly GroupName[]): Promise<readonly RunningGroup[]> {
+    const running: RunningGroup[] = [];
+    for (const name of names) running.push(await this.#running(name));
     return running;
   }
 

@@ -14,8 +14,9 @@ import {
   readProgress,
 } from './group-records.js';
 import { groupSource, type GroupSource } from './group-source.js';
-import { type ConsumerConnection, outbox, type Outbox } from './outbox.js';
+import { type ConsumerConnection, deliveryQueue, type DeliveryQueue } from './delivery-queue.js';
 import { checkpointOf, type Progress } from './progress.js';
+import { rememberSent, type SentIds } from './sent-ids.js';
 import { rulesOf } from './settings.js';
 import { untilReached, type Worker, worker } from './worker.js';
 
@@ -29,15 +30,7 @@ export interface ConnectedConsumer {
 /** A consumer as descriptions of its group show it. */
 type ShownConsumer = Consumer & Pick<ConsumerConnection, 'from' | 'connectionName'>;
 
-type Connected = { readonly connection: ConsumerConnection; readonly box: Outbox };
-
-/** The positions of the events that a consumer was sent, by their ids. */
-type SentIds = Map<string, bigint>;
-
-/** Above this number (twice the most events in flight of a consumer), ids of events that are not in flight are forgotten. */
-const MAX_REMEMBERED = 20_000;
-
-const idOf = ({ id }: RecordedEvent): string => Buffer.from(id.buffer, id.byteOffset, id.length).toString('hex');
+type Connected = { readonly connection: ConsumerConnection; readonly box: DeliveryQueue };
 
 /** A group in operation: reads its source, sends to its consumers, and appends its progress and parked events to the log. */
 export class RunningGroup {
@@ -54,6 +47,7 @@ export class RunningGroup {
   #readUpTo: bigint;
   /** False when the source may have events after those that were read. */
   #isAtEnd = false;
+  #isReading = false;
   #lastId = 0;
   #timer: NodeJS.Timeout | undefined;
 
@@ -143,6 +137,15 @@ export class RunningGroup {
     return this.#source.last();
   }
 
+  /** Revisions of the source, or positions for `$all`, after the checkpoint; 0 when all that was recorded is done. */
+  async lag(): Promise<bigint> {
+    const { inFlight, waitingForRetry, readAhead } = this.counts();
+    if (this.#isAtEnd && !this.#isReading && inFlight + waitingForRetry + readAhead === 0) return 0n;
+    const done = this.checkpoint() ?? this.group.start.after;
+    const last = (await this.lastKnown()) ?? done;
+    return last > done ? last - done : 0n;
+  }
+
   /** Ends all consumers with the error, and records their answers. */
   async close(why: unknown): Promise<void> {
     this.#endAll(why);
@@ -186,7 +189,9 @@ export class RunningGroup {
     const count = this.#state.wanted();
     if (this.#isAtEnd || count === 0 || this.#closing.signal.aborted) return false;
     this.#isAtEnd = true; // unless events are noticed during the read
+    this.#isReading = true;
     const page = await this.#reached(() => this.#source.read(this.#readUpTo, count));
+    this.#isReading = false;
     if (!page.isAtEnd) this.#isAtEnd = false;
     this.#readUpTo = page.upTo;
     const fresh = page.events.map((event) => ({
@@ -243,10 +248,10 @@ export class RunningGroup {
     return links.length > 0;
   }
 
-  #boxOf(id: number, connection: ConsumerConnection, sent: SentIds): Outbox {
-    return outbox(connection, {
+  #boxOf(id: number, connection: ConsumerConnection, sent: SentIds): DeliveryQueue {
+    return deliveryQueue(connection, {
       load: (at) => this.#reached(() => this.#source.at(at)),
-      sending: (event, at) => this.#remember(id, sent, event, at),
+      sending: (event, at) => rememberSent(sent, event, at, (place) => this.#state.has(id, place)),
       vanished: (at) => this.#state.abandoned(at),
       stall: (isStalled) => {
         this.#state.stall(id, isStalled);
@@ -257,13 +262,6 @@ export class RunningGroup {
         this.#disconnect(id);
       },
     });
-  }
-
-  /** Remembers the id of a sent event; forgets those of events that timed out. */
-  #remember(id: number, sent: SentIds, event: RecordedEvent, at: bigint): void {
-    sent.set(idOf(event), at);
-    if (sent.size <= MAX_REMEMBERED) return;
-    for (const [each, place] of sent) if (!this.#state.has(id, place)) sent.delete(each);
   }
 
   #disconnect(id: number): void {

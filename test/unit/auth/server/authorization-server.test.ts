@@ -247,6 +247,17 @@ describe('the device flow', () => {
     expect((await poll(body['device_code'])).status).toBe(400);
   });
 
+  it('says how often a device may ask, and shows the code of the address in a form without a script', async () => {
+    const { body } = await start();
+    expect(body['interval']).toBe(5);
+    const browser = openBrowser();
+    const form = await browser.open(`${body['verification_uri'] ?? ''}?user_code=${body['user_code'] ?? ''}`);
+    expect(form.text).toContain(`value="${body['user_code'] ?? ''}"`);
+    expect(form.text).not.toContain('<script');
+    const confirm = await browser.submit(form, '/oauth2/device');
+    expect(confirm.text).toContain('wants to act for you');
+  });
+
   it('refuses a device that the person refuses', async () => {
     const { body } = await start();
     const browser = openBrowser();
@@ -349,10 +360,11 @@ describe('limits', () => {
   });
 
   it('hold back a client whose secret is guessed, and not one that gets tokens', async () => {
-    const ask = (secret: string) =>
-      post(`${issuer}/oauth2/token`, { grant_type: 'client_credentials' }, `engine:${secret}`);
+    const ask = (secret: string, id = 'engine') =>
+      post(`${issuer}/oauth2/token`, { grant_type: 'client_credentials' }, `${id}:${secret}`);
     for (let token = 0; token < 10; token += 1) expect((await ask(SECRET)).status).toBe(200);
-    for (let attempt = 0; attempt < 5; attempt += 1) expect((await ask('wrong')).status).toBe(401);
+    const spellings = ['engine', '%65ngine', 'e%6Egine', 'en%67ine', '%65%6egine'];
+    for (const id of spellings) expect((await ask('wrong', id)).status).toBe(401);
     expect((await ask(SECRET)).status).toBe(429);
   });
 });

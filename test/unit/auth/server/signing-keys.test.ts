@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { planKeys } from '../../../../services/auth/server/signing-keys.js';
 
-const LIFETIMES = { rotateAfterMs: 1_000, tokenMs: 100 };
+const LIFETIMES = { rotateAfterMs: 1_000, publishedMs: 100 };
 
 /** Keys made at these times, the newest first. */
 const made = (...times: readonly number[]) => times.map((createdAt) => ({ id: `k${createdAt}`, createdAt }));

@@ -174,7 +174,12 @@ export const definitionSamples: readonly Sample[] = [
   {
     type: 'NotificationStarted',
     stream: notificationStream(execution),
-    data: { message: notification, attempt, startedAt: '2026-01-01T00:00:00Z' },
+    data: {
+      message: notification,
+      attempt,
+      startedAt: '2026-01-01T00:00:00Z',
+      digest: [{ ...notification, id: '0e', execution: { ...execution, name: 'other' } }],
+    },
   },
   {
     type: 'NotificationSent',
@@ -196,6 +201,16 @@ export const definitionSamples: readonly Sample[] = [
     type: 'NotificationGivenUp',
     stream: notificationStream(execution),
     data: { message: notification, reason: '550 5.1.1 no such user', givenUpAt: '2026-01-01T00:00:01Z' },
+  },
+  {
+    type: 'NotificationDigested',
+    stream: notificationStream(execution),
+    data: {
+      message: notification,
+      digestId: '0f',
+      digestExecution: { ...execution, name: 'other' },
+      digestedAt: '2026-01-01T00:01:00Z',
+    },
   },
   {
     type: 'NotificationResendRequested',

@@ -3,7 +3,7 @@ import { NEWEST_FORMAT } from '../../../../services/kernel/log-format.js';
 import { ENGINE_REPORTED } from '../../../../services/execution/events.js';
 import { type EventType, eventTypes } from '../../../../services/main/event-json/event-types.js';
 import { lineOf } from '../../../../services/main/event-json/event-line.js';
-import { presentingWhole, readable } from '../../../../services/main/event-json/readable.js';
+import { wholeEventEncoder, readable } from '../../../../services/main/event-json/readable.js';
 import { messageMaker } from '../../../../services/reactors/export-to-kafka/message.js';
 import { definitionSamples } from './definitions.js';
 import { executionSamples } from './executions.js';
@@ -32,7 +32,7 @@ const catLineOf = async (event: RecordedEvent): Promise<SampledType['catLine']> 
 const toMessage = messageMaker({
   logId: '4840a941-dec6-4d4b-b036-6929f53bff43',
   format: 'json',
-  presenting: presentingWhole(payloads),
+  presenting: wholeEventEncoder(payloads),
   maxBytes: () => 1_000_000,
 });
 

@@ -1,7 +1,8 @@
 import { create, toBinary } from '@bufbuild/protobuf';
-import { describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { TaskCreateRequestSchema } from '../../../../proto/gen/platformidl/admin/task_pb.js';
+import { EventLogService, TailRequestSchema } from '../../../../proto/gen/platformidl/eventlog/tail_pb.js';
 import { AdminService } from '../../../../proto/gen/platformidl/service/admin_pb.js';
 import { SyncAgentService } from '../../../../proto/gen/platformidl/service/agent_pb.js';
 import { accessBy } from '../../../../services/auth/permissions/grants.js';
@@ -99,12 +100,47 @@ describe('a stream', () => {
   const grants: readonly Grant[] = [{ role: 'engine', projects: ['*'], domains: ['*'] }];
   const never = (): Promise<string> => new Promise(() => undefined);
 
-  it('ends with UNAUTHENTICATED when the token of its caller expires', async () => {
-    const call = callOf(method, { headers, route });
-    await expect(dispatchFor(ada(grants, Date.now() + 1))(call, never)).rejects.toMatchObject({
-      code: 'UNAUTHENTICATED',
-      message: 'the token has expired',
-    });
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  const opened = (authentication: Authentication, call = callOf(method, { headers, route })) => {
+    const ended: { code?: string } = {};
+    dispatchFor(authentication)(call, never).catch((error: unknown) => (ended.code = (error as RpcError).code));
+    return ended;
+  };
+
+  it.each([1_000, 60 * 24 * 3_600_000])('ends with UNAUTHENTICATED when its token expires, after %d ms', async (ms) => {
+    const ended = opened(ada(grants, Date.now() + ms));
+    vi.setSystemTime(Date.now() + ms - 1_000);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(ended).toEqual({});
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(ended).toEqual({ code: 'UNAUTHENTICATED' });
+  });
+
+  it('ends with PERMISSION_DENIED when its role is revoked', async () => {
+    const granted: Grant[] = [IN_DEVELOPMENT];
+    const tail = EventLogService.method.tail;
+    const request = toBinary(TailRequestSchema, create(TailRequestSchema, { project: 'a', domain: 'development' }));
+    const open = { method: tail, takes: 'stream', open: (requests: AsyncIterable<Uint8Array>) => requests } as const;
+    const ended = opened(ada(granted), callOf(tail, { headers, request, route: open }));
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(ended).toEqual({});
+    granted.pop();
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(ended).toEqual({ code: 'PERMISSION_DENIED' });
+  });
+
+  it('goes on while the issuer of its token cannot be asked', async () => {
+    const authentication = { ...ada(grants) };
+    const ended = opened({ callerOf: (header) => authentication.callerOf(header) });
+    await vi.advanceTimersByTimeAsync(0);
+    authentication.callerOf = () => Promise.reject(new RpcError('UNAVAILABLE', 'the issuer is away'));
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(ended).toEqual({});
+    authentication.callerOf = () => Promise.reject(new RpcError('UNAUTHENTICATED', 'withdrawn'));
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(ended).toEqual({ code: 'UNAUTHENTICATED' });
   });
 
   it('ends as it does before that', async () => {

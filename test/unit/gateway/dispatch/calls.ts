@@ -1,12 +1,12 @@
 import type { DescMethod } from '@bufbuild/protobuf';
 
-import { type Arrival, type DispatchedCall, openCall } from '../../../../services/gateway/dispatch/call.js';
+import { type ArrivedCall, type DispatchedCall, openCall } from '../../../../services/gateway/dispatch/call.js';
 import type { ReceivedRequest } from '../../../../services/gateway/dispatch/target.js';
 import { requirementOf } from '../../../../services/gateway/dispatch/requirement.js';
 import { endpointOf } from '../../../../services/gateway/routes.js';
 import type { AnyRoute } from '../../../../services/kernel/rpc.js';
 
-type Given = Partial<Omit<Arrival, 'endpoint' | 'header'>> & {
+type Given = Partial<Omit<ArrivedCall, 'endpoint' | 'header'>> & {
   readonly request?: ReceivedRequest;
   readonly headers?: Readonly<Record<string, string>>;
   readonly route?: AnyRoute;

@@ -94,7 +94,7 @@ describe('the position that a caller has seen', () => {
     dispatcher([
       readPosition(positions),
       awaitPosition({
-        known: [
+        followers: [
           {
             reached: (position) => {
               asked.push(position);
@@ -132,7 +132,10 @@ describe('the position that a caller has seen', () => {
     beforeEach(() => {
       isReached = false;
       waits = positionWaits({ hasReached: () => isReached });
-      dispatch = dispatcher([readPosition(positions), awaitPosition({ known: [waits], admission: admission(limits) })]);
+      dispatch = dispatcher([
+        readPosition(positions),
+        awaitPosition({ followers: [waits], admission: admission(limits) }),
+      ]);
     });
     const ask = (count: number, asked: Route): Promise<string>[] =>
       Array.from({ length: count }, () => dispatch(callOf(createTask, { headers, route: asked }), done));

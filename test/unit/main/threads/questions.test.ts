@@ -11,7 +11,7 @@ import {
 import { RpcError } from '../../../../services/kernel/rpc.js';
 import { streamName } from '../../../../services/kernel/stream.js';
 import { relayAppends, relayedAppends } from '../../../../services/main/threads/append-relay.js';
-import { answerOver, questionsOver } from '../../../../services/main/threads/questions.js';
+import { answerOver, askOver } from '../../../../services/main/threads/questions.js';
 
 const channels: MessageChannel[] = [];
 const newChannel = (): MessageChannel => {
@@ -24,7 +24,7 @@ afterAll(() => channels.forEach(({ port1 }) => port1.close()));
 const asking = (work: (name: string) => Promise<string>) => {
   const { port1, port2 } = newChannel();
   answerOver(port2, work);
-  return questionsOver<string, string>(port1);
+  return askOver<string, string>(port1);
 };
 
 describe('questions to another thread', () => {

@@ -48,9 +48,11 @@ export const storyOf = (seed: number, startMs: number, { plans: count, days, kil
   const minuteMs = (): number => startMs + below(days * 24 * 60) * MINUTE;
   const acting = (): number => minuteMs() + (31 + below(14)) * 1_000;
 
-  const schedule = (): ModelSchedule =>
+  /** A plan that fires each hour has most of the ticks: of many plans, about twelve do. */
+  const isHourly = (): boolean => below(Math.max(8, count / 12)) === 0;
+  const schedule = (): ModelSchedule => (isHourly() ? hourly(5 * below(12)) : rarer());
+  const rarer = (): ModelSchedule =>
     oneOf([
-      () => hourly(5 * below(12)),
       () => daily(below(24), 15 * below(4)),
       () => daily(below(24), 15 * below(4)),
       () => weekly(below(7), below(24)),
@@ -82,12 +84,14 @@ export const storyOf = (seed: number, startMs: number, { plans: count, days, kil
         : { atMs, plan, version: `v${index + 1}`, schedule: schedule() };
     }),
   );
+  // A process decides the ticks of an archived project when it is restored, the model as they come.
+  const lastMs = startMs + days * DAY - MINUTE + 44_000;
   const archivals = PROJECTS.flatMap((project) =>
     Array.from({ length: Math.ceil(days / 60) }, (): Act[] => {
       const atMs = acting();
       return [
         { atMs, project, isArchived: true },
-        { atMs: atMs + below(4 * 24 * 60) * MINUTE, project, isArchived: false },
+        { atMs: Math.min(atMs + below(4 * 24 * 60) * MINUTE, lastMs), project, isArchived: false },
       ];
     }).flat(),
   );

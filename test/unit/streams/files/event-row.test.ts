@@ -1,10 +1,13 @@
 import { describe, expect, it } from 'vitest';
 
+import { CorruptEvent, StoreUnavailable, UnknownEvent } from '../../../../services/kernel/fault.js';
+import type { StreamName } from '../../../../services/kernel/stream.js';
+import { codecs } from '../../../../services/main/models.js';
 import { rowOf } from '../../../../services/streams/files/event-row.js';
 import { executionSamples } from '../../events/samples/executions.js';
 import { recordedIn } from '../../events/samples/sample.js';
 
-const present = { json: () => Promise.resolve(Buffer.from('{}')), idText: () => 'id' };
+const present = { json: () => Promise.resolve(Buffer.from('{}')), idText: () => 'id', codecs };
 
 describe('the row of an event', () => {
   it.each(executionSamples.map((sample) => [sample.type, sample] as const))(
@@ -24,4 +27,39 @@ describe('the row of an event', () => {
     const { occurred_at } = await rowOf(recordedIn(sample, 2, { at: 0, revision: 0 }), present);
     expect(await rowOf(older, present)).toMatchObject({ type: 'EngineReported', occurred_at });
   });
+
+  const intact = recordedIn(executionSamples[0]!, 2, { at: 0, revision: 0 });
+
+  it.each([
+    ['category', { stream: 'later-a' as StreamName }],
+    ['type', { type: 'ExecutionLent' }],
+    ['schema', { metadata: JSON.stringify({ ...JSON.parse(intact.metadata), schema: 2 }) }],
+  ])('of a %s of a newer release is left to that release', async (_, change) => {
+    await expect(rowOf({ ...intact, ...change }, present)).rejects.toBeInstanceOf(UnknownEvent);
+  });
+
+  const failing = (error: Error) => ({ ...present, json: () => Promise.reject(error) });
+
+  it('waits for a payload that cannot be read now', async () => {
+    await expect(rowOf(intact, failing(new StoreUnavailable('away')))).rejects.toThrow('away');
+  });
+
+  it('of a damaged event has the reason, its place and its bytes', async () => {
+    const { data, stream, position } = intact;
+    const row = await rowOf(intact, failing(new CorruptEvent('no form in JSON')));
+    expect(row).toMatchObject({ stream, position, unreadable: 'no form in JSON' });
+    expect(JSON.parse(Buffer.from(row.body).toString())).toBe(Buffer.from(data).toString('base64'));
+    expect(row.recorded_at).toBe((await rowOf(intact, present)).recorded_at);
+  });
+
+  it.each(['no JSON', '{}', '{"recordedAtMs":"today","schema":1}'])(
+    'of an event with metadata %s has the reason',
+    async (metadata) => {
+      expect(await rowOf({ ...intact, metadata }, present)).toMatchObject({
+        recorded_at: 0n,
+        command_id: '',
+        unreadable: expect.any(String) as string,
+      });
+    },
+  );
 });

@@ -4,8 +4,11 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
+import type { RecordedEvent } from '../../../../services/kernel/event.js';
+import { CorruptEvent, DataDirectoryInUse } from '../../../../services/kernel/fault.js';
 import type { EventStore } from '../../../../services/kernel/ports/event-store.js';
-import { folderTarget } from '../../../../services/store/targets/object-target.js';
+import { codecs } from '../../../../services/main/models.js';
+import { folderTarget, inUse, type ObjectTarget } from '../../../../services/store/targets/object-target.js';
 import type { Description, FileTarget } from '../../../../services/streams/files/description.js';
 import { rowOf } from '../../../../services/streams/files/event-row.js';
 import { rangeOf } from '../../../../services/streams/files/exported-file.js';
@@ -51,7 +54,7 @@ const optionsOf = (target: FileTarget, changes: Partial<FileExportOptions> = {})
   format: jsonLines,
   filter: {},
   matches: () => true,
-  rowOf: (each) => rowOf(each, { json: () => Promise.resolve(Buffer.from('{}')), idText: () => 'id' }),
+  rowOf: (each) => rowOf(each, { json: () => Promise.resolve(Buffer.from('{}')), idText: () => 'id', codecs }),
   eventsPerFile: 10,
   onProgress: () => undefined,
   onFile: () => undefined,
@@ -60,8 +63,13 @@ const optionsOf = (target: FileTarget, changes: Partial<FileExportOptions> = {})
 
 const goOn = (): boolean => false;
 
-const run = async (target: FileTarget, changes?: Partial<FileExportOptions>) =>
-  (await openFileExport(optionsOf(target, changes))).run(goOn);
+const run = async (target: ObjectTarget, changes?: Partial<FileExportOptions>) => {
+  try {
+    return await (await openFileExport(optionsOf(target, changes))).run(goOn);
+  } finally {
+    await target.close();
+  }
+};
 
 const newFolder = (): string => mkdtempSync(join(root, 'place-'));
 
@@ -70,10 +78,15 @@ const filesIn = (folder: string): readonly string[] =>
     .filter((path) => rangeOf(path))
     .sort();
 
+const positionsOf = (lines: string): readonly number[] =>
+  lines
+    .trim()
+    .split('\n')
+    .map((line) => (JSON.parse(line) as { position: number }).position);
+
 const positionsIn = (folder: string): readonly number[] =>
   filesIn(folder)
-    .flatMap((path) => readFileSync(join(folder, path), 'utf8').trim().split('\n'))
-    .map((line) => (JSON.parse(line) as { position: number }).position)
+    .flatMap((path) => positionsOf(readFileSync(join(folder, path), 'utf8')))
     .sort((one, other) => one - other);
 
 describe('an export of the log to files', () => {
@@ -129,6 +142,55 @@ describe('an export of the log to files', () => {
     );
   });
 
+  it('has each event once, however two exports to a bucket overlap', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.scheduler(),
+        fc.array(fc.integer({ min: 1, max: 4 }), { minLength: 2, maxLength: 6 }),
+        async (scheduler, sizes) => {
+          const objects = new Map<string, { bytes: Uint8Array; version: number }>();
+          const put = (path: string, bytes: Uint8Array): void => {
+            objects.set(path, { bytes, version: (objects.get(path)?.version ?? 0) + 1 });
+          };
+          const slowly = async <Result>(work: () => Result): Promise<Result> => {
+            await scheduler.schedule(Promise.resolve());
+            return work();
+          };
+          const bucket: ObjectTarget = {
+            shown: 'bucket',
+            sizes: () => slowly(() => new Map([...objects].map(([path, { bytes }]) => [path, bytes.length]))),
+            read: (path) => slowly(() => objects.get(path)?.bytes),
+            write: (path, bytes) => slowly(() => put(path, bytes)),
+            openExclusively: (path) =>
+              slowly(() => {
+                const before = objects.get(path);
+                let version = before?.version ?? 0;
+                const replace = (bytes: Uint8Array): Promise<void> =>
+                  slowly(() => {
+                    if ((objects.get(path)?.version ?? 0) !== version) throw inUse('export', 'bucket');
+                    put(path, bytes);
+                    version += 1;
+                  });
+                return { before: before?.bytes, replace };
+              }),
+            close: () => Promise.resolve(),
+          };
+          const attempt = (eventsPerFile: number) =>
+            run(bucket, { eventsPerFile }).catch((error: unknown) => {
+              if (!(error instanceof DataDirectoryInUse)) throw error;
+            });
+          await scheduler.waitFor(Promise.all(sizes.map(attempt)));
+          await scheduler.waitFor(run(bucket));
+          const positions = [...objects].flatMap(([path, { bytes }]) =>
+            rangeOf(path) ? positionsOf(Buffer.from(bytes).toString()) : [],
+          );
+          expect(positions.sort((one, other) => one - other)).toEqual([1, 2, 3, 4, 5, 6]);
+        },
+      ),
+      { numRuns: 100 },
+    );
+  });
+
   it('writes only what is new in the next run, and ends with a whole file when it is to stop', async () => {
     const folder = newFolder();
     const exporting = await openFileExport(
@@ -136,7 +198,25 @@ describe('an export of the log to files', () => {
     );
     expect(await exporting.run(() => true)).toMatchObject({ events: 5 });
     expect(exporting.position).toBe(6n);
-    expect(await exporting.run(goOn)).toEqual({ files: 0, events: 0, bytes: 0 });
+    expect(await exporting.run(goOn)).toEqual({ files: 0, events: 0, parked: 0, bytes: 0 });
+  });
+
+  it('is refused while another one has the folder', async () => {
+    const folder = newFolder();
+    const [one, other] = [folderTarget(folder, 'export'), folderTarget(folder, 'export')];
+    const exporting = await openFileExport(optionsOf(one));
+    await expect(run(other)).rejects.toThrow(`export ${folder} is being written by another process`);
+    expect(await exporting.run(goOn)).toMatchObject({ events: 6 });
+    await one.close();
+    expect(await run(other)).toMatchObject({ events: 0 });
+    await other.close();
+  });
+
+  it('counts the events that it has parked', async () => {
+    const json = (each: RecordedEvent): Promise<Uint8Array> =>
+      each.position === 2n ? Promise.reject(new CorruptEvent('damaged')) : Promise.resolve(Buffer.from('{}'));
+    const rows = { rowOf: (each: RecordedEvent) => rowOf(each, { json, idText: () => 'id', codecs }) };
+    expect(await run(folderTarget(newFolder(), 'export'), rows)).toMatchObject({ events: 6, parked: 1 });
   });
 
   it('exports only events that are selected', async () => {

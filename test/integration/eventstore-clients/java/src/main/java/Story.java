@@ -3,13 +3,18 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 
 /** What a reader and writer does with the official Java client; one JSON object a line says what came of it. */
 public class Story {
+  static final String GROUP = "workers";
+
   static String list(List<String> texts) {
     return texts.stream().map(text -> "\"" + text + "\"").collect(Collectors.joining(",", "[", "]"));
   }
@@ -30,6 +35,109 @@ public class Story {
 
   static List<String> types(ReadResult result) {
     return result.getEvents().stream().map(each -> each.getOriginalEvent().getEventType()).collect(Collectors.toList());
+  }
+
+  /** Waits until the group has this many parked events and none in flight. */
+  static PersistentSubscriptionToStreamInfo settled(
+      EventStoreDBPersistentSubscriptionsClient client, String stream, long parked) throws Exception {
+    for (long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(20); ; Thread.sleep(50)) {
+      PersistentSubscriptionToStreamInfo info = client.getInfoToStream(stream, GROUP).get().orElseThrow();
+      PersistentSubscriptionToStreamStats stats = info.getStats();
+      if (stats.getTotalInFlightMessages() == 0 && stats.getParkedMessageCount() == parked) return info;
+      if (System.nanoTime() > end)
+        throw new IllegalStateException(
+            "in flight " + stats.getTotalInFlightMessages() + ", parked " + stats.getParkedMessageCount());
+    }
+  }
+
+  /** Parks the event Live, has Continued sent again, and keeps the type of each with the number of retries. */
+  static class Consumer extends PersistentSubscriptionListener {
+    final BlockingQueue<String> delivered = new LinkedBlockingQueue<>();
+
+    @Override
+    public void onEvent(PersistentSubscription subscription, int retries, ResolvedEvent each) {
+      String type = each.getOriginalEvent().getEventType();
+      String what = type + "/" + retries;
+      if (what.equals("Live/0")) subscription.nack(NackAction.Park, "no", each);
+      else if (what.equals("Continued/0")) subscription.nack(NackAction.Retry, "again", each);
+      else subscription.ack(each);
+      delivered.add(what);
+    }
+
+    List<String> take(int count) throws InterruptedException {
+      List<String> taken = new ArrayList<>();
+      while (taken.size() < count) {
+        String next = delivered.poll(20, TimeUnit.SECONDS);
+        if (next == null) throw new IllegalStateException("delivered only " + taken);
+        taken.add(next);
+      }
+      return taken;
+    }
+  }
+
+  static boolean exists(Future<?> call) throws InterruptedException {
+    try {
+      call.get();
+      return false;
+    } catch (ExecutionException failure) {
+      return failure.getCause().toString().contains("ALREADY_EXISTS");
+    }
+  }
+
+  static void groups(EventStoreDBPersistentSubscriptionsClient client, String stream) throws Exception {
+    CreatePersistentSubscriptionToStreamOptions options = CreatePersistentSubscriptionToStreamOptions.get().fromStart();
+    options.maxRetryCount(2);
+    client.createToStream(stream, GROUP, options).get();
+    boolean exists = exists(client.createToStream(stream, GROUP, options));
+    UpdatePersistentSubscriptionToStreamOptions update = UpdatePersistentSubscriptionToStreamOptions.get().fromStart();
+    update.maxRetryCount(5);
+    client.updateToStream(stream, GROUP, update).get();
+    List<String> listed = client.listToStream(stream).get().stream()
+        .map(PersistentSubscriptionInfo::getGroupName).collect(Collectors.toList());
+
+    Consumer consumer = new Consumer();
+    PersistentSubscription subscription = client.subscribeToStream(stream, GROUP, consumer).get();
+    List<String> delivered = consumer.take(4).stream().sorted().collect(Collectors.toList());
+    PersistentSubscriptionToStreamInfo info = settled(client, stream, 1);
+    subscription.stop();
+
+    List<String> replayed = new ArrayList<>();
+    CountDownLatch again = new CountDownLatch(1);
+    subscription = client.subscribeToStream(stream, GROUP, new PersistentSubscriptionListener() {
+      @Override
+      public void onEvent(PersistentSubscription to, int retries, ResolvedEvent each) {
+        replayed.add(each.getOriginalEvent().getEventType());
+        to.ack(each);
+        again.countDown();
+      }
+    }).get();
+    client.replayParkedMessagesToStream(stream, GROUP).get();
+    if (!again.await(20, TimeUnit.SECONDS)) throw new IllegalStateException("nothing was replayed");
+    settled(client, stream, 0);
+    subscription.stop();
+    client.deleteToStream(stream, GROUP).get();
+    boolean gone = client.getInfoToStream(stream, GROUP).get().isEmpty();
+
+    String ofAll = "java-" + UUID.randomUUID();
+    client.createToAll(ofAll, CreatePersistentSubscriptionToAllOptions.get().fromStart()
+        .filter(SubscriptionFilter.newBuilder().addStreamNamePrefix(stream).build())).get();
+    List<String> all = new ArrayList<>();
+    CountDownLatch three = new CountDownLatch(3);
+    subscription = client.subscribeToAll(ofAll, new PersistentSubscriptionListener() {
+      @Override
+      public void onEvent(PersistentSubscription to, int retries, ResolvedEvent each) {
+        all.add(each.getOriginalEvent().getEventType());
+        to.ack(each);
+        three.countDown();
+      }
+    }).get();
+    if (!three.await(20, TimeUnit.SECONDS)) throw new IllegalStateException("of $all came only " + all);
+    subscription.stop();
+    client.deleteToAll(ofAll).get();
+    say("groups", "\"exists\":" + exists + ",\"listed\":" + list(listed)
+        + ",\"retries\":" + info.getSettings().getMaxRetryCount() + ",\"delivered\":" + list(delivered)
+        + ",\"parked\":" + info.getStats().getParkedMessageCount() + ",\"replayed\":\"" + replayed.get(0)
+        + "\",\"gone\":" + gone + ",\"all\":" + list(all));
   }
 
   public static void main(String[] arguments) throws Exception {
@@ -82,6 +190,9 @@ public class Story {
     if (!live.await(20, TimeUnit.SECONDS)) throw new IllegalStateException("nothing live was seen");
     subscription.stop();
     say("tail", "\"types\":" + list(tailed));
+    EventStoreDBPersistentSubscriptionsClient groups = EventStoreDBPersistentSubscriptionsClient.create(settings);
+    groups(groups, stream);
+    groups.shutdown().get();
     client.shutdown().get();
     System.exit(0);
   }

@@ -1,0 +1,119 @@
+import { create, type JsonObject, type JsonValue, toJson } from '@bufbuild/protobuf';
+import { StructSchema } from '@bufbuild/protobuf/wkt';
+
+import { jsonOf } from '../../../interface/values/json-of.js';
+import type { Literal } from '../../../proto/gen/platformidl/core/literals_pb.js';
+import { type LiteralType, LiteralTypeSchema, SimpleType } from '../../../proto/gen/platformidl/core/types_pb.js';
+import { entryOfJson } from './entry.js';
+
+/** The members of a struct with their types, and the names of those that must be given. */
+export type Members = { readonly types: Readonly<Record<string, LiteralType>>; readonly required: readonly string[] };
+
+type Schema = JsonObject;
+
+const isObject = (value: JsonValue | undefined): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const typeOf = (type: LiteralType['type']): LiteralType => create(LiteralTypeSchema, { type });
+
+const simple = (value: SimpleType): LiteralType => typeOf({ case: 'simple', value });
+
+/** The schema that a reference names, such as `#/definitions/Point`, with the definitions of the whole schema. */
+const resolved = (schema: Schema, root: Schema): Schema => {
+  const { $ref: reference } = schema;
+  if (typeof reference !== 'string') return schema;
+  const found = reference
+    .split('/')
+    .slice(1)
+    .reduce<JsonValue | undefined>((inner, name) => (isObject(inner) ? inner[name] : undefined), root);
+  return isObject(found) ? found : {};
+};
+
+/** A struct whose members a part of a schema describes. */
+const structOf = (schema: Schema, root: Schema): LiteralType => {
+  const { $defs = {}, definitions = {} } = root;
+  return create(LiteralTypeSchema, {
+    type: { case: 'simple', value: SimpleType.STRUCT },
+    metadata: { ...schema, $defs, definitions },
+  });
+};
+
+const SIMPLE_TYPES: Readonly<Record<string, SimpleType>> = {
+  integer: SimpleType.INTEGER,
+  number: SimpleType.FLOAT,
+  string: SimpleType.STRING,
+  boolean: SimpleType.BOOLEAN,
+  null: SimpleType.NONE,
+};
+
+const ofObject = (schema: Schema, root: Schema): LiteralType => {
+  const { additionalProperties: values } = schema;
+  if (isObject(schema['properties'])) return structOf(schema, root);
+  return isObject(values) ? typeOf({ case: 'mapValueType', value: ofSchema(values, root) }) : structOf({}, root);
+};
+
+/** The type of the interface for a JSON schema; a struct where the schema says less. */
+const ofSchema = (given: Schema, root: Schema): LiteralType => {
+  const schema = resolved(given, root);
+  const { type, enum: choices, items } = schema;
+  const variants = [schema['anyOf'], schema['oneOf']].find(Array.isArray);
+  if (variants) {
+    const types = variants.filter(isObject).map((each) => ofSchema(each, root));
+    return create(LiteralTypeSchema, { type: { case: 'unionType', value: { variants: types } } });
+  }
+  if (Array.isArray(choices) && choices.every((choice) => typeof choice === 'string'))
+    return create(LiteralTypeSchema, { type: { case: 'enumType', value: { values: choices } } });
+  if (type === 'array' && isObject(items)) return typeOf({ case: 'collectionType', value: ofSchema(items, root) });
+  const known = typeof type === 'string' ? SIMPLE_TYPES[type] : undefined;
+  return known === undefined ? ofObject(schema, root) : simple(known);
+};
+
+const ofMetadata = (metadata: Schema): Members | undefined => {
+  // Marshmallow has the schema of the class among the definitions, and refers to it.
+  const schema = resolved(metadata, metadata);
+  const { properties, required } = schema;
+  if (!isObject(properties) || Object.keys(properties).length === 0) return undefined;
+  const types = Object.entries(properties).map(
+    ([name, each]) => [name, ofSchema(isObject(each) ? each : {}, metadata)] as const,
+  );
+  return {
+    types: Object.fromEntries(types),
+    required: Array.isArray(required) ? required.filter((name) => typeof name === 'string') : [],
+  };
+};
+
+const jsonOfMetadata = ({ metadata }: LiteralType): Schema | undefined => {
+  if (!metadata) return undefined;
+  const json: JsonValue = '$typeName' in metadata ? toJson(StructSchema, metadata as never) : metadata;
+  return isObject(json) ? json : undefined;
+};
+
+/**
+ * The members of a struct, from the types of a dataclass or from a JSON schema; `undefined` for other types, and where
+ * neither is known.
+ */
+export const membersOf = (type: LiteralType): Members | undefined => {
+  if (type.type.case !== 'simple' || type.type.value !== SimpleType.STRUCT) return undefined;
+  const types = type.structure?.dataclassType ?? {};
+  if (Object.keys(types).length > 0) return { types, required: [] };
+  const schema = jsonOfMetadata(type);
+  return schema && ofMetadata(schema);
+};
+
+/** The values of the members; `undefined` where the literal has other members, or a value of another type. */
+export const memberValues = (
+  { types }: Members,
+  literal: Literal | undefined,
+): Readonly<Record<string, Literal>> | undefined => {
+  if (!literal) return {};
+  const json = jsonOf(literal);
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) return undefined;
+  const values: Record<string, Literal> = {};
+  for (const [name, value] of Object.entries(json)) {
+    const type = types[name];
+    const entry = type && entryOfJson(type, value);
+    if (!entry?.literal) return undefined;
+    values[name] = entry.literal;
+  }
+  return values;
+};

@@ -1,0 +1,48 @@
+import { useQuery } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+
+import { DataTable } from '../look/data-table.js';
+import { type ListedConsumer, OperationsService } from '../../proto/gen/platformidl/eventlog/operations_service_pb.js';
+import { Empty } from '../look/notes.js';
+import { Card } from '../look/page.js';
+import { QueryResult } from '../look/query-result.js';
+import { asking } from '../server/queries.js';
+import { REFRESHED } from './refreshed.js';
+
+const placeText = (place: bigint | undefined): string => (place === undefined ? '–' : String(place));
+
+const ConsumerTable = ({ consumers }: { readonly consumers: readonly ListedConsumer[] }): ReactNode => (
+  <DataTable
+    label="Named consumers"
+    columns={['Consumer', 'Source', 'Checkpoint', 'Last event', 'Unacknowledged', 'Parked']}
+  >
+    {consumers.map(({ source, group, checkpoint, last, pending, parked }) => (
+      <tr key={`${source}::${group}`}>
+        <td>{group}</td>
+        <td>{source}</td>
+        <td>{placeText(checkpoint)}</td>
+        <td>{placeText(last)}</td>
+        <td>{pending}</td>
+        <td>{parked}</td>
+      </tr>
+    ))}
+  </DataTable>
+);
+
+/** The named consumers (persistent subscriptions) of the log. */
+export const Consumers = (): ReactNode => {
+  const query = useQuery({ ...asking(OperationsService.method.listConsumers, {}), ...REFRESHED });
+  return (
+    <Card title="Named consumers">
+      <QueryResult query={query}>
+        {({ consumers }) =>
+          consumers.length === 0 ? (
+            <Empty>No persistent subscription exists.</Empty>
+          ) : (
+            <ConsumerTable consumers={consumers} />
+          )
+        }
+      </QueryResult>
+    </Card>
+  );
+};

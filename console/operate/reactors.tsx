@@ -1,0 +1,151 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+
+import { DataTable } from '../look/data-table.js';
+import {
+  type ListedDeadLetter,
+  type Reactor,
+  ReactorService,
+} from '../../proto/gen/platformidl/eventlog/reactor_service_pb.js';
+import { Confirm } from '../look/confirm.js';
+import { Ago } from '../look/moments.js';
+import { Empty, FailureNote } from '../look/notes.js';
+import { Card } from '../look/page.js';
+import { QueryResult } from '../look/query-result.js';
+import { durationText, lengthOf, msOf } from '../look/times.js';
+import { call } from '../server/call.js';
+import { asking, queriesOf } from '../server/queries.js';
+import { EventLink } from './event-link.js';
+import { REFRESHED } from './refreshed.js';
+import { SignText } from './sign-text.js';
+
+const LATE_MS = 5_000;
+
+type LetterProps = { readonly reactor: string; readonly listed: ListedDeadLetter };
+
+const LetterActions = ({ reactor, listed: { letter, retrying } }: LetterProps): ReactNode => {
+  const client = useQueryClient();
+  const { listReactors, retryDeadLetter, skipDeadLetter } = ReactorService.method;
+  const request = { reactor, position: letter?.position ?? 0n };
+  const onSuccess = () => client.invalidateQueries({ queryKey: queriesOf(listReactors) });
+  const retry = useMutation({ mutationFn: () => call(retryDeadLetter, request), onSuccess });
+  const skip = useMutation({ mutationFn: () => call(skipDeadLetter, request), onSuccess });
+  return (
+    <div className="row-actions">
+      <button
+        type="button"
+        className="button"
+        disabled={retry.isPending || retrying}
+        title="The process that runs the reactor tries the work again"
+        onClick={() => retry.mutate()}
+      >
+        Retry
+      </button>
+      <Confirm
+        action="Skip"
+        title={`Skip position ${request.position} of ${reactor}`}
+        consequence="The reactor does not do the work for this event. This cannot be undone; the event stays in the log."
+        isDanger
+        isPending={skip.isPending}
+        error={skip.error}
+        act={() => skip.mutate()}
+      />
+      {retry.error && <FailureNote error={retry.error} />}
+    </div>
+  );
+};
+
+const LetterRow = ({ reactor, listed }: LetterProps): ReactNode => {
+  const { letter, retrying } = listed;
+  if (!letter) return null;
+  const state = retrying ? 'retrying' : letter.parked ? 'parked' : 'dead';
+  return (
+    <tr>
+      <td>{reactor}</td>
+      <td>
+        <SignText tone={retrying ? 'running' : 'bad'}>{state}</SignText>
+      </td>
+      <td>
+        <EventLink stream={letter.stream} position={letter.position} />
+      </td>
+      <td>
+        {letter.stream} <small className="quiet">revision {String(letter.revision)}</small>
+      </td>
+      <td>
+        {letter.reason}{' '}
+        <small className="quiet">
+          due <Ago at={msOf(letter.since)} />, {letter.attempts} attempts
+        </small>
+      </td>
+      <td>
+        <LetterActions reactor={reactor} listed={listed} />
+      </td>
+    </tr>
+  );
+};
+
+const DeadLetters = ({ reactors }: { readonly reactors: readonly Reactor[] }): ReactNode => {
+  const total = reactors.reduce((sum, { dead }) => sum + dead, 0);
+  const rows = reactors.flatMap(({ name, deadLetters }) =>
+    deadLetters.map((listed) => (
+      <LetterRow key={`${name} ${listed.letter?.position}`} reactor={name} listed={listed} />
+    )),
+  );
+  if (rows.length === 0) return <Empty>None: the reactors have done all their work, or still try.</Empty>;
+  return (
+    <>
+      <DataTable label="Dead letters" columns={['Reactor', 'State', 'Position', 'Stream', 'Reason', '']}>
+        {rows}
+      </DataTable>
+      {total > rows.length && (
+        <p className="card-body quiet">
+          {rows.length} of {total} are listed.
+        </p>
+      )}
+    </>
+  );
+};
+
+const ReactorRow = ({
+  reactor: { name, worker, position, waiting, retrying, lag, dead },
+}: {
+  readonly reactor: Reactor;
+}) => {
+  const lagMs = lengthOf(lag) ?? 0;
+  return (
+    <tr>
+      <td>{name}</td>
+      <td>{worker === '' ? 'none' : worker}</td>
+      <td>
+        <SignText tone={lagMs > LATE_MS ? 'bad' : 'good'}>{durationText(lagMs)}</SignText>
+      </td>
+      <td>{String(position)}</td>
+      <td>{waiting}</td>
+      <td>{retrying}</td>
+      <td>{dead}</td>
+    </tr>
+  );
+};
+
+const Running = ({ reactors }: { readonly reactors: readonly Reactor[] }): ReactNode => (
+  <DataTable label="Reactors" columns={['Reactor', 'Process', 'Lag', 'Position', 'Unfinished', 'Retrying', 'Dead']}>
+    {reactors.map((reactor) => (
+      <ReactorRow key={reactor.name} reactor={reactor} />
+    ))}
+  </DataTable>
+);
+
+/** The reactors of the deployment, and their dead letters, which can be retried or skipped. */
+export const Reactors = (): ReactNode => {
+  const query = useQuery({ ...asking(ReactorService.method.listReactors, {}), ...REFRESHED });
+  return (
+    <>
+      <Card title="Dead letters">
+        <QueryResult query={query}>{({ reactors }) => <DeadLetters reactors={reactors} />}</QueryResult>
+      </Card>
+      <Card title="Reactors">
+        <QueryResult query={query}>{({ reactors }) => <Running reactors={reactors} />}</QueryResult>
+      </Card>
+    </>
+  );
+};

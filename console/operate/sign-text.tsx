@@ -1,0 +1,13 @@
+import type { ReactNode } from 'react';
+
+import { PhaseSign } from '../look/phase-badge.js';
+import type { PhaseKind } from '../look/phases.js';
+
+type SignTextProps = { readonly tone: PhaseKind; readonly children: ReactNode };
+
+/** A text with a sign before it that says how good or bad it is. */
+export const SignText = ({ tone, children }: SignTextProps): ReactNode => (
+  <span className="sign-text">
+    <PhaseSign tone={tone} /> <span>{children}</span>
+  </span>
+);

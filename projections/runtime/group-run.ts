@@ -1,0 +1,213 @@
+import type { RecordedEvent } from '../../services/kernel/event.js';
+import type { EventLog, LogPage } from '../../services/kernel/ports/event-store.js';
+import { CheckpointMoved, StoreUnavailable } from '../../services/kernel/fault.js';
+import type { StreamName } from '../../services/kernel/stream.js';
+import type { EventSources } from './event-reader.js';
+import type { EntryBatchLimits } from './entry-batch.js';
+import { type Projector, projector } from './projector.js';
+import type { ReadStore } from './read-store.js';
+import type { ViewGroup } from './view-groups.js';
+
+/** A group of views with its projector. */
+export type GroupRun = { readonly group: ViewGroup; readonly target: Projector };
+
+/**
+ * Called when the store is unavailable, with the number of consecutive failures; the write is retried when the promise
+ * resolves.
+ */
+export type OnUnavailable = (why: StoreUnavailable, times: number) => Promise<void>;
+
+/** Runs pieces of work one at a time, in the order of the calls. */
+export type Serially = <Result>(work: () => Promise<Result>) => Promise<Result>;
+
+/** Options of the run of a group. */
+export type GroupRunOptions = EventSources & {
+  readonly log: EventLog;
+  readonly readStore: ReadStore;
+  readonly limits?: EntryBatchLimits;
+  /**
+   * Called after a large batch that reached the head of the log. More events are coming then: a short pause makes the
+   * next transaction larger, and a transaction of few events costs nearly as much as one of many. Not called behind the
+   * head, where the next batch is full without a pause.
+   */
+  readonly pauseAfterLarge?: () => Promise<void>;
+  /** Called after each batch of a group that is being built, so that the group in service has precedence. */
+  readonly pauseAfterBuilding?: () => Promise<void>;
+  /** Largest number of events in a batch of a group that is being built; 250 by default. */
+  readonly buildingEvents?: number;
+  /**
+   * Called when the store is unavailable, such as on a full disk; the write is retried when the promise resolves.
+   * Without this callback, such a failure ends the run.
+   */
+  readonly onUnavailable?: OnUnavailable;
+  readonly serially: Serially;
+  /** True once the owner of the run has closed it; retries stop then. */
+  readonly isClosed: () => boolean;
+};
+
+/**
+ * Limits of one batch: events that the views follow, bytes of the events of the own partitions, and events read from
+ * the log. A batch ends at one of these limits or at the head of the log.
+ */
+const BATCH_LIMITS = { events: 2_000, bytes: 16 * 1024 * 1024, seen: 20_000 };
+
+/** Small, because the group in service waits for a batch of a group that is being built. */
+const BUILDING_LIMITS: typeof BATCH_LIMITS = { events: 250, bytes: 2 * 1024 * 1024, seen: 5_000 };
+
+/** A batch of at least this many events counts as large: `pauseAfterLarge` is called after it. */
+const LARGE_BATCH = 32;
+
+/** A batch that was projected; `isAtHead` when the log had nothing after it. */
+type TakenBatch = { readonly events: readonly RecordedEvent[]; readonly isAtHead: boolean };
+
+type BatchCollector = (page: LogPage) => Promise<TakenBatch | undefined>;
+
+/**
+ * Collects pages into one batch up to the limits, so that a document that many events touch is written once.
+ *
+ * @returns the batch that was projected, or `undefined` while it is still growing.
+ */
+const batchCollector = (
+  { log, buildingEvents = BUILDING_LIMITS.events }: GroupRunOptions,
+  { group, target }: GroupRun,
+  take: Projector['take'],
+): BatchCollector => {
+  const limits = group.isBuilding ? { ...BUILDING_LIMITS, events: buildingEvents } : BATCH_LIMITS;
+  const followed = new Set(group.models.flatMap(({ follows }) => follows));
+  let events: RecordedEvent[] = [];
+  let count = 0;
+  let bytes = 0;
+  let seen = 0;
+  return async (page) => {
+    for (const event of page.events) {
+      if (!target.wants(event)) continue;
+      events.push(event);
+      if (followed.has(event.type)) count += 1;
+      bytes += event.data.length;
+    }
+    seen += page.events.length;
+    const hasCapacity = count < limits.events && bytes < limits.bytes && seen < limits.seen;
+    const hasNext = page.hasNext ?? page.position < (await log.head());
+    if (hasCapacity && hasNext) return undefined;
+    const taken = events;
+    events = [];
+    count = 0;
+    bytes = 0;
+    seen = 0;
+    await take(taken, page.position);
+    return { events: taken, isAtHead: !hasNext };
+  };
+};
+
+/**
+ * Retries work while the store is unavailable, until it succeeds or the run is closed (`undefined`).
+ *
+ * @throws {StoreUnavailable} at the first failure when there is no `onUnavailable`.
+ */
+export const retryUnavailable = async <Result>(
+  work: () => Promise<Result>,
+  onUnavailable: OnUnavailable | undefined,
+  isClosed: () => boolean,
+): Promise<Result | undefined> => {
+  for (let times = 1; !isClosed(); times += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable) || !onUnavailable) throw error;
+      await onUnavailable(error, times);
+    }
+  }
+  return undefined;
+};
+
+/**
+ * Retries every parked stream.
+ *
+ * @returns the streams that are still parked.
+ */
+export const retryParked = async (log: EventLog, target: Projector): Promise<ReturnType<Projector['parked']>> => {
+  for (const { stream } of target.parked())
+    await target.resume(stream as StreamName, log.readStream(stream as StreamName));
+  return target.parked();
+};
+
+/** True for the error of a checkpoint that another process has moved; throws any other. */
+export const isMoved = (error: unknown): boolean => {
+  if (error instanceof CheckpointMoved) return true;
+  throw error;
+};
+
+/**
+ * Opens a group at its stored checkpoints, and retries its parked streams.
+ *
+ * @throws {CheckpointMoved} when another process has moved a checkpoint meanwhile.
+ */
+export const openGroup = async (options: GroupRunOptions, group: ViewGroup): Promise<GroupRun> => {
+  const { log, readStore, serially } = options;
+  const { name, models, partitions, takeover } = group;
+  if (takeover !== undefined) await readStore.write(takeover);
+  const target = await projector({ ...options, name, models, partitions, logId: log.logId, onPoison: 'park' });
+  await serially(() => retryParked(log, target));
+  return { group, target };
+};
+
+/** A group that follows the log. */
+export type FollowingGroup = {
+  /**
+   * Resolves to true when another process has moved a checkpoint, and to false when it was closed. Rejects when the log
+   * or the store fails.
+   */
+  readonly ended: Promise<boolean>;
+  /** Finishes the current page, then ends. */
+  close(): Promise<void>;
+};
+
+/** A group without partitions: it only waits to be closed. */
+const idle = (): FollowingGroup => {
+  let end = (): void => undefined;
+  const ended = new Promise<boolean>((resolve) => {
+    end = () => resolve(false);
+  });
+  return {
+    ended,
+    close: () => {
+      end();
+      return ended.then(() => undefined);
+    },
+  };
+};
+
+/** Callbacks of a group that follows the log. */
+export type FollowOptions = {
+  /** Asked before each page; a page that is refused is not projected, and neither are those after it. */
+  readonly accepts: (page: LogPage) => boolean;
+  /** Called after every commit, with the events of the batch. */
+  readonly onBatch: (events: readonly RecordedEvent[]) => void;
+};
+
+const pauseAfter = async (options: GroupRunOptions, { group }: GroupRun, taken: TakenBatch): Promise<void> => {
+  if (group.isBuilding) await options.pauseAfterBuilding?.();
+  else if (taken.isAtHead && taken.events.length >= LARGE_BATCH) await options.pauseAfterLarge?.();
+};
+
+/** Projects the log into a group, from its checkpoints on, until it is closed. */
+export const followLog = (
+  options: GroupRunOptions,
+  run: GroupRun,
+  { accepts, onBatch }: FollowOptions,
+): FollowingGroup => {
+  const { log, onUnavailable, serially, isClosed } = options;
+  const { group, target } = run;
+  if (group.partitions.length === 0) return idle();
+  const take = batchCollector(options, run, async (...taken) => {
+    await retryUnavailable(() => target.take(...taken), onUnavailable, isClosed);
+  });
+  const subscription = log.subscribe({ after: target.position() }, async (page) => {
+    if (!accepts(page)) return;
+    const taken = await serially(() => take(page));
+    if (!taken) return;
+    onBatch(taken.events);
+    await pauseAfter(options, run, taken);
+  });
+  return { ended: subscription.ended.then(() => false, isMoved), close: () => subscription.close() };
+};

@@ -1,0 +1,177 @@
+import { createHash } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import {
+  authorizationCodeGrant,
+  buildAuthorizationUrl,
+  calculatePKCECodeChallenge,
+  type Configuration,
+  randomNonce,
+  randomPKCECodeVerifier,
+  randomState,
+} from 'openid-client';
+import { z } from 'zod';
+import type { AuthorizationState } from '../../kernel/ports/authorization-state.js';
+import { type Claims, wordsOf } from '../tokens/claims.js';
+
+/** An OpenID Connect provider that signs people in for this authorization server. */
+export type UpstreamProvider = {
+  /** Stands before the names of its people, with a colon, so that they are never those of people here. */
+  readonly id: string;
+  /** The name that the login page shows. */
+  readonly name: string;
+  readonly scope: string;
+  /** The claim of the ID token that names a person. */
+  readonly subjectClaim: string;
+  /** The claim of the ID token that lists the groups of a person. */
+  readonly groupsClaim: string;
+  /** The metadata of the provider and our client there. */
+  readonly configuration: () => Promise<Configuration>;
+};
+
+/** A person that a provider has signed in. */
+export type UpstreamPerson = {
+  readonly username: string;
+  readonly name?: string | undefined;
+  readonly email?: string | undefined;
+  readonly groups: readonly string[];
+};
+
+/** Signs people in at a provider. */
+export interface Upstream {
+  readonly name: string;
+  /**
+   * Begins a sign-in for an interaction.
+   *
+   * @returns the address at the provider to which the browser is led.
+   * @throws {Error} when the provider does not answer.
+   */
+  begin(interaction: string): Promise<URL>;
+  /**
+   * Ends the sign-in of an interaction with the parameters that came back, and stores the person.
+   *
+   * @returns the account of the person.
+   * @throws {Error} when the answer is of another sign-in, was used before, or the provider refuses.
+   */
+  end(interaction: string, answer: URLSearchParams): Promise<string>;
+  /** The person of an account, for eight hours after its last sign-in. */
+  person(account: string): Promise<UpstreamPerson | undefined>;
+}
+
+/** The path at which the provider returns browsers. */
+export const UPSTREAM_CALLBACK = '/oauth2/upstream';
+
+const SIGN_IN = 'UpstreamSignIn';
+const PERSON = 'UpstreamPerson';
+const SIGN_IN_SECONDS = 10 * 60;
+const PERSON_SECONDS = 8 * 60 * 60;
+
+const begun = z.object({ nonce: z.string(), verifier: z.string(), until: z.number() });
+
+const person = z.object({
+  username: z.string(),
+  name: z.string().optional(),
+  email: z.string().optional(),
+  groups: z.array(z.string()),
+  until: z.number(),
+});
+
+const keyOf = (text: string): string => createHash('sha256').update(text).digest('base64url');
+
+const textIn = (claims: Claims, name: string): string | undefined =>
+  typeof claims[name] === 'string' && claims[name] !== '' ? claims[name] : undefined;
+
+type Naming = Pick<UpstreamProvider, 'id' | 'subjectClaim' | 'groupsClaim'>;
+
+const personOf = (claims: Claims, { id, subjectClaim, groupsClaim }: Naming): UpstreamPerson & { account: string } => {
+  const subject = textIn(claims, subjectClaim);
+  if (subject === undefined) throw new Error(`the ID token has no claim ${subjectClaim}`);
+  return {
+    account: `${id}:${subject}`,
+    username: `${id}:${textIn(claims, 'preferred_username') ?? subject}`,
+    name: textIn(claims, 'name'),
+    email: textIn(claims, 'email'),
+    groups: wordsOf(claims[groupsClaim]),
+  };
+};
+
+type Options = {
+  readonly provider: UpstreamProvider;
+  readonly state: Pick<AuthorizationState, 'put' | 'find' | 'consume'>;
+  /** The address of this server. */
+  readonly issuer: string;
+  readonly now: () => number;
+};
+
+/** Signs people in at a provider, by the code flow with PKCE; what it must remember is in the state, for all processes. */
+export const upstream = ({ provider, state, issuer, now }: Options): Upstream => {
+  const seconds = (): number => Math.floor(now() / 1_000);
+
+  const store = (kind: string, id: string, content: object, lifetime: number): Promise<void> => {
+    const expiresAt = seconds() + lifetime;
+    const text = JSON.stringify({ ...content, until: expiresAt });
+    return state.put({ kind, key: keyOf(id), content: text, grant: undefined, alias: undefined, expiresAt });
+  };
+
+  const stored = async <Shape extends z.ZodType<{ readonly until: number }>>(
+    kind: string,
+    id: string,
+    shape: Shape,
+  ) => {
+    const found = await state.find(kind, keyOf(id));
+    const content = found && shape.parse(JSON.parse(found.content));
+    return content && content.until > seconds() ? content : undefined;
+  };
+
+  const rememberPerson = async (claims: Claims): Promise<string> => {
+    const { account, ...known } = personOf(claims, provider);
+    await store(PERSON, account, known, PERSON_SECONDS);
+    return account;
+  };
+
+  return {
+    name: provider.name,
+    begin: async (interaction) => {
+      const configuration = await provider.configuration(); // before anything is stored
+      const sent = { state: `${interaction}.${randomState()}`, nonce: randomNonce() };
+      const verifier = randomPKCECodeVerifier();
+      await store(SIGN_IN, sent.state, { nonce: sent.nonce, verifier }, SIGN_IN_SECONDS);
+      return buildAuthorizationUrl(configuration, {
+        ...sent,
+        redirect_uri: `${issuer}${UPSTREAM_CALLBACK}`,
+        scope: provider.scope,
+        code_challenge: await calculatePKCECodeChallenge(verifier),
+        code_challenge_method: 'S256',
+      });
+    },
+    end: async (interaction, answer) => {
+      const id = answer.get('state') ?? '';
+      const known = id.startsWith(`${interaction}.`) ? await stored(SIGN_IN, id, begun) : undefined;
+      if (!known || !(await state.consume(SIGN_IN, keyOf(id), seconds())))
+        throw new Error('the answer belongs to no sign-in of this browser');
+      const url = new URL(`${issuer}${UPSTREAM_CALLBACK}?${answer.toString()}`);
+      const tokens = await authorizationCodeGrant(await provider.configuration(), url, {
+        pkceCodeVerifier: known.verifier,
+        expectedState: id,
+        expectedNonce: known.nonce,
+        idTokenExpected: true,
+      });
+      return rememberPerson(tokens.claims() ?? {});
+    },
+    person: (account) => (account.includes(':') ? stored(PERSON, account, person) : Promise.resolve(undefined)),
+  };
+};
+
+const INTERACTION = /^([\w-]{1,64})\./u;
+
+/**
+ * Leads a browser that comes back from the provider to the page of its interaction, which alone gets the cookie of the
+ * interaction: the answer counts in the browser that has begun it.
+ *
+ * @param pages the path of the pages of interactions.
+ */
+export const returnToInteraction = (request: IncomingMessage, response: ServerResponse, pages: string): void => {
+  const { searchParams } = new URL(request.url ?? '', 'http://localhost');
+  const [, interaction = 'unknown'] = INTERACTION.exec(searchParams.get('state') ?? '') ?? [];
+  const location = `${pages}${interaction}/upstream?${searchParams.toString()}`;
+  response.writeHead(303, { location, 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' }).end();
+};

@@ -1,0 +1,110 @@
+import {
+  ExecutionMetadata_ExecutionMode as Mode,
+  type ExecutionSpec,
+} from '../../../proto/gen/platformidl/admin/execution_pb.js';
+import type { WorkflowExecutionConfig } from '../../../proto/gen/platformidl/admin/matchable_resource_pb.js';
+import type { EngineSettings } from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
+import { assertQualityOfService } from '../../kernel/quality-of-service.js';
+import { invalid, RpcError } from '../../kernel/rpc.js';
+import { resolveConfig } from '../config.js';
+import { assignedPool, type EngineSources, resolveEngineSettings } from '../engine-settings.js';
+import type { ExecutionId } from '../wire/envelope.js';
+import type { Platform } from '../platform.js';
+import type { Attributes, Projects, StreamRevision } from '../ports.js';
+import type { Target } from './target.js';
+
+/** The sources that {@link resolveConfiguration} reads. */
+export type ConfigServices = {
+  readonly projects: Projects;
+  readonly attributes: Attributes;
+  readonly platform: Platform;
+};
+
+/** The execution to configure, its caller, the launch plan or task that it runs, and what it inherits from its parent execution. */
+export type ConfigContext = {
+  readonly id: ExecutionId;
+  readonly principal: string;
+  readonly target: Target;
+  readonly inherited: { readonly clusterLabel: string | undefined };
+};
+
+/** The configuration and engine settings of an execution, with the revisions of the streams that they were read from. */
+export type ResolvedConfiguration = {
+  readonly config: WorkflowExecutionConfig;
+  readonly engine: EngineSettings;
+  readonly read: readonly StreamRevision[];
+};
+
+/**
+ * Checks the configuration fields of a request.
+ *
+ * @throws {RpcError} INVALID_ARGUMENT.
+ */
+export const assertConfig = ({ metadata, maxParallelism, qualityOfService }: ExecutionSpec): void => {
+  const mode = metadata?.mode ?? Mode.MANUAL;
+  // The enum is open: a client may send any number.
+  if (!Object.hasOwn(Mode, mode)) throw invalid('metadata.mode', `${mode} is not a mode`);
+  if (maxParallelism < 0) throw invalid('max_parallelism', `${maxParallelism} is below 0`);
+  assertQualityOfService(qualityOfService);
+};
+
+const assertPool = (sources: EngineSources, { project, domain }: ExecutionId): void => {
+  const asked = sources.spec.clusterAssignment?.clusterPoolName ?? '';
+  const assigned = assignedPool(sources);
+  if (asked !== '' && assigned !== '' && asked !== assigned)
+    throw new RpcError(
+      'INVALID_ARGUMENT',
+      `execution with project [${project}] and domain [${domain}] cannot run on cluster pool [${asked}]: ` +
+        `it is assigned to [${assigned}]`,
+    );
+};
+
+const assertEntries = (field: string, map: { readonly values: object } | undefined, most: number): void => {
+  const count = Object.keys(map?.values ?? {}).length;
+  if (most > 0 && count > most)
+    throw new RpcError('INVALID_ARGUMENT', `${field} has too many entries [${count} > ${most}]`);
+};
+
+/**
+ * Resolves the configuration of an execution from its request, its launch plan, the attributes and the platform.
+ *
+ * @throws {RpcError} INVALID_ARGUMENT when there are too many labels or annotations, or the requested cluster pool is
+ *   not the assigned one.
+ */
+export const resolveConfiguration = async (
+  { projects, attributes: recorded, platform }: ConfigServices,
+  spec: ExecutionSpec,
+  { id, principal, target, inherited }: ConfigContext,
+): Promise<ResolvedConfiguration> => {
+  const { project, domain } = id;
+  const isPlan = target.kind === 'launch-plan';
+  const plan = isPlan ? target.spec : undefined;
+  const attributes = await recorded.of({ project, domain, workflow: target.workflowId.name });
+  const standing = await projects.standing(project, domain);
+  const sources: EngineSources = {
+    spec,
+    plan,
+    workflowQuality: isPlan ? target.qualityOfService : undefined,
+    attributes,
+    platform,
+    domain,
+    inheritedLabel: inherited.clusterLabel ?? '',
+  };
+  const projectLabels = standing.kind === 'active' ? standing.labels : {};
+  const config = resolveConfig({
+    spec,
+    plan,
+    attributes: attributes.configs,
+    platform: platform.config,
+    projectLabels,
+    principal,
+  });
+  // FlyteAdmin limits labels and annotations only for executions of launch plans, not for those of a single task.
+  if (isPlan) {
+    assertEntries('labels', config.labels, platform.maxLabels);
+    assertEntries('annotations', config.annotations, platform.maxAnnotations);
+  }
+  assertPool(sources, id);
+  const places = [standing.kind === 'active' ? standing.read : undefined, ...target.read, attributes.read];
+  return { config, engine: resolveEngineSettings(sources), read: places.filter((place) => place !== undefined) };
+};

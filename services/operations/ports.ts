@@ -1,0 +1,52 @@
+/** The id of an execution. */
+export type ExecutionOfEngine = { readonly project: string; readonly domain: string; readonly name: string };
+
+/** An engine with an open session that this process knows. */
+export type KnownEngine = {
+  readonly group: string;
+  readonly engine: string;
+  readonly session: string;
+  /** True when it is connected to this process. */
+  readonly isConnected: boolean;
+  /** Its last sign of life, in milliseconds since 1970. */
+  readonly seenAtMs: number;
+  /** The number of further executions that it takes; 0 when it is not connected to this process. */
+  readonly free: number;
+  readonly leased: readonly ExecutionOfEngine[];
+};
+
+/** Engines and the work that waits for them. */
+export interface Engines {
+  /** @throws {Fault} when the log cannot be read. */
+  known(): Promise<{ readonly engines: readonly KnownEngine[]; readonly waiting: number }>;
+}
+
+/** A stream with an event that this release cannot read. */
+export type Unreadable = { readonly stream: string; readonly position: bigint; readonly reason: string };
+
+/** Parked streams, by the reader that found them. Each list has a stream at most once. */
+export interface UnreadableStreams {
+  /** @throws {Fault} when the store of the views cannot be read. */
+  inViews(): Promise<readonly Unreadable[]>;
+  inProcess(): readonly Unreadable[];
+}
+
+/** A named consumer. Its positions are revisions of the source, or positions of the log when it reads `$all`. */
+export type NamedConsumer = {
+  readonly source: string;
+  readonly group: string;
+  /** Every event up to here is done; `undefined` when none is. */
+  readonly checkpoint: bigint | undefined;
+  /** The last event of the source; `undefined` when it has none. */
+  readonly last: bigint | undefined;
+  /** The number of events that were read and neither acknowledged nor parked. */
+  readonly pending: number;
+  /** The number of events that are parked and can be replayed. */
+  readonly parked: number;
+};
+
+/** The named consumers of the log, in the order of their creation. */
+export interface NamedConsumers {
+  /** @throws {Fault} when the log cannot be read. */
+  all(): Promise<readonly NamedConsumer[]>;
+}

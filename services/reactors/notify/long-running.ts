@@ -1,0 +1,62 @@
+import { durationFromMs } from '@bufbuild/protobuf/wkt';
+
+import { WorkflowExecution_Phase as Phase } from '../../../proto/gen/platformidl/core/execution_pb.js';
+import { EXECUTION_CATEGORY, executionCodec } from '../../execution/events.js';
+import { decodeEvent } from '../../kernel/decode-event.js';
+import { metadataOf, type RecordedEvent } from '../../kernel/event.js';
+import type { StreamName } from '../../kernel/stream.js';
+import { notificationAggregate } from '../../notification/decider.js';
+import type { ExecutionId } from '../../notification/commands.js';
+import { notificationStream } from '../../notification/events.js';
+import { type MeasuredReactor, whenDue } from '../frame/when-due.js';
+import type { WorkResult } from '../frame/work-queue.js';
+import { longRunningContent, type NotifiableEvent, phaseBrought, readFacts } from './message-content.js';
+import { messagesAbout } from './recipients.js';
+import { type NotifyOptions, sending } from './sending.js';
+
+export type LongRunningOptions = NotifyOptions & {
+  /** Time in milliseconds, counted from when the phase RUNNING was recorded. */
+  readonly afterMs: number;
+  /** True while the execution of a stream is in the phase RUNNING. */
+  readonly isRunning: (stream: StreamName) => Promise<boolean>;
+};
+
+type Item = { readonly cause: NotifiableEvent; readonly recordedAtMs: number };
+
+const TYPES = ['WorkflowPhaseReported', 'EngineReported'];
+
+/** Executions that are looked at, at a time. */
+const CONCURRENCY = 16;
+
+const itemOf = (event: RecordedEvent): Item | undefined => {
+  if (phaseBrought(decodeEvent(executionCodec, event)) !== Phase.RUNNING) return undefined;
+  const { stream, revision } = event;
+  return { cause: { stream, revision }, recordedAtMs: metadataOf(event).recordedAtMs };
+};
+
+/**
+ * Sends the messages about executions that are still running `afterMs` after their phase RUNNING was recorded, to the
+ * recipients of rules. The waiting times are due times of events of the log, which a restart reads again.
+ */
+export const notifyLongRunning = ({ isRunning, ...options }: LongRunningOptions): MeasuredReactor => {
+  const { sessions, afterMs } = options;
+  const { routing, send, reactorOf } = sending(options);
+
+  /** A message that was begun is finished, also when the execution has ended meanwhile. */
+  const hasBegun = (execution: ExecutionId): Promise<boolean> =>
+    sessions.read(notificationAggregate, notificationStream(execution), ({ state }) =>
+      [...state.messages.values()].some(({ message }) => message.runningLongerThan !== undefined),
+    );
+
+  const settle = async ({ cause, recordedAtMs }: Item): Promise<WorkResult> => {
+    const isDue = await isRunning(cause.stream);
+    const facts = await readFacts(cause, options);
+    if (!facts || (!isDue && !(await hasBegun(facts.execution)))) return undefined;
+    const content = longRunningContent(facts, afterMs);
+    const keys = messagesAbout(content, routing).map((key) => ({ ...key, runningLongerThan: durationFromMs(afterMs) }));
+    return send(keys, content, recordedAtMs + afterMs);
+  };
+
+  const filter = { categories: [EXECUTION_CATEGORY], types: TYPES };
+  return reactorOf(whenDue<Item>({ ...options, filter, concurrency: CONCURRENCY, itemOf, settle }));
+};

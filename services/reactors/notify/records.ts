@@ -1,0 +1,74 @@
+import type { NotificationMessage } from '../../../proto/gen/platformidl/eventlog/notification_pb.js';
+import type { Outcome, Sessions } from '../../kernel/ports/sessions.js';
+import type { Timers } from '../../kernel/ports/timers.js';
+import type { MessageKey, NotificationCommand } from '../../notification/commands.js';
+import { notificationAggregate, type NotificationRefusal } from '../../notification/decider.js';
+import { notificationStream } from '../../notification/events.js';
+import type { MessageContent } from './message-content.js';
+
+/** A message that is due. */
+export type Due = {
+  readonly key: MessageKey;
+  readonly facts: MessageContent;
+  /** When the message was first due, or asked for again; milliseconds since 1970. */
+  readonly sinceMs: number;
+};
+
+type RecordsOptions = {
+  readonly sessions: Pick<Sessions, 'handle' | 'read'>;
+  readonly timers: Pick<Timers, 'now'>;
+  readonly onOutcome: (channel: string, outcome: 'digested') => void;
+};
+
+/** The state of a message in the log. */
+type KnownMessage = {
+  readonly isKnown: boolean;
+  readonly count: number;
+  readonly mayHaveArrived: boolean;
+  readonly digest: readonly NotificationMessage[];
+};
+
+/** The functions that read and write what the log has about messages. */
+type MessageRecords = {
+  /** @param step names the command among those about the message, so that it is recorded once. */
+  readonly handle: (due: Due, command: NotificationCommand, step: string) => Promise<Outcome<NotificationRefusal>>;
+  readonly known: (key: MessageKey) => Promise<KnownMessage>;
+  /** Records for each message of a digest that the digest stands for it; nothing new where that is recorded. */
+  readonly recordDigested: (due: Due, digest: readonly NotificationMessage[]) => Promise<void>;
+};
+
+/** Opens the records of messages. */
+export const messageRecords = ({ sessions, timers, onOutcome }: RecordsOptions): MessageRecords => {
+  const handle: MessageRecords['handle'] = ({ key, facts }, command, step) =>
+    sessions.handle(notificationAggregate, notificationStream(key.execution), command, {
+      actor: 'notify',
+      commandId: `notify-${key.id}-${step}`,
+      causationId: facts.eventId,
+      traceParent: facts.traceParent,
+    });
+
+  const recordOne = async (due: Due, { execution, ...rest }: NotificationMessage): Promise<void> => {
+    if (!execution) return;
+    const digest = { id: due.key.id, execution: due.key.execution };
+    const message = { ...rest, execution };
+    await handle(
+      { ...due, key: message },
+      { type: 'DigestNotification', message, digest, nowMs: timers.now() },
+      'digest',
+    );
+    onOutcome(due.key.channel, 'digested');
+  };
+
+  return {
+    handle,
+    known: (key) =>
+      sessions.read(notificationAggregate, notificationStream(key.execution), ({ state }) => {
+        const message = state.messages.get(key.id);
+        const { attempts: count = 0, mayHaveArrived = false, digest = [] } = message ?? {};
+        return { isKnown: message !== undefined, count, mayHaveArrived, digest };
+      }),
+    recordDigested: async (due, digest) => {
+      await Promise.all(digest.map((each) => recordOne(due, each)));
+    },
+  };
+};

@@ -1,0 +1,37 @@
+import { DatabaseSync } from '@photostructure/sqlite';
+import { isBusy } from './log/sqlite-fault.js';
+
+/** Lock mode: `alone` is exclusive; `together` is shared with other processes that also use `together`. */
+export type LockMode = 'alone' | 'together';
+
+/** A lock that is held until `close`, or until the process ends. Keep it referenced: the garbage collector closes it. */
+export interface FileLock {
+  close(): void;
+}
+
+// A read takes SQLite's shared lock, which keeps out an exclusive one. A connection that waits for the exclusive lock
+// keeps out new readers.
+const BEGIN: Readonly<Record<LockMode, string>> = {
+  alone: 'BEGIN EXCLUSIVE',
+  together: 'BEGIN; SELECT count(*) FROM sqlite_schema',
+};
+
+/**
+ * Locks a file by a transaction on an empty database: the operating system releases its file locks when the process
+ * ends in any way. The file is created if missing.
+ *
+ * @returns `undefined` when another process holds the lock.
+ * @throws {Error} of SQLite when the file cannot be used.
+ */
+export const lockFile = (file: string, how: LockMode): FileLock | undefined => {
+  let db: InstanceType<typeof DatabaseSync> | undefined;
+  try {
+    db = new DatabaseSync(file);
+    db.exec(BEGIN[how]);
+    return db;
+  } catch (error) {
+    db?.close();
+    if (isBusy(error)) return undefined;
+    throw error;
+  }
+};

@@ -1,0 +1,60 @@
+import type { RecordedEvent } from '../../../kernel/event.js';
+import type { Delivery } from './delivery.js';
+import { worker } from './worker.js';
+
+/** The connection of a consumer. */
+export type ConsumerConnection = {
+  readonly from: string;
+  readonly connectionName: string;
+  /** Sends an event, and resolves when the client can take the next one. */
+  send(event: RecordedEvent, retries: number): Promise<void>;
+  /** Ends the call. */
+  fail(error: unknown): void;
+};
+
+/** Events that wait to be written to the connection of one consumer. */
+export interface DeliveryQueue {
+  put(delivery: Delivery<RecordedEvent>): void;
+  idle(): Promise<void>;
+}
+
+/** The most events of a consumer that wait to be written to its connection. */
+const MAX_UNSENT = 16;
+
+/** The functions of a group that its queues use. */
+export type DeliveryQueueOwner = {
+  /** Reads the event of a delivery again. */
+  readonly load: (at: bigint) => Promise<RecordedEvent | undefined>;
+  /** Called before an event is sent. */
+  readonly sending: (event: RecordedEvent, at: bigint) => void;
+  readonly vanished: (at: bigint) => void;
+  readonly stall: (isStalled: boolean) => void;
+  readonly failed: (error: unknown) => void;
+};
+
+/** Makes the queue of a connection. */
+export const deliveryQueue = (connection: ConsumerConnection, owner: DeliveryQueueOwner): DeliveryQueue => {
+  const unsent: Delivery<RecordedEvent>[] = [];
+  const sender = worker(async () => {
+    const delivery = unsent.shift();
+    if (delivery === undefined) {
+      owner.stall(false);
+      return false;
+    }
+    const event = delivery.content ?? (await owner.load(delivery.at));
+    if (event === undefined) owner.vanished(delivery.at);
+    else {
+      owner.sending(event, delivery.at);
+      await connection.send(event, delivery.retries);
+    }
+    return true;
+  }, owner.failed);
+  return {
+    put: (delivery) => {
+      unsent.push(delivery);
+      if (unsent.length >= MAX_UNSENT) owner.stall(true);
+      sender.wake();
+    },
+    idle: () => sender.idle(),
+  };
+};

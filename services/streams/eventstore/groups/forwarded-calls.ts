@@ -1,0 +1,146 @@
+import type { DescMethod } from '@bufbuild/protobuf';
+import { toBinary } from '@bufbuild/protobuf';
+import type { ClientDuplexStream, handleBidiStreamingCall, ServerDuplexStream, ServiceError } from '@grpc/grpc-js';
+import {
+  PersistentSubscriptions,
+  type ReadResp_ReadEvent as ReadEvent,
+  ReadRespSchema,
+} from '../../../../proto/gen/event_store/client/persistent_pb.js';
+import type { RecordedEvent } from '../../../kernel/event.js';
+import { RpcError } from '../../../kernel/rpc.js';
+import type { StreamName } from '../../../kernel/stream.js';
+import type { Access } from '../access.js';
+import { decoded } from '../codec.js';
+import { failedCall, type StreamsLog } from '../failed-call.js';
+import { type EventDataEncoder, storedForm } from '../recorded.js';
+import { type Shutdown, unlessSignalled } from '../shutdown.js';
+import type { UnaryAnswer } from './administration.js';
+import { ForwardedFailure } from './group-failure.js';
+
+/** Calls about groups to the event store that has the log. */
+export interface GroupCalls {
+  /**
+   * Makes a unary call.
+   *
+   * @throws the gRPC error of the call, or a fault when the event store cannot be reached.
+   */
+  ask(path: string, request: Buffer): Promise<Buffer>;
+  open(path: string): Promise<ClientDuplexStream<Buffer, Buffer>>;
+}
+
+const { read, getInfo, list } = PersistentSubscriptions.method;
+
+const pathOf = ({ parent, name }: DescMethod): string => `/${parent.typeName}/${name}`;
+
+const isOfCall = (error: unknown): error is ServiceError =>
+  error instanceof Error && 'code' in error && 'metadata' in error && typeof error.code === 'number';
+
+/** The exception by which a node names the leader. Clients of this port cannot reach it, so they get UNAVAILABLE. */
+const NOT_LEADER = 'not-leader';
+
+const failureOf = (error: unknown): unknown => {
+  if (!isOfCall(error)) return error;
+  const trailers = error.metadata.getMap();
+  if (trailers['exception'] === NOT_LEADER) return new RpcError('UNAVAILABLE', 'Server Is Not Ready');
+  return new ForwardedFailure(error, trailers);
+};
+
+/** The unary calls about groups, answered by the event store. */
+export const passedAdministration = (
+  calls: GroupCalls,
+  access: Access,
+): readonly (readonly [DescMethod, UnaryAnswer])[] =>
+  Object.values(PersistentSubscriptions.method)
+    .filter((method) => method !== read)
+    .map((method) => [
+      method,
+      async (request) => {
+        if (method !== getInfo && method !== list) access.assertGroupsAdministered();
+        try {
+          return await calls.ask(pathOf(method), Buffer.from(request));
+        } catch (error) {
+          throw failureOf(error);
+        }
+      },
+    ]);
+
+const utf8 = new TextDecoder();
+
+const JSON_TYPE = 'application/json';
+
+/** A placeholder: the format of an event does not depend on its id. */
+const NO_ID = new Uint8Array();
+
+type Fields = NonNullable<ReadEvent['event']>;
+
+const recordedOf = (event: Fields): RecordedEvent => ({
+  id: NO_ID,
+  stream: utf8.decode(event.streamIdentifier?.streamName) as StreamName,
+  type: event.metadata['type'] ?? '',
+  data: event.data,
+  metadata: utf8.decode(event.customMetadata),
+  revision: event.streamRevision,
+  position: event.commitPosition,
+});
+
+/** Converts an event of the event store to the format of this port. */
+const presented = async (bytes: Buffer, present: EventDataEncoder): Promise<Buffer> => {
+  if (present === storedForm) return bytes;
+  const answer = decoded(ReadRespSchema, bytes);
+  const event = answer.content.case === 'event' ? answer.content.value.event : undefined;
+  if (event === undefined) return bytes;
+  const isStoredJson = event.metadata['content-type'] === JSON_TYPE;
+  const { data, isJson } = await present(recordedOf(event));
+  event.data = data;
+  event.metadata['content-type'] = isJson || isStoredJson ? JSON_TYPE : 'application/octet-stream';
+  return Buffer.from(toBinary(ReadRespSchema, answer));
+};
+
+type ConsumeCall = ServerDuplexStream<Buffer, Buffer>;
+
+/** Forwards the answers of the client to the event store. */
+const passAnswers = (call: ConsumeCall, theirs: ClientDuplexStream<Buffer, Buffer>): void => {
+  call.on('data', (bytes: Buffer) => {
+    if (theirs.write(bytes)) return;
+    call.pause();
+    theirs.once('drain', () => call.resume());
+  });
+  call.once('end', () => theirs.end());
+  call.once('cancelled', () => theirs.cancel());
+  if (call.cancelled) theirs.cancel();
+};
+
+const taken = (call: ConsumeCall): Promise<void> =>
+  new Promise((resolve) => {
+    for (const event of ['drain', 'cancelled', 'close']) call.once(event, () => resolve());
+  });
+
+const consume = async (calls: GroupCalls, call: ConsumeCall, present: EventDataEncoder): Promise<void> => {
+  const theirs = await calls.open(pathOf(read));
+  call.once('close', () => theirs.cancel());
+  passAnswers(call, theirs);
+  try {
+    for await (const bytes of theirs as AsyncIterable<Buffer>)
+      if (!call.write(await presented(bytes, present)) && !call.cancelled) await taken(call);
+  } catch (error) {
+    throw failureOf(error);
+  } finally {
+    theirs.cancel();
+  }
+};
+
+/** Serves Read by forwarding it to the groups of the event store. */
+export const passedConsumeHandler =
+  (
+    calls: GroupCalls,
+    present: EventDataEncoder,
+    shutdown: Shutdown,
+    log: StreamsLog,
+  ): handleBidiStreamingCall<Buffer, Buffer> =>
+  (call) =>
+    void unlessSignalled(consume(calls, call, present), shutdown.begun).then(
+      () => call.end(),
+      (thrown: unknown) => {
+        if (!call.cancelled) call.emit('error', failedCall(log, 'PersistentSubscriptions.Read', thrown));
+      },
+    );

@@ -1,0 +1,31 @@
+import type { GroupRegistry } from './groups.js';
+
+/** The figures of a group of consumers, for metrics. */
+export type GroupFigures = {
+  /** The stream that the group reads, or `$all`. */
+  readonly source: string;
+  readonly group: string;
+  /** Revisions of the stream after the checkpoint; for `$all`, positions of the log. 0 when nothing is left to do. */
+  readonly lag: number;
+  readonly inFlight: number;
+  readonly parked: number;
+};
+
+/** Groups beyond this number have no figures, because each is a series of a metric. */
+const MAX_MEASURED_GROUPS = 100;
+
+/**
+ * Reads the figures of the oldest groups; they are opened for that.
+ *
+ * @throws {StoreUnavailable} when the log cannot be read now.
+ */
+export const groupFigures = async (groups: GroupRegistry): Promise<readonly GroupFigures[]> => {
+  const measured = await groups.oldest(MAX_MEASURED_GROUPS);
+  return Promise.all(
+    measured.map(async (running) => {
+      const { source, group } = running.group;
+      const { inFlight, parked } = running.counts();
+      return { source, group, lag: Number(await running.lag()), inFlight, parked };
+    }),
+  );
+};

@@ -1,0 +1,12 @@
+import { describe } from 'vitest';
+import { mongoReadStore } from '../../projections/store/mongo/mongo-read-store.js';
+import { viewGroupsContract } from '../contract/view-groups.contract.js';
+import { mongoUrl, newMongoLocation } from '../support/mongo-server.js';
+
+describe.skipIf(mongoUrl === undefined)('in a MongoDB', () => {
+  viewGroupsContract(
+    'groups of views, in MongoDB',
+    (beforeCommit) => mongoReadStore({ location: newMongoLocation(), logId: 'l', beforeCommit }),
+    3,
+  );
+});

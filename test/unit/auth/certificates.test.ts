@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest';
+
+import { certificateCallers } from '../../../services/auth/certificates.js';
+import { UNLIMITED } from '../../../services/kernel/access.js';
+import { clientCertificateOf } from '../../../services/kernel/client-certificate.js';
+
+const shown = (subjectaltname: string | undefined, names: string | readonly string[] = 'ada') =>
+  clientCertificateOf({
+    subject: { CN: names },
+    subjectaltname,
+    valid_to: 'Jan  1 00:00:10 1970 GMT',
+  });
+
+describe('the names of a client certificate', () => {
+  it('are its common name, and its alternative names by kind', () => {
+    expect(shown('DNS:a.example, IP Address:127.0.0.1, URI:spiffe://b/c, DNS:d.example')).toEqual({
+      ...{ commonName: 'ada', dnsNames: ['a.example', 'd.example'], uris: ['spiffe://b/c'], expiresAt: 10_000 },
+    });
+    expect(shown(undefined)).toMatchObject({ dnsNames: [], uris: [] });
+  });
+
+  it('are not taken for several where one has a comma', () => {
+    expect(shown('URI:"http://a, DNS:admin.example", DNS:b')).toMatchObject({
+      ...{ uris: ['http://a, DNS:admin.example'], dnsNames: ['b'] },
+    });
+    expect(shown('DNS:a" x, DNS:b')).toMatchObject({ dnsNames: [] });
+  });
+
+  it('have no common name where there are several', () => {
+    expect(shown('DNS:a', ['ada', 'root'])).toMatchObject({ commonName: '' });
+  });
+});
+
+describe('the caller of a client certificate', () => {
+  const clock = { now: 0 };
+  const callerOf = certificateCallers({
+    rules: [
+      { uri: 'spiffe://engine', principal: 'engine', roles: ['engine'] },
+      { common_name: 'ada', dns: 'ada.example', principal: 'ada', roles: [] },
+    ],
+    accessOf: () => UNLIMITED,
+    now: () => clock.now,
+  });
+  const principalOf = (names: string): string | undefined => callerOf(shown(names))?.identity.principal;
+
+  it('is that of the first rule of which it has every name', () => {
+    expect(principalOf('URI:spiffe://engine, DNS:ada.example')).toBe('engine');
+    expect(principalOf('DNS:ada.example')).toBe('ada');
+    expect(principalOf('DNS:other.example')).toBeUndefined();
+  });
+
+  it('is refused when the certificate has expired on an open connection', () => {
+    const certificate = shown('URI:spiffe://engine');
+    expect(callerOf(certificate)).toMatchObject({ identity: { issuer: 'certificate', expiresAt: 10_000 } });
+    clock.now = 10_000;
+    expect(() => callerOf(certificate)).toThrow('the client certificate has expired');
+  });
+});

@@ -1,0 +1,29 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, it } from 'vitest';
+
+import { hashPassword, isPassword } from '../../../services/auth/users/password-hash.js';
+import { type User, usersFile } from '../../../services/auth/users/users.js';
+import { withAccess } from '../../../services/cli/sandbox-access.js';
+import { configure } from '../../../services/config/configuration.js';
+
+const data = mkdtempSync(join(tmpdir(), 'flightlog-sandbox-access-'));
+afterAll(() => rmSync(data, { recursive: true }));
+
+it('the user of the sandbox replaces that of its last run, and no person', async () => {
+  const file = usersFile(join(data, 'users.json'));
+  const password = await hashPassword('of a person', { ln: 4, r: 8, p: 1 });
+  const person: User = { password, roles: ['viewer'] };
+  await file.change(() => new Map([['admin', person]]));
+  const configuration = { ...configure([]), data };
+  const first = await withAccess(configuration);
+  const second = await withAccess(configuration);
+  expect([first.access.user.id, second.access.user.id]).toEqual(['sandbox-admin', 'sandbox-admin']);
+  const users = await file.read();
+  expect([...users.keys()]).toEqual(['admin', 'sandbox-admin']);
+  expect(users.get('admin')).toEqual(person);
+  expect(await isPassword(second.access.user.secret, users.get('sandbox-admin')?.password)).toBe(true);
+  await file.change((before) => new Map(before).set('sandbox-admin', person));
+  await expect(withAccess(configuration)).rejects.toThrow('has users admin and sandbox-admin');
+});

@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest';
+
+import { networkOf } from '../../../../services/auth/server/network.js';
+import { checkLimited, signInLimits } from '../../../../services/auth/server/sign-in-limits.js';
+import { hashPassword, isPassword } from '../../../../services/auth/users/password-hash.js';
+
+describe('the network of an address', () => {
+  it.each([
+    ['192.0.2.7', '192.0.2.7'],
+    ['::ffff:192.0.2.7', '192.0.2.7'],
+    ['2001:db8:0:1:2:3:4:5', '2001:db8:0:1::/64'],
+    ['2001:0DB8::1:ffff:0:0:1', '2001:db8:0:1::/64'],
+    ['2001:db8::5', '2001:db8:0:0::/64'],
+    ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+    ['::1', '0:0:0:0::/64'],
+    ['', ''],
+    ['unknown', 'unknown'],
+  ])('of %j is %j', (address, network) => expect(networkOf(address)).toBe(network));
+});
+
+const limits = () => {
+  const limited = signInLimits(1, () => 0);
+  return { take: (address: string | undefined, name?: string) => limited.take(address, name) };
+};
+
+describe('limits of failed attempts', () => {
+  it('count all addresses of an IPv6 network together', () => {
+    const { take } = limits();
+    const waits = Array.from({ length: 7 }, (_, index) => take(`2001:db8::${index}`, `user-${index}`));
+    expect(waits).toEqual([0, 0, 0, 0, 0, 0, 10]);
+    expect(take('2001:db8:0:1::1', 'another')).toBe(0);
+  });
+
+  it('count names of any length, and names without an address', () => {
+    const { take } = limits();
+    const long = 'x'.repeat(1_000_000);
+    expect([take('::1', long), take('192.0.2.1', long), take(undefined, `${long}y`)]).toEqual([0, 60, 0]);
+    expect(Array.from({ length: 10 }, (_, index) => take(undefined, `name-${index}`))).toEqual(Array(10).fill(0));
+  });
+});
+
+describe('checks of passwords', () => {
+  it('wait in a bounded queue; those beyond it are refused, and are no failures', async () => {
+    const hash = await hashPassword('right', { ln: 4, r: 8, p: 1 });
+    const held = signInLimits(1_000, () => 0);
+    const check = () => checkLimited(held, { name: 'ada', address: '::1' }, () => isPassword('wrong', hash));
+    const checked = await Promise.all(Array.from({ length: 60 }, check));
+    expect(checked.filter((each) => 'wait' in each)).toEqual(Array(8).fill({ wait: 5 }));
+    expect(Array.from({ length: 1_001 }, () => held.take('::1', 'ada')).filter((wait) => wait === 0)).toHaveLength(
+      1_000,
+    );
+  });
+});

@@ -1,0 +1,170 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { externalIssuer } from '../../../../services/auth/browser/issuer-client.js';
+import {
+  type AuthorizationServer,
+  authorizationServer,
+  type AuthorizationServerOptions,
+} from '../../../../services/auth/server/authorization-server.js';
+import { clientsFile, clientsOf, hashSecret } from '../../../../services/auth/server/clients.js';
+import type { SignInAttempt } from '../../../../services/auth/server/sign-in-attempt.js';
+import { UPSTREAM_CALLBACK, type UpstreamProvider } from '../../../../services/auth/server/upstream.js';
+import { hashPassword } from '../../../../services/auth/users/password-hash.js';
+import { usersFile, usersOf } from '../../../../services/auth/users/users.js';
+import { sqliteAuthorizationState } from '../../../../services/store/authorization/sqlite-authorization-state.js';
+import { type Browser, openBrowser, type Page } from '../../../support/browser.js';
+import { begin, claimsOf, redeem, refresh } from '../../../support/sign-in.js';
+
+const BOB = { name: 'bob', password: 'password-of-bob' };
+const SECRET = 'marked-secret-of-the-client';
+const EIGHT_HOURS_MS = 8 * 60 * 60 * 1_000;
+
+const directory = mkdtempSync(join(tmpdir(), 'flightlog-upstream-'));
+const attempts: SignInAttempt[] = [];
+let passedMs = 0;
+
+type Serving = { readonly server: AuthorizationServer; readonly http: Server; readonly issuer: string };
+
+const serve = async (name: string, more: Partial<AuthorizationServerOptions>): Promise<Serving> => {
+  const http = createServer((request, response) => void server.answer(request, response));
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+  const issuer = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
+  const server = authorizationServer({
+    issuer,
+    state: sqliteAuthorizationState(mkdtempSync(join(directory, name))),
+    users: usersOf(usersFile(join(directory, `${name}.json`))),
+    clients: clientsOf(clientsFile(join(directory, 'none.json')), new Map()),
+    lifetimes: { accessSeconds: 600, refreshSeconds: 3_600 },
+    rotateKeysAfterMs: 86_400_000,
+    failuresPerMinute: 100,
+    isBehindProxy: false,
+    onError: () => undefined,
+    onAttempt: (attempt) => attempts.push(attempt),
+    now: () => Date.now() + passedMs,
+    ...more,
+  });
+  await server.listensAt(issuer);
+  return { server, http, issuer };
+};
+
+/** Another authorization server, of which the one under test is a client. */
+const provider = (issuer: string): UpstreamProvider => {
+  const scope = 'openid profile';
+  const client = externalIssuer({ issuer, clientId: 'page', clientSecret: SECRET, scope, audience: '' }, Date.now);
+  return {
+    ...{ id: 'other', name: 'the other one', scope, subjectClaim: 'sub', groupsClaim: 'aud' },
+    configuration: () => client.configuration(''),
+  };
+};
+
+let own: Serving;
+let other: Serving;
+const pageClient = new Map<string, { secret_hash: string; redirect_uris: string[]; roles: string[] }>();
+
+beforeAll(async () => {
+  const bob = { password: await hashPassword(BOB.password, { ln: 10, r: 8, p: 1 }), roles: ['administrator'] };
+  await usersFile(join(directory, 'other.json')).change(() => new Map([['bob', bob]]));
+  other = await serve('other', { clients: clientsOf(clientsFile(join(directory, 'none.json')), pageClient) });
+  own = await serve('own', { upstream: provider(other.issuer) });
+  const redirects = [`${own.issuer}${UPSTREAM_CALLBACK}`];
+  pageClient.set('page', { secret_hash: hashSecret(SECRET), redirect_uris: redirects, roles: [] });
+});
+
+afterAll(async () => {
+  for (const { server, http } of [own, other]) {
+    await server.close();
+    http.close();
+  }
+  rmSync(directory, { recursive: true });
+});
+
+const pathOfLink = ({ text }: Page): string => /href="([^"]+\/upstream)"/u.exec(text)?.[1] ?? '';
+
+type Begun = { readonly browser: Browser; readonly verifier: string; readonly redirect: string; readonly link: string };
+
+/** Opens the login page. */
+const toLogin = async (): Promise<Begun> => {
+  const { url, verifier, redirect } = begin(own.issuer);
+  const browser = openBrowser();
+  return { browser, verifier, redirect, link: `${own.issuer}${pathOfLink(await browser.open(url))}` };
+};
+
+/** Signs in at the other server, up to the address that it returns the browser to, which is not opened. */
+const answerOfOther = async ({ browser, link }: Begun): Promise<string> => {
+  const there = openBrowser();
+  const login = await there.open((await browser.open(link)).url);
+  const consent = await there.submit(login, '/login', BOB);
+  return (await there.submit(consent, '/consent')).url;
+};
+
+const signIn = async () => {
+  const begun = await toLogin();
+  const consent = await begun.browser.open(await answerOfOther(begun));
+  const end = await begun.browser.submit(consent, '/consent');
+  const code = { ...begun, code: new URL(end.url).searchParams.get('code') ?? '' };
+  return { tokens: await redeem(own.issuer, code), browser: begun.browser };
+};
+
+describe('signing in at the provider of others', () => {
+  it('gives tokens of this server, with a subject that no person here has, and the groups of the person', async () => {
+    const { tokens } = await signIn();
+    expect(claimsOf(tokens.body['access_token'])).toMatchObject({
+      iss: own.issuer,
+      sub: 'other:bob',
+      preferred_username: 'other:bob',
+      roles: [],
+      groups: ['page'],
+    });
+    expect(attempts.at(-2)).toMatchObject({ action: 'login', principal: 'other:bob', code: 'OK' });
+  });
+
+  it('counts in the browser alone that has begun it, and once', async () => {
+    const begun = await toLogin();
+    const answer = await answerOfOther(begun);
+    expect((await openBrowser().open(answer)).status).toBe(400);
+    expect((await begun.browser.open(answer)).text).toContain('Allow access?');
+    const again = await toLogin();
+    await answerOfOther(again);
+    const mixed = new URL(answer);
+    const states = new URL((await again.browser.open(again.link)).url).searchParams.get('state') ?? '';
+    mixed.searchParams.set('state', states);
+    expect((await again.browser.open(mixed.href)).text).toContain('has failed');
+  });
+
+  it('takes no answer of another sign-in, and none of a person that refuses', async () => {
+    const [first, second] = [await toLogin(), await toLogin()];
+    const foreign = new URL(await answerOfOther(first));
+    const own2 = /interaction\/([\w-]+)\//u.exec(second.link)?.[1] ?? '';
+    const page = `${own.issuer}/oauth2/interaction/${own2}/upstream`;
+    expect((await second.browser.open(`${page}${foreign.search}`)).text).toContain('has failed');
+    const { url } = await second.browser.open(second.link);
+    const state = new URL(url).searchParams.get('state') ?? '';
+    const refused = `${own.issuer}${UPSTREAM_CALLBACK}?error=access_denied&state=${state}`;
+    expect((await second.browser.open(refused)).text).toContain('has failed');
+    expect(attempts.at(-1)).toMatchObject({ action: 'login', principal: '', code: 'UNAUTHENTICATED' });
+  });
+
+  it('is to be repeated after eight hours: then nothing is renewed, and the login page is shown', async () => {
+    const { tokens, browser } = await signIn();
+    const renewed = await refresh(own.issuer, tokens.body['refresh_token']);
+    expect(claimsOf(renewed.body['access_token'])).toMatchObject({ sub: 'other:bob', groups: ['page'] });
+    passedMs += EIGHT_HOURS_MS;
+    expect((await refresh(own.issuer, renewed.body['refresh_token'])).status).toBe(400);
+    expect((await browser.open(begin(own.issuer).url)).text).toContain('Sign in with the other one');
+  });
+
+  it('says so while the provider is away', async () => {
+    const gone = await serve('gone', { upstream: provider('http://127.0.0.1:1') });
+    const browser = openBrowser();
+    const login = await browser.open(begin(gone.issuer).url);
+    const page = await browser.open(`${gone.issuer}${pathOfLink(login)}`);
+    expect(page).toMatchObject({ status: 200, text: expect.stringContaining('does not answer') as string });
+    await gone.server.close();
+    gone.http.close();
+  });
+});

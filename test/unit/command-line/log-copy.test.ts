@@ -1,0 +1,10 @@
+import { expect, it } from 'vitest';
+import { differenceOf } from '../../../services/cli/log-copy.js';
+
+it('tells an event with other content from another event', () => {
+  const name = 'execution-a at revision 3';
+  expect(differenceOf(name, name)).toBe('the copy differs: execution-a at revision 3 has other content');
+  expect(differenceOf(name, 'task-b at revision 0')).toBe(
+    'the copy differs: it has task-b at revision 0 in place of execution-a at revision 3',
+  );
+});

@@ -1,0 +1,159 @@
+import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
+import { describe, expect, it } from 'vitest';
+
+import {
+  type Entry,
+  entryOfJson,
+  entryOfList,
+  entryOfMap,
+  entryOfStruct,
+} from '../../../console/launch/fields/entry.js';
+import { membersOf, memberValues } from '../../../console/launch/fields/members.js';
+import { plainOf } from '../../../console/values/plain.js';
+import { jsonOf } from '../../../interface/values/json-of.js';
+import { unionOf } from '../../../interface/values/literal-of.js';
+import { typeText } from '../../../interface/values/type-text.js';
+import { ExecutionCreateRequestSchema } from '../../../proto/gen/platformidl/admin/execution_pb.js';
+import {
+  type LaunchPlanCreateRequest,
+  LaunchPlanCreateRequestSchema,
+} from '../../../proto/gen/platformidl/admin/launch_plan_pb.js';
+import { type Literal, LiteralSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
+import {
+  type LiteralType,
+  LiteralTypeSchema,
+  SimpleType,
+  TypeStructureSchema,
+} from '../../../proto/gen/platformidl/core/types_pb.js';
+import { type FixtureEntry, fixtureFolders } from '../../support/fixtures.js';
+
+const ofPlan = ({ spec }: LaunchPlanCreateRequest): readonly (readonly [string, Literal])[] => {
+  const defaults = Object.entries(spec?.defaultInputs?.parameters ?? {}).flatMap(([name, { behavior }]) =>
+    behavior.case === 'default' ? [[name, behavior.value] as const] : [],
+  );
+  return [...defaults, ...Object.entries(spec?.fixedInputs?.literals ?? {})];
+};
+
+const literalsIn = ({ kind, bytes }: FixtureEntry): readonly (readonly [string, Literal])[] => {
+  if (kind === 'launch_plan') return ofPlan(fromBinary(LaunchPlanCreateRequestSchema, bytes));
+  if (kind !== 'execution') return [];
+  return Object.entries(fromBinary(ExecutionCreateRequestSchema, bytes).inputs?.literals ?? {});
+};
+
+const recorded = fixtureFolders()
+  .flatMap(({ entries }) => entries)
+  .flatMap((entry) => literalsIn(entry).map(([name, literal]) => [`${entry.path} ${name}`, literal] as const));
+
+/** The entry that the fields of a form make of the parts of a value, each of them as it was at first. */
+const assembled = (literal: Literal): Entry => {
+  const { value } = literal;
+  if (value.case === 'collection') return entryOfList(value.value.literals.map(assembled));
+  if (value.case === 'map')
+    return entryOfMap(Object.entries(value.value.literals).map(([key, each]) => [key, assembled(each)]));
+  if (value.case === 'scalar' && value.value.value.case === 'union') {
+    const { type, value: inner } = value.value.value.value;
+    const entry = inner ? assembled(inner) : {};
+    return type && entry.literal ? { literal: unionOf(type, entry.literal) } : entry;
+  }
+  return { literal };
+};
+
+const bytesOf = (literal: Literal | undefined): Uint8Array => toBinary(LiteralSchema, literal!);
+
+describe('the values of the fixtures in a form', () => {
+  it('are many', () => expect(recorded.length).toBeGreaterThan(30));
+
+  it.each(recorded)('%s is shown, and sent byte for byte', (_name, literal) => {
+    expect(plainOf(literal).type).not.toBe('');
+    expect(bytesOf(assembled(literal).literal)).toEqual(bytesOf(literal));
+  });
+});
+
+const struct = (more: Partial<Pick<LiteralType, 'metadata'>> = {}): LiteralType =>
+  create(LiteralTypeSchema, { type: { case: 'simple', value: SimpleType.STRUCT }, ...more });
+
+const POINT = {
+  type: 'object',
+  properties: { x: { type: 'number' }, label: { anyOf: [{ type: 'string' }, { type: 'null' }] } },
+  required: ['x'],
+};
+
+const SHAPE = struct({
+  metadata: {
+    $ref: '#/definitions/Shape',
+    definitions: {
+      Point: POINT,
+      Shape: {
+        type: 'object',
+        properties: {
+          colour: { enum: ['red', 'green'] },
+          corners: { type: 'array', items: { $ref: '#/definitions/Point' } },
+          weights: { type: 'object', additionalProperties: { type: 'integer' } },
+          free: { type: 'object' },
+        },
+        required: ['colour'],
+      },
+    },
+  },
+});
+
+describe('the members of a struct', () => {
+  it('have the types of its JSON schema, also those that it refers to', () => {
+    const members = membersOf(SHAPE)!;
+    expect(Object.entries(members.types).map(([name, type]) => `${name}: ${typeText(type)}`)).toEqual([
+      'colour: one of red, green',
+      'corners: list of struct',
+      'weights: map of integer',
+      'free: struct',
+    ]);
+    const { type } = members.types['corners']!;
+    const point = type.case === 'collectionType' ? membersOf(type.value) : undefined;
+    expect(Object.entries(point?.types ?? {}).map(([name, each]) => `${name}: ${typeText(each)}`)).toEqual([
+      'x: float',
+      'label: text or none',
+    ]);
+  });
+
+  it('have the types of a dataclass', () => {
+    const integer = create(LiteralTypeSchema, { type: { case: 'simple', value: SimpleType.INTEGER } });
+    const structure = create(TypeStructureSchema, { dataclassType: { epochs: integer } });
+    const type = create(LiteralTypeSchema, { ...struct(), structure });
+    expect(membersOf(type)).toMatchObject({ types: { epochs: integer }, required: [] });
+  });
+
+  it('are those of a value, and make it again', () => {
+    const members = membersOf(SHAPE)!;
+    const json = { colour: 'red', corners: [{ x: 1.5, label: 'a' }], weights: { a: 7 } };
+    const { literal } = entryOfJson(SHAPE, json);
+    const values = memberValues(members, literal)!;
+    const parts = Object.entries(values).map(([name, each]) => [name, { literal: each }] as const);
+    expect(jsonOf(entryOfStruct(SHAPE, parts, members.required).literal!)).toEqual(json);
+  });
+
+  it('are not known for a value that does not fit, which is written as JSON', () => {
+    const members = membersOf(SHAPE)!;
+    expect(memberValues(members, entryOfJson(SHAPE, { colour: 'blue' }).literal)).toBeUndefined();
+    expect(memberValues(members, entryOfJson(SHAPE, { size: 1 }).literal)).toBeUndefined();
+    expect(membersOf(struct())).toBeUndefined();
+  });
+
+  it('must be given where the schema says so, and may be left out elsewhere', () => {
+    const { required } = membersOf(SHAPE)!;
+    expect(entryOfStruct(SHAPE, [['colour', {}]], required)).toEqual({ problem: 'colour: a value is needed' });
+    expect(entryOfStruct(SHAPE, [['free', {}]], []).problem).toBeUndefined();
+    expect(entryOfStruct(SHAPE, [['x', { problem: 'write a number' }]], [])).toEqual({ problem: 'x: write a number' });
+  });
+});
+
+describe('a map in a form', () => {
+  it('has each key once', () => {
+    const one = entryOfJson(create(LiteralTypeSchema, { type: { case: 'simple', value: SimpleType.INTEGER } }), 1);
+    expect(
+      entryOfMap([
+        ['a', one],
+        ['b', one],
+        ['a', one],
+      ]).problem,
+    ).toBe('the key “a” is there twice');
+  });
+});

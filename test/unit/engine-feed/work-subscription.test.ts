@@ -1,0 +1,83 @@
+import { rmSync } from 'node:fs';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { create, toBinary } from '@bufbuild/protobuf';
+
+import { EngineSessionOpenedSchema } from '../../../proto/gen/platformidl/eventlog/engine_session_pb.js';
+import { engineSessionStream } from '../../../services/engine-session/events.js';
+import { StoreUnavailable } from '../../../services/kernel/fault.js';
+import type { EventStore } from '../../../services/kernel/ports/event-store.js';
+import { WorkBoard } from '../../../services/streams/engine-feed/work-board.js';
+import { WorkSubscription } from '../../../services/streams/engine-feed/work-subscription.js';
+import { newEvent, openTestLog } from '../../support/filled-log.js';
+
+const away = new StoreUnavailable('the store is away');
+
+const unused = (): never => {
+  throw new Error('no engine has joined');
+};
+
+describe('the log of the list of work', () => {
+  let directory: string;
+  let store: EventStore;
+
+  const open = (session: string): Promise<unknown> => {
+    const id = { group: 'default', engine: 'a', session };
+    const data = toBinary(EngineSessionOpenedSchema, create(EngineSessionOpenedSchema, id));
+    return store.append(engineSessionStream(id), 'any', [newEvent('EngineSessionOpened', data)]);
+  };
+
+  beforeEach(async () => {
+    ({ directory, store } = await openTestLog());
+  });
+
+  afterEach(async () => {
+    await store.close();
+    rmSync(directory, { recursive: true });
+  });
+
+  it('is followed by the second engine that joins, when the store was away at the first', async () => {
+    await open('s1');
+    let heads = 0;
+    const board = new WorkBoard({
+      log: {
+        subscribe: (...given) => store.subscribe(...given),
+        head: () => ((heads += 1) === 1 ? Promise.reject(away) : store.head()),
+      },
+      leases: { streamOf: unused, lease: unused, giveBack: unused, fail: unused, held: unused, launch: unused },
+      sessions: { open: unused, renew: unused, renewals: unused, end: unused },
+      positionToken: String,
+      weightOf: () => 1,
+      ...{ leaseMs: 30_000, isShared: false, now: Date.now, onFailure: unused },
+    });
+    await expect(board.start()).rejects.toBe(away);
+    await board.start();
+    expect([...board.sessions.all()].map(({ id }) => id.session)).toEqual(['s1']);
+    await board.close();
+  });
+
+  it('goes on from the last event that was folded when it has broken, and folds none twice', async () => {
+    const folded: string[] = [];
+    let isAway = true;
+    let told: (error: unknown) => void = unused;
+    const broken = new Promise<unknown>((resolve) => (told = resolve));
+    const log = new WorkSubscription({
+      log: store,
+      take: ({ stream }) => {
+        if (isAway && folded.length === 2) throw away;
+        folded.push(stream.split(':').at(-1) ?? '');
+      },
+      onBroken: (error) => told(error),
+    });
+    await open('s1');
+    await log.start();
+    await open('s2');
+    await open('s3');
+    expect(await broken).toBe(away);
+    expect(log.isComplete()).toBe(false);
+    isAway = false;
+    await open('s4');
+    await log.start();
+    expect([folded, log.isComplete()]).toEqual([['s1', 's2', 's3', 's4'], true]);
+    await log.close();
+  });
+});

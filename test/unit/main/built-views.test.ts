@@ -1,0 +1,27 @@
+import { expect, it } from 'vitest';
+import { viewsCheck } from '../../../services/main/checks.js';
+import { viewLags } from '../../../services/main/metrics.js';
+
+const lag = { ms: () => 10, trouble: () => undefined, close: () => undefined };
+const well = { name: 'views', state: 'well', lagMs: 10 } as const;
+
+it('views that are being built are named in the check, unless there is a worse reason', () => {
+  expect(viewsCheck(lag, { building: [] }, 'down')).toEqual(well);
+  const why = 'being built from the log: tasks, signals';
+  expect(viewsCheck(lag, { building: ['tasks', 'signals'] }, 'degraded')).toEqual({ ...well, state: 'degraded', why });
+  expect(viewsCheck(lag, { building: ['tasks'], trouble: 'disk is full' }, 'down').why).toBe('disk is full');
+});
+
+it('the lag of a view that is being built is the time since that was seen; the others have theirs', () => {
+  let nowMs = 0;
+  let building: readonly string[] = [];
+  const read = viewLags({ checks: () => [well], building: () => building }, () => nowMs);
+  const lags = () => new Map(read().map(({ labels, value }) => [labels?.['model'], value]));
+  expect(new Set(lags().values())).toEqual(new Set([0.01]));
+  building = ['tasks'];
+  lags();
+  nowMs = 60_000;
+  expect([lags().get('tasks'), lags().get('executions')]).toEqual([60, 0.01]);
+  building = [];
+  expect(lags().get('tasks')).toBe(0.01);
+});

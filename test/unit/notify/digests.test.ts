@@ -1,0 +1,66 @@
+import { describe, expect, it } from 'vitest';
+
+import { WorkflowExecution_Phase as Phase } from '../../../proto/gen/platformidl/core/execution_pb.js';
+import type { MessageKey } from '../../../services/notification/commands.js';
+import { openDigests, type Placed } from '../../../services/reactors/notify/digests.js';
+import { failure } from './sample-message.js';
+
+const WINDOW_MS = 60_000;
+const key = (id: string, recipient = 'ann@example.com'): MessageKey => ({
+  id,
+  execution: { project: 'shop', domain: 'production', name: id },
+  ...{ revision: 7n, phase: Phase.FAILED, channel: 'mail', recipient },
+});
+const send = (...digest: readonly string[]): Placed => ({ kind: 'send', digest: digest.map((id) => key(id)) });
+
+/** Digests of which two messages have been sent by themselves at 0, and `lead` and `b` wait. */
+const collecting = () => {
+  const digests = openDigests({ after: 2, windowMs: WINDOW_MS });
+  const place = (id: string, nowMs: number, content = failure) => digests.place(key(id), content, nowMs);
+  expect([place('x', 0), place('y', 0)]).toEqual([send(), send()]);
+  expect(place('lead', 0)).toEqual({ kind: 'later', atMs: WINDOW_MS });
+  expect(place('b', 10)).toMatchObject({ kind: 'later' });
+  return { digests, place };
+};
+
+describe('messages about failures of one launch plan', () => {
+  it('are sent by themselves up to a number, and then collected in one', () => {
+    const { place } = collecting();
+    expect(place('c', 20)).toMatchObject({ kind: 'later' });
+    expect(place('lead', WINDOW_MS - 1)).toEqual({ kind: 'later', atMs: WINDOW_MS });
+    expect(place('lead', WINDOW_MS)).toEqual(send('b', 'c'));
+  });
+
+  it('wait until the one that stands for them has recorded that', () => {
+    const { digests, place } = collecting();
+    place('lead', WINDOW_MS);
+    expect(place('b', WINDOW_MS + 1_000)).toMatchObject({ kind: 'later' });
+    expect(place('lead', WINDOW_MS + 2_000)).toEqual(send('b'));
+    digests.settled('lead');
+    expect(place('d', 3 * WINDOW_MS)).toEqual(send());
+  });
+
+  it('are collected at once while the launch plan goes on failing', () => {
+    const { place } = collecting();
+    place('lead', WINDOW_MS);
+    expect(place('d', WINDOW_MS + 10)).toEqual({ kind: 'later', atMs: 2 * WINDOW_MS + 10 });
+  });
+
+  it('are sent by themselves again after a time without many', () => {
+    const { place } = collecting();
+    place('lead', WINDOW_MS);
+    expect(place('d', 2 * WINDOW_MS)).toEqual(send());
+  });
+
+  it('to other recipients, about other launch plans and other phases are counted apart', () => {
+    const { digests, place } = collecting();
+    expect(digests.place(key('e', 'bob@example.com'), failure, 20)).toEqual(send());
+    expect(place('f', 20, { ...failure, launchPlan: { ...failure.launchPlan!, name: 'other' } })).toEqual(send());
+    expect(place('g', 20, { ...failure, phase: Phase.SUCCEEDED })).toEqual(send());
+  });
+
+  it('are all sent by themselves where none are to be joined', () => {
+    const digests = openDigests({ after: 0, windowMs: WINDOW_MS });
+    for (let at = 0; at < 20; at += 1) expect(digests.place(key(`m${at}`), failure, 0)).toEqual(send());
+  });
+});
