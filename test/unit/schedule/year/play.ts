@@ -123,5 +123,10 @@ export const play = async ({ story, startMs, endMs, store, payloads }: Played) =
     else await settle(({ name }) => (nextMs.get(name) ?? Infinity) <= atMs);
     while (acts[0] && acts[0].atMs <= atMs) await act(acts.shift()!);
   }
+  // Ticks of an archived project are decided on when it is restored, or when the next process starts.
+  if (!isUp()) {
+    timers.advance(state.restartMs + AFTER_MS - timers.now());
+    await restart();
+  }
   return { world, models, killed: state.killed, close: () => (isUp() ? state.process.close() : Promise.resolve()) };
 };
