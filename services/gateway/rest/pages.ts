@@ -17,8 +17,10 @@ const PAGE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src data:; connect-src 'self'; frame-ancestors 'none'";
 
 const pagesOf = (hosting: Hosting, bindings: readonly Binding[]): Readonly<Record<string, BrowserFile>> => {
-  const document = Buffer.from(JSON.stringify(openApi(hosting.routes, bindings, hosting.version ?? 'unknown')));
-  const json = { mediaType: 'application/json', read: () => Promise.resolve(document) };
+  let document: Buffer | undefined; // made for its first reader
+  const documentNow = (): Buffer =>
+    (document ??= Buffer.from(JSON.stringify(openApi(hosting.routes, bindings, hosting.version ?? 'unknown'))));
+  const json = { mediaType: 'application/json', read: () => Promise.resolve(documentNow()) };
   return { '/openapi.json': json, '/api/v1/openapi': json, ...openApiPage };
 };
 
