@@ -1,5 +1,5 @@
 import { appendFileSync } from 'node:fs';
-import type { Reporter, TestModule } from 'vitest/node';
+import type { Reporter, TestCase, TestModule } from 'vitest/node';
 
 declare module 'vitest' {
   interface TaskMeta {
@@ -10,38 +10,36 @@ declare module 'vitest' {
 
 const CONFORMANCE = '/test/e2e/conformance/';
 
-/** Where the names of failed tests are appended, for what ends long after this run: a path, or nothing. */
+/** The file to which a line for each failed test is appended, so that a run of several suites can repeat them at its end. */
 const FAILURES = process.env['FLIGHTLOG_TEST_FAILURES'];
 
-const firstLine = (text: string): string => text.split('\n', 1)[0]!;
+const lineOf = (test: TestCase): string => {
+  const [text = ''] = test.result().errors?.[0]?.message.split('\n', 1) ?? [];
+  return `${test.module.relativeModuleId}: ${test.fullName}: ${text}`;
+};
+
+/** A line for each failed test of a file. One that failed to load, or whose hooks failed, has no failed test; it counts as one. */
+const failuresOf = (module: TestModule): readonly string[] => {
+  const lines = [...module.children.allTests('failed')].map(lineOf);
+  return lines.length === 0 && module.state() === 'failed' ? [module.relativeModuleId] : lines;
+};
+
+const casesOf = (module: TestModule): number =>
+  module.moduleId.includes(CONFORMANCE)
+    ? [...module.children.allTests('passed')].reduce((sum, test) => sum + (test.meta().cases ?? 1), 0)
+    : 0;
 
 /** Ends the output with the number of contract cases tried, and one line with the result. */
 export default class TallyReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
-    const count = { passed: 0, failed: 0, skipped: 0, pending: 0 };
-    const failures: string[] = [];
-    let cases = 0;
-    for (const module of modules) {
-      let failed = 0;
-      for (const test of module.children.allTests()) {
-        const { state, errors } = test.result();
-        count[state] += 1;
-        if (state === 'failed') {
-          failed += 1;
-          failures.push(`${module.relativeModuleId}: ${test.fullName}: ${firstLine(errors?.[0]?.message ?? '')}`);
-        }
-        if (module.moduleId.includes(CONFORMANCE) && state === 'passed') cases += test.meta().cases ?? 1;
-      }
-      // A file that failed to load, or whose hooks failed, has no failed test; count it as one.
-      if (failed === 0 && module.state() === 'failed') {
-        count.failed += 1;
-        failures.push(module.relativeModuleId);
-      }
-    }
-    if (FAILURES !== undefined) appendFileSync(FAILURES, failures.map((name) => `${name}\n`).join(''));
+    const states = modules.flatMap(({ children }) => [...children.allTests()].map((test) => test.result().state));
+    const count = (...wanted: readonly string[]) => states.filter((state) => wanted.includes(state)).length;
+    const failures = modules.flatMap(failuresOf);
+    const cases = modules.reduce((sum, module) => sum + casesOf(module), 0);
+    if (FAILURES !== undefined) appendFileSync(FAILURES, failures.map((line) => `${line}\n`).join(''));
     if (cases > 0) process.stdout.write(`\n${cases} cases of the contract hold\n`);
     process.stdout.write(
-      `\n${count.passed} passed, ${count.failed} failed, ${count.skipped + count.pending} skipped\n`,
+      `\n${count('passed')} passed, ${failures.length} failed, ${count('skipped', 'pending')} skipped\n`,
     );
   }
 }
