@@ -51,9 +51,9 @@ export default defineConfig({
     reporters: ['default', './dist/test/support/tally-reporter.js'],
     projects: [
       kind('unit', { timeoutMs: 20_000, isolate: false }),
-      kind('contract', { timeoutMs: 20_000 }),
+      kind('contract', { timeoutMs: 20_000, isolate: false }),
       kind('integration', { timeoutMs: 120_000, setupFiles: STOP_LOGS }),
-      kind('e2e', { ...stories, apart: [...loads, ...matrices] }),
+      kind('e2e', { ...stories, apart: [...loads, ...matrices], isolate: false }),
       kind('loads', { ...stories, files: loads }),
       kind('matrices', { ...stories, files: matrices }),
       kind('console', { timeoutMs: 60_000 }),

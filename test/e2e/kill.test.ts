@@ -20,7 +20,7 @@ import { viewDifferences } from '../support/view-check.js';
 /**
  * The number of kills under load; the variable sets another. Fewer on MongoDB's protocol, whose servers may be slow.
  */
-const KILLS = Number(process.env['FLIGHTLOG_TEST_KILLS'] ?? (isOnMongodb ? 4 : 30));
+const KILLS = Number(process.env['FLIGHTLOG_TEST_KILLS'] ?? (isOnMongodb ? 4 : 15));
 const IN_FLIGHT = 32;
 /** Events that must be acknowledged between two kills, so that each finds the server at work. */
 const PROGRESS = 100;
@@ -31,7 +31,7 @@ const AHEAD = { executions: 4 * IN_FLIGHT, events: 12 };
 /** The number of batches of views to wait for; a slow store writes fewer in the same time. */
 const CHECKPOINTS = isOnMongodb ? 5 : 25;
 const WAIT_MS = isOnMongodb ? 300_000 : 60_000;
-const LIMIT_MS = 120_000 + Math.max(KILLS, 30) * 15_000;
+const LIMIT_MS = 120_000 + Math.max(KILLS, 15) * 20_000;
 const ENDED = new Set([4, 6, 7, 8]);
 const CREATE = '/flyteidl.service.AdminService/CreateExecution';
 const LARGE = 'x'.repeat(100_000);

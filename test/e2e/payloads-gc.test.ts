@@ -22,6 +22,7 @@ garbageStory('a folder of payloads', (directory) => ({
   setting: 'file:',
   ageMs: 7 * DAY_MS,
   runs: 1,
+  rounds: 6,
   open: () => ({ store: filePayloadStore({ directory }), objects: filePayloadObjects({ directory }) }),
   grow: async (refs) => {
     for (const { scope, sha256 } of refs) await madeOlder(directory, payloadPath(scope, sha256));

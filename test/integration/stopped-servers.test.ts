@@ -21,7 +21,7 @@ import { until } from '../support/until.js';
 const { method } = AdminService;
 
 /** The length of an outage; it is the input of these tests, and nothing waits for its effect. */
-const STOPPED_MS = Number(process.env['FLIGHTLOG_TEST_STOPPED_SECONDS'] ?? 6) * 1_000;
+const STOPPED_MS = Number(process.env['FLIGHTLOG_TEST_STOPPED_SECONDS'] ?? 3) * 1_000;
 const LIMIT_MS = 240_000 + 5 * STOPPED_MS;
 
 /** Long enough to catch up with the events recorded meanwhile, on a stand-in server and a busy machine. */

@@ -30,13 +30,14 @@ export type GarbageStore = {
   readonly grow: (refs: readonly PayloadRef[]) => Promise<void>;
   /** The number of runs until a payload is permanently removed. */
   readonly runs: number;
+  /** How often payloads are put again while they are removed. */
+  readonly rounds: number;
 };
 
 type Counts = Readonly<
   Record<'named' | 'missing' | 'garbage' | 'removed' | 'setAside' | 'restored' | 'objects', number>
 >;
 
-const ROUNDS = 6;
 const CREATES = 25;
 const LIMIT_MS = 300_000;
 /** The stream category of the log's id, which a log in an event store has besides. */
@@ -146,7 +147,7 @@ export const garbageStory = (name: string, open: (directory: string) => GarbageS
       'is put again while it goes, in a loop, and nothing is lost',
       async () => {
         let planted = new Set<string>();
-        for (let round = 0; round < ROUNDS; round += 1) {
+        for (let round = 0; round < garbage.rounds; round += 1) {
           const executions = Array.from({ length: CREATES }, newName);
           const refs = await plant(executions);
           planted = new Set([...planted, ...refs.map(({ scope, sha256 }) => payloadPath(scope, sha256))]);
@@ -229,7 +230,7 @@ export const garbageStory = (name: string, open: (directory: string) => GarbageS
           const { fullInputs } = await plane.grpc.call(AdminService.method.getExecutionData, { id });
           expect(fullInputs, execution).toEqual(inputsOf(execution));
         }
-        expect(created).toHaveLength(3 + ROUNDS * CREATES);
+        expect(created).toHaveLength(3 + garbage.rounds * CREATES);
         expect((await counts()).missing).toBe(0);
         await plane.server().stop();
         const rebuild = ['views', 'rebuild', '--data', directory, '--payload-store', garbage.setting];

@@ -6,7 +6,7 @@ export const LOADS: Apart = {
   'eventstore-cluster':
     'kills, stops and cuts off the nodes of an event store under load; a few ways of many by default',
   'engine-feed-kill': 'kills and stops engines of the feed, and the processes that give them work, under load',
-  kill: 'kills a server 30 times under load, and compares all that was acknowledged with the log and the views',
+  kill: 'kills a server again and again under load, and compares all that was acknowledged with the log and the views',
   'kill-two-processes': 'kills two control planes and their log by turns under load',
   'list-costs': 'lists in a store of many executions, and counts what each page reads',
   'log-copy': 'copies thousands of events from log to log, killed on the way',
