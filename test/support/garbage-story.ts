@@ -30,7 +30,7 @@ export type GarbageStore = {
   readonly grow: (refs: readonly PayloadRef[]) => Promise<void>;
   /** The number of runs until a payload is permanently removed. */
   readonly runs: number;
-  /** How often payloads are put again while they are removed. */
+  /** The number of rounds in which payloads are put again while others are removed. */
   readonly rounds: number;
 };
 
