@@ -12,6 +12,7 @@ import { Empty, Loading } from '../look/notes.js';
 import { Card, Page } from '../look/page.js';
 import type { Named } from '../server/ids.js';
 import { useLive } from '../server/live.js';
+import { useMay } from '../server/permissions.js';
 import { asking } from '../server/queries.js';
 import { Interface } from './typed-interface.js';
 import { type Kind, KINDS } from './kinds.js';
@@ -80,27 +81,32 @@ const VersionList = ({ kind, id, page: { versions, hasOlder }, chosen }: Version
   </Card>
 );
 
-const PageActions = ({ kind, id, chosen }: DefinitionProps & { readonly chosen: Version }): ReactNode => (
-  <>
-    <Link
-      className="button"
-      to="/projects/$project/domains/$domain/executions"
-      params={id}
-      search={{ filters: withCondition('', { operator: 'eq', field: KINDS[kind].filteredBy, values: [id.name] }) }}
-    >
-      Its executions
-    </Link>
-    {kind === 'launch_plans' && <PlanActions id={id} version={chosen} />}
-    <Link
-      className="button main"
-      to="/projects/$project/domains/$domain/launch/$kind/$name"
-      params={{ ...id, kind }}
-      search={{ version: chosen.version }}
-    >
-      Launch …
-    </Link>
-  </>
-);
+const PageActions = ({ kind, id, chosen }: DefinitionProps & { readonly chosen: Version }): ReactNode => {
+  const [mayRegister, mayExecute] = [useMay('register', id), useMay('execute', id)];
+  return (
+    <>
+      <Link
+        className="button"
+        to="/projects/$project/domains/$domain/executions"
+        params={id}
+        search={{ filters: withCondition('', { operator: 'eq', field: KINDS[kind].filteredBy, values: [id.name] }) }}
+      >
+        Its executions
+      </Link>
+      {kind === 'launch_plans' && mayRegister && <PlanActions id={id} version={chosen} />}
+      {mayExecute && (
+        <Link
+          className="button main"
+          to="/projects/$project/domains/$domain/launch/$kind/$name"
+          params={{ ...id, kind }}
+          search={{ version: chosen.version }}
+        >
+          Launch …
+        </Link>
+      )}
+    </>
+  );
+};
 
 const DefinitionPage = ({ kind, id }: DefinitionProps): ReactNode => {
   const { version } = useSearch({ strict: false });

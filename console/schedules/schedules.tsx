@@ -17,6 +17,7 @@ import { msOf } from '../look/times.js';
 import { call } from '../server/call.js';
 import type { Named, Scope } from '../server/ids.js';
 import { useLive } from '../server/live.js';
+import { useMay } from '../server/permissions.js';
 import { asking } from '../server/queries.js';
 
 const NEXT_SHOWN = 3;
@@ -41,14 +42,19 @@ const Buttons = ({ id, schedule: { paused } }: OneProps): ReactNode => {
     mutationFn: () => (paused ? call(resumeSchedule, id) : call(pauseSchedule, id)),
     ...after,
   });
+  const [mayFire, mayTurn] = [useMay('execute', id), useMay('register', id)];
   return (
     <div className="beside">
-      <button type="button" className="button" disabled={fire.isPending} onClick={() => fire.mutate()}>
-        Fire now
-      </button>
-      <button type="button" className="button" disabled={turn.isPending} onClick={() => turn.mutate()}>
-        {paused ? 'Resume' : 'Pause'}
-      </button>
+      {mayFire && (
+        <button type="button" className="button" disabled={fire.isPending} onClick={() => fire.mutate()}>
+          Fire now
+        </button>
+      )}
+      {mayTurn && (
+        <button type="button" className="button" disabled={turn.isPending} onClick={() => turn.mutate()}>
+          {paused ? 'Resume' : 'Pause'}
+        </button>
+      )}
       {(fire.error ?? turn.error) && <FailureNote error={fire.error ?? turn.error} />}
     </div>
   );

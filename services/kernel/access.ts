@@ -1,5 +1,8 @@
+/** All permissions. */
+export const PERMISSIONS = ['read', 'register', 'execute', 'events', 'admin'] as const;
+
 /** A permission on the entities of a project and domain. */
-export type Permission = 'read' | 'register' | 'execute' | 'events' | 'admin';
+export type Permission = (typeof PERMISSIONS)[number];
 
 /**
  * The permissions of one caller. An empty project or domain stands for all of them, so that a request without either requires

@@ -2,14 +2,17 @@ import { create } from '@bufbuild/protobuf';
 
 import {
   AccessService,
+  OwnPermissionsSchema,
   RoleBindingListSchema,
   type RoleBindingListRequest,
   RoleGrantResponseSchema,
   RoleRevokeResponseSchema,
 } from '../../proto/gen/platformidl/eventlog/access_service_pb.js';
 import { RoleBindingSchema } from '../../proto/gen/platformidl/eventlog/role_binding_pb.js';
+import { PERMISSIONS } from '../kernel/access.js';
 import { contextOf } from '../kernel/command-context.js';
 import type { Sessions } from '../kernel/ports/sessions.js';
+import { accessOf } from '../kernel/permitted.js';
 import { type Call, invalid, missing, route, type Route, RpcError } from '../kernel/rpc.js';
 import type { RoleBindingCommand } from './commands.js';
 import { MAX_BINDINGS, roleBindingAggregate, type RoleBindingRefusal } from './decider.js';
@@ -104,4 +107,9 @@ export const roleBindingRoutes = (services: RoleBindingServices): readonly Route
     return create(RoleRevokeResponseSchema);
   }),
   route(AccessService.method.list, (request, call) => list(services, request, call)),
+  route(AccessService.method.listOwnPermissions, ({ project, domain }, call) => {
+    const access = accessOf(call);
+    const permissions = PERMISSIONS.filter((each) => access.may(each, named(project), named(domain)));
+    return Promise.resolve(create(OwnPermissionsSchema, { permissions }));
+  }),
 ];

@@ -98,4 +98,19 @@ describe.skipIf(chromiumPath === undefined)('signing in to the web console', () 
     await note.waitFor();
     expect(await note.innerText()).toMatch(/execute.*flytesnacks.*\s+Ask an operator for the permission/u);
   });
+
+  it('shows the actions on a launch plan to those who may do them', async () => {
+    const plan = LIST.replace('executions', 'launch_plans/hello.hello');
+    const alices = await signIn(ALICE, plan);
+    await alices.getByRole('link', { name: 'Launch …' }).waitFor();
+    await alices.getByRole('button', { name: 'Activate' }).waitFor();
+    const veras = await signIn(VERA, plan);
+    const asked = veras.waitForResponse((answer) => answer.url().includes('/api/v1/access/permissions'));
+    await veras.reload();
+    await asked;
+    await veras.getByRole('link', { name: 'Its executions' }).waitFor();
+    expect(await veras.getByRole('link', { name: 'Launch …' }).count()).toBe(0);
+    expect(await veras.getByRole('button', { name: 'Activate' }).count()).toBe(0);
+    expect(errors).toEqual([]);
+  });
 });

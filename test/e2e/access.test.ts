@@ -201,6 +201,19 @@ describe('a caller', () => {
     expect((await get(`/api/v1/data?flyte_url=${url}`, await server.as('ada', { groups: 'team' }))).http).not.toBe(403);
   });
 
+  it('asks what it may do itself, in a project and domain or everywhere', async () => {
+    const mayOf = async (query: string, headers: Headers) =>
+      (await get(`/api/v1/access/permissions${query}`, headers)).json['permissions'];
+    const [root, team, staging] = [await server.as('root'), { groups: ['team'] }, await server.as('staging')];
+    const ada = await server.as('ada', team);
+    expect(await mayOf('', root)).toEqual(EVERY_PERMISSION);
+    expect(await mayOf('?project=flytesnacks&domain=development', ada)).toEqual(['read', 'register', 'execute']);
+    for (const query of ['', '?project=flytesnacks', '?project=other&domain=development', '?project=*'])
+      expect(await mayOf(query, ada), query).toEqual([]);
+    expect(await mayOf('?project=flytesnacks&domain=development', staging)).toEqual([]);
+    expect(await mayOf('?project=none&domain=none', await server.as('root', { scope: 'read' }))).toEqual(['read']);
+  });
+
   it('is recorded as the actor', async () => {
     const team = await server.as('ada', { groups: ['team'] });
     const before = await server.head();
@@ -280,6 +293,9 @@ describe('a role binding', () => {
       'third',
       'staging',
     ]);
+    expect((await flightlog(['access', 'mine', '--project', 'third', ...flags]).ended).stdout).toBe(
+      EVERY_PERMISSION.map((permission) => `${permission}\n`).join(''),
+    );
     expect(await flightlog(['access', 'revoke', ...binding, ...flags]).ended).toMatchObject({ code: 0 });
     expect(await listed('?project=third', await server.as('root'))).not.toContain('bob@example.com');
   });

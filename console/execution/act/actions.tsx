@@ -5,6 +5,7 @@ import type { Execution } from '../../../proto/gen/platformidl/admin/execution_p
 import { ResourceType } from '../../../proto/gen/platformidl/core/identifier_pb.js';
 import { executionPhase, hasEnded, toneOf } from '../../look/phases.js';
 import type { Named } from '../../server/ids.js';
+import { useMay } from '../../server/permissions.js';
 import { Recover } from './recover.js';
 import { Signals } from './signals.js';
 import { Terminate } from './terminate.js';
@@ -27,11 +28,11 @@ const Relaunch = ({ id, execution }: { readonly id: Named; readonly execution: E
 
 type ActionsProps = { readonly execution: Execution };
 
-/** The actions that the phase of an execution allows. */
+/** The actions that the phase of an execution allows, for people who may execute. */
 export const Actions = ({ execution }: ActionsProps): ReactNode => {
-  if (!execution.id) return null;
-  const { project, domain, name } = execution.id;
+  const { project = '', domain = '', name = '' } = execution.id ?? {};
   const id = { project, domain, name };
+  if (!useMay('execute', id)) return null;
   const phase = executionPhase(execution.closure?.phase);
   const isBroken = hasEnded(phase) && toneOf(phase) !== 'good';
   return (

@@ -1,4 +1,4 @@
-import type { Access, Permission } from '../../kernel/access.js';
+import { type Access, type Permission, PERMISSIONS } from '../../kernel/access.js';
 import type { Identity } from '../../kernel/ports/authentication.js';
 import { ANY, type Grant, roles } from './roles.js';
 
@@ -9,7 +9,7 @@ export type ClaimGrant = Grant & {
   readonly value: string;
 };
 
-const PERMISSIONS: ReadonlySet<string> = new Set<Permission>(roles.administrator);
+const KNOWN: ReadonlySet<string> = new Set(PERMISSIONS);
 
 /** The scope with which a token has everything that the grants give. Scopes only narrow grants, so it gives nothing itself. */
 const EVERY_SCOPE = 'all';
@@ -38,8 +38,8 @@ export const grantsByClaims = (identity: Identity, configured: readonly ClaimGra
 
 /** The permissions that the scopes of a token leave: all, unless it names some of them and not `all`. */
 const permissionsByScopes = (scopes: readonly string[]): ReadonlySet<string> => {
-  const named = scopes.filter((scope) => PERMISSIONS.has(scope));
-  return named.length === 0 || scopes.includes(EVERY_SCOPE) ? PERMISSIONS : new Set(named);
+  const named = scopes.filter((scope) => KNOWN.has(scope));
+  return named.length === 0 || scopes.includes(EVERY_SCOPE) ? KNOWN : new Set(named);
 };
 
 const covers = (granted: readonly string[], asked: string): boolean =>

@@ -59,3 +59,15 @@ export const listBindings = (flags: AccessFlags): Promise<void> =>
       ({ token } = page);
     } while (token !== '');
   });
+
+/**
+ * Prints what the caller itself may do in a project and domain, one permission a line.
+ *
+ * @throws {OperatorError} when the server refuses, with its reason.
+ */
+export const listOwnPermissions = (flags: AccessFlags): Promise<void> =>
+  connected(flags, async (connection) => {
+    const { project = '', domain = '' } = flags;
+    const { permissions } = await connection.call(AccessService.method.listOwnPermissions, { project, domain });
+    for (const each of permissions) print(each);
+  });

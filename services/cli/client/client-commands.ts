@@ -131,6 +131,14 @@ const addAccessCommands = (program: Command): void => {
       const { listBindings } = await import('./access.js');
       await listBindings(flags);
     });
+  withConnection(access.command('mine'))
+    .option('-p, --project <id>', 'in this project; in every project without it')
+    .option('-d, --domain <id>', 'in this domain; in every domain without it')
+    .description('print what you may do: read, register, execute, events, admin')
+    .action(async (flags: AccessFlags) => {
+      const { listOwnPermissions } = await import('./access.js');
+      await listOwnPermissions(flags);
+    });
 };
 
 const addReactorCommands = (program: Command): void => {

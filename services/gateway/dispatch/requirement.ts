@@ -20,7 +20,7 @@ import { AuthMetadataService } from '../../../proto/gen/platformidl/service/auth
 import { DataProxyService } from '../../../proto/gen/platformidl/service/dataproxy_pb.js';
 import { IdentityService } from '../../../proto/gen/platformidl/service/identity_pb.js';
 import { SignalService } from '../../../proto/gen/platformidl/service/signal_pb.js';
-import type { Permission } from '../../kernel/access.js';
+import { type Permission, PERMISSIONS } from '../../kernel/access.js';
 
 /** The request fields that name the resource: dotted paths in the spelling of the proto files. */
 export type Target = { readonly project?: string; readonly domain?: string; readonly name?: string };
@@ -66,6 +66,7 @@ const rows: Readonly<Record<Requirement['permission'], readonly Row[]>> = {
   ],
   authenticated: [
     [IdentityService.method.userInfo, NOWHERE],
+    [AccessService.method.listOwnPermissions, NOWHERE],
     [admin.listProjects, NOWHERE],
     [admin.getDomains, NOWHERE],
     [admin.listMatchableAttributes, NOWHERE],
@@ -176,10 +177,8 @@ const rows: Readonly<Record<Requirement['permission'], readonly Row[]>> = {
   ],
 };
 
-const PERMISSIONS = ['none', 'authenticated', 'read', 'register', 'execute', 'events', 'admin'] as const;
-
 const requirements = new Map<DescMethod, Requirement>(
-  PERMISSIONS.flatMap((permission) =>
+  (['none', 'authenticated', ...PERMISSIONS] as const).flatMap((permission) =>
     rows[permission].map(([method, target, reads = []]) => [method, { permission, target, reads }] as const),
   ),
 );

@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file platformidl/eventlog/access_service.proto.
  */
 export const file_platformidl_eventlog_access_service: GenFile = /*@__PURE__*/
-  fileDesc("CilwbGF0Zm9ybWlkbC9ldmVudGxvZy9hY2Nlc3Nfc2VydmljZS5wcm90bxIUcGxhdGZvcm1pZGwuZXZlbnRsb2ciRgoQUm9sZUdyYW50UmVxdWVzdBIyCgdiaW5kaW5nGAEgASgLMiEucGxhdGZvcm1pZGwuZXZlbnRsb2cuUm9sZUJpbmRpbmciEwoRUm9sZUdyYW50UmVzcG9uc2UiRwoRUm9sZVJldm9rZVJlcXVlc3QSMgoHYmluZGluZxgBIAEoCzIhLnBsYXRmb3JtaWRsLmV2ZW50bG9nLlJvbGVCaW5kaW5nIhQKElJvbGVSZXZva2VSZXNwb25zZSJqChZSb2xlQmluZGluZ0xpc3RSZXF1ZXN0Eg8KB3Byb2plY3QYASABKAkSDgoGZG9tYWluGAIgASgJEhEKCXByaW5jaXBhbBgDIAEoCRINCgVsaW1pdBgEIAEoDRINCgV0b2tlbhgFIAEoCSJVCg9Sb2xlQmluZGluZ0xpc3QSMwoIYmluZGluZ3MYASADKAsyIS5wbGF0Zm9ybWlkbC5ldmVudGxvZy5Sb2xlQmluZGluZxINCgV0b2tlbhgCIAEoCTKUAwoNQWNjZXNzU2VydmljZRJ8CgVHcmFudBImLnBsYXRmb3JtaWRsLmV2ZW50bG9nLlJvbGVHcmFudFJlcXVlc3QaJy5wbGF0Zm9ybWlkbC5ldmVudGxvZy5Sb2xlR3JhbnRSZXNwb25zZSIigtPkkwIcOgEqIhcvYXBpL3YxL2FjY2Vzcy9iaW5kaW5ncxKGAQoGUmV2b2tlEicucGxhdGZvcm1pZGwuZXZlbnRsb2cuUm9sZVJldm9rZVJlcXVlc3QaKC5wbGF0Zm9ybWlkbC5ldmVudGxvZy5Sb2xlUmV2b2tlUmVzcG9uc2UiKYLT5JMCIzoBKiIeL2FwaS92MS9hY2Nlc3MvYmluZGluZ3MvcmV2b2tlEnwKBExpc3QSLC5wbGF0Zm9ybWlkbC5ldmVudGxvZy5Sb2xlQmluZGluZ0xpc3RSZXF1ZXN0GiUucGxhdGZvcm1pZGwuZXZlbnRsb2cuUm9sZUJpbmRpbmdMaXN0Ih+C0+STAhkSFy9hcGkvdjEvYWNjZXNzL2JpbmRpbmdzYgZwcm90bzM", [file_google_api_annotations, file_platformidl_eventlog_role_binding]);
+  fileDesc("CilwbGF0Zm9ybWlkbC9ldmVudGxvZy9hY2Nlc3Nfc2VydmljZS5wcm90bxIUcGxhdGZvcm1pZGwuZXZlbnRsb2ciRgoQUm9sZUdyYW50UmVxdWVzdBIyCgdiaW5kaW5nGAEgASgLMiEucGxhdGZvcm1pZGwuZXZlbnRsb2cuUm9sZUJpbmRpbmciEwoRUm9sZUdyYW50UmVzcG9uc2UiRwoRUm9sZVJldm9rZVJlcXVlc3QSMgoHYmluZGluZxgBIAEoCzIhLnBsYXRmb3JtaWRsLmV2ZW50bG9nLlJvbGVCaW5kaW5nIhQKElJvbGVSZXZva2VSZXNwb25zZSJqChZSb2xlQmluZGluZ0xpc3RSZXF1ZXN0Eg8KB3Byb2plY3QYASABKAkSDgoGZG9tYWluGAIgASgJEhEKCXByaW5jaXBhbBgDIAEoCRINCgVsaW1pdBgEIAEoDRINCgV0b2tlbhgFIAEoCSJVCg9Sb2xlQmluZGluZ0xpc3QSMwoIYmluZGluZ3MYASADKAsyIS5wbGF0Zm9ybWlkbC5ldmVudGxvZy5Sb2xlQmluZGluZxINCgV0b2tlbhgCIAEoCSI4ChVPd25QZXJtaXNzaW9uc1JlcXVlc3QSDwoHcHJvamVjdBgBIAEoCRIOCgZkb21haW4YAiABKAkiJQoOT3duUGVybWlzc2lvbnMSEwoLcGVybWlzc2lvbnMYASADKAkyogQKDUFjY2Vzc1NlcnZpY2USfAoFR3JhbnQSJi5wbGF0Zm9ybWlkbC5ldmVudGxvZy5Sb2xlR3JhbnRSZXF1ZXN0GicucGxhdGZvcm1pZGwuZXZlbnRsb2cuUm9sZUdyYW50UmVzcG9uc2UiIoLT5JMCHDoBKiIXL2FwaS92MS9hY2Nlc3MvYmluZGluZ3MShgEKBlJldm9rZRInLnBsYXRmb3JtaWRsLmV2ZW50bG9nLlJvbGVSZXZva2VSZXF1ZXN0GigucGxhdGZvcm1pZGwuZXZlbnRsb2cuUm9sZVJldm9rZVJlc3BvbnNlIimC0+STAiM6ASoiHi9hcGkvdjEvYWNjZXNzL2JpbmRpbmdzL3Jldm9rZRJ8CgRMaXN0EiwucGxhdGZvcm1pZGwuZXZlbnRsb2cuUm9sZUJpbmRpbmdMaXN0UmVxdWVzdBolLnBsYXRmb3JtaWRsLmV2ZW50bG9nLlJvbGVCaW5kaW5nTGlzdCIfgtPkkwIZEhcvYXBpL3YxL2FjY2Vzcy9iaW5kaW5ncxKLAQoSTGlzdE93blBlcm1pc3Npb25zEisucGxhdGZvcm1pZGwuZXZlbnRsb2cuT3duUGVybWlzc2lvbnNSZXF1ZXN0GiQucGxhdGZvcm1pZGwuZXZlbnRsb2cuT3duUGVybWlzc2lvbnMiIoLT5JMCHBIaL2FwaS92MS9hY2Nlc3MvcGVybWlzc2lvbnNiBnByb3RvMw", [file_google_api_annotations, file_platformidl_eventlog_role_binding]);
 
 /**
  * @generated from message platformidl.eventlog.RoleGrantRequest
@@ -151,6 +151,49 @@ export const RoleBindingListSchema: GenMessage<RoleBindingList> = /*@__PURE__*/
   messageDesc(file_platformidl_eventlog_access_service, 5);
 
 /**
+ * Asks what the caller may do in a project and domain. Without either, only permissions that count in all of them are meant.
+ *
+ * @generated from message platformidl.eventlog.OwnPermissionsRequest
+ */
+export type OwnPermissionsRequest = Message<"platformidl.eventlog.OwnPermissionsRequest"> & {
+  /**
+   * @generated from field: string project = 1;
+   */
+  project: string;
+
+  /**
+   * @generated from field: string domain = 2;
+   */
+  domain: string;
+};
+
+/**
+ * Describes the message platformidl.eventlog.OwnPermissionsRequest.
+ * Use `create(OwnPermissionsRequestSchema)` to create a new message.
+ */
+export const OwnPermissionsRequestSchema: GenMessage<OwnPermissionsRequest> = /*@__PURE__*/
+  messageDesc(file_platformidl_eventlog_access_service, 6);
+
+/**
+ * The permissions of the caller: of read, register, execute, events and admin. All of them where there is no authentication.
+ *
+ * @generated from message platformidl.eventlog.OwnPermissions
+ */
+export type OwnPermissions = Message<"platformidl.eventlog.OwnPermissions"> & {
+  /**
+   * @generated from field: repeated string permissions = 1;
+   */
+  permissions: string[];
+};
+
+/**
+ * Describes the message platformidl.eventlog.OwnPermissions.
+ * Use `create(OwnPermissionsSchema)` to create a new message.
+ */
+export const OwnPermissionsSchema: GenMessage<OwnPermissions> = /*@__PURE__*/
+  messageDesc(file_platformidl_eventlog_access_service, 7);
+
+/**
  * Roles of principals, beside those that their tokens give them.
  *
  * @generated from service platformidl.eventlog.AccessService
@@ -185,6 +228,16 @@ export const AccessService: GenService<{
     methodKind: "unary";
     input: typeof RoleBindingListRequestSchema;
     output: typeof RoleBindingListSchema;
+  },
+  /**
+   * The permissions of the caller itself in a project and domain, by its tokens and role bindings.
+   *
+   * @generated from rpc platformidl.eventlog.AccessService.ListOwnPermissions
+   */
+  listOwnPermissions: {
+    methodKind: "unary";
+    input: typeof OwnPermissionsRequestSchema;
+    output: typeof OwnPermissionsSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_platformidl_eventlog_access_service, 0);

@@ -1,0 +1,21 @@
+import { useQuery } from '@tanstack/react-query';
+
+import { AccessService } from '../../proto/gen/platformidl/eventlog/access_service_pb.js';
+import type { Scope } from './ids.js';
+import { asking } from './queries.js';
+
+/** A permission that actions of the console need. */
+export type Permission = 'register' | 'execute' | 'admin';
+
+/** The time for which the answer is taken from memory: an action that was shown by mistake is refused by the server. */
+const FRESH_MS = 30_000;
+
+/**
+ * True when the person may do what needs the permission in a project and domain, so that pages show no action that the
+ * server would refuse. False until the server has answered.
+ */
+export const useMay = (permission: Permission, { project, domain }: Scope): boolean => {
+  const asked = asking(AccessService.method.listOwnPermissions, { project, domain });
+  const { data } = useQuery({ ...asked, staleTime: FRESH_MS });
+  return data?.permissions.includes(permission) ?? false;
+};
