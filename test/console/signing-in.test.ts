@@ -99,7 +99,7 @@ describe.skipIf(chromiumPath === undefined)('signing in to the web console', () 
     expect(await note.innerText()).toMatch(/execute.*flytesnacks.*\s+Ask an operator for the permission/u);
   });
 
-  it('shows the actions on a launch plan to those who may do them', async () => {
+  it('shows the actions on a launch plan to people with the permission', async () => {
     const plan = LIST.replace('executions', 'launch_plans/hello.hello');
     const alices = await signIn(ALICE, plan);
     await alices.getByRole('link', { name: 'Launch …' }).waitFor();

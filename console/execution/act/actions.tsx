@@ -28,7 +28,7 @@ const Relaunch = ({ id, execution }: { readonly id: Named; readonly execution: E
 
 type ActionsProps = { readonly execution: Execution };
 
-/** The actions that the phase of an execution allows, for people who may execute. */
+/** The actions that the phase of an execution allows. People without the permission to execute see none. */
 export const Actions = ({ execution }: ActionsProps): ReactNode => {
   const { project = '', domain = '', name = '' } = execution.id ?? {};
   const id = { project, domain, name };
