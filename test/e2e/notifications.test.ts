@@ -18,6 +18,8 @@ import { until } from '../support/until.js';
 
 const RECIPIENT = 'silent@example.com';
 const PATIENT = 'patient@example.com';
+/** Gets one message by itself, and the others in digests. Its server never answers. */
+const DIGESTED = 'silent@digests.example.com';
 
 let smtp: SmtpSink;
 let directory: string;
@@ -31,9 +33,12 @@ const start = (): Promise<ControlPlane> =>
       FLIGHTLOG_NOTIFICATIONS_SMTP_SECURITY: 'none',
       FLIGHTLOG_NOTIFICATIONS_TIMEOUT: '2s',
       FLIGHTLOG_NOTIFICATIONS_RUNNING_LONGER_THAN: '1s',
+      FLIGHTLOG_NOTIFICATIONS_DIGEST_AFTER: '1',
+      FLIGHTLOG_NOTIFICATIONS_DIGEST_WINDOW: '3s',
       FLIGHTLOG_NOTIFICATIONS_RULES: JSON.stringify([
         { phases: ['FAILED'], channel: 'mail', recipients: [RECIPIENT] },
         { phases: ['LONG_RUNNING'], channel: 'mail', recipients: [PATIENT] },
+        { phases: ['TIMED_OUT'], channel: 'mail', recipients: [DIGESTED] },
       ]),
     },
     directory,
@@ -85,4 +90,35 @@ it('an execution that runs for longer than is configured is a mail to the rules 
   );
   expect(notification).toMatchObject({ recipient: PATIENT, phase: Phase.RUNNING, runningLongerThan: { seconds: 1n } });
   expect(mailsTo(PATIENT).at(-1)?.content).toContain('been running for long');
+});
+
+it('a digest whose process is killed before it is answered is sent once more, with the same names', async () => {
+  const names = ['late-1', 'late-2', 'late-3', 'late-4', 'late-5'];
+  const ids = await Promise.all(names.map((name) => launchHello(plane.grpc, name)));
+  for (const id of ids)
+    await plane.grpc.call(AdminService.method.createWorkflowEvent, workflowReport(id, { phase: Phase.TIMED_OUT }));
+  const digests = () => mailsTo(DIGESTED).filter(({ content }) => /\(and 3\s+more\)/u.test(content));
+  await until(
+    () => Promise.resolve(digests()),
+    ({ length }) => length === 1,
+  );
+  await plane.kill();
+  plane = await start();
+  const statusOf = async (id: (typeof ids)[number]) => {
+    const { notifications } = await plane.grpc.call(NotificationService.method.listNotifications, { id });
+    return notifications.filter(({ recipient }) => recipient === DIGESTED).map(({ status }) => status);
+  };
+  const statuses = await until(
+    async () => (await Promise.all(ids.map(statusOf))).flat(),
+    (all) => all.filter((status) => status === NotificationStatus.GIVEN_UP).length === 2,
+  );
+  // One was sent by itself, one is the digest, and neither was ever answered; the digest stands for the others.
+  expect(statuses.filter((status) => status === NotificationStatus.DIGESTED)).toHaveLength(3);
+  expect(statuses).toHaveLength(5);
+  const ownNames = digests().map(({ content }) =>
+    names.filter((name) => content.replaceAll('=\r\n', '').includes(name)),
+  );
+  expect(ownNames).toHaveLength(2);
+  expect(ownNames[0]).toEqual(ownNames[1]);
+  expect(new Set(digests().map(({ content }) => /^Message-ID: (.*)$/mu.exec(content)?.[1])).size).toBe(1);
 });
