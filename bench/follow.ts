@@ -2,13 +2,14 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { create, toBinary } from '@bufbuild/protobuf';
+import { EventLogService, TailRequestSchema } from '../proto/gen/platformidl/eventlog/tail_pb.js';
 import { grpcClient, type GrpcClient } from '../test/support/grpc-client.js';
 import { type ServerProcess, startServerProcess } from '../test/support/server-process.js';
-import { assertAllOk } from './acknowledged.js';
 import type { Bench, BenchOptions, Figure } from './bench.js';
-import type { Followed } from './followers.js';
-import type { LoadResult } from './load.js';
-import { generateLoad, writeFrames } from './processes.js';
+import type { Followed, FollowedStream } from './followers.js';
+import { REPORT_PATH, reportOf } from './ingest-stream.js';
+import { generateStreams, writeFrames } from './processes.js';
 import { figuresOf } from './process-figures.js';
 import { createRequests, DOMAIN, nodeEvents, PROJECT, registerHello } from './workload.js';
 
@@ -21,12 +22,15 @@ type Followers = {
   readonly close: () => void;
 };
 
-/** The longest time for events to come; at the full size all tails together receive 1,200,000. */
+/** Reports without an answer; few enough that events are delivered as they come, and not in bursts. */
+const IN_FLIGHT = 128;
+
+/** The longest time for events to come; at the full size all tails together receive 4,000,000. */
 const MOST_SECONDS = 300;
 
-const openFollowers = async (urls: readonly string[]): Promise<Followers> => {
+const openFollowers = async (streams: readonly FollowedStream[]): Promise<Followers> => {
   const child = fork(fileURLToPath(new URL('./followers.js', import.meta.url)));
-  child.send({ urls });
+  child.send({ streams });
   await once(child, 'message');
   return {
     received: async (expected) => {
@@ -46,30 +50,44 @@ type Kind = {
   readonly name: string;
   readonly executions: number;
   readonly mostPerSecond: number;
-  /** The paths to read, for these executions. */
-  readonly pathsOf: (executions: readonly string[]) => readonly string[];
+  /** The streams to read, for these executions. */
+  readonly streamsOf: (executions: readonly string[], ready: ServerProcess['ready']) => readonly FollowedStream[];
   /** The followers of each event. */
   readonly readersOfEach: number;
 };
 
-type Measured = { readonly load: LoadResult; readonly cpuMsPerEvent: number };
-
 type Loading = { readonly server: ServerProcess; readonly framesFile: string; readonly count: number };
 
-const measured = async ({ server, framesFile, count }: Loading, part: number, most?: number): Promise<Measured> => {
+type Measured = {
+  readonly perSecond: number;
+  readonly cpuMsPerEvent: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+};
+
+const NONE: Followed = { events: 0, p50Ms: 0, p99Ms: 0, outOfOrder: 0 };
+
+/** A part of the events, its rate, and the function that waits until all are delivered. */
+type Part = { readonly index: number; readonly most?: number; readonly delivered?: () => Promise<Followed> };
+
+/** Loads the server with one of three parts of the events, over one stream of reports. */
+const measured = async (
+  { server, framesFile, count }: Loading,
+  { index, most, delivered }: Part,
+): Promise<Measured> => {
   const pid = server.child.pid ?? 0;
   const before = figuresOf(pid).cpuSeconds;
-  const load = await generateLoad({
+  const { perSecond, failures } = await generateStreams({
     address: server.ready.grpc,
-    path: `${SERVICE}/CreateNodeEvent`,
+    path: REPORT_PATH,
     framesFile,
-    from: part * count,
-    count,
-    inFlight: 64,
+    shares: [{ from: index * count, count }],
+    inFlight: IN_FLIGHT,
     ...(most !== undefined && { mostPerSecond: most }),
   });
-  assertAllOk(load);
-  return { load, cpuMsPerEvent: ((figuresOf(pid).cpuSeconds - before) * 1_000) / count };
+  if (failures > 0) throw new Error(`${failures} events were not recorded`);
+  const { p50Ms, p99Ms } = (await delivered?.()) ?? NONE;
+  return { perSecond, cpuMsPerEvent: ((figuresOf(pid).cpuSeconds - before) * 1_000) / count, p50Ms, p99Ms };
 };
 
 const prepare = async ({ disk, count, nodeArgs }: BenchOptions, kind: Kind): Promise<Loading> => {
@@ -85,7 +103,10 @@ const prepare = async ({ disk, count, nodeArgs }: BenchOptions, kind: Kind): Pro
     await client.raw(`${SERVICE}/CreateExecution`, request);
   client.close();
   const { requests } = nodeEvents(namesOf(kind), count);
-  writeFrames(framesFile, requests);
+  writeFrames(
+    framesFile,
+    requests.map((request, index) => reportOf(request, index + 1)),
+  );
   return { server, framesFile, count: Math.floor(requests.length / 3) };
 };
 
@@ -96,25 +117,26 @@ const namesOf = ({ executions }: Kind): readonly string[] =>
 const runKind = async (options: BenchOptions, kind: Kind): Promise<readonly Figure[]> => {
   const loading = await prepare(options, kind);
   const { server, count } = loading;
-  const alone = await measured(loading, 0);
-  const paths = kind.pathsOf(namesOf(kind));
-  const followers = await openFollowers(paths.map((path) => `${server.ready.http}${path}`));
-  const followed = await measured(loading, 1);
-  const atPeak = await followers.received(count * kind.readersOfEach);
-  await measured(loading, 2, kind.mostPerSecond);
-  const atRate = await followers.received(count * kind.readersOfEach);
+  const alone = await measured(loading, { index: 0 });
+  const streams = kind.streamsOf(namesOf(kind), server.ready);
+  const followers = await openFollowers(streams);
+  const delivered = (): Promise<Followed> => followers.received(count * kind.readersOfEach);
+  const atPeak = await measured(loading, { index: 1, delivered });
+  const atRate = await measured(loading, { index: 2, delivered, most: kind.mostPerSecond });
   const { peakRssMb } = figuresOf(server.child.pid ?? 0);
   followers.close();
   await server.stop();
   return [
     {
-      name: `${kind.name}: events while ${paths.length} follow`,
-      perSecond: followed.load.perSecond,
-      floor: { what: 'without them', perSecond: alone.load.perSecond },
+      name: `${kind.name}: events while ${streams.length} follow`,
+      perSecond: atPeak.perSecond,
+      floor: { what: 'without them', perSecond: alone.perSecond },
       notes: {
-        cpuMsPerEvent: followed.cpuMsPerEvent,
         cpuMsPerEventAlone: alone.cpuMsPerEvent,
+        cpuMsPerEvent: atPeak.cpuMsPerEvent,
         deliveredP99Ms: atPeak.p99Ms,
+        [`perSecondOf${kind.mostPerSecond}`]: atRate.perSecond,
+        [`cpuMsPerEventAt${kind.mostPerSecond}`]: atRate.cpuMsPerEvent,
         [`deliveredP50MsAt${kind.mostPerSecond}`]: atRate.p50Ms,
         [`deliveredP99MsAt${kind.mostPerSecond}`]: atRate.p99Ms,
         peakRssMb,
@@ -136,31 +158,47 @@ export const watch: Bench = {
       executions: Math.min(Math.ceil(options.count / 120), MOST_EXECUTIONS),
       mostPerSecond: 2_000,
       readersOfEach: WATCHERS_OF_EACH,
-      pathsOf: (executions) =>
+      streamsOf: (executions, { http }) =>
         Array.from({ length: WATCHERS_OF_EACH }).flatMap(() =>
-          executions.map((name) => `/api/v1/watch/executions/${PROJECT}/${DOMAIN}/${name}`),
+          executions.map((name) => ({ url: `${http}/api/v1/watch/executions/${PROJECT}/${DOMAIN}/${name}` })),
         ),
     }),
 };
 
 const MOST_TAILS = 200;
+const TYPES = ['NodePhaseReported'];
 
-/** 200 tails of the whole log at the full size: each event is delivered as often. */
+/** The stream of one tail, by transport. */
+const TAILS: Readonly<Record<string, (ready: ServerProcess['ready']) => FollowedStream>> = {
+  'Server-Sent Events': ({ http }) => ({ url: `${http}/api/v1/tail?from=now&types=${TYPES.join()}` }),
+  gRPC: ({ grpc }) => {
+    const { tail } = EventLogService.method;
+    const request = toBinary(TailRequestSchema, create(TailRequestSchema, { from: 'now', types: TYPES }));
+    return {
+      address: grpc,
+      path: `/${tail.parent.typeName}/${tail.name}`,
+      request: Buffer.from(request).toString('base64'),
+    };
+  },
+};
+
+/** 200 tails of the whole log at the full size, over each transport: each event is delivered as often. */
 export const tails: Bench = {
   name: 'tail',
   target: 0,
-  run: (options) => {
-    const count = Math.min(options.count, 18_000);
-    const readersOfEach = Math.min(Math.ceil(count / 90), MOST_TAILS);
-    return runKind(
-      { ...options, count },
-      {
-        name: 'tail',
+  run: async (options) => {
+    const readersOfEach = Math.min(Math.ceil(options.count / 90), MOST_TAILS);
+    const figures: Figure[] = [];
+    for (const [transport, streamOf] of Object.entries(TAILS)) {
+      const kind: Kind = {
+        name: `tail over ${transport}`,
         executions: 100,
         mostPerSecond: 3_000,
         readersOfEach,
-        pathsOf: () => Array.from({ length: readersOfEach }, () => '/api/v1/tail?from=now&types=NodePhaseReported'),
-      },
-    );
+        streamsOf: (_, ready) => Array.from({ length: readersOfEach }, () => streamOf(ready)),
+      };
+      figures.push(...(await runKind(options, kind)));
+    }
+    return figures;
   },
 };

@@ -12,11 +12,12 @@ import { createRequests, nodeEvents, PROJECT, registerHello } from './workload.j
 /** A multiple of each number of streams that is measured, so that every stream has equally many executions. */
 const EXECUTIONS = 192;
 const IN_FLIGHT = 512;
-const PATH = '/platformidl.eventlog.EngineService/Report';
+/** The path of the RPC that takes reports in a stream. */
+export const REPORT_PATH = '/platformidl.eventlog.EngineService/Report';
 const NODE_EVENT = 3;
 
 /** Encodes a `ReportRequest` of an encoded node event. */
-const reportOf = (event: Uint8Array, sequence: number): Uint8Array =>
+export const reportOf = (event: Uint8Array, sequence: number): Uint8Array =>
   new BinaryWriter()
     .tag(1, WireType.Varint)
     .uint64(sequence)
@@ -59,7 +60,7 @@ const measure = async ({ disk, count, nodeArgs }: BenchOptions, streams: number)
     Array.from({ length: streams }, (_, index) => ({ from: index * perStream + from, count: to - from }));
   const order = { framesFile, inFlight: IN_FLIGHT };
   const echo = await measureEchoStreams({ ...order, shares: sharesOf(0, perStream) });
-  const target = { ...order, address: server.ready.grpc, path: PATH };
+  const target = { ...order, address: server.ready.grpc, path: REPORT_PATH };
   assertNoFailures(await generateStreams({ ...target, shares: sharesOf(0, warmUp) }));
   const pid = server.child.pid ?? 0;
   const before = processorMs(pid);

@@ -16,6 +16,8 @@ export type StreamOrder = {
   readonly shares: readonly Share[];
   /** The number of messages without an answer, over all streams. */
   readonly inFlight: number;
+  /** Limits the average rate of messages over all streams. Unlimited by default. */
+  readonly mostPerSecond?: number;
 };
 
 export type StreamResult = {
@@ -57,11 +59,13 @@ const sequenceIn = (message: Buffer): { readonly sequence: number; readonly next
   }
 };
 
-const run = async ({ address, path, framesFile, shares, inFlight }: StreamOrder): Promise<StreamResult> => {
-  const frames = readFrames(framesFile);
+const run = async (order: StreamOrder): Promise<StreamResult> => {
+  const { address, path, shares, inFlight, mostPerSecond = Infinity } = order;
+  const frames = readFrames(order.framesFile);
   const sessions = Array.from({ length: CONNECTIONS }, () => connect(`http://${address}`));
   const took: number[] = [];
   let failures = 0;
+  const started = performance.now();
   const one = ({ from, count }: Share, index: number): Promise<void> =>
     new Promise((resolve, reject) => {
       const stream = sessions[index % CONNECTIONS]?.request({
@@ -72,8 +76,7 @@ const run = async ({ address, path, framesFile, shares, inFlight }: StreamOrder)
       });
       if (!stream) return;
       const sentAt = new Float64Array(frames.length + 1);
-      let next = from;
-      let answered = 0;
+      let [next, answered] = [from, 0];
       const send = (): void => {
         const frame = frames[next];
         if (next === from + count || !frame) return;
@@ -81,13 +84,18 @@ const run = async ({ address, path, framesFile, shares, inFlight }: StreamOrder)
         sentAt[next] = performance.now();
         stream.write(frame);
       };
+      const whenDue = (): void => {
+        const dueInMs = started + ((next - from) * shares.length * 1_000) / mostPerSecond - performance.now();
+        if (dueInMs >= 1) setTimeout(whenDue, dueInMs);
+        else send();
+      };
       split(stream, (message) => {
         const { sequence, next: tag } = sequenceIn(message);
         took.push(performance.now() - (sentAt[sequence] ?? 0));
         if (tag === STATUS_TAG) failures += 1;
         answered += 1;
         if (answered === count) stream.end();
-        else send();
+        else whenDue();
       });
       stream.on('error', reject);
       stream.on('close', () => {
@@ -96,7 +104,6 @@ const run = async ({ address, path, framesFile, shares, inFlight }: StreamOrder)
       });
       for (let at = 0; at < inFlight / shares.length; at += 1) send();
     });
-  const started = performance.now();
   await Promise.all(shares.map(one));
   const seconds = (performance.now() - started) / 1_000;
   for (const session of sessions) session.close();

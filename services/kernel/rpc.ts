@@ -131,8 +131,23 @@ export type StreamRoute = {
   readonly open: (requests: AsyncIterable<Uint8Array>, call: Call, signal: AbortSignal) => AsyncIterable<Uint8Array>;
   /** The transport does not check that the requests decode: the handler does. */
   readonly checksRequests?: true;
-  /** Answers one request over REST, for an RPC without end; the signal reports that the client has disconnected. */
-  readonly events?: (request: Uint8Array, call: Call, signal: AbortSignal) => AsyncIterable<ServerSentEvent>;
+};
+
+/** The encoding in which a client follows: framed gRPC messages, or Server-Sent Events. */
+export type FollowForm = 'messages' | 'events';
+
+/** The client of an RPC without end; `gone` reports that it has disconnected. */
+export type FollowingClient = { readonly form: FollowForm; readonly gone: AbortSignal };
+
+/** One RPC with one request and answers without end, which many clients share, and its handler. */
+export type FollowRoute = {
+  readonly method: DescMethod;
+  readonly takes: 'follow';
+  /**
+   * Yields bytes as they are sent: any number of whole answers at a time, in the form of the client. So an answer is
+   * encoded once for all clients. The handler must end when the client is gone.
+   */
+  readonly follow: (request: Uint8Array, call: Call, client: FollowingClient) => AsyncIterable<Uint8Array>;
   /**
    * A client that reads nothing for this time, in milliseconds, while answers wait for it is disconnected; by default it
    * may take any time.
@@ -140,17 +155,8 @@ export type StreamRoute = {
   readonly maxStallMs?: number;
 };
 
-/** One Server-Sent Event: https://html.spec.whatwg.org/multipage/server-sent-events.html */
-export type ServerSentEvent = {
-  /** The client sends the last one as `Last-Event-ID` when it connects again. */
-  readonly id?: string;
-  readonly type: string;
-  /** One line. */
-  readonly data: string;
-};
-
 /** One RPC of any kind and its handler. */
-export type AnyRoute = Route | StreamRoute;
+export type AnyRoute = Route | StreamRoute | FollowRoute;
 
 /**
  * Checks the timestamps and durations of a request.

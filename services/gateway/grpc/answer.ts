@@ -1,6 +1,6 @@
 import type { ServerHttp2Stream } from 'node:http2';
 
-import { HEAD_BYTES, type Incoming, type RequestLimits } from './messages.js';
+import { type Incoming, type RequestLimits } from './messages.js';
 import { failureTrailer, type Trailer } from './trailer.js';
 import { type GrpcCall, isGone } from './call.js';
 import { type Failure, failureOf } from '../status.js';
@@ -10,15 +10,6 @@ const BEFORE_MESSAGES = { waitForTrailers: true, sendDate: false };
 const ALONE = { endStream: true, sendDate: false };
 
 type Answerable = Pick<GrpcCall, 'stream'>;
-
-/** Frames a message for sending, uncompressed. */
-export const frameOf = (message: Uint8Array): Buffer => {
-  const framed = Buffer.allocUnsafe(HEAD_BYTES + message.length);
-  framed[0] = 0;
-  framed.writeUInt32BE(message.length, 1);
-  framed.set(message, HEAD_BYTES);
-  return framed;
-};
 
 /**
  * Destroys a stream after its answer if the client is still sending. Data that is never read would otherwise keep the

@@ -3,6 +3,7 @@ import type { ServerHttp2Stream } from 'node:http2';
 import { RpcError } from '../../kernel/rpc.js';
 import type { GrpcCall } from './call.js';
 import { tooLarge, unpack } from './encoding.js';
+import { HEAD_BYTES } from './frame.js';
 import { type RequestTimer, inflatedBytes, timeRequest } from '../incoming.js';
 import type { MemoryReservation, MemoryBudget } from '../memory-budget.js';
 
@@ -21,9 +22,6 @@ export type Incoming = {
   /** Ends the call with an error when a message stops arriving. */
   readonly refuse: (why: RpcError) => void;
 };
-
-/** The prefix of a message: flag and length. https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md */
-export const HEAD_BYTES = 5;
 
 /** A message that is partly received. */
 type Message = {

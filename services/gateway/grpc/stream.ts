@@ -6,8 +6,9 @@ import { type DispatchedCall, openCall, type ReceivedCall } from '../dispatch/ca
 import type { Sent } from '../dispatch/dispatch.js';
 import { assertDecodable } from '../decode.js';
 import type { Hosting } from '../exchange.js';
-import { beginAnswer, endAnswer, frameOf, incoming, refuse } from './answer.js';
+import { beginAnswer, endAnswer, incoming, refuse } from './answer.js';
 import type { GrpcCall, GrpcHandler } from './call.js';
+import { frameOf } from './frame.js';
 import { messagesOf, onlyMessage } from './messages.js';
 import { type Endpoint, unimplemented } from '../routes.js';
 import { closeInTime, drained, type MaxStall } from '../stalled-reader.js';
@@ -33,8 +34,10 @@ const requestsOf = async function* (
     yield received;
     return;
   }
+  const { stream } = endpoint;
+  const isChecked = stream?.takes === 'stream' && stream.checksRequests === true;
   for await (const request of messagesOf(incoming(call, hosting, false))) {
-    if (!endpoint.stream?.checksRequests) assertDecodable(endpoint.method.input, request);
+    if (!isChecked) assertDecodable(endpoint.method.input, request);
     yield request;
   }
 };
@@ -56,12 +59,12 @@ const hangUpOn =
 
 type Reader = { readonly gone: AbortSignal; readonly maxStallMs: MaxStall };
 
-/** Writes one message, and waits while the client does not read. */
-const write = async (call: GrpcCall, answer: Uint8Array, { gone: signal, maxStallMs }: Reader): Promise<void> => {
+/** Writes framed messages, and waits while the client does not read. */
+const write = async (call: GrpcCall, framed: Uint8Array, { gone: signal, maxStallMs }: Reader): Promise<void> => {
   signal.throwIfAborted();
   beginAnswer(call);
   cork(call.stream);
-  if (!call.stream.write(frameOf(answer))) await drained(call.stream, signal, { maxStallMs, hangUp: hangUpOn(call) });
+  if (!call.stream.write(framed)) await drained(call.stream, signal, { maxStallMs, hangUp: hangUpOn(call) });
 };
 
 /** A streaming gRPC call, and the signal that the client is gone or the call has failed. */
@@ -72,15 +75,36 @@ type Streaming = {
   readonly hosting: Hosting;
 };
 
-/** Runs the handler and sends each message that it yields. */
-const answerAll = async (call: DispatchedCall, { grpcCall, gone, hosting }: Streaming): Promise<Sent> => {
-  const { endpoint } = call;
-  if (!endpoint.stream) throw unimplemented(endpoint);
-  const reader = { gone, maxStallMs: endpoint.stream.maxStallMs };
+/** The answers of a handler, and the function that frames each. */
+type Answers = {
+  readonly answers: AsyncIterable<Uint8Array>;
+  readonly frame: (answer: Uint8Array) => Uint8Array;
+};
+
+const asIs = (framed: Uint8Array): Uint8Array => framed;
+
+/** Runs the handler. */
+const answersTo = (call: DispatchedCall, { grpcCall, gone, hosting }: Streaming): Answers => {
+  const { endpoint, request } = call;
+  const { stream } = endpoint;
+  if (!stream) throw unimplemented(endpoint);
+  if (stream.takes === 'stream')
+    return { answers: stream.open(requestsOf(call, grpcCall, hosting), call, gone), frame: frameOf };
+  const received = request as Uint8Array; // the only request of a server-streaming RPC
+  return { answers: stream.follow(received, call, { form: 'messages', gone }), frame: asIs };
+};
+
+const maxStallOf = ({ stream }: Endpoint): MaxStall => (stream?.takes === 'follow' ? stream.maxStallMs : undefined);
+
+/** Runs the handler and sends what it yields. */
+const answerAll = async (call: DispatchedCall, streaming: Streaming): Promise<Sent> => {
+  const { grpcCall, gone } = streaming;
+  const reader = { gone, maxStallMs: maxStallOf(call.endpoint) };
   let length = 0;
   try {
-    for await (const each of endpoint.stream.open(requestsOf(call, grpcCall, hosting), call, gone)) {
-      await write(grpcCall, each, reader);
+    const { answers, frame } = answersTo(call, streaming);
+    for await (const each of answers) {
+      await write(grpcCall, frame(each), reader);
       length += each.length;
     }
   } catch (thrown) {
@@ -119,7 +143,7 @@ export const streamHandler = (endpoint: Endpoint, hosting: Hosting, leaving: Abo
       gone.abort(); // after a missed deadline the handler still runs
       refuse(grpcCall, failureOf(thrown, endpoint.method));
     }
-    closeInTime(grpcCall.stream, endpoint.stream?.maxStallMs, hangUpOn(grpcCall));
+    closeInTime(grpcCall.stream, maxStallOf(endpoint), hangUpOn(grpcCall));
   };
   return (grpcCall) => {
     const gone = new AbortController();

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 
 import { NO_TOKEN } from '../../kernel/ports/authentication.js';
 import { certificateOf } from './client-certificate.js';
-import { RpcError, type StreamRoute } from '../../kernel/rpc.js';
+import { type FollowRoute, RpcError, type StreamRoute } from '../../kernel/rpc.js';
 import { type Deadline, type DispatchedCall, noteOf, openCall, type ReceivedCall } from '../dispatch/call.js';
 import type { ReceivedRequest } from '../dispatch/target.js';
 import { timeoutOf } from '../dispatch/deadline.js';
@@ -81,9 +81,9 @@ const requestIn = async ({ request, addressed }: Exchange, hosting: Hosting): Pr
   const { binding } = addressed.match;
   const { endpoint } = binding;
   const { route, stream } = endpoint;
-  if (stream?.events) {
+  if (stream?.takes === 'follow') {
     const message = readRequest(request, addressed, dialectsOf(request).read);
-    return withLastEventId(endpoint, message, headerOf(request, 'last-event-id'));
+    return toBinary(endpoint.method.input, withLastEventId(endpoint, message, headerOf(request, 'last-event-id')));
   }
   if (stream) return undefined; // the messages of a stream are read one by one
   if (!route) throw unimplemented(endpoint);
@@ -99,32 +99,36 @@ const receive = async (exchange: Exchange, hosting: Hosting): Promise<ReceivedCa
   bytes: bodyOf(exchange.request).length,
 });
 
-const streamBody = (
-  call: DispatchedCall & { readonly endpoint: { readonly stream: StreamRoute } },
-  { request, reply, addressed }: Exchange,
-  { maxMessageBytes: maxBytes }: Hosting,
-): Promise<string | Sent> => {
-  const { endpoint, request: received } = call;
-  const { events, maxStallMs } = endpoint.stream;
+const goneFrom = (reply: FastifyReply): AbortSignal => {
   const gone = new AbortController();
   if (reply.raw.destroyed) gone.abort();
   reply.raw.once('close', () => gone.abort());
-  if (events && received && !(received instanceof Uint8Array))
-    return sendEvents(reply, events(toBinary(endpoint.method.input, received), call, gone.signal), {
-      gone: gone.signal,
-      maxStallMs,
-    });
+  return gone.signal;
+};
+
+/** Sends the answers without end to a request. */
+const sendFollowed = (
+  { follow, maxStallMs }: FollowRoute,
+  call: DispatchedCall,
+  reply: FastifyReply,
+): Promise<Sent> => {
+  const gone = goneFrom(reply);
+  return sendEvents(reply, follow(call.request as Uint8Array, call, { form: 'events', gone }), { gone, maxStallMs });
+};
+
+const streamBody = (
+  stream: StreamRoute,
+  call: DispatchedCall,
+  { exchange: { request, reply, addressed }, hosting }: { readonly exchange: Exchange; readonly hosting: Hosting },
+): Promise<string> => {
+  const { endpoint } = call;
   const dialects = dialectsOf(request);
   const messages = addressed.match.binding.hasBody
     ? messagesOf(endpoint, bodyOf(request), dialects.read)
     : [readRequest(request, addressed, dialects.read)];
-  return answerStream({ endpoint, messages, call, dialects, maxBytes }, gone.signal);
+  const { maxMessageBytes: maxBytes } = hosting;
+  return answerStream({ endpoint, stream, messages, call, dialects, maxBytes }, goneFrom(reply));
 };
-
-const isStream = (
-  call: DispatchedCall,
-): call is DispatchedCall & { readonly endpoint: { readonly stream: StreamRoute } } =>
-  call.endpoint.stream !== undefined;
 
 const isBody = (body: Uint8Array | string | Sent): body is Uint8Array | string =>
   typeof body === 'string' || body instanceof Uint8Array;
@@ -135,7 +139,9 @@ const bodyFor = async (
   exchange: Exchange,
   hosting: Hosting,
 ): Promise<Uint8Array | string | Sent> => {
-  if (isStream(call)) return streamBody(call, exchange, hosting);
+  const { stream } = call.endpoint;
+  if (stream?.takes === 'follow') return sendFollowed(stream, call, exchange.reply);
+  if (stream) return streamBody(stream, call, { exchange, hosting });
   return dialectsOf(exchange.request).write.write(call.endpoint.method.output, await answerUnary(call));
 };
 

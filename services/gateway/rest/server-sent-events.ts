@@ -1,7 +1,6 @@
 import type { FastifyReply } from 'fastify';
 
 import type { Sent } from '../dispatch/dispatch.js';
-import type { ServerSentEvent } from '../../kernel/rpc.js';
 import { closeInTime, drained, type MaxStall } from '../stalled-reader.js';
 
 const HEADERS = {
@@ -11,29 +10,26 @@ const HEADERS = {
   'x-accel-buffering': 'no',
 };
 
-const textOf = ({ id, type, data }: ServerSentEvent): string =>
-  `${id === undefined ? '' : `id: ${id}\n`}event: ${type}\ndata: ${data}\n\n`;
-
 /**
- * Answers a request with Server-Sent Events until they end or the client leaves. The headers are sent with the first
- * event, so that a request that fails before is answered with its status.
+ * Answers a request with encoded Server-Sent Events until they end or the client leaves. The headers are sent with the
+ * first event, so that a request that fails before is answered with its status.
  *
  * @returns a length of 0: nothing of it is in memory.
  * @throws what the events throw before the first of them; later the connection is closed, and the client comes back.
  */
 export const sendEvents = async (
   reply: FastifyReply,
-  events: AsyncIterable<ServerSentEvent>,
+  events: AsyncIterable<Uint8Array>,
   { gone, maxStallMs }: { readonly gone: AbortSignal; readonly maxStallMs: MaxStall },
 ): Promise<Sent> => {
   const hangUp = (): void => void reply.raw.destroy();
   try {
-    for await (const event of events) {
+    for await (const some of events) {
       if (!reply.sent) {
         reply.hijack();
         reply.raw.writeHead(200, { ...(reply.getHeaders() as Record<string, string>), ...HEADERS });
       }
-      if (!reply.raw.write(textOf(event))) await drained(reply.raw, gone, { maxStallMs, hangUp });
+      if (!reply.raw.write(some)) await drained(reply.raw, gone, { maxStallMs, hangUp });
     }
   } catch (thrown) {
     if (!reply.sent) throw thrown;

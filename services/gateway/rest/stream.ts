@@ -22,7 +22,8 @@ export const messagesOf = (
 
 /** A streaming RPC over REST: first all requests, then all answers, with one JSON object on each line. */
 type StreamExchange = {
-  readonly endpoint: Endpoint & { readonly stream: StreamRoute };
+  readonly endpoint: Endpoint;
+  readonly stream: StreamRoute;
   readonly messages: readonly MessageShape<DescMessage>[];
   readonly call: DispatchedCall;
   readonly dialects: { readonly read: Dialect; readonly write: Dialect };
@@ -58,8 +59,8 @@ export const withLastEventId = (
  * `maxBytes`.
  */
 export const answerStream = async (exchange: StreamExchange, signal: AbortSignal): Promise<string> => {
-  const { endpoint, messages, call, dialects, maxBytes } = exchange;
-  const { method, stream, name } = endpoint;
+  const { endpoint, stream, messages, call, dialects, maxBytes } = exchange;
+  const { method, name } = endpoint;
   if (!dialects.write.isText) throw new RpcError('UNIMPLEMENTED', `${name} is answered as JSON, one object a line`);
   const lines: string[] = [];
   let length = 0;

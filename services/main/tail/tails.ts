@@ -1,30 +1,38 @@
 import { Worker } from 'node:worker_threads';
-import { fromBinary } from '@bufbuild/protobuf';
-import { EventLogService, TailResponseSchema } from '../../../proto/gen/platformidl/eventlog/tail_pb.js';
+import { EventLogService } from '../../../proto/gen/platformidl/eventlog/tail_pb.js';
 import { StoreUnavailable } from '../../kernel/fault.js';
-import { RpcError, type ServerSentEvent, type StatusCode, type StreamRoute } from '../../kernel/rpc.js';
+import {
+  type FollowForm,
+  type FollowingClient,
+  type FollowRoute,
+  RpcError,
+  type StatusCode,
+} from '../../kernel/rpc.js';
+import { sayTogether } from './say-together.js';
 import type { ViewsThreadData } from '../threads/views-thread.js';
 
 /** A command to the thread: open a tail, a batch was taken, or close a tail. */
 export type TailCommand =
-  { readonly open: number; readonly request: Uint8Array } | { readonly taken: number } | { readonly close: number };
+  | { readonly open: number; readonly request: Uint8Array; readonly form: FollowForm }
+  | { readonly taken: number }
+  | { readonly close: number };
 
-/** A message of the thread: a batch of encoded answers, or the failure that ended the tail. */
+/** A message of the thread: a batch of answers as they are sent, or the failure that ended the tail. */
 export type TailMessage = {
   readonly id: number;
-  readonly answers?: readonly Uint8Array[];
+  readonly answers?: Uint8Array;
   readonly failure?: { readonly code: StatusCode | undefined; readonly message: string };
 };
 
 /** The tails of this process. */
 export interface Tails {
   /**
-   * Follows the log for one consumer, until the signal.
+   * Follows the log for one consumer, until it is gone; yields batches of answers as they are sent.
    *
    * @throws {RpcError} INVALID_ARGUMENT naming the field; RESOURCE_EXHAUSTED when there are too many tails.
    * @throws {StoreUnavailable} when the log cannot be read, and when the process shuts down.
    */
-  open(request: Uint8Array, signal: AbortSignal): AsyncIterable<Uint8Array>;
+  open(request: Uint8Array, client: FollowingClient): AsyncIterable<Uint8Array>;
   close(): Promise<void>;
 }
 
@@ -52,12 +60,12 @@ export const openTails = (data: ViewsThreadData): Tails => {
   };
   const start = (): Worker => {
     const started = new Worker(new URL('../threads/tail-thread.js', import.meta.url), { workerData: data });
-    started.on('message', onMessage);
+    started.on('message', (messages: readonly TailMessage[]) => messages.forEach(onMessage));
     started.on('error', (error) => failAll(error.message));
     started.unref();
     return started;
   };
-  const say = (command: TailCommand): void => worker?.postMessage(command);
+  const say = sayTogether<TailCommand>((commands) => worker?.postMessage(commands));
 
   const nextOf = async (tail: Open, signal: AbortSignal): Promise<TailMessage | undefined> => {
     while (tail.messages.length === 0 && !signal.aborted) await new Promise<void>((resolve) => (tail.wake = resolve));
@@ -65,19 +73,19 @@ export const openTails = (data: ViewsThreadData): Tails => {
   };
 
   return {
-    async *open(request, signal) {
+    async *open(request, { form, gone }) {
       if (open.size >= MAX_TAILS)
         throw new RpcError('RESOURCE_EXHAUSTED', `this process has ${MAX_TAILS} tails already`);
       worker ??= start();
       const id = (count += 1);
       const tail: Open = { messages: [], wake: () => undefined };
       open.set(id, tail);
-      signal.addEventListener('abort', () => tail.wake());
-      say({ open: id, request });
+      gone.addEventListener('abort', () => tail.wake());
+      say({ open: id, request, form });
       try {
-        for (let next = await nextOf(tail, signal); next; next = await nextOf(tail, signal)) {
+        for (let next = await nextOf(tail, gone); next; next = await nextOf(tail, gone)) {
           if (next.failure) throw errorOf(next.failure);
-          yield* next.answers ?? [];
+          if (next.answers) yield next.answers;
           say({ taken: id });
         }
       } finally {
@@ -93,23 +101,11 @@ export const openTails = (data: ViewsThreadData): Tails => {
   };
 };
 
-const asEvent = (answer: Uint8Array): ServerSentEvent => {
-  const { position, event } = fromBinary(TailResponseSchema, answer);
-  const id = position.toString();
-  const data = event?.data.case === 'json' ? event.data.value : JSON.stringify({ position: Number(position) });
-  return { id, type: event ? 'event' : 'checkpoint', data };
-};
-
 /** The route of tails. */
-export const tailRoutes = (tails: Tails): readonly StreamRoute[] => [
+export const tailRoutes = (tails: Tails): readonly FollowRoute[] => [
   {
     method: EventLogService.method.tail,
-    takes: 'stream',
-    async *open(requests, _call, signal) {
-      for await (const request of requests) yield* tails.open(new Uint8Array(request), signal);
-    },
-    async *events(request, _call, signal) {
-      for await (const answer of tails.open(new Uint8Array(request), signal)) yield asEvent(answer);
-    },
+    takes: 'follow',
+    follow: (request, _call, client) => tails.open(new Uint8Array(request), client),
   },
 ];

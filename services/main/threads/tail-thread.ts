@@ -1,80 +1,57 @@
-import { fromBinary, toBinary } from '@bufbuild/protobuf';
+import { fromBinary } from '@bufbuild/protobuf';
 import { parentPort, workerData } from 'node:worker_threads';
 import {
+  type TailRequest,
+  TailRequest_Format as Format,
   TailRequestSchema,
-  type TailResponse,
-  TailResponseSchema,
 } from '../../../proto/gen/platformidl/eventlog/tail_pb.js';
 import { Fault } from '../../kernel/fault.js';
-import { RpcError } from '../../kernel/rpc.js';
+import { type FollowForm, RpcError } from '../../kernel/rpc.js';
 import { openLiveFeed } from '../../streams/tail/live-feed.js';
 import { labelsFrom } from '../../streams/tail/selection.js';
-import { tail, type TailSources } from '../../streams/tail/tail.js';
-import { uuidText } from '../../reactors/export-to-kafka/cloud-event.js';
-import { lineOf } from '../event-json/event-line.js';
-import { wholeEventEncoder, readable } from '../event-json/readable.js';
+import { sharedBatches, tail, type TailSources } from '../../streams/tail/tail.js';
 import { openLog } from '../log-source.js';
 import { openPayloads } from '../payloads.js';
+import { tailEncodings, type TailForm } from '../tail/encodings.js';
+import { sayTogether } from '../tail/say-together.js';
 import type { TailCommand, TailMessage } from '../tail/tails.js';
 import type { ViewsThreadData } from './views-thread.js';
 
 // Follows the log for all tails of this process, over connections of its own.
 const { directory, location, source } = workerData as ViewsThreadData;
 const log = await openLog(source);
-const payloads = await openPayloads({ directory, location });
+const encodings = tailEncodings(await openPayloads({ directory, location }));
 const feed = await openLiveFeed(log);
-const dataOf = readable(payloads);
-const whole = wholeEventEncoder(payloads);
-const lines = new WeakMap<object, Promise<string>>();
-
-const sources: TailSources = {
-  log,
-  feed,
-  labelsOf: labelsFrom(log),
-  present: {
-    // All tails share the events of the live feed, and so their lines.
-    json: (event) => {
-      const line = lines.get(event) ?? lineOf(event, dataOf).then((text) => text.trimEnd());
-      lines.set(event, line);
-      return line;
-    },
-    message: (event) => whole.message(event),
-    idText: uuidText,
-  },
-};
-
-/** A batch of answers is sent when it has this many, or when the tail is about to wait. */
-const BATCH = 128;
+const sources: TailSources = { log, feed, labelsOf: labelsFrom(log), batches: sharedBatches() };
 
 type Running = { isOver: boolean; taken: () => void };
 
 const running = new Map<number, Running>();
-const say = (message: TailMessage): void => parentPort?.postMessage(message);
+const say = sayTogether<TailMessage>((messages) => parentPort?.postMessage(messages));
 
 const failureOf = (error: unknown): NonNullable<TailMessage['failure']> => {
   if (error instanceof RpcError) return { code: error.code, message: error.message };
   return { code: undefined, message: error instanceof Fault ? error.message : String(error) };
 };
 
+const formOf = (form: FollowForm, { format }: TailRequest): TailForm => {
+  if (form === 'events') return 'events';
+  return format === Format.PROTOBUF ? 'protobuf' : 'json';
+};
+
+type Opening = Extract<TailCommand, { readonly open: number }>;
+
 /** Sends the answers, and waits after each batch until the consumer has taken it. */
-const run = async (id: number, request: Uint8Array): Promise<void> => {
+const run = async ({ open: id, request: encoded, form }: Opening): Promise<void> => {
   const state: Running = { isOver: false, taken: () => undefined };
   running.set(id, state);
-  let batch: Uint8Array[] = [];
-  const send = async (): Promise<void> => {
-    const taken = new Promise<void>((resolve) => (state.taken = resolve));
-    say({ id, answers: batch });
-    batch = [];
-    await taken;
-  };
   try {
-    const onWait = async (): Promise<void> => {
-      if (batch.length > 0 && !state.isOver) await send();
-    };
-    const answers = tail(sources, fromBinary(TailRequestSchema, request), { isOver: () => state.isOver, onWait });
-    for await (const each of answers as AsyncIterable<TailResponse>) {
-      batch.push(toBinary(TailResponseSchema, each));
-      if (batch.length >= BATCH && !state.isOver) await send();
+    const request = fromBinary(TailRequestSchema, encoded);
+    const consumer = { encoding: encodings[formOf(form, request)], isOver: () => state.isOver };
+    for await (const answers of tail(sources, request, consumer)) {
+      const taken = new Promise<void>((resolve) => (state.taken = resolve));
+      say({ id, answers });
+      if (!state.isOver) await taken;
     }
   } catch (error) {
     say({ id, failure: failureOf(error) });
@@ -90,11 +67,13 @@ const over = (id: number): void => {
   state.taken();
 };
 
-parentPort?.on('message', (command: TailCommand) => {
-  if ('request' in command) void run(command.open, command.request);
+const obey = (command: TailCommand): void => {
+  if ('request' in command) void run(command);
   else if ('taken' in command) running.get(command.taken)?.taken();
   else over(command.close);
-});
+};
+
+parentPort?.on('message', (commands: readonly TailCommand[]) => commands.forEach(obey));
 feed.ended.catch((error: unknown) => {
   throw error instanceof Error ? error : new Error(String(error)); // ends the thread, and every tail with it
 });

@@ -1,15 +1,29 @@
 import { fromBinary } from '@bufbuild/protobuf';
 import type { WatchAnswer } from '../../../projections/execution-watch/answers.js';
-import { WatchResponseSchema } from '../../../proto/gen/platformidl/eventlog/watch_pb.js';
+import { WatchResponse_Kind as Kind, WatchResponseSchema } from '../../../proto/gen/platformidl/eventlog/watch_pb.js';
+import { frameOf } from '../../gateway/grpc/frame.js';
+import { encodedEvent } from '../../gateway/rest/event-text.js';
 import { writeJson } from '../../gateway/rest/json.js';
-import type { SentAnswer, WatchFormat } from './messages.js';
+import type { FollowForm } from '../../kernel/rpc.js';
+import type { SentAnswer } from './messages.js';
 
 /** Messages nested deeper than the library reads by default, as in the answers of the interface. */
 const MAX_DEPTH = 200;
 
-/** Encodes an answer in a format; JSON is one line. */
-export const encodedAs = (format: WatchFormat, { bytes, ...rest }: WatchAnswer): SentAnswer => {
-  if (format === 'protobuf') return { ...rest, data: bytes };
+const eventOf = ({ kind, position, isWhole, bytes }: WatchAnswer): Buffer => {
   const message = fromBinary(WatchResponseSchema, bytes, { recursionLimit: MAX_DEPTH });
-  return { ...rest, data: writeJson(WatchResponseSchema, message, 'jsonName') };
+  return encodedEvent({
+    // An incomplete answer has no id, so that a client does not resume in the middle of a state.
+    ...(isWhole && { id: position.toString() }),
+    type: Kind[kind].toLowerCase(),
+    data: writeJson(WatchResponseSchema, message, 'jsonName'),
+  });
+};
+
+/** Encodes an answer as it is sent. */
+export const encodedAs = (form: FollowForm, answer: WatchAnswer): SentAnswer => {
+  const { kind, position, of } = answer;
+  const data = form === 'messages' ? frameOf(answer.bytes) : eventOf(answer);
+  // Copied, because all of a buffer's memory pool would be sent to another thread with it.
+  return { kind, position, data: new Uint8Array(data), ...(of !== undefined && { of }) };
 };

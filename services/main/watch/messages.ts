@@ -1,23 +1,21 @@
 import type { WatchResponse_Kind } from '../../../proto/gen/platformidl/eventlog/watch_pb.js';
 import type { MessagePort } from 'node:worker_threads';
+import type { FollowForm } from '../../kernel/rpc.js';
 import type { ViewsThreadData } from '../threads/views-thread.js';
 
-/** The encoding of answers: as the data of a Server-Sent Event, or as the message of the interface. */
-export type WatchFormat = 'json' | 'protobuf';
-
-/** An answer, encoded for all watchers that want its format. */
+/** An answer, encoded for all watchers that want its form. */
 export type SentAnswer = {
   readonly kind: WatchResponse_Kind;
   readonly position: bigint;
-  readonly isWhole: boolean;
-  readonly data: string | Uint8Array;
+  /** As it is sent. */
+  readonly data: Uint8Array;
   /** The execution's stream, for a change of a list. */
   readonly of?: string;
 };
 
 /** A question to the thread: begin a watch, give more of its first answers, or end the watch. */
 export type WatchQuestion =
-  | { readonly begin: number; readonly request: Uint8Array; readonly format: WatchFormat }
+  | { readonly begin: number; readonly request: Uint8Array; readonly form: FollowForm }
   | { readonly more: number }
   | { readonly leave: number };
 

@@ -1,25 +1,18 @@
 import { matchingExecutions } from '../../../projections/executions/matching.js';
 import type { ExecutionReads } from '../../../projections/executions/reads.js';
-import { ExecutionWatchService, WatchResponse_Kind as Kind } from '../../../proto/gen/platformidl/eventlog/watch_pb.js';
-import { type Call, RpcError, type ServerSentEvent, type StreamRoute } from '../../kernel/rpc.js';
-import type { SentAnswer } from './messages.js';
+import { ExecutionWatchService } from '../../../proto/gen/platformidl/eventlog/watch_pb.js';
+import { encodedEvent } from '../../gateway/rest/event-text.js';
+import { type Call, type FollowRoute, RpcError } from '../../kernel/rpc.js';
 import { filterOf } from './subject.js';
-import type { WatchOptions, ReadList, Watches } from './watches.js';
+import type { ReadList, Watches } from './watches.js';
 
 /** The sources of the state of lists. */
 type ListReads = Pick<ExecutionReads, 'store' | 'freshness'>;
 
-const asEvent = ({ kind, position, isWhole, data }: SentAnswer): ServerSentEvent => ({
-  // An incomplete answer has no id, so that a client does not resume in the middle of a state.
-  ...(isWhole && { id: position.toString() }),
-  type: Kind[kind].toLowerCase(),
-  data: data as string,
-});
-
 /** The event that tells a slow watcher why it is dropped: Server-Sent Events have no status at their end. */
-const droppedEvent = (error: unknown): ServerSentEvent => {
+const droppedEvent = (error: unknown): Uint8Array => {
   if (!(error instanceof RpcError) || error.code !== 'ABORTED') throw error;
-  return { type: 'dropped', data: JSON.stringify({ message: error.message }) };
+  return encodedEvent({ type: 'dropped', data: JSON.stringify({ message: error.message }) });
 };
 
 /** Reads the lists of one call from views that have reached the position at which the changes begin. */
@@ -41,21 +34,16 @@ const listsFor =
 const MAX_STALL_MS = 30_000;
 
 /** The route of watches. */
-export const watchRoutes = (watches: Watches, reads: ListReads): readonly StreamRoute[] => [
+export const watchRoutes = (watches: Watches, reads: ListReads): readonly FollowRoute[] => [
   {
     method: ExecutionWatchService.method.watch,
-    takes: 'stream',
+    takes: 'follow',
     maxStallMs: MAX_STALL_MS,
-    async *open(requests, call, signal) {
-      const asked: WatchOptions = { format: 'protobuf', signal, readList: listsFor(reads, call) };
-      for await (const request of requests)
-        for await (const { data } of watches.open(request, asked)) yield data as Uint8Array;
-    },
-    async *events(request, call, signal) {
-      const asked: WatchOptions = { format: 'json', signal, readList: listsFor(reads, call) };
+    async *follow(request, call, client) {
       try {
-        for await (const answer of watches.open(request, asked)) yield asEvent(answer);
+        for await (const { data } of watches.open(request, { ...client, readList: listsFor(reads, call) })) yield data;
       } catch (error) {
+        if (client.form === 'messages') throw error;
         yield droppedEvent(error);
       }
     },

@@ -1,7 +1,6 @@
 import type { WatchRequest } from '../../../proto/gen/platformidl/eventlog/watch_pb.js';
-import { invalid, missing } from '../../kernel/rpc.js';
+import { type FollowForm, invalid, missing } from '../../kernel/rpc.js';
 import type { ExecutionFilter } from '../../../projections/executions/matching.js';
-import type { WatchFormat } from './messages.js';
 
 /**
  * The name of what a request watches, equal for two requests that watch the same.
@@ -16,8 +15,8 @@ export const subjectOf = ({ project, domain, name, filters, labels }: WatchReque
   return JSON.stringify([project, domain, name]);
 };
 
-/** The name of the topic of a subject in one format. Its watchers share encoded answers. */
-export const topicOf = (subject: string, format: WatchFormat): string => `${format} ${subject}`;
+/** The name of the topic of a subject in one form. Its watchers share encoded answers. */
+export const topicOf = (subject: string, form: FollowForm): string => `${form} ${subject}`;
 
 /** True for a request that names no execution, but a filter. */
 export const isList = ({ name }: WatchRequest): boolean => name === '';

@@ -1,7 +1,7 @@
 import type { Watched } from '../../../projections/execution-watch/watched.js';
 import type { WatchRequest } from '../../../proto/gen/platformidl/eventlog/watch_pb.js';
+import type { FollowForm } from '../../kernel/rpc.js';
 import type { StreamName } from '../../kernel/stream.js';
-import type { WatchFormat } from './messages.js';
 import { subjectOf } from './subject.js';
 
 /** An opened execution or list. */
@@ -10,11 +10,11 @@ export type Opened = Watched & {
   readonly stream?: StreamName;
 };
 
-/** An execution or list that has watchers; `formats` counts them by format. */
+/** An execution or list that has watchers; `forms` counts them by form. */
 export type WatchedSubject = {
   readonly name: string;
   readonly opened: Opened;
-  readonly formats: Map<WatchFormat, number>;
+  readonly forms: Map<FollowForm, number>;
 };
 
 /** The watched executions and lists of a process, each opened once. */
@@ -24,9 +24,9 @@ export interface Subjects {
    *
    * @throws {RpcError} INVALID_ARGUMENT naming the field.
    */
-  enter(request: WatchRequest, format: WatchFormat): WatchedSubject;
+  enter(request: WatchRequest, form: FollowForm): WatchedSubject;
   /** Removes a watcher, and the subject after its last. */
-  leave(subject: WatchedSubject, format: WatchFormat): void;
+  leave(subject: WatchedSubject, form: FollowForm): void;
   /** Lets the next watcher open the subject anew. */
   forget(subject: WatchedSubject): void;
   all(): readonly WatchedSubject[];
@@ -41,18 +41,18 @@ export const openSubjects = (open: (request: WatchRequest) => Opened): Subjects 
   };
 
   return {
-    enter: (request, format) => {
+    enter: (request, form) => {
       const name = subjectOf(request);
-      const subject = subjects.get(name) ?? { name, opened: open(request), formats: new Map<WatchFormat, number>() };
+      const subject = subjects.get(name) ?? { name, opened: open(request), forms: new Map<FollowForm, number>() };
       subjects.set(name, subject);
-      subject.formats.set(format, (subject.formats.get(format) ?? 0) + 1);
+      subject.forms.set(form, (subject.forms.get(form) ?? 0) + 1);
       return subject;
     },
-    leave: (subject, format) => {
-      const left = (subject.formats.get(format) ?? 0) - 1;
-      if (left > 0) subject.formats.set(format, left);
-      else subject.formats.delete(format);
-      if (subject.formats.size === 0) forget(subject);
+    leave: (subject, form) => {
+      const left = (subject.forms.get(form) ?? 0) - 1;
+      if (left > 0) subject.forms.set(form, left);
+      else subject.forms.delete(form);
+      if (subject.forms.size === 0) forget(subject);
     },
     forget,
     all: () => [...subjects.values()],

@@ -4,9 +4,10 @@ import { type WatchRequest, WatchRequestSchema } from '../../../proto/gen/platfo
 import type { RecordedEvent } from '../../kernel/event.js';
 import { Fault } from '../../kernel/fault.js';
 import type { LogPage } from '../../kernel/ports/event-store.js';
+import type { FollowForm } from '../../kernel/rpc.js';
 import type { StreamName } from '../../kernel/stream.js';
 import { encodedAs } from './encoded.js';
-import type { SentAnswer, WatchFormat, WatchMessage, WatchQuestion, WatchReply } from './messages.js';
+import type { SentAnswer, WatchMessage, WatchQuestion, WatchReply } from './messages.js';
 import { afterOf, topicOf } from './subject.js';
 import { type Opened, openSubjects, type WatchedSubject, type Subjects } from './subjects.js';
 
@@ -23,7 +24,7 @@ export interface WatchHub {
 
 type Reader = {
   readonly subject: WatchedSubject;
-  readonly format: WatchFormat;
+  readonly form: FollowForm;
   readonly first: Iterator<WatchAnswer, void> | AsyncIterator<WatchAnswer, void>;
 };
 
@@ -37,16 +38,16 @@ const iteratorOf = (first: AsyncIterable<WatchAnswer, void> | Iterable<WatchAnsw
 const openReaders = (subjects: Subjects) => {
   const readers = new Map<number, Reader>();
 
-  const begin = async (id: number, encoded: Uint8Array, format: WatchFormat): Promise<WatchReply> => {
+  const begin = async (id: number, encoded: Uint8Array, form: FollowForm): Promise<WatchReply> => {
     const request = fromBinary(WatchRequestSchema, encoded);
     const after = afterOf(request);
-    const subject = subjects.enter(request, format);
+    const subject = subjects.enter(request, form);
     try {
       const { position, isEnded, first } = await subject.opened.begin(after);
-      readers.set(id, { subject, format, first: iteratorOf(first) });
+      readers.set(id, { subject, form, first: iteratorOf(first) });
       return { position, isEnded };
     } catch (error) {
-      subjects.leave(subject, format);
+      subjects.leave(subject, form);
       throw error;
     }
   };
@@ -56,7 +57,7 @@ const openReaders = (subjects: Subjects) => {
     while (reader && answers.length < MAX_ANSWERS) {
       const next = await reader.first.next();
       if (next.done === true) return { answers, isLast: true };
-      answers.push(encodedAs(reader.format, next.value));
+      answers.push(encodedAs(reader.form, next.value));
     }
     return { answers, isLast: reader === undefined };
   };
@@ -65,7 +66,7 @@ const openReaders = (subjects: Subjects) => {
     readers.delete(id);
     if (!reader) return {};
     void reader.first.return?.();
-    subjects.leave(reader.subject, reader.format);
+    subjects.leave(reader.subject, reader.form);
     return {};
   };
   return { begin, more, leave };
@@ -89,16 +90,16 @@ export const openWatchHub = (
   const subjects = openSubjects(open);
   const readers = openReaders(subjects);
 
-  const publish = ({ name, formats }: WatchedSubject, answers: readonly WatchAnswer[]): void => {
+  const publish = ({ name, forms }: WatchedSubject, answers: readonly WatchAnswer[]): void => {
     if (answers.length === 0) return;
-    for (const format of formats.keys())
-      say({ topic: topicOf(name, format), answers: answers.map((each) => encodedAs(format, each)) });
+    for (const form of forms.keys())
+      say({ topic: topicOf(name, form), answers: answers.map((each) => encodedAs(form, each)) });
   };
   /** Ends a failed subject for all its watchers; the next watcher opens it again. */
   const fail = (subject: WatchedSubject, error: unknown): void => {
     if (!(error instanceof Fault)) throw error;
     subjects.forget(subject);
-    for (const format of subject.formats.keys()) say({ topic: topicOf(subject.name, format), failure: error.message });
+    for (const form of subject.forms.keys()) say({ topic: topicOf(subject.name, form), failure: error.message });
   };
   const feed = async (subject: WatchedSubject, events: readonly RecordedEvent[]): Promise<void> => {
     try {
@@ -110,7 +111,7 @@ export const openWatchHub = (
 
   return {
     answer: async (question) => {
-      if ('begin' in question) return readers.begin(question.begin, question.request, question.format);
+      if ('begin' in question) return readers.begin(question.begin, question.request, question.form);
       return 'more' in question ? readers.more(question.more) : readers.leave(question.leave);
     },
     take: async ({ events, position }) => {

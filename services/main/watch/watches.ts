@@ -9,10 +9,10 @@ import {
   WatchResponse_Kind as Kind,
 } from '../../../proto/gen/platformidl/eventlog/watch_pb.js';
 import { StoreUnavailable } from '../../kernel/fault.js';
-import { RpcError } from '../../kernel/rpc.js';
+import { type FollowForm, type FollowingClient, RpcError } from '../../kernel/rpc.js';
 import type { ViewsThreadData } from '../threads/views-thread.js';
 import { encodedAs } from './encoded.js';
-import type { SentAnswer, WatchFormat, WatchMessage } from './messages.js';
+import type { SentAnswer, WatchMessage } from './messages.js';
 import { afterOf, isList, subjectOf, topicOf } from './subject.js';
 import { openTopics, type Watcher } from './topics.js';
 import { type WatchingThread, watchingThread } from './watching-thread.js';
@@ -21,12 +21,12 @@ import { type WatchingThread, watchingThread } from './watching-thread.js';
 export type ReadList = (request: WatchRequest, position: bigint) => AsyncIterable<readonly StoredDocument[]>;
 
 /** The options of a caller. */
-export type WatchOptions = { readonly format: WatchFormat; readonly signal: AbortSignal; readonly readList: ReadList };
+export type WatchOptions = FollowingClient & { readonly readList: ReadList };
 
 /** The watches of this process. */
 export interface Watches {
   /**
-   * Watches for one caller, until the end of what it watches, or until the signal.
+   * Watches for one caller, until the end of what it watches, or until the caller is gone.
    *
    * @throws {RpcError} INVALID_ARGUMENT naming the field; NOT_FOUND; RESOURCE_EXHAUSTED when there are too many
    * watchers; ABORTED when the caller reads too slowly.
@@ -46,8 +46,8 @@ const MAX_BEHIND_BYTES = 4 * 1024 * 1024;
 type Watch = {
   readonly id: number;
   readonly request: WatchRequest;
-  readonly format: WatchFormat;
-  readonly signal: AbortSignal;
+  readonly form: FollowForm;
+  readonly gone: AbortSignal;
   readonly watcher: Watcher;
   readonly readList: ReadList;
 };
@@ -57,23 +57,23 @@ type Newer = Map<string, bigint>;
 
 /** Yields the first state of a list, read from views that have reached a position. */
 const listed = async function* (
-  { request, format, readList }: Watch,
+  { request, form, readList }: Watch,
   position: bigint,
   newer: Newer,
 ): AsyncGenerator<SentAnswer> {
   let documents: readonly RunDocument[] = [];
   for await (const page of readList(request, position)) {
-    if (documents.length > 0) yield encodedAs(format, statePage(documents, position, true));
+    if (documents.length > 0) yield encodedAs(form, statePage(documents, position, true));
     for (const { key, position: at } of page) if (at > position) newer.set(key, at);
     documents = page.map((document) => ({ collection: executions.collection, document }));
   }
-  yield encodedAs(format, statePage(documents, position, false));
+  yield encodedAs(form, statePage(documents, position, false));
 };
 
 /** Yields the first answers of a watch: the state, or the changes since the position of the request. */
-const first = async function* ({ id, signal }: Watch, thread: WatchingThread): AsyncGenerator<SentAnswer> {
+const first = async function* ({ id, gone }: Watch, thread: WatchingThread): AsyncGenerator<SentAnswer> {
   let isLast = false;
-  while (!isLast && !signal.aborted) {
+  while (!isLast && !gone.aborted) {
     const reply = await thread.ask({ more: id });
     yield* reply.answers ?? [];
     isLast = reply.isLast === true;
@@ -82,12 +82,12 @@ const first = async function* ({ id, signal }: Watch, thread: WatchingThread): A
 
 /** Yields the changes after a position until the end; `reached` gives the position up to which all are published. */
 const live = async function* (
-  { watcher, signal, format }: Watch,
+  { watcher, gone, form }: Watch,
   { after, newer, reached }: { readonly after: bigint; readonly newer: Newer; readonly reached: () => bigint },
 ): AsyncGenerator<SentAnswer> {
   const isNew = ({ position: at, of = '' }: SentAnswer): boolean => at > after && at > (newer.get(of) ?? 0n);
   let position = after;
-  while (!signal.aborted) {
+  while (!gone.aborted) {
     const next = watcher.take();
     if (next && isNew(next)) {
       yield next;
@@ -95,7 +95,7 @@ const live = async function* (
       if (next.kind === Kind.END) return;
     } else if (!next && !(await watcher.changed(CHECKPOINT_MS))) {
       if (reached() > position) position = reached();
-      yield encodedAs(format, bareAnswer(Kind.CHECKPOINT, position));
+      yield encodedAs(form, bareAnswer(Kind.CHECKPOINT, position));
     }
   }
 };
@@ -105,15 +105,15 @@ const answersTo = async function* (
   thread: WatchingThread,
   reached: () => bigint,
 ): AsyncGenerator<SentAnswer> {
-  const { id, request, format } = watch;
+  const { id, request, form } = watch;
   try {
     const encoded = toBinary(WatchRequestSchema, request);
-    const { position = 0n, isEnded } = await thread.ask({ begin: id, request: encoded, format });
+    const { position = 0n, isEnded } = await thread.ask({ begin: id, request: encoded, form });
     const newer: Newer = new Map();
     const asked = afterOf(request);
     yield* isList(request) && asked === undefined ? listed(watch, position, newer) : first(watch, thread);
     const after = asked !== undefined && asked > position ? asked : position;
-    if (isEnded === true) yield encodedAs(format, bareAnswer(Kind.END, after));
+    if (isEnded === true) yield encodedAs(form, bareAnswer(Kind.END, after));
     else yield* live(watch, { after, newer, reached });
   } finally {
     thread.leave(id);
@@ -133,16 +133,16 @@ export const openWatches = (data: ViewsThreadData): Watches => {
   const thread = watchingThread(data, hear, (error) => topics.failAll(error));
 
   return {
-    async *open(encoded, { format, signal, readList }) {
+    async *open(encoded, { form, gone, readList }) {
       const request = fromBinary(WatchRequestSchema, encoded);
       if (watchers >= MAX_WATCHERS)
         throw new RpcError('RESOURCE_EXHAUSTED', `this process has ${MAX_WATCHERS} watchers already`);
-      const watcher = topics.join(topicOf(subjectOf(request), format));
-      signal.addEventListener('abort', watcher.wake);
+      const watcher = topics.join(topicOf(subjectOf(request), form));
+      gone.addEventListener('abort', watcher.wake);
       watchers += 1;
       count += 1;
       try {
-        yield* answersTo({ id: count, request, format, signal, watcher, readList }, thread, () => reached);
+        yield* answersTo({ id: count, request, form, gone, watcher, readList }, thread, () => reached);
       } finally {
         watchers -= 1;
         watcher.leave();

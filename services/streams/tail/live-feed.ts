@@ -1,58 +1,85 @@
 import type { RecordedEvent } from '../../kernel/event.js';
 import type { EventLog } from '../../kernel/ports/event-store.js';
+import { newestEvents } from './newest-events.js';
 
 /** The newest events of the log, in a bounded buffer that all tails share. */
 export interface LiveFeed {
   /** The buffer has all events after this position. */
   start(): bigint;
-  /** All events up to this position were received. */
+  /** All events up to this position are published to the tails. */
   position(): bigint;
-  /** The events after a position; `undefined` when the buffer does not have all of them any more. */
+  /**
+   * The next published events after a position, at most a batch of them; `undefined` when the buffer does not have all
+   * of them any more. Tails that ask for the same while nothing is published get the same batch.
+   */
   after(position: bigint): readonly RecordedEvent[] | undefined;
-  /** Resolves when something was received after a position, or after some milliseconds. */
+  /** Resolves when something is published after a position, or after some milliseconds. */
   moved(after: bigint, timeoutMs: number): Promise<void>;
   /** Rejects when the log cannot be followed any more. */
   readonly ended: Promise<void>;
   close(): Promise<void>;
 }
 
-/** The most that the buffer holds, in events and in bytes of their data. */
-const MAX_EVENTS = 4_096;
-const MAX_BYTES = 16 * 1024 * 1024;
+/** The most events in the buffer: those of ten seconds where 3,000 come in a second. */
+const MAX_EVENTS = 32_768;
+
+/**
+ * The shortest time between two publications, in milliseconds. While many events come in, each tail takes some of them
+ * at a time, at the cost of one message and one write; an event that comes alone is published at once.
+ */
+const PUBLISH_MS = 20;
+
+/** Calls `run` at once, and while it is asked for again only every so many milliseconds. */
+const throttled = (run: () => void, everyMs: number) => {
+  let ranAt = -Infinity;
+  let timer: NodeJS.Timeout | undefined;
+  const start = (): void => {
+    timer = undefined;
+    ranAt = performance.now();
+    run();
+  };
+  return {
+    ask: (): void => {
+      if (timer !== undefined) return;
+      const waitMs = ranAt + everyMs - performance.now();
+      if (waitMs <= 0) start();
+      else timer = setTimeout(start, waitMs);
+    },
+    stop: (): void => clearTimeout(timer),
+  };
+};
 
 /** Follows a log from its head on. */
-export const openLiveFeed = async (log: Pick<EventLog, 'head' | 'subscribe'>): Promise<LiveFeed> => {
-  let start = await log.head();
-  let position = start;
-  let events: RecordedEvent[] = [];
-  let bytes = 0;
+export const openLiveFeed = async (
+  log: Pick<EventLog, 'head' | 'subscribe'>,
+  maxEvents = MAX_EVENTS,
+): Promise<LiveFeed> => {
+  const head = await log.head();
+  const events = newestEvents(head, maxEvents);
+  let [received, position] = [head, head];
   const waiting = new Set<() => void>();
+  const batches = new Map<bigint, readonly RecordedEvent[]>();
 
-  const trim = (): void => {
-    let dropped = 0;
-    while (events.length - dropped > MAX_EVENTS || bytes > MAX_BYTES) {
-      const oldest = events[dropped];
-      if (!oldest) break;
-      bytes -= oldest.data.length;
-      start = oldest.position;
-      dropped += 1;
-    }
-    events = events.slice(dropped);
-  };
-  const subscription = log.subscribe({ after: start }, (page) => {
-    for (const event of page.events) {
-      events.push(event);
-      bytes += event.data.length;
-    }
-    trim();
-    if (page.position > position) position = page.position;
+  const publishing = throttled(() => {
+    position = received;
+    batches.clear();
     for (const wake of waiting) wake();
+  }, PUBLISH_MS);
+  const subscription = log.subscribe({ after: head }, (page) => {
+    events.push(page.events);
+    if (page.position > received) received = page.position;
+    publishing.ask();
   });
 
   return {
-    start: () => start,
+    start: () => events.start(),
     position: () => position,
-    after: (from) => (from < start ? undefined : events.filter((event) => event.position > from)),
+    after: (from) => {
+      if (from < events.start()) return undefined;
+      const batch = batches.get(from) ?? events.batch(from, position);
+      batches.set(from, batch);
+      return batch;
+    },
     moved: (after, timeoutMs) =>
       new Promise((resolve) => {
         if (position > after) {
@@ -70,6 +97,7 @@ export const openLiveFeed = async (log: Pick<EventLog, 'head' | 'subscribe'>): P
     ended: subscription.ended,
     close: async () => {
       await subscription.close();
+      publishing.stop();
       for (const wake of waiting) wake();
     },
   };

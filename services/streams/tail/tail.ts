@@ -1,35 +1,25 @@
-import { create } from '@bufbuild/protobuf';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
-
-import {
-  type TailEvent,
-  TailEventSchema,
-  type TailRequest,
-  TailRequest_Format as Format,
-  type TailResponse,
-  TailResponseSchema,
-} from '../../../proto/gen/platformidl/eventlog/tail_pb.js';
+import { create, toJson } from '@bufbuild/protobuf';
+import { type TailRequest, TailRequestSchema } from '../../../proto/gen/platformidl/eventlog/tail_pb.js';
 import { metadataOf, type RecordedEvent } from '../../kernel/event.js';
 import type { EventLog } from '../../kernel/ports/event-store.js';
 import { tailStartOf } from './begin.js';
 import type { LiveFeed } from './live-feed.js';
-import { type LabelsOf, logFilter, tailFilter } from './selection.js';
-
-/** Encodes events for consumers. */
-export interface TailPresenting {
-  /** The event as one line of JSON. */
-  json(event: RecordedEvent): Promise<string>;
-  /** The event's message in protobuf, whole. */
-  message(event: RecordedEvent): Promise<Uint8Array>;
-  idText(id: Uint8Array): string;
-}
+import { type LabelsOf, logFilter, type Matches, tailFilter } from './selection.js';
 
 /** Sources of all tails of a process. */
 export type TailSources = {
   readonly log: Pick<EventLog, 'head' | 'readLog' | 'readLogBackwards'>;
   readonly feed: LiveFeed;
   readonly labelsOf: LabelsOf;
-  readonly present: TailPresenting;
+  readonly batches: SharedBatches;
+};
+
+/** Encodes answers as they are sent. */
+export type TailEncoding = {
+  /** Differs from that of the other encodings. */
+  readonly name: string;
+  readonly event: (event: RecordedEvent) => Uint8Array | Promise<Uint8Array>;
+  readonly checkpoint: (position: bigint) => Uint8Array;
 };
 
 /** The number of events that are read from the log at a time by a tail that is behind the live feed. */
@@ -49,42 +39,68 @@ const nextPage = async ({ log, feed }: TailSources, after: bigint, request: Tail
   return { events: [], position: start };
 };
 
-const eventOf = async (event: RecordedEvent, { present }: TailSources, format: Format): Promise<TailEvent> => {
-  const { recordedAtMs, actor, $correlationId } = metadataOf(event);
-  const data =
-    format === Format.PROTOBUF
-      ? ({ case: 'message', value: await present.message(event) } as const)
-      : ({ case: 'json', value: await present.json(event) } as const);
-  return create(TailEventSchema, {
-    stream: event.stream,
-    revision: event.revision,
-    type: event.type,
-    id: present.idText(event.id),
-    recordedAt: timestampFromMs(recordedAtMs),
-    actor,
-    requestId: $correlationId ?? '',
-    data,
-  });
+const joined = (chunks: readonly Uint8Array[]): Uint8Array => {
+  const all = new Uint8Array(chunks.reduce((bytes, { length }) => bytes + length, 0));
+  let at = 0;
+  for (const chunk of chunks) {
+    all.set(chunk, at);
+    at += chunk.length;
+  }
+  return all;
 };
 
-type Answering = {
-  readonly isWanted: (event: RecordedEvent) => Promise<boolean>;
-  readonly encode: (event: RecordedEvent) => Promise<TailEvent>;
+/** Selects and encodes events. Waits only where it must: this runs for each event and each selection. */
+const encodedEvents = async (
+  events: readonly RecordedEvent[],
+  matches: Matches,
+  encode: TailEncoding['event'],
+): Promise<Uint8Array> => {
+  const chunks: Uint8Array[] = [];
+  for (const event of events) {
+    const isMatch = matches(event);
+    if (isMatch === false || (isMatch !== true && !(await isMatch))) continue;
+    const chunk = encode(event);
+    chunks.push(chunk instanceof Uint8Array ? chunk : await chunk);
+  }
+  return joined(chunks);
 };
 
-/** Selects and encodes the events of a page. */
-const answersOf = async function* ({ events }: Page, { isWanted, encode }: Answering): AsyncGenerator<TailResponse> {
-  for (const event of events)
-    if (await isWanted(event))
-      yield create(TailResponseSchema, { position: event.position, event: await encode(event) });
+/** The encoded batches of the live feed, by selection: tails that want the same share the bytes. */
+type SharedBatches = (
+  events: readonly RecordedEvent[],
+  selection: string,
+  encode: () => Promise<Uint8Array>,
+) => Promise<Uint8Array>;
+
+/** Makes an empty set of batches; a batch is forgotten with its events. */
+export const sharedBatches = (): SharedBatches => {
+  const known = new WeakMap<readonly RecordedEvent[], Map<string, Promise<Uint8Array>>>();
+  return (events, selection, encode) => {
+    const ofEvents = known.get(events) ?? new Map<string, Promise<Uint8Array>>();
+    known.set(events, ofEvents);
+    const found = ofEvents.get(selection);
+    if (found) return found;
+    const encoding = encode();
+    ofEvents.set(selection, encoding);
+    encoding.catch(() => ofEvents.delete(selection)); // the next tail tries again
+    return encoding;
+  };
 };
 
-/** `isOver` is true when the consumer has left; `onWait` is called when all answers of a page were given out. */
-export type TailEnds = { readonly isOver: () => boolean; readonly onWait: () => Promise<void> };
+/** Equal for two tails that get the same bytes for the same events. */
+const selectionOf = (request: TailRequest, { name }: TailEncoding, sinceMs: number): string =>
+  JSON.stringify([
+    name,
+    sinceMs,
+    toJson(TailRequestSchema, create(TailRequestSchema, { ...request, from: '', lastEventId: '' })),
+  ]);
+
+/** The encoding of a consumer's answers; `isOver` is true when the consumer has left. */
+export type TailConsumer = { readonly encoding: TailEncoding; readonly isOver: () => boolean };
 
 /**
- * Follows the log for one consumer, without end. Nothing is read before the consumer has taken what was sent, so that a
- * slow consumer takes no memory: it falls behind the live feed and reads the log.
+ * Follows the log for one consumer, without end, and yields its answers in batches. Nothing is read before the consumer
+ * has taken the last batch, so that a slow consumer takes no memory: it falls behind the live feed and reads the log.
  *
  * @throws {RpcError} INVALID_ARGUMENT naming the field of the request.
  * @throws {Fault} when the log cannot be read, or an event cannot be encoded.
@@ -92,28 +108,28 @@ export type TailEnds = { readonly isOver: () => boolean; readonly onWait: () => 
 export async function* tail(
   sources: TailSources,
   request: TailRequest,
-  { isOver, onWait }: TailEnds,
-): AsyncGenerator<TailResponse> {
-  const matches = tailFilter(request, sources.labelsOf);
+  { encoding, isOver }: TailConsumer,
+): AsyncGenerator<Uint8Array> {
+  const filter = tailFilter(request, sources.labelsOf);
   const { after, sinceMs } = await tailStartOf(request, sources.log);
-  const isWanted = async (event: RecordedEvent): Promise<boolean> =>
-    metadataOf(event).recordedAtMs >= sinceMs && (await matches(event));
-  const encode = (event: RecordedEvent): Promise<TailEvent> => eventOf(event, sources, request.format);
+  const isSince = (event: RecordedEvent): boolean => metadataOf(event).recordedAtMs >= sinceMs;
+  const matches: Matches = sinceMs === -Infinity ? filter : (event) => isSince(event) && filter(event);
+  const selection = selectionOf(request, encoding, sinceMs);
   let position = after;
   let sentAt = performance.now() - CHECKPOINT_MS; // the first checkpoint says at once that the tail is there
   while (!isOver()) {
-    const page = await nextPage(sources, position, request);
-    for await (const each of answersOf(page, { isWanted, encode })) {
-      yield each;
+    const { events, position: reached } = await nextPage(sources, position, request);
+    const answers = await sources.batches(events, selection, () => encodedEvents(events, matches, encoding.event));
+    if (answers.length > 0) {
+      yield answers;
       sentAt = performance.now();
     }
-    const isIdle = page.events.length === 0 && page.position === position;
-    position = page.position;
+    const isIdle = events.length === 0 && reached === position;
+    position = reached;
     if (performance.now() - sentAt >= CHECKPOINT_MS) {
-      yield create(TailResponseSchema, { position });
+      yield encoding.checkpoint(position);
       sentAt = performance.now();
     }
-    await onWait();
     if (isIdle) await sources.feed.moved(position, CHECKPOINT_MS);
   }
 }

@@ -4,7 +4,7 @@ import { connect as connectHttp2 } from 'node:http2';
 import { describe, expect, it } from 'vitest';
 
 import { ExecutionWatchService } from '../../../proto/gen/platformidl/eventlog/watch_pb.js';
-import type { StreamRoute } from '../../../services/kernel/rpc.js';
+import type { FollowRoute } from '../../../services/kernel/rpc.js';
 import { overGrpc, overHttp } from './toy.js';
 
 /** Of 70 chunks, a client that reads nothing is sent 65,535 bytes (the window of HTTP/2), and the rest waits. */
@@ -15,24 +15,20 @@ const PATH = '/api/v1/watch/executions/flytesnacks/development/a';
 const endless = (chunks = Infinity) => {
   let [given, over] = [0, (_given: number): void => undefined];
   const ended = new Promise<number>((resolve) => (over = resolve));
-  const answers = async function* <Each>(each: Each, signal: AbortSignal): AsyncGenerator<Each> {
-    try {
-      for (given = 0; given < chunks && !signal.aborted; given += 1) yield await Promise.resolve(each);
-      if (chunks === Infinity) return;
-      throw new Error('dropped');
-    } finally {
-      signal.addEventListener('abort', () => over(given));
-      if (signal.aborted) over(given);
-    }
-  };
-  const route: StreamRoute = {
+  const route: FollowRoute = {
     method: ExecutionWatchService.method.watch,
-    takes: 'stream',
+    takes: 'follow',
     maxStallMs: 100,
-    async *open(requests, _call, signal) {
-      for await (const _ of requests) yield* answers(new Uint8Array(CHUNK), signal);
+    async *follow(_request, _call, { gone }) {
+      try {
+        for (given = 0; given < chunks && !gone.aborted; given += 1) yield await Promise.resolve(new Uint8Array(CHUNK));
+        if (chunks === Infinity) return;
+        throw new Error('dropped');
+      } finally {
+        gone.addEventListener('abort', () => over(given));
+        if (gone.aborted) over(given);
+      }
     },
-    events: (_request, _call, signal) => answers({ type: 'change', data: 'x'.repeat(CHUNK) }, signal),
   };
   return { route, ended };
 };

@@ -7,8 +7,7 @@ import { openTopics, type Watcher } from '../../../services/main/watch/topics.js
 const change = (position: number, bytes = 0): SentAnswer => ({
   kind: Kind.CHANGE,
   position: BigInt(position),
-  isWhole: true,
-  data: 'x'.repeat(bytes),
+  data: new Uint8Array(bytes),
 });
 
 const taken = (watcher: Watcher): readonly number[] => {

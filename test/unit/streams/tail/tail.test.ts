@@ -1,11 +1,12 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { TailRequestSchema, type TailResponse } from '../../../../proto/gen/platformidl/eventlog/tail_pb.js';
+import { TailRequestSchema } from '../../../../proto/gen/platformidl/eventlog/tail_pb.js';
 import type { EventStore } from '../../../../services/kernel/ports/event-store.js';
 import { type LiveFeed, openLiveFeed } from '../../../../services/streams/tail/live-feed.js';
 import { labelsFrom } from '../../../../services/streams/tail/selection.js';
-import { tail, type TailSources } from '../../../../services/streams/tail/tail.js';
+import type { RecordedEvent } from '../../../../services/kernel/event.js';
+import { sharedBatches, tail, type TailConsumer, type TailSources } from '../../../../services/streams/tail/tail.js';
 import { executionStream, nodeReported, openTestLog, report } from '../../../support/filled-log.js';
 import { until } from '../../../support/until.js';
 
@@ -18,32 +19,47 @@ let sources: TailSources;
 beforeAll(async () => {
   ({ store } = await openTestLog());
   await report(store, 3, 2);
-  feed = await openLiveFeed(store);
-  const present = {
-    json: ({ position }: { position: bigint }) => Promise.resolve(String(position)),
-    message: ({ data }: { data: Uint8Array }) => Promise.resolve(data),
-    idText: () => 'id',
-  };
-  sources = { log: store, feed, labelsOf: labelsFrom(store), present };
+  feed = await openLiveFeed(store, 4_096);
+  sources = { log: store, feed, labelsOf: labelsFrom(store), batches: sharedBatches() };
 });
 afterAll(async () => {
   await feed.close();
   await store.close();
 });
 
-/** Takes answers of a tail until there are so many events. */
-const taken = async (asked: Asked, events: number): Promise<readonly TailResponse[]> => {
-  const found: TailResponse[] = [];
-  const state = { isOver: false };
-  const ends = { isOver: () => state.isOver, onWait: () => Promise.resolve() };
-  for await (const each of tail(sources, create(TailRequestSchema, asked as never), ends)) {
-    if (each.event) found.push(each);
-    if (found.length >= events) return found;
-  }
-  return found;
+type Answer = { readonly position: string; readonly stream?: string; readonly type?: string };
+
+const encoded = (answer: Answer): Buffer => Buffer.from(`${JSON.stringify(answer)}\n`);
+
+/** One line of JSON for each answer. */
+const consumer: TailConsumer = {
+  encoding: {
+    name: 'lines',
+    event: ({ position, stream, type }: RecordedEvent) => encoded({ position: String(position), stream, type }),
+    checkpoint: (position) => encoded({ position: String(position) }),
+  },
+  isOver: () => false,
 };
 
-const positions = (answers: readonly TailResponse[]) => answers.map(({ position }) => position);
+const eventsIn = (batch: Uint8Array): readonly Answer[] =>
+  Buffer.from(batch)
+    .toString()
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Answer)
+    .filter(({ type }) => type !== undefined);
+
+/** Takes answers of a tail until there are so many events. */
+const taken = async (asked: Asked, events: number): Promise<readonly Answer[]> => {
+  const found: Answer[] = [];
+  for await (const batch of tail(sources, create(TailRequestSchema, asked as never), consumer)) {
+    found.push(...eventsIn(batch));
+    if (found.length >= events) break;
+  }
+  return found.slice(0, events);
+};
+
+const positions = (answers: readonly Answer[]) => answers.map(({ position }) => BigInt(position));
 
 describe('a tail', () => {
   it('has every event once and in order: those of the log, then those that come', async () => {
@@ -66,7 +82,7 @@ describe('a tail', () => {
   it('has only what matches the filters', async () => {
     const scope = { project: 'flytesnacks', domain: 'development' };
     const answers = await taken({ from: 'start', ...scope, name: 'e1', nodeId: 'n3', phases: ['RUNNING'] }, 1);
-    expect(answers[0]!.event).toMatchObject({ stream: executionStream('e1'), type: 'NodePhaseReported' });
+    expect(answers[0]).toMatchObject({ stream: executionStream('e1'), type: 'NodePhaseReported' });
   });
 
   it.each([
@@ -81,11 +97,39 @@ describe('a tail', () => {
     });
   });
 
+  it('gets the bytes that others with the same selection get, and others with another do not', async () => {
+    const from = { lastEventId: (await store.head()).toString() };
+    const encodings = new Map<bigint, number>();
+    const counting: TailConsumer = {
+      ...consumer,
+      encoding: {
+        ...consumer.encoding,
+        event: (event) => {
+          encodings.set(event.position, (encodings.get(event.position) ?? 0) + 1);
+          return consumer.encoding.event(event);
+        },
+      },
+    };
+    const open = (asked: Asked) => tail(sources, create(TailRequestSchema, { ...from, ...asked } as never), counting);
+    const tails = [
+      open({}),
+      open({ from: 'start' }),
+      open({ project: 'flytesnacks', domain: 'development', name: 'e1' }),
+    ];
+    for (const each of tails) await each.next(); // the first checkpoint
+    await report(store, 2, 1);
+    const [one, same, other] = await Promise.all(tails.map(async (each) => (await each.next()).value as Uint8Array));
+    expect(one).toBe(same);
+    expect(new Set(eventsIn(other!).map(({ stream }) => stream))).toEqual(new Set([executionStream('e1')]));
+    const inOther = new Set(positions(eventsIn(other!)));
+    for (const position of positions(eventsIn(one!)))
+      expect(encodings.get(position)).toBe(inOther.has(position) ? 2 : 1);
+    for (const each of tails) await each.return(undefined);
+  });
+
   it('that falls behind the live feed reads the log and misses nothing', async () => {
     const start = await store.head();
-    const state = { isOver: false };
-    const ends = { isOver: () => state.isOver, onWait: () => Promise.resolve() };
-    const slow = tail(sources, create(TailRequestSchema, { lastEventId: start.toString() }), ends);
+    const slow = tail(sources, create(TailRequestSchema, { lastEventId: start.toString() }), consumer);
     await slow.next(); // the first checkpoint: from here on it takes nothing while the feed moves on
     for (let batch = 0; batch < 6; batch += 1) {
       const many = Array.from({ length: 1_000 }, (_, index) => nodeReported('e0', index));
@@ -97,8 +141,8 @@ describe('a tail', () => {
     );
     expect(feed.after(start)).toBeUndefined();
     const seen: bigint[] = [];
-    for await (const { position, event } of slow) {
-      if (event) seen.push(position);
+    for await (const batch of slow) {
+      seen.push(...positions(eventsIn(batch)));
       if (seen.length === 6_000) break;
     }
     expect(seen).toEqual(Array.from({ length: 6_000 }, (_, index) => start + BigInt(index + 1)));

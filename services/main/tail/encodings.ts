@@ -1,0 +1,52 @@
+import { toBinary } from '@bufbuild/protobuf';
+import { type TailResponse, TailResponseSchema } from '../../../proto/gen/platformidl/eventlog/tail_pb.js';
+import { frameOf } from '../../gateway/grpc/frame.js';
+import { encodedEvent } from '../../gateway/rest/event-text.js';
+import type { PayloadStore } from '../../kernel/ports/payload-store.js';
+import { uuidText } from '../../reactors/export-to-kafka/cloud-event.js';
+import { checkpointAnswer, eventAnswer } from '../../streams/tail/answers.js';
+import { encodeOnce } from '../../streams/tail/encode-once.js';
+import type { TailEncoding } from '../../streams/tail/tail.js';
+import { lineOf } from '../event-json/event-line.js';
+import { readable, wholeEventEncoder } from '../event-json/readable.js';
+
+/** The encodings of tails: Server-Sent Events, or gRPC messages with events as JSON or as protobuf. */
+export type TailForm = 'events' | 'json' | 'protobuf';
+
+const messageOf = (answer: TailResponse): Uint8Array => frameOf(toBinary(TailResponseSchema, answer));
+
+/** Makes the encodings of tails; each encodes an event once. */
+export const tailEncodings = (payloads: PayloadStore): Readonly<Record<TailForm, TailEncoding>> => {
+  const dataOf = readable(payloads);
+  const whole = wholeEventEncoder(payloads);
+  const checkpoint = (position: bigint): Uint8Array => messageOf(checkpointAnswer(position));
+  return {
+    events: {
+      name: 'events',
+      event: encodeOnce(async (event) => {
+        const line = await lineOf(event, dataOf);
+        return encodedEvent({ id: event.position.toString(), type: 'event', data: line.trimEnd() });
+      }),
+      checkpoint: (position) => {
+        const data = JSON.stringify({ position: Number(position) });
+        return encodedEvent({ id: position.toString(), type: 'checkpoint', data });
+      },
+    },
+    json: {
+      name: 'json',
+      event: encodeOnce(async (event) => {
+        const value = (await lineOf(event, dataOf)).trimEnd();
+        return messageOf(eventAnswer(event, uuidText(event.id), { case: 'json', value }));
+      }),
+      checkpoint,
+    },
+    protobuf: {
+      name: 'protobuf',
+      event: encodeOnce(async (event) => {
+        const value = await whole.message(event);
+        return messageOf(eventAnswer(event, uuidText(event.id), { case: 'message', value }));
+      }),
+      checkpoint,
+    },
+  };
+};

@@ -1,0 +1,30 @@
+import { create } from '@bufbuild/protobuf';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import {
+  type TailEvent,
+  TailEventSchema,
+  type TailResponse,
+  TailResponseSchema,
+} from '../../../proto/gen/platformidl/eventlog/tail_pb.js';
+import { metadataOf, type RecordedEvent } from '../../kernel/event.js';
+
+/** The answer with an event; `idText` is its id as text, `data` its content in the format of the consumer. */
+export const eventAnswer = (event: RecordedEvent, idText: string, data: TailEvent['data']): TailResponse => {
+  const { recordedAtMs, actor, $correlationId } = metadataOf(event);
+  return create(TailResponseSchema, {
+    position: event.position,
+    event: create(TailEventSchema, {
+      stream: event.stream,
+      revision: event.revision,
+      type: event.type,
+      id: idText,
+      recordedAt: timestampFromMs(recordedAtMs),
+      actor,
+      requestId: $correlationId ?? '',
+      data,
+    }),
+  });
+};
+
+/** The answer that says how far the log was read. */
+export const checkpointAnswer = (position: bigint): TailResponse => create(TailResponseSchema, { position });
