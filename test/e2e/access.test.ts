@@ -12,6 +12,7 @@ import { NodeExecutionEventRequestSchema } from '../../proto/gen/platformidl/adm
 import { NodeExecution_Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import type { Requirement } from '../../services/gateway/dispatch/requirement.js';
+import { metadataOf } from '../../services/kernel/event.js';
 import { routeTable } from '../../services/gateway/routes.js';
 import { type AuthenticatedServer, startAuthenticatedServer } from '../support/authenticated-server.js';
 import { flightlog } from '../support/command.js';
@@ -221,7 +222,7 @@ describe('a caller', () => {
     const path = `/${AdminService.typeName}/CreateTask`;
     expect((await grpc.raw(path, request, await server.as('elsewhere'))).code).toBe('PERMISSION_DENIED');
     expect((await grpc.raw(path, request, team)).code).toBe('OK');
-    expect(await server.actorsAfter(before)).toEqual(['ada']);
+    expect((await server.eventsAfter(before)).map((event) => metadataOf(event).actor)).toEqual(['ada']);
   });
 });
 

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { metadataOf } from '../../services/kernel/event.js';
+import type { RecordedEvent } from '../../services/kernel/event.js';
 import type { EventLog } from '../../services/kernel/ports/event-store.js';
 import { type ServerProcess, startServerProcess } from './server-process.js';
 import { openTestLog } from './test-log.js';
@@ -18,8 +18,8 @@ export type AuthenticatedServer = ServerProcess & {
   readonly as: (subject: string, claims?: Readonly<Record<string, unknown>>) => Promise<Record<string, string>>;
   /** The position of the last event of the log. */
   readonly head: () => Promise<bigint>;
-  /** The actors of the events after a position, in their order. */
-  readonly actorsAfter: (position: bigint) => Promise<readonly string[]>;
+  /** The events after a position. */
+  readonly eventsAfter: (position: bigint) => Promise<readonly RecordedEvent[]>;
   readonly close: () => Promise<void>;
 };
 
@@ -69,12 +69,11 @@ export const startAuthenticatedServer = async (
     issuer,
     as: async (subject, claims) => ({ authorization: `Bearer ${await issuer.token({ sub: subject, ...claims })}` }),
     head: () => reading((log) => log.head()),
-    actorsAfter: (after) =>
+    eventsAfter: (after) =>
       reading(async (log) => {
-        const actors: string[] = [];
-        for await (const { events } of log.readLog({ after }))
-          actors.push(...events.map((event) => metadataOf(event).actor));
-        return actors;
+        const all: RecordedEvent[] = [];
+        for await (const { events } of log.readLog({ after })) all.push(...events);
+        return all;
       }),
     close: async () => {
       keys.close();

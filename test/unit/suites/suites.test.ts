@@ -33,8 +33,7 @@ describe('the parts of the tests', () => {
   });
 
   it('are all called by CI', () => {
-    expect(ci).toMatch(/^npm test\b/mu);
-    for (const part of parts) expect(ci).toContain(`npm run ${part}`);
+    expect(/^for suite in (.*); do$/mu.exec(ci)?.[1]?.split(' ')).toEqual(['test', ...parts]);
   });
 
   it.each(['test:eventstore', 'test:mongodb', 'test:roles'])('run on other stores too: %s', (script) => {
