@@ -15,6 +15,8 @@ export type LoadOrder = {
   readonly inFlight: number;
   /** Limits the average rate of requests; the first `inFlight` are sent at once. Unlimited by default. */
   readonly mostPerSecond?: number;
+  /** Headers of each request, besides those of gRPC. */
+  readonly headers?: Readonly<Record<string, string>>;
 };
 
 export type LoadResult = {
@@ -33,13 +35,10 @@ const CONNECTIONS = 4;
 
 type Done = (status: string) => void;
 
-const send = (session: ClientHttp2Session, path: string, frame: Buffer, done: Done): void => {
-  const request = session.request({
-    [constants.HTTP2_HEADER_METHOD]: 'POST',
-    [constants.HTTP2_HEADER_PATH]: path,
-    'content-type': 'application/grpc',
-    te: 'trailers',
-  });
+type Headers = Readonly<Record<string, string>>;
+
+const send = (session: ClientHttp2Session, headers: Headers, frame: Buffer, done: Done): void => {
+  const request = session.request(headers);
   let status = 'none';
   request.on('response', (headers) => (status = String(headers['grpc-status'] ?? status)));
   request.on('trailers', (headers: IncomingHttpHeaders) => (status = String(headers['grpc-status'] ?? status)));
@@ -57,8 +56,16 @@ const run = async ({
   count,
   inFlight,
   mostPerSecond = Infinity,
+  headers = {},
 }: LoadOrder): Promise<LoadResult> => {
   const frames = readFrames(framesFile).slice(from, from + count);
+  const sent = {
+    [constants.HTTP2_HEADER_METHOD]: 'POST',
+    [constants.HTTP2_HEADER_PATH]: path,
+    'content-type': 'application/grpc',
+    te: 'trailers',
+    ...headers,
+  };
   const sessions = Array.from({ length: CONNECTIONS }, () => connect(`http://${address}`));
   const took = new Float64Array(frames.length);
   const statuses: Record<string, number> = {};
@@ -72,7 +79,7 @@ const run = async ({
       const session = sessions[index % CONNECTIONS];
       if (frame === undefined || session === undefined) return;
       const start = performance.now();
-      send(session, path, frame, (status) => {
+      send(session, sent, frame, (status) => {
         took[index] = performance.now() - start;
         statuses[status] = (statuses[status] ?? 0) + 1;
         answered += 1;

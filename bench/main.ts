@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { authentication } from './authentication.js';
 import type { Bench, Figure } from './bench.js';
 import { creates } from './create.js';
 import { eventstore } from './eventstore/eventstore.js';
@@ -28,6 +29,7 @@ const BENCHES: readonly Bench[] = [
   lists,
   rebuild,
   memory,
+  authentication,
   eventstore,
   projector,
   kafkaExport,

@@ -1,0 +1,76 @@
+import { join } from 'node:path';
+import { startAuthenticatedServer } from '../test/support/authenticated-server.js';
+import { type GrpcClient, grpcClient } from '../test/support/grpc-client.js';
+import { type ServerProcess, startServerProcess } from '../test/support/server-process.js';
+import { assertAllOk } from './acknowledged.js';
+import type { Bench, BenchOptions, Figure } from './bench.js';
+import { generateLoad, writeFrames } from './processes.js';
+import { processorMs } from './processor-time.js';
+import { createRequests, nodeEvents, PROJECT, registerHello } from './workload.js';
+
+const EXECUTIONS = 50;
+const IN_FLIGHT = 64;
+const ROUNDS = 20;
+const PATH = '/flyteidl.service.AdminService/CreateNodeEvent';
+const env = { FLIGHTLOG_PROJECTS: `["${PROJECT}"]` };
+
+type Headers = Readonly<Record<string, string>>;
+
+const withHeaders = (client: GrpcClient, headers: Headers): GrpcClient => ({
+  ...client,
+  raw: (path, request) => client.raw(path, request, headers),
+});
+
+const prepare = async ({ ready }: ServerProcess, headers: Headers): Promise<void> => {
+  const client = grpcClient(ready.grpc);
+  const caller = withHeaders(client, headers);
+  await registerHello(caller);
+  for (const request of createRequests('bench', EXECUTIONS))
+    await caller.raw('/flyteidl.service.AdminService/CreateExecution', request);
+  client.close();
+};
+
+const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
+
+/** Processor time of an event in milliseconds, for the events of one round. */
+const roundOn = async (
+  { child, ready }: ServerProcess,
+  headers: Headers,
+  order: { readonly framesFile: string; readonly from: number; readonly count: number },
+): Promise<number> => {
+  const before = processorMs(child.pid ?? 0);
+  assertAllOk(await generateLoad({ ...order, inFlight: IN_FLIGHT, address: ready.grpc, path: PATH, headers }));
+  return (processorMs(child.pid ?? 0) - before) / order.count;
+};
+
+const measure = async ({ disk, count, nodeArgs }: BenchOptions): Promise<readonly Figure[]> => {
+  const open = await startServerProcess({ data: join(disk.directory, 'authentication'), nodeArgs, env });
+  const closed = await startAuthenticatedServer([{ claim: 'sub', value: 'engine', role: 'administrator' }], env);
+  const token = await closed.as('engine');
+  await prepare(open, {});
+  await prepare(closed, token);
+  const each = Math.ceil(count / ROUNDS);
+  const framesFile = join(disk.directory, 'authentication-events');
+  const names = Array.from({ length: EXECUTIONS }, (_, index) => `bench-${index}`);
+  writeFrames(framesFile, nodeEvents(names, each * (ROUNDS + 1)).requests);
+  const took: { readonly without: number; readonly with: number }[] = [];
+  for (let round = 0; round <= ROUNDS; round += 1) {
+    const order = { framesFile, from: round * each, count: each };
+    took.push({ without: await roundOn(open, {}, order), with: await roundOn(closed, token, order) });
+  }
+  await open.stop();
+  await closed.close();
+  const measured = took.slice(1); // the first round warms up
+  const [without, withToken] = [median(measured.map((one) => one.without)), median(measured.map((one) => one.with))];
+  return [
+    {
+      name: 'events with a token, by processor time',
+      perSecond: 1_000 / withToken,
+      floor: { what: 'without authentication', perSecond: 1_000 / without },
+      notes: { withUs: withToken * 1_000, withoutUs: without * 1_000 },
+    },
+  ];
+};
+
+/** The cost of authentication for an engine event: rounds on a server with it and one without, in turn. */
+export const authentication: Bench = { name: 'authentication', target: 0.95, run: measure };
