@@ -67,7 +67,10 @@ const FINISHED: readonly MessageState['standing']['kind'][] = ['sent', 'given-up
 const isFinished = ({ standing }: MessageState): boolean => FINISHED.includes(standing.kind);
 
 /** Why an attempt cannot begin now; `undefined` when it can. */
-const obstacle = (known: MessageState, { nowMs, lostAfterMs }: BeginNotification): NotificationRefusal | undefined => {
+export const obstacle = (
+  known: MessageState,
+  { nowMs, lostAfterMs }: Pick<BeginNotification, 'nowMs' | 'lostAfterMs'>,
+): NotificationRefusal | undefined => {
   const { standing } = known;
   if (isFinished(known)) return { kind: 'finished' };
   if (standing.kind === 'waiting' && standing.nextAttemptAtMs > nowMs)

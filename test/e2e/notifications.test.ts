@@ -1,10 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { WorkflowExecution_Phase as Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
 import {
+  type Notification,
   NotificationService,
   NotificationStatus,
 } from '../../proto/gen/platformidl/eventlog/notification_service_pb.js';
@@ -12,14 +13,12 @@ import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
 import { withNeeds } from '../support/fixtures.js';
 import { launchHello } from '../support/hello.js';
-import { workflowReport } from '../support/reports.js';
+import { type ExecutionId, workflowReport } from '../support/reports.js';
 import { smtpSink, type SmtpSink } from '../support/smtp-sink.js';
 import { until } from '../support/until.js';
 
 const RECIPIENT = 'silent@example.com';
 const PATIENT = 'patient@example.com';
-/** Gets one message by itself, and the others in digests. Its server never answers. */
-const DIGESTED = 'silent@digests.example.com';
 
 let smtp: SmtpSink;
 let directory: string;
@@ -34,11 +33,10 @@ const start = (): Promise<ControlPlane> =>
       FLIGHTLOG_NOTIFICATIONS_TIMEOUT: '2s',
       FLIGHTLOG_NOTIFICATIONS_RUNNING_LONGER_THAN: '1s',
       FLIGHTLOG_NOTIFICATIONS_DIGEST_AFTER: '1',
-      FLIGHTLOG_NOTIFICATIONS_DIGEST_WINDOW: '3s',
+      FLIGHTLOG_NOTIFICATIONS_DIGEST_WINDOW: '1s',
       FLIGHTLOG_NOTIFICATIONS_RULES: JSON.stringify([
         { phases: ['FAILED'], channel: 'mail', recipients: [RECIPIENT] },
         { phases: ['LONG_RUNNING'], channel: 'mail', recipients: [PATIENT] },
-        { phases: ['TIMED_OUT'], channel: 'mail', recipients: [DIGESTED] },
       ]),
     },
     directory,
@@ -58,27 +56,71 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-it('a mail whose process is killed after DATA and before the answer is sent once more, says so, and never again', async () => {
-  const id = await launchHello(plane.grpc, 'unanswered');
+const fail = async (name: string): Promise<ExecutionId> => {
+  const id = await launchHello(plane.grpc, name);
   await plane.grpc.call(AdminService.method.createWorkflowEvent, workflowReport(id, { phase: Phase.RUNNING }));
   await plane.grpc.call(AdminService.method.createWorkflowEvent, workflowReport(id, { phase: Phase.FAILED }));
-  await until(
+  return id;
+};
+const untilMails = (count: number): Promise<unknown> =>
+  until(
     () => Promise.resolve(mailsTo(RECIPIENT)),
-    ({ length }) => length === 1,
+    ({ length }) => length === count,
   );
-  await plane.kill();
-  plane = await start();
-  const notifications = await until(
-    async () => (await plane.grpc.call(NotificationService.method.listNotifications, { id })).notifications,
-    (found) => found.some(({ status }) => status === NotificationStatus.GIVEN_UP),
+/** The message to the recipient about an execution. */
+const messageAbout = async (id: ExecutionId): Promise<Notification | undefined> => {
+  const { notifications } = await plane.grpc.call(NotificationService.method.listNotifications, { id });
+  return notifications.find(({ recipient }) => recipient === RECIPIENT);
+};
+const untilGivenUp = (id: ExecutionId): Promise<Notification | undefined> =>
+  until(
+    () => messageAbout(id),
+    (found) => found?.status === NotificationStatus.GIVEN_UP,
   );
-  const notification = notifications.find(({ recipient }) => recipient === RECIPIENT);
-  expect(notification).toMatchObject({ recipient: RECIPIENT, attempts: 2, mayHaveArrived: true });
-  expect(notification?.reason).toContain('it is not known whether the message was sent, and it was repeated once');
-  const mails = mailsTo(RECIPIENT);
-  expect(mails.map(({ content }) => content.replaceAll('=\r\n', '').includes('sent once more'))).toEqual([false, true]);
-  const ids = mails.map(({ content }) => /^Message-ID: (.*)$/mu.exec(content)?.[1]);
-  expect(ids[0]).toBe(ids[1]);
+/** The mails about an execution, each without its line breaks. */
+const mailsAbout = ({ name }: ExecutionId): readonly string[] =>
+  mailsTo(RECIPIENT)
+    .map(({ content }) => content.replaceAll('=\r\n', ''))
+    .filter((content) => content.includes(`Subject: Execution ${name} `));
+
+describe('mails whose process is killed after DATA and before the answer', () => {
+  const names = ['first', 'second', 'third', 'fourth'];
+  let alone: ExecutionId;
+  let joined: readonly ExecutionId[];
+
+  beforeAll(async () => {
+    alone = await fail('alone');
+    await untilMails(1);
+    joined = await Promise.all(names.map(fail));
+    await untilMails(2);
+    await plane.kill();
+    plane = await start();
+  });
+
+  const expectSentTwice = (id: ExecutionId, message: Notification | undefined): void => {
+    expect(message).toMatchObject({ attempts: 2, mayHaveArrived: true });
+    expect(message?.reason).toContain('it is not known whether the message was sent, and it was repeated once');
+    const mails = mailsAbout(id);
+    expect(mails.map((content) => content.includes('sent once more'))).toEqual([false, true]);
+    const ids = mails.map((content) => /^Message-ID: (.*)$/mu.exec(content)?.[1]);
+    expect(ids[0]).toBe(ids[1]);
+  };
+
+  it('are sent once more, say so, and never again', async () => {
+    expectSentTwice(alone, await untilGivenUp(alone));
+  });
+
+  it('are digests with every message that was collected, and each of those is accounted for', async () => {
+    const found = await Promise.all(joined.map(messageAbout));
+    const lead = joined[found.findIndex((message) => message?.status !== NotificationStatus.DIGESTED)]!;
+    const message = await untilGivenUp(lead);
+    expectSentTwice(lead, message);
+    const others = joined.filter((id) => id !== lead);
+    for (const { name } of others) for (const mail of mailsAbout(lead)) expect(mail).toContain(name);
+    for (const other of await Promise.all(others.map(messageAbout)))
+      expect(other).toMatchObject({ status: NotificationStatus.DIGESTED, digestId: message?.id, attempts: 0 });
+    expect(mailsTo(RECIPIENT)).toHaveLength(4);
+  });
 });
 
 it('an execution that runs for longer than is configured is a mail to the rules that ask for it', async () => {
@@ -90,35 +132,4 @@ it('an execution that runs for longer than is configured is a mail to the rules 
   );
   expect(notification).toMatchObject({ recipient: PATIENT, phase: Phase.RUNNING, runningLongerThan: { seconds: 1n } });
   expect(mailsTo(PATIENT).at(-1)?.content).toContain('been running for long');
-});
-
-it('a digest whose process is killed before it is answered is sent once more, with the same names', async () => {
-  const names = ['late-1', 'late-2', 'late-3', 'late-4', 'late-5'];
-  const ids = await Promise.all(names.map((name) => launchHello(plane.grpc, name)));
-  for (const id of ids)
-    await plane.grpc.call(AdminService.method.createWorkflowEvent, workflowReport(id, { phase: Phase.TIMED_OUT }));
-  const digests = () => mailsTo(DIGESTED).filter(({ content }) => /\(and 3\s+more\)/u.test(content));
-  await until(
-    () => Promise.resolve(digests()),
-    ({ length }) => length === 1,
-  );
-  await plane.kill();
-  plane = await start();
-  const statusOf = async (id: (typeof ids)[number]) => {
-    const { notifications } = await plane.grpc.call(NotificationService.method.listNotifications, { id });
-    return notifications.filter(({ recipient }) => recipient === DIGESTED).map(({ status }) => status);
-  };
-  const statuses = await until(
-    async () => (await Promise.all(ids.map(statusOf))).flat(),
-    (all) => all.filter((status) => status === NotificationStatus.GIVEN_UP).length === 2,
-  );
-  // One was sent by itself, one is the digest, and neither was ever answered; the digest stands for the others.
-  expect(statuses.filter((status) => status === NotificationStatus.DIGESTED)).toHaveLength(3);
-  expect(statuses).toHaveLength(5);
-  const ownNames = digests().map(({ content }) =>
-    names.filter((name) => content.replaceAll('=\r\n', '').includes(name)),
-  );
-  expect(ownNames).toHaveLength(2);
-  expect(ownNames[0]).toEqual(ownNames[1]);
-  expect(new Set(digests().map(({ content }) => /^Message-ID: (.*)$/mu.exec(content)?.[1])).size).toBe(1);
 });

@@ -35,36 +35,42 @@ export type AttemptOptions = {
   readonly onOutcome: (channel: string, outcome: AttemptOutcome['kind'] | 'given-up' | 'digested') => void;
 };
 
-/** An attempt without an outcome is lost after twice the time that it may take. */
-const LOST_AFTER_TIMEOUTS = 2;
-
 const NO_DIGESTS: DigestLimits = { after: 0, windowMs: 0 };
+
+const opened = ({ limits, digest = NO_DIGESTS, ...rest }: ConfiguredChannel) => ({
+  ...rest,
+  limit: channelLimit(limits),
+  digests: openDigests(digest),
+});
+
+type OpenChannel = ReturnType<typeof opened>;
 
 const afterRefusal = (refusal: NotificationRefusal): WorkResult =>
   'againAtMs' in refusal ? { againAtMs: refusal.againAtMs } : undefined;
 
 /** Sends messages, each attempt recorded before and after it is made. */
 export const attempts = (options: AttemptOptions) => {
-  const { channels, timers, timeoutMs, retry, closing, random = Math.random, onOutcome } = options;
-  const limits = new Map([...channels].map(([name, each]) => [name, channelLimit(each.limits)]));
-  const digests = new Map([...channels].map(([name, { digest = NO_DIGESTS }]) => [name, openDigests(digest)]));
+  const { timers, timeoutMs, retry, closing, random = Math.random, onOutcome } = options;
+  const channels = new Map([...options.channels].map(([name, each]) => [name, opened(each)]));
+  const { lostAfterMs, handle, known, recordDigested } = messageRecords(options);
 
-  const { handle, known, recordDigested } = messageRecords(options);
+  /** Messages that wait for it as their digest are placed again. */
+  const settled = ({ key }: Due): void => channels.get(key.channel)?.digests.settled(key.id);
 
   const giveUp = async (due: Due, reason: string): Promise<undefined> => {
     const { key } = due;
     await handle(due, { type: 'GiveUpNotification', message: key, reason, nowMs: timers.now() }, randomUUID());
-    digests.get(key.channel)?.settled(key.id);
     onOutcome(key.channel, 'given-up');
+    settled(due);
     return undefined;
   };
 
-  const send = async (due: Due, to: ConfiguredChannel, attempt: string): Promise<WorkResult> => {
+  const send = async (due: Due, to: OpenChannel, attempt: string): Promise<WorkResult> => {
     const { key, facts, sinceMs } = due;
     const { count, mayHaveArrived, digest } = await known(key);
     // Of an attempt that was lost, it is not known whether it has recorded them all.
     if (count === 1 || mayHaveArrived) await recordDigested(due, digest);
-    digests.get(key.channel)?.settled(key.id);
+    settled(due);
     const names = digest.map(({ execution }) => execution?.name ?? '');
     const message = composeMessage(to.templates, key, facts, { isRepeat: mayHaveArrived, digest: names });
     const outcome = await to.channel.send(message, AbortSignal.any([closing, AbortSignal.timeout(timeoutMs)]));
@@ -78,20 +84,16 @@ export const attempts = (options: AttemptOptions) => {
     return outcome.kind === 'sent' || outcome.kind === 'refused' ? undefined : { againAtMs: nextAttemptAtMs };
   };
 
-  const begin = async (due: Due, to: ConfiguredChannel, digest: readonly MessageKey[]): Promise<WorkResult> => {
+  const begin = async (due: Due, to: OpenChannel, digest: readonly MessageKey[]): Promise<WorkResult> => {
     const attempt = randomUUID();
-    const lostAfterMs = LOST_AFTER_TIMEOUTS * timeoutMs;
     const begun = { message: due.key, attempt, nowMs: timers.now(), lostAfterMs, digest };
     const outcome = await handle(due, { type: 'BeginNotification', ...begun }, attempt);
     return outcome.kind === 'refused' ? afterRefusal(outcome.refusal) : send(due, to, attempt);
   };
 
   /** Only a message that was never tried waits for others, or stands for them. */
-  const placed = async ({ key, facts }: Due): Promise<Placed> => {
-    const { isKnown } = await known(key);
-    const place = isKnown ? undefined : digests.get(key.channel)?.place(key, facts, timers.now());
-    return place ?? { kind: 'send', digest: [] };
-  };
+  const placed = ({ key, facts }: Due, { digests }: OpenChannel, isKnown: boolean): Placed =>
+    isKnown ? { kind: 'send', digest: [] } : digests.place(key, facts, timers.now());
 
   /**
    * Makes one attempt to send a message, if it is due.
@@ -99,18 +101,25 @@ export const attempts = (options: AttemptOptions) => {
    * @returns when the message is to be looked at again; `undefined` when it is finished.
    */
   return async (due: Due): Promise<WorkResult> => {
-    const to = channels.get(due.key.channel);
-    const limit = limits.get(due.key.channel);
-    if (!to || !limit) return giveUp(due, `there is no channel ${due.key.channel}`);
-    if (timers.now() - due.sinceMs > retry.giveUpAfterMs) return giveUp(due, 'it was due too long ago');
-    const place = await placed(due);
+    const { key, sinceMs } = due;
+    const { isKnown, inTheWay } = await known(key);
+    if (inTheWay?.kind === 'finished') {
+      settled(due);
+      return undefined;
+    }
+    const to = channels.get(key.channel);
+    if (!to) return giveUp(due, `there is no channel ${key.channel}`);
+    if (timers.now() - sinceMs > retry.giveUpAfterMs) return giveUp(due, 'it was due too long ago');
+    // A message that cannot be sent now uses nothing of the limits of its channel.
+    if (inTheWay) return afterRefusal(inTheWay);
+    const place = placed(due, to, isKnown);
     if (place.kind === 'later') return { againAtMs: place.atMs };
-    const leave = limit.take(timers.now());
+    const leave = to.limit.take(timers.now());
     if (leave.kind === 'later') return { againAtMs: leave.atMs };
     try {
       return await begin(due, to, place.digest);
     } finally {
-      limit.release();
+      to.limit.release();
     }
   };
 };

@@ -17,7 +17,7 @@ export type Placed =
 /** Joins messages about failures. The messages that wait are unfinished work: after a restart they are read again. */
 export interface Digests {
   place(key: MessageKey, content: MessageContent, nowMs: number): Placed;
-  /** The messages that a digest stands for have their outcome, or the digest is not sent. */
+  /** The messages that a digest stands for have their outcome, or it is not sent: they then are placed again. */
   settled(digestId: string): void;
 }
 
@@ -28,10 +28,23 @@ const AFTER_MS = 1_000;
 
 const FAILED: readonly Phase[] = [Phase.FAILED, Phase.TIMED_OUT];
 
-type Collecting = { readonly id: string; readonly untilMs: number; readonly members: Map<string, MessageKey> };
+/** A message that stands for others: they are collected, and then it is sent. */
+type Digest = {
+  readonly id: string;
+  readonly untilMs: number;
+  readonly members: Map<string, MessageKey>;
+  isClosed: boolean;
+};
 
-/** The messages to one recipient about one launch plan: when the last ones went out by themselves, and those collected. */
-type Group = { sentMs: readonly number[]; collecting: Collecting | undefined };
+/** The messages to one recipient about one launch plan. */
+type Group = {
+  /** Those that went out by themselves, and when. */
+  readonly sentMs: Map<string, number>;
+  /** The digest that is being collected. */
+  digestId: string;
+  /** Until then messages are collected at once. */
+  busyUntilMs: number;
+};
 
 const groupKey = ({ channel, recipient }: MessageKey, { launchPlan, workflow }: MessageContent): string => {
   const { project, domain, name } = launchPlan ?? workflow ?? { project: '', domain: '', name: '' };
@@ -39,62 +52,75 @@ const groupKey = ({ channel, recipient }: MessageKey, { launchPlan, workflow }: 
 };
 
 const SEND: Placed = { kind: 'send', digest: [] };
+const sendFor = ({ members }: Digest): Placed => ({ kind: 'send', digest: [...members.values()] });
 const later = (atMs: number): Placed => ({ kind: 'later', atMs });
 
 /** Makes the digests of a process. Where another process takes over, it counts from the beginning. */
 export const openDigests = ({ after, windowMs }: DigestLimits): Digests => {
   const groups = new Map<string, Group>();
-  /** Digests that are being sent, by their ids, and the messages that they stand for. */
-  const closed = new Map<string, Collecting>();
+  /** Those that are not settled, by the ids of their messages. */
+  const digests = new Map<string, Digest>();
+  const state = { tidyAtMs: 0 };
 
-  const isClosed = (id: string): boolean => [...closed.values()].some(({ members }) => members.has(id));
+  const isInClosed = (id: string): boolean =>
+    [...digests.values()].some(({ isClosed, members }) => isClosed && members.has(id));
 
   const groupOf = (name: string, nowMs: number): Group => {
-    const group = groups.get(name) ?? { sentMs: [], collecting: undefined };
-    group.sentMs = group.sentMs.filter((sentMs) => nowMs - sentMs < windowMs);
+    const group = groups.get(name) ?? { sentMs: new Map<string, number>(), digestId: '', busyUntilMs: 0 };
+    for (const [id, sentMs] of group.sentMs) if (nowMs - sentMs >= windowMs) group.sentMs.delete(id);
     groups.set(name, group);
     return group;
   };
 
   /** Forgets groups that have had no message for long. */
   const tidy = (nowMs: number): void => {
-    for (const [name, { sentMs, collecting }] of groups)
-      if (!collecting && nowMs - (sentMs.at(-1) ?? 0) >= windowMs) groups.delete(name);
-  };
-
-  const collect = (collecting: Collecting, group: Group, key: MessageKey, nowMs: number): Placed => {
-    const { id, untilMs, members } = collecting;
-    if (key.id !== id) {
-      if (members.size < MAX_MEMBERS || members.has(key.id)) members.set(key.id, key);
-      return later(Math.max(untilMs, nowMs) + AFTER_MS);
+    if (nowMs < state.tidyAtMs) return;
+    state.tidyAtMs = nowMs + windowMs;
+    for (const name of [...groups.keys()]) {
+      const { sentMs, digestId, busyUntilMs } = groupOf(name, nowMs);
+      if (sentMs.size === 0 && busyUntilMs <= nowMs && !digests.has(digestId)) groups.delete(name);
     }
-    if (nowMs < untilMs) return later(untilMs);
-    group.collecting = undefined;
-    // While the launch plan goes on failing, further messages are collected at once.
-    group.sentMs = Array.from({ length: after }, () => nowMs);
-    closed.set(id, collecting);
-    return { kind: 'send', digest: [...members.values()] };
   };
 
-  const begin = (group: Group, key: MessageKey, nowMs: number): Placed => {
-    if (group.sentMs.length < after) {
-      group.sentMs = [...group.sentMs, nowMs];
+  const close = (digest: Digest, group: Group, nowMs: number): Placed => {
+    digest.isClosed = true;
+    group.digestId = '';
+    // The launch plan may go on failing.
+    group.busyUntilMs = nowMs + windowMs;
+    return sendFor(digest);
+  };
+
+  const collect = (digest: Digest, group: Group, key: MessageKey, nowMs: number): Placed => {
+    const { id, untilMs, members } = digest;
+    if (key.id === id) return nowMs < untilMs ? later(untilMs) : close(digest, group, nowMs);
+    if (members.size < MAX_MEMBERS) members.set(key.id, key);
+    return later(Math.max(untilMs, nowMs) + AFTER_MS);
+  };
+
+  const begin = (group: Group, { id }: MessageKey, nowMs: number): Placed => {
+    if (group.sentMs.size < after && group.busyUntilMs <= nowMs) {
+      group.sentMs.set(id, nowMs);
       return SEND;
     }
-    group.collecting = { id: key.id, untilMs: nowMs + windowMs, members: new Map() };
-    return later(nowMs + windowMs);
+    const untilMs = nowMs + windowMs;
+    group.digestId = id;
+    digests.set(id, { id, untilMs, members: new Map(), isClosed: false });
+    return later(untilMs);
   };
 
   return {
     place: (key, content, nowMs) => {
-      const own = closed.get(key.id);
-      if (own) return { kind: 'send', digest: [...own.members.values()] };
+      const own = digests.get(key.id);
+      if (own?.isClosed === true) return sendFor(own);
       if (after === 0 || !FAILED.includes(content.phase)) return SEND;
-      if (isClosed(key.id)) return later(nowMs + AFTER_MS);
-      if (groups.size > MAX_MEMBERS) tidy(nowMs);
+      if (isInClosed(key.id)) return later(nowMs + AFTER_MS);
+      tidy(nowMs);
       const group = groupOf(groupKey(key, content), nowMs);
-      return group.collecting ? collect(group.collecting, group, key, nowMs) : begin(group, key, nowMs);
+      // It may have had to wait for the limit of its channel.
+      if (group.sentMs.has(key.id)) return SEND;
+      const digest = digests.get(group.digestId);
+      return digest ? collect(digest, group, key, nowMs) : begin(group, key, nowMs);
     },
-    settled: (digestId) => void closed.delete(digestId),
+    settled: (digestId) => void digests.delete(digestId),
   };
 };

@@ -2,7 +2,7 @@ import type { NotificationMessage } from '../../../proto/gen/platformidl/eventlo
 import type { Outcome, Sessions } from '../../kernel/ports/sessions.js';
 import type { Timers } from '../../kernel/ports/timers.js';
 import type { MessageKey, NotificationCommand } from '../../notification/commands.js';
-import { notificationAggregate, type NotificationRefusal } from '../../notification/decider.js';
+import { notificationAggregate, type NotificationRefusal, obstacle } from '../../notification/decider.js';
 import { notificationStream } from '../../notification/events.js';
 import type { MessageContent } from './message-content.js';
 
@@ -17,12 +17,19 @@ export type Due = {
 type RecordsOptions = {
   readonly sessions: Pick<Sessions, 'handle' | 'read'>;
   readonly timers: Pick<Timers, 'now'>;
+  /** The longest that an attempt may take, in milliseconds. */
+  readonly timeoutMs: number;
   readonly onOutcome: (channel: string, outcome: 'digested') => void;
 };
+
+/** An attempt without an outcome is lost after twice the time that it may take. */
+const LOST_AFTER_TIMEOUTS = 2;
 
 /** The state of a message in the log. */
 type KnownMessage = {
   readonly isKnown: boolean;
+  /** Why no attempt can begin now. */
+  readonly inTheWay: NotificationRefusal | undefined;
   readonly count: number;
   readonly mayHaveArrived: boolean;
   readonly digest: readonly NotificationMessage[];
@@ -30,6 +37,8 @@ type KnownMessage = {
 
 /** The functions that read and write what the log has about messages. */
 type MessageRecords = {
+  /** An attempt without an outcome is lost after this time, in milliseconds. */
+  readonly lostAfterMs: number;
   /** @param step names the command among those about the message, so that it is recorded once. */
   readonly handle: (due: Due, command: NotificationCommand, step: string) => Promise<Outcome<NotificationRefusal>>;
   readonly known: (key: MessageKey) => Promise<KnownMessage>;
@@ -38,7 +47,8 @@ type MessageRecords = {
 };
 
 /** Opens the records of messages. */
-export const messageRecords = ({ sessions, timers, onOutcome }: RecordsOptions): MessageRecords => {
+export const messageRecords = ({ sessions, timers, timeoutMs, onOutcome }: RecordsOptions): MessageRecords => {
+  const lostAfterMs = LOST_AFTER_TIMEOUTS * timeoutMs;
   const handle: MessageRecords['handle'] = ({ key, facts }, command, step) =>
     sessions.handle(notificationAggregate, notificationStream(key.execution), command, {
       actor: 'notify',
@@ -60,12 +70,14 @@ export const messageRecords = ({ sessions, timers, onOutcome }: RecordsOptions):
   };
 
   return {
+    lostAfterMs,
     handle,
     known: (key) =>
       sessions.read(notificationAggregate, notificationStream(key.execution), ({ state }) => {
         const message = state.messages.get(key.id);
         const { attempts: count = 0, mayHaveArrived = false, digest = [] } = message ?? {};
-        return { isKnown: message !== undefined, count, mayHaveArrived, digest };
+        const inTheWay = message && obstacle(message, { nowMs: timers.now(), lostAfterMs });
+        return { isKnown: message !== undefined, inTheWay, count, mayHaveArrived, digest };
       }),
     recordDigested: async (due, digest) => {
       await Promise.all(digest.map((each) => recordOne(due, each)));

@@ -52,6 +52,18 @@ describe('messages about failures of one launch plan', () => {
     expect(place('d', 2 * WINDOW_MS)).toEqual(send());
   });
 
+  it('are counted once, also where they wait for the limit of their channel', () => {
+    const digests = openDigests({ after: 2, windowMs: WINDOW_MS });
+    for (let look = 0; look < 5; look += 1) expect(digests.place(key('x'), failure, look)).toEqual(send());
+    expect(digests.place(key('y'), failure, 10)).toEqual(send());
+  });
+
+  it('are collected anew when the one that was to stand for them is given up', () => {
+    const { digests, place } = collecting();
+    digests.settled('lead');
+    expect(place('b', WINDOW_MS + 1_000)).toEqual(send());
+  });
+
   it('to other recipients, about other launch plans and other phases are counted apart', () => {
     const { digests, place } = collecting();
     expect(digests.place(key('e', 'bob@example.com'), failure, 20)).toEqual(send());

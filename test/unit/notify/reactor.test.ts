@@ -256,6 +256,19 @@ describe('the messages about an execution', () => {
     expect(hooks.posts.map(({ path }) => path).toSorted()).toEqual(['/broken', '/broken', '/hook']);
   });
 
+  it('that are sent use nothing of the limit of their channel while others are tried again', async () => {
+    const limits = { maxPerMinute: 20, maxConcurrent: 4 }; // two at once
+    const { channels } = optionsOf(['/broken'], {});
+    start(['/broken'], { channels: new Map(channels).set('mail', { ...channels.get('mail')!, limits }) });
+    await failFor('ann@example.com', 'bob@example.com');
+    await untilRecorded(2, 'Sent');
+    await untilWaiting(1);
+    timers.advance(FIRST_RETRY_MS);
+    await untilRecorded(2, 'Failed');
+    await resend();
+    await untilRecorded(3, 'Sent');
+  });
+
   it('wait as long as a server asks', async () => {
     start(['/busy']);
     await failFor();
@@ -373,6 +386,32 @@ describe('many messages about one launch plan', () => {
     const { content } = smtp.mails[2]!;
     expect(content).toContain('(and 2 more)');
     for (const { execution } of lead!.digest) expect(content.replaceAll('=\r\n', '')).toContain(execution!.name);
+  });
+
+  it('have each an outcome where the process ended before it had recorded all that the digest stands for', async () => {
+    const state = { digested: 0 };
+    const handle = ((...given: Parameters<Sessions['handle']>) => {
+      const isDigested = (given[2] as { type: string }).type === 'DigestNotification';
+      if (isDigested) state.digested += 1;
+      return isDigested && state.digested > 1 ? new Promise(() => undefined) : sessions.handle(...given);
+    }) as Sessions['handle'];
+    start([], { sessions: { handle, read: sessions.read.bind(sessions) } });
+    await failMany();
+    await untilWaiting(3);
+    timers.advance(DIGEST.windowMs);
+    await until(
+      () => count('NotificationDigested'),
+      (digested) => digested === 1,
+    );
+    start(); // the process before is stopped in the middle
+    await untilMails(3); // the message that was not recorded goes out by itself, as the first of the new process
+    timers.advance(2 * TIMEOUT_MS);
+    await untilMails(4);
+    await untilWaiting(0);
+    expect(await count('NotificationSent')).toBe(4);
+    expect(await count('NotificationDigested')).toBe(1);
+    expect(smtp.mails.at(-1)?.content).toContain('(and 2 more)');
+    expect(smtp.mails.at(-1)?.content).toContain('sent once more');
   });
 
   it('are all sent after the process has ended in the middle, and none twice', async () => {
