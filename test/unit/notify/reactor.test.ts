@@ -420,8 +420,11 @@ describe('many messages about one launch plan', () => {
     await untilWaiting(3);
     await reactor?.close();
     start();
-    await untilMails(4);
-    await untilWaiting(1);
+    await until(
+      () => count('NotificationSent'),
+      (sent) => sent === 4,
+    );
+    await untilWaiting(1); // the fifth, which waits for others
     timers.advance(DIGEST.windowMs);
     await untilWaiting(0);
     expect(await count('NotificationSent')).toBe(5);
