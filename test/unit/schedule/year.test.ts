@@ -76,6 +76,7 @@ const playOn = async (directory: string, store: EventStore, seed: number) => {
   const executions = story.plans.flatMap((plan) => executionsOf(plan, models.get(plan.name)!, world.launched));
   expect([...world.launched.keys()].sort()).toEqual(executions.sort());
   expect(killed).toBeGreaterThan(0);
+  process.stdout.write(`${SIZE.plans} plans, ${SIZE.days} days, ${world.launched.size} executions, ${killed} kills\n`);
 };
 
 it(

@@ -132,6 +132,7 @@ export const openProcess = (world: World, store: EventStore, payloads: PayloadSt
   });
   return {
     isDead: () => state.isDead,
+    isDoomed: () => state.left < Infinity,
     /** Ends the process after so many more steps. */
     killAfter: (steps: number): void => void (state.left = steps),
     /** Waits until nothing that is due is left, or the process has ended and nothing of it is under way. */
