@@ -1,4 +1,4 @@
-import { Cron } from 'croner';
+import { CronPattern } from 'croner';
 import { instantInGap, instantsOf, LARGEST_CHANGE_MS, type Zone } from './zone.js';
 
 /** The ticks of a schedule. */
@@ -8,11 +8,39 @@ export interface Ticks {
 }
 
 const HOUR_FIELD = 1;
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+/** The longest time between two ticks: 29 February is missing in 2100. */
+const LONGEST_MS = 8 * 366 * DAY_MS;
 
-/** Gives the local times that fields match, in order. The clock of the library is set to UTC and shows local time. */
+/** The times of a day that fields match, in milliseconds, ascending. */
+const timesOfDay = ({ hour, minute }: CronPattern): readonly number[] =>
+  hour.flatMap((isHour, h) => minute.flatMap((isMinute, m) => (isHour && isMinute ? [(h * 60 + m) * MINUTE_MS] : [])));
+
+const isDay = ({ day, dayOfWeek, starDOM, starDOW }: CronPattern, date: Date): boolean => {
+  const isDate = day[date.getUTCDate() - 1] !== 0;
+  const isWeekday = dayOfWeek[date.getUTCDay()] !== 0;
+  return starDOM || starDOW ? isDate && isWeekday : isDate || isWeekday;
+};
+
+/**
+ * Gives the first local time that fields match after another one, as milliseconds since 1970 on a clock that shows it.
+ * The library reads the fields and does not search: after a month that has no 30th, its search misses the 1st.
+ */
 const wallTimes = (fields: string) => {
-  const cron = new Cron(fields, { paused: true, utcOffset: 0 });
-  return (wallMs: number): number | undefined => cron.nextRun(new Date(wallMs))?.getTime();
+  const pattern = new CronPattern(fields);
+  const times = timesOfDay(pattern);
+  return (wallMs: number): number | undefined => {
+    const date = new Date(Math.floor(wallMs / DAY_MS) * DAY_MS);
+    const lastMs = wallMs + LONGEST_MS;
+    while (date.getTime() <= lastMs) {
+      const time = isDay(pattern, date) && times.find((each) => date.getTime() + each > wallMs);
+      if (pattern.month[date.getUTCMonth()] === 0) date.setUTCMonth(date.getUTCMonth() + 1, 1);
+      else if (time === undefined || time === false) date.setUTCDate(date.getUTCDate() + 1);
+      else return date.getTime() + time;
+    }
+    return undefined;
+  };
 };
 
 /**
@@ -21,7 +49,9 @@ const wallTimes = (fields: string) => {
  * A schedule for chosen hours ticks once for each local time: at its first occurrence, and at the time by the old clock
  * when it is left out.
  */
-export const cronTicks = (fields: string, zone: Zone): Ticks => {
+export const cronTicks = (text: string, zone: Zone): Ticks => {
+  // For the library `?` is the time at which it reads the text; for clients in the field it is any time.
+  const fields = text.replaceAll('?', '*');
   const nextWall = wallTimes(fields);
   const everyHour = fields.trim().split(/\s+/u)[HOUR_FIELD]?.startsWith('*') ?? false;
 

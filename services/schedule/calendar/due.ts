@@ -100,10 +100,41 @@ const barred = ({ atMs, segment }: Tick, facts: DueFacts, { paused, skips }: Dec
   return catchUp.policy === 'none' ? 'missed' : undefined;
 };
 
-/** The ticks that are made up for: the newest ones. */
-const caughtUp = (missed: readonly Tick[], { policy, max }: CatchUp): ReadonlySet<Tick> => {
-  const most = policy === 'last' ? Math.min(1, max) : max;
-  return new Set(most === 0 ? [] : missed.slice(-most));
+/** The most missed ticks of a plan that are made up for: no more can wait. */
+const mostCaughtUp = ({ policy, max }: CatchUp): number => Math.min(max, policy === 'last' ? 1 : MAX_OPEN);
+
+/** The end of the time around a tick for which no tick is fired, at least the tick itself. */
+const barredUntil = ({ atMs, segment }: Tick, { nowMs, archived, catchUp }: DueFacts, { paused }: Decided): number => {
+  const span = [...archived, ...paused].find((each) => isWithin(each, atMs));
+  if (span) return span.untilMs ?? Infinity;
+  return segment.isDeactivated === true ? Infinity : Math.max(atMs, nowMs - catchUp.maxAgeMs - 1);
+};
+
+/** The number of missed ticks after an instant that may be made up for, up to `most`. Passes over barred times. */
+const missedAfter = (facts: DueFacts, decided: Decided, afterMs: number, most: number): number => {
+  const { segments, ticksOf, nowMs } = facts;
+  let count = 0;
+  for (const segment of segments) {
+    const endMs = Math.min(nowMs - ON_TIME_MS - 1, segment.untilMs ?? Infinity);
+    let fromMs = Math.max(afterMs, segment.fromMs);
+    while (fromMs < endMs && count < most) {
+      const atMs = ticksOf(segment).after(fromMs);
+      if (atMs === undefined || atMs > endMs) break;
+      const isBarred = barred({ atMs, segment }, facts, decided) !== undefined;
+      if (!isBarred) count += 1;
+      fromMs = isBarred ? barredUntil({ atMs, segment }, facts, decided) : atMs;
+    }
+  }
+  return count;
+};
+
+/** The ticks that are made up for: the newest ones. More may be missed than are decided at once. */
+const caughtUp = (missed: readonly Tick[], ticks: readonly Tick[], facts: DueFacts, decided: Decided): Set<Tick> => {
+  const last = ticks.at(-1);
+  if (missed.length === 0) return new Set();
+  const most = mostCaughtUp(facts.catchUp);
+  const later = last && ticks.length === MAX_DECIDED ? missedAfter(facts, decided, last.atMs, most) : 0;
+  return new Set(most === later ? [] : missed.slice(later - most));
 };
 
 /** Joins ticks that are skipped one after another for one reason. */
@@ -130,7 +161,7 @@ const reasonsOf = (ticks: readonly Tick[], facts: DueFacts, decided: Decided): R
     if (reason !== undefined) reasons.set(tick, reason);
   }
   const missed = ticks.filter((tick) => !reasons.has(tick) && isMissed(tick, facts));
-  const kept = caughtUp(missed, facts.catchUp);
+  const kept = caughtUp(missed, ticks, facts, decided);
   for (const tick of missed) if (!kept.has(tick)) reasons.set(tick, 'missed');
   const fired = ticks.filter((tick) => !reasons.has(tick));
   for (const tick of fired.slice(Math.max(0, MAX_OPEN - decided.open))) reasons.set(tick, 'queue-full');

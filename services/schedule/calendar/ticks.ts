@@ -1,5 +1,6 @@
 import { FixedRateUnit, type Schedule } from '../../../proto/gen/platformidl/admin/schedule_pb.js';
 import { cronTicks, type Ticks } from './cron-ticks.js';
+import { isTimestamp } from './timestamps.js';
 import { zoneOf } from './zone.js';
 
 const ZONE = /^(?:CRON_TZ|TZ)=(\S+)\s+/u;
@@ -51,7 +52,12 @@ const wholeSeconds = (ms: number): number => Math.max(1, Math.floor(ms / SECOND_
 const everyMs = (distanceMs: number, anchorMs: number): Ticks => {
   const start = Math.floor(anchorMs / SECOND_MS) * SECOND_MS;
   const distance = wholeSeconds(distanceMs);
-  return { after: (instantMs) => start + Math.max(1, Math.floor((instantMs - start) / distance) + 1) * distance };
+  return {
+    after: (instantMs) => {
+      const tick = start + Math.max(1, Math.floor((instantMs - start) / distance) + 1) * distance;
+      return isTimestamp(tick) ? tick : undefined;
+    },
+  };
 };
 
 const cronText = (schedule: Schedule): string => {

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { FixedRateUnit, ScheduleSchema } from '../../../proto/gen/platformidl/admin/schedule_pb.js';
+import { cronProblem } from '../../../services/launch-plan/registration/cron.js';
 import { shifted } from '../../../services/schedule/calendar/offset.js';
 import { tickName } from '../../../services/schedule/calendar/tick-name.js';
 import { nextTicks, ticksOf } from '../../../services/schedule/calendar/ticks.js';
@@ -27,7 +28,12 @@ describe('the ticks of a schedule', () => {
     ['0 0 31 * *', '2026-01-31T00:00:00Z', ['2026-03-31T00:00', '2026-05-31T00:00']],
     ['0 0 13 * 5', '2026-01-01T00:00:00Z', ['2026-01-02T00:00', '2026-01-09T00:00', '2026-01-13T00:00']],
     ['14 3 19 1 *', '2038-01-18T00:00:00Z', ['2038-01-19T03:14', '2039-01-19T03:14']],
+    ['0 0 29 2 *', '2096-03-01T00:00:00Z', ['2104-02-29T00:00']],
     ['0 0 30 2 *', '2026-01-01T00:00:00Z', []],
+    ['0 0 31 2,4,6,9,11 *', '2026-01-01T00:00:00Z', []],
+    ['0 0 31 2,4,6,9,11 MON', '2026-02-01T00:00:00Z', ['2026-02-02T00:00', '2026-02-09T00:00']],
+    ['0 12 ? * ?', '2026-01-01T00:00:00Z', ['2026-01-01T12:00', '2026-01-02T12:00']],
+    ['0 12 ? * MON', '2026-01-01T00:00:00Z', ['2026-01-05T12:00', '2026-01-12T12:00']],
     ['CRON_TZ=Asia/Kolkata 0 9 * * *', '2026-01-01T00:00:00Z', ['2026-01-01T03:30', '2026-01-02T03:30']],
   ])('of %s after %s are %j', (schedule, from, expected) => {
     expect(next(schedule, from, expected.length || 1)).toEqual(expected);
@@ -51,6 +57,16 @@ describe('the ticks of a schedule', () => {
     ]);
     const none = scheduleOf({ case: 'rate', value: { value: 0, unit: FixedRateUnit.DAY } });
     expect(ticksOf(none, anchor, 'UTC').after(anchor)).toBeUndefined();
+  });
+
+  it.each(['99999999h', '9999999999999999999999999h'])('of @every %s are none before the year 10000', (distance) => {
+    expect(ticksOf(cron(`@every ${distance}`), at('2026-01-01T00:00:00Z'), 'UTC').after(0)).toBeUndefined();
+  });
+
+  it('of a rate end before the year 10000', () => {
+    const rate = scheduleOf({ case: 'rate', value: { value: 2_900_000, unit: FixedRateUnit.DAY } });
+    const anchor = at('2026-01-01T00:00:00Z');
+    expect(nextTicks(ticksOf(rate, anchor, 'UTC'), anchor, 2)).toEqual([anchor + 2_900_000 * 86_400_000]);
   });
 
   it('of the deprecated expression are those of the new one', () => {
@@ -182,6 +198,67 @@ describe('a year of ticks', () => {
   });
 });
 
+describe('any five fields', () => {
+  const DAY = 86_400_000;
+  const DAYS = 400;
+
+  type Field = { readonly text: string; readonly isAny: boolean; readonly values: ReadonlySet<number> };
+  const upTo = (min: number, max: number, step = 1): readonly number[] =>
+    Array.from({ length: Math.floor((max - min) / step) + 1 }, (_, index) => min + index * step);
+
+  /** A part of a field, and what the manual of cron says that it stands for. */
+  const partOf = (min: number, max: number): fc.Arbitrary<readonly [string, readonly number[]]> => {
+    const value = fc.integer({ min, max });
+    const step = fc.integer({ min: 2, max: Math.max(2, max - min) });
+    const range = fc.tuple(value, value).map(([a, b]) => [Math.min(a, b), Math.max(a, b)] as const);
+    return fc.oneof(
+      value.map((one) => [`${one}`, [one]] as const),
+      range.map(([from, to]) => [`${from}-${to}`, upTo(from, to)] as const),
+      fc.tuple(range, step).map(([[from, to], each]) => [`${from}-${to}/${each}`, upTo(from, to, each)] as const),
+      step.map((each) => [`*/${each}`, upTo(min, max, each)] as const),
+      fc.tuple(value, step).map(([from, each]) => [`${from}/${each}`, upTo(from, max, each)] as const),
+    );
+  };
+  const fieldOf = (min: number, max: number): fc.Arbitrary<Field> =>
+    fc.oneof(
+      fc.constantFrom('*', '?').map((text) => ({ text, isAny: true, values: new Set(upTo(min, max)) })),
+      fc.array(partOf(min, max), { minLength: 1, maxLength: 3 }).map((parts) => ({
+        text: parts.map(([text]) => text).join(),
+        isAny: false,
+        values: new Set(parts.flatMap(([, values]) => values)),
+      })),
+    );
+  const fields = fc.tuple(fieldOf(0, 59), fieldOf(0, 23), fieldOf(1, 31), fieldOf(1, 12), fieldOf(0, 6));
+
+  const isOn = (dayMs: number, [, , date, month, weekday]: readonly Field[]): boolean => {
+    const day = new Date(dayMs);
+    if (!month!.values.has(day.getUTCMonth() + 1)) return false;
+    const isDate = date!.values.has(day.getUTCDate());
+    const isWeekday = weekday!.values.has(day.getUTCDay());
+    return date!.isAny || weekday!.isAny ? isDate && isWeekday : isDate || isWeekday;
+  };
+  const ofDay = (dayMs: number, [minute, hour]: readonly Field[]): readonly number[] => {
+    const ascending = ({ values }: Field): readonly number[] => [...values].sort((a, b) => a - b);
+    return ascending(hour!).flatMap((h) => ascending(minute!).map((m) => dayMs + (h * 60 + m) * 60_000));
+  };
+
+  it('tick where the manual of cron says', () => {
+    fc.assert(
+      fc.property(fields, fc.integer({ min: 0, max: 1_500 }), (given, startDay) => {
+        const text = given.map((field) => field.text).join(' ');
+        expect(cronProblem(text)).toBeUndefined();
+        const startMs = at('2026-01-01T00:00:00Z') + startDay * DAY;
+        const days = Array.from({ length: DAYS }, (_, index) => startMs + index * DAY).filter((day) =>
+          isOn(day, given),
+        );
+        const expected = days.slice(0, 4).flatMap((day) => ofDay(day, given));
+        expect(nextTicks(ticksOf(cron(text), 0, 'UTC'), startMs - 1, expected.length)).toEqual(expected);
+      }),
+      { numRuns: Number(process.env['FLIGHTLOG_TEST_CRON_TEXTS'] ?? 50) },
+    );
+  });
+});
+
 describe('the kickoff time of a tick', () => {
   it.each([
     ['', '2026-01-31T00:00:00Z'],
@@ -190,6 +267,12 @@ describe('the kickoff time of a tick', () => {
     ['P1Y', '2027-01-31T00:00:00Z'],
     ['P1W2DT3H4M5S', '2026-02-09T03:04:05Z'],
     ['one hour', '2026-01-31T00:00:00Z'],
+    ['PT1.5S', '2026-01-31T00:00:01.500Z'],
+    ['PT0.00000001S', '2026-01-31T00:00:00Z'],
+    ['P7973Y', '9999-01-31T00:00:00Z'],
+    ['P7974Y', '2026-01-31T00:00:00Z'],
+    ['-P2026Y', '2026-01-31T00:00:00Z'],
+    [`P${'9'.repeat(400)}Y`, '2026-01-31T00:00:00Z'],
   ])('with the offset %j is %s', (offset, expected) => {
     expect(shifted(at('2026-01-31T00:00:00Z'), offset)).toBe(at(expected));
   });

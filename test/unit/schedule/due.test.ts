@@ -99,6 +99,53 @@ describe('the ticks that are due', () => {
     expect(due?.fire.map(({ atMs }) => (atMs - minute(0)) / MINUTE)).toEqual(expected);
     expect(due!.fire.length + due!.skipped.reduce((sum, { count }) => sum + count, 0)).toBe(16);
   });
+
+  describe('more than are decided at once', () => {
+    const everySecond = { case: 'cronSchedule', value: { schedule: '@every 1s' } } as const;
+    const eachSecond = create(ScheduleSchema, { ScheduleExpression: everySecond });
+    const NOW = START + 6 * HOUR;
+    const NEWEST_MISSED = NOW - MINUTE - 1_000;
+    const span = (from: number, until: number): Span => ({
+      fromMs: START + from * HOUR,
+      untilMs: START + until * HOUR,
+    });
+
+    /** All decisions up to now, one after another. */
+    const decideAll = (changes: Partial<DueFacts>, paused: readonly Span[] = []) => {
+      const segments = [{ ...active(), schedule: eachSecond }];
+      const decisions: NonNullable<ReturnType<typeof dueTicks>>[] = [];
+      for (;;) {
+        const untilMs = decisions.at(-1)?.untilMs ?? 0;
+        const due = dueTicks(facts(NOW, { segments, ...changes }), { ...undecided, paused, untilMs });
+        if (due === undefined) return decisions;
+        decisions.push(due);
+      }
+    };
+    const madeUpFor = (decisions: ReturnType<typeof decideAll>): readonly number[] =>
+      decisions.flatMap(({ fire }) => fire.filter(({ isMissed }) => isMissed).map(({ atMs }) => atMs));
+    const newest = (count: number, lastMs = NEWEST_MISSED): readonly number[] =>
+      Array.from({ length: count }, (_, index) => lastMs - (count - 1 - index) * 1_000);
+
+    it.each([
+      ['all', 100, 100],
+      ['last', 100, 1],
+      ['none', 100, 0],
+      ['all', 0, 0],
+      ['all', 100_000, 1_000],
+    ] as const)('are made up for as fewer are: %s, with at most %d of them', (policy, max, expected) => {
+      const decisions = decideAll({ catchUp: { policy, max, maxAgeMs: 24 * HOUR } });
+      expect(decisions.length).toBeGreaterThan(3);
+      expect(madeUpFor(decisions)).toEqual(newest(expected));
+      const skipped = decisions.flatMap((each) => each.skipped).reduce((sum, { count }) => sum + count, 0);
+      expect(skipped + decisions.flatMap(({ fire }) => fire).length).toBe(6 * 3_600);
+    });
+
+    it('are the newest ones outside the times for which the project was archived or the schedule paused', () => {
+      const catchUp = { policy: 'all', max: 3_700, maxAgeMs: 24 * HOUR } as const;
+      const beforePause = newest(1_000, START + 1 * HOUR);
+      expect(madeUpFor(decideAll({ catchUp, archived: [span(3, 6)] }, [span(1, 3)]))).toEqual(beforePause);
+    });
+  });
 });
 
 /** The outcome of one minute that an auditor would expect from the story alone. */
