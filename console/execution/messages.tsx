@@ -14,6 +14,7 @@ import { executionPhase, phaseText } from '../look/phases.js';
 import { msOf } from '../look/times.js';
 import { call } from '../server/call.js';
 import type { Named } from '../server/ids.js';
+import { useMay } from '../server/permissions.js';
 import { asking } from '../server/queries.js';
 import type { ExecutionAsOf } from './moment.js';
 
@@ -24,6 +25,7 @@ type MessageRowProps = { readonly id: Named; readonly message: Notification };
 
 const MessageRow = ({ id, message }: MessageRowProps): ReactNode => {
   const client = useQueryClient();
+  const mayResend = useMay('execute', id);
   const resend = useMutation({
     mutationFn: () => call(NotificationService.method.resendNotification, { id, messageId: message.id }),
     onSuccess: () => client.invalidateQueries(),
@@ -38,9 +40,11 @@ const MessageRow = ({ id, message }: MessageRowProps): ReactNode => {
         <Ago at={msOf(message.since)} />
       </td>
       <td>
-        <button type="button" className="button" disabled={resend.isPending} onClick={() => resend.mutate()}>
-          Send again
-        </button>
+        {mayResend && (
+          <button type="button" className="button" disabled={resend.isPending} onClick={() => resend.mutate()}>
+            Send again
+          </button>
+        )}
         {resend.error && <FailureNote error={resend.error} />}
       </td>
     </tr>
