@@ -35,7 +35,7 @@ const addressOf = ({ project, domain, name }: Followed): URL => {
   return url;
 };
 
-/** Opens the stream, and calls `changed` some hundred milliseconds after events have come. */
+/** Opens the stream, and calls `changed` some hundred milliseconds after it has opened, and after events have come. */
 const follow = (followed: Followed, changed: () => void): (() => void) => {
   const source = new EventSource(addressOf(followed));
   let timer: number | undefined;
@@ -47,6 +47,8 @@ const follow = (followed: Followed, changed: () => void): (() => void) => {
   };
   source.addEventListener('open', () => {
     if (connection === 'lost') changed();
+    // The stream begins now: it has no events that were recorded since the page has read what it shows.
+    else settle();
     setConnection('live');
   });
   source.addEventListener('error', () => {
