@@ -21,7 +21,7 @@ import {
 } from '../../services/reactors/export-to-kafka/reactor.js';
 import { filePayloadStore } from '../../services/store/payloads/file-payload-store.js';
 import { allEvents, executionStream, newEvent, nodeReported, openTestLog, report } from '../support/filled-log.js';
-import { type CloudEvent, consume, eventsIn, kafkaBrokers, newPrefix } from '../support/kafka-server.js';
+import { type CloudEvent, consume, createTopic, eventsIn, kafkaBrokers, newPrefix } from '../support/kafka-server.js';
 import { until } from '../support/until.js';
 
 type Given = { readonly directory: string; readonly store: EventStore; readonly prefix: string };
@@ -168,7 +168,7 @@ describe.skipIf(kafkaBrokers === undefined)('an export to Kafka', () => {
     const log = await given();
     const configEntries = [{ name: 'max.message.bytes', value: '4000' }];
     const topic = `${log.prefix}.execution.v1`;
-    await withAdmin((admin) => admin.createTopics({ topics: [{ topic, numPartitions: 3, configEntries }] }));
+    await createTopic({ topic, numPartitions: 3, configEntries });
     const stream = executionStream('e1');
     await log.store.append(stream, 'no-stream', [nodeReported('e1', 0), nodeReported('e1', 1, 'x'.repeat(4_000))]);
     exporting(log);
@@ -312,7 +312,7 @@ describe.skipIf(kafkaBrokers === undefined)('an export to Kafka', () => {
     const log = await given();
     const topic = `${log.prefix}.task.v1`;
     const configEntries = [{ name: 'cleanup.policy', value: 'compact' }];
-    await withAdmin((admin) => admin.createTopics({ topics: [{ topic, numPartitions: 2, configEntries }] }));
+    await createTopic({ topic, numPartitions: 2, configEntries });
     await expect(exporting(log).ended).rejects.toThrow(
       `topic ${topic} exists with other settings: 2 partitions instead of 3, cleanup.policy compact instead of delete`,
     );

@@ -1,9 +1,8 @@
 import { rmSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { kafkaClient } from '../../services/reactors/export-to-kafka/client.js';
 import { flightlog, freePort } from '../support/command.js';
 import { openTestLog, report } from '../support/filled-log.js';
-import { consume, eventsIn, kafkaBrokers, kafkaSaslBrokers, newPrefix } from '../support/kafka-server.js';
+import { consume, createTopic, eventsIn, kafkaBrokers, kafkaSaslBrokers, newPrefix } from '../support/kafka-server.js';
 import { startServerProcess } from '../support/server-process.js';
 import { until } from '../support/until.js';
 
@@ -68,9 +67,7 @@ describe.skipIf(kafkaBrokers === undefined)('a server with Kafka', () => {
     expect(own.stderr).toContain('is one that a log is published to');
     // A topic of another prefix that a log is exported to, as its positions topic shows.
     const other = newPrefix();
-    const admin = kafkaClient({ brokers: kafkaBrokers!.split(',') }).admin();
-    await admin.connect();
-    await admin.createTopics({ topics: [{ topic: `${other}.export.positions.v1` }] }).finally(() => admin.disconnect());
+    await createTopic({ topic: `${other}.export.positions.v1` });
     for (const name of ['execution', 'export.positions']) {
       const { code, stderr } = await exportCommand(data, prefix, ['replay', '--topic', `${other}.${name}.v1`]);
       expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('is one that a log') as string });
@@ -81,11 +78,7 @@ describe.skipIf(kafkaBrokers === undefined)('a server with Kafka', () => {
     const data = await logOf(1);
     const prefix = newPrefix();
     const compacted = `${prefix}-compacted`;
-    const admin = kafkaClient({ brokers: kafkaBrokers!.split(',') }).admin();
-    await admin.connect();
-    const configEntries = [{ name: 'cleanup.policy', value: 'compact' }];
-    await admin.createTopics({ topics: [{ topic: compacted, configEntries }] });
-    await admin.disconnect();
+    await createTopic({ topic: compacted, configEntries: [{ name: 'cleanup.policy', value: 'compact' }] });
     const to = ['--topic', `${prefix}-again`];
     const wrong: readonly (readonly [args: readonly string[], said: string])[] = [
       [['replay'], "required option '--topic <name>' not specified"],

@@ -8,7 +8,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 
 import { type Ended, flightlog, type Running } from '../support/command.js';
 import { readiness } from '../support/health.js';
-import { kafkaBrokers, newPrefix } from '../support/kafka-server.js';
+import { createTopic, kafkaBrokers, newPrefix } from '../support/kafka-server.js';
 import { dropDatabase, mongoUrl, newMongoLocation } from '../support/mongo-server.js';
 import { startProxy } from '../support/proxy.js';
 import { startServerProcess } from '../support/server-process.js';
@@ -141,11 +141,7 @@ describe.skipIf(kafkaBrokers === undefined)('topics that cannot be published to 
   const kafka = new Kafka({ brokers: (kafkaBrokers ?? '').split(','), logLevel: logLevel.NOTHING });
 
   const madeTopic = async (topic: string, policy: string, record?: unknown): Promise<void> => {
-    const admin = kafka.admin();
-    await admin.connect();
-    const configEntries = [{ name: 'cleanup.policy', value: policy }];
-    await admin.createTopics({ topics: [{ topic, numPartitions: 1, configEntries }], waitForLeaders: true });
-    await admin.disconnect();
+    await createTopic({ topic, numPartitions: 1, configEntries: [{ name: 'cleanup.policy', value: policy }] });
     if (record === undefined) return;
     const producer = kafka.producer();
     await producer.connect();

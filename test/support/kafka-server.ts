@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
+import type { Admin, ITopicConfig } from 'kafkajs';
+import { kafkaClient } from '../../services/reactors/export-to-kafka/client.js';
 import { CHECKOUT, start } from './command.js';
+import { until } from './until.js';
 
 /** The brokers that tests may use; without them, their tests are skipped by name. */
 export const kafkaBrokers = process.env['FLIGHTLOG_TEST_KAFKA'];
@@ -12,6 +15,30 @@ const python = process.env['FLIGHTLOG_TEST_KAFKA_PYTHON'] ?? 'python3';
 
 /** Makes a unique prefix for the names of a test's topics. */
 export const newPrefix = (): string => `test-${randomUUID()}`;
+
+const hasLeaders = (admin: Admin, topic: string): Promise<boolean> =>
+  admin.fetchTopicMetadata({ topics: [topic] }).then(
+    ({ topics }) => topics.every(({ partitions }) => partitions.every(({ leader }) => leader >= 0)),
+    () => false,
+  );
+
+/**
+ * Creates a topic and waits until each partition has a leader. The wait of the client itself fails when the broker that
+ * it asks does not know the new topic yet.
+ */
+export const createTopic = async (topic: ITopicConfig, brokers = kafkaBrokers ?? ''): Promise<void> => {
+  const admin = kafkaClient({ brokers: brokers.split(',') }).admin();
+  await admin.connect();
+  try {
+    await admin.createTopics({ topics: [topic], waitForLeaders: false });
+    await until(
+      () => hasLeaders(admin, topic.topic),
+      (ready) => ready,
+    );
+  } finally {
+    await admin.disconnect();
+  }
+};
 
 /** A message as an independent client reads it. */
 export type Consumed = {
