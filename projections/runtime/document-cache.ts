@@ -9,7 +9,7 @@ export type CachedDocument = {
   document: unknown;
   /** Position of the highest event folded into the document; -1n for none. */
   position: bigint;
-  /** Position of the event folded last; below `position` when the event came late, from a stream that was parked. */
+  /** Position of the event folded last; below `position` when another stream has set that. */
   last: bigint;
   /** The version that the store is known to hold under the key. */
   before: ExpectedDocument;

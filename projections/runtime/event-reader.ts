@@ -25,11 +25,6 @@ export type Entry = {
   /** Approximate size in memory, in bytes. */
   readonly bytes: number;
   readonly poison?: unknown;
-  /**
-   * Set for an event of a stream that was parked: documents that other streams feed too may already contain later
-   * events of those streams.
-   */
-  readonly isLate?: true;
 };
 
 /**
@@ -78,15 +73,6 @@ const entryOf = (
   }
   return { event, seen, touched, width, bytes };
 };
-
-/** Wraps a reader for the events of a stream that was parked: its entries are marked as late. */
-export const parkedStreamReader =
-  (read: EventReader): EventReader =>
-  (event) => {
-    const reading = read(event);
-    const late = (entry: Entry): Entry => ({ ...entry, isLate: true });
-    return reading instanceof Promise ? reading.then(late) : reading && late(reading);
-  };
 
 /** Decodes the metadata lazily: read models need only the data of most events. */
 const seenOf = (event: RecordedEvent, body: unknown): SeenEvent => {

@@ -63,12 +63,14 @@ export const folding = (store: Pick<ReadStore, 'getMany'>, maxBytes: number): Fo
   const changed = new Set<CachedDocument>();
   let bytes = 0;
 
-  const foldOne = ({ seen, touched, poison, isLate }: Entry): void => {
+  // The position of a document that several streams feed says nothing of one stream: another release may have folded
+  // later events of the others while it had parked this one. Such a model makes the same of an event that it sees again.
+  const foldOne = ({ seen, touched, poison }: Entry): void => {
     if (!seen) throw poison;
     for (const { model, keys } of touched) {
       for (const key of keys) {
         const cached = cache.entry(model, key);
-        const isNew = seen.position > cached.position || (isLate === true && isShared(model));
+        const isNew = seen.position > cached.position || isShared(model);
         if (!isNew) continue; // already folded: a replay changes nothing
         cached.document = model.fold(cached.document, seen, key) ?? cached.document;
         cached.last = seen.position;
@@ -79,12 +81,12 @@ export const folding = (store: Pick<ReadStore, 'getMany'>, maxBytes: number): Fo
   };
 
   const changeOf = (cached: CachedDocument): DocumentWrite => {
-    const { model, key, position, last, before } = cached;
+    const { model, key, position, before } = cached;
     const { collection } = model;
     const form = model.store(key, cached.document);
     cache.stored(cached, form);
     const put: DocumentWrite = { collection, document: { key, position, ...form }, before };
-    return last < position ? { ...put, isLate: true } : put;
+    return before !== 'nothing' && before.position === position ? { ...put, isLate: true } : put;
   };
 
   const nothingPends = (): void => {

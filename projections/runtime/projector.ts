@@ -1,6 +1,6 @@
 import type { RecordedEvent } from '../../services/kernel/event.js';
 import type { StreamName } from '../../services/kernel/stream.js';
-import { type Entry, eventReader, type EventSources, parkedStreamReader } from './event-reader.js';
+import { type Entry, eventReader, type EventSources } from './event-reader.js';
 import { type Folding, folding, PoisonEntry } from './folding.js';
 import {
   emptyEntryBatch,
@@ -143,10 +143,10 @@ export const projector = async (options: ProjectorOptions): Promise<Projector> =
   const documents = folding(readStore, options.cacheBytes ?? CACHE_BYTES);
   const { writeBatch, flush } = batchWriter(views, documents, options);
 
-  const take = async (events: readonly RecordedEvent[], to: bigint, reader = read): Promise<void> => {
+  const take = async (events: readonly RecordedEvent[], to: bigint): Promise<void> => {
     let batch = emptyEntryBatch(limits);
     for (const event of events) {
-      const reading = views.isParked(event) ? undefined : reader(event);
+      const reading = views.isParked(event) ? undefined : read(event);
       const entry = reading instanceof Promise ? await reading : reading;
       if (!entry) continue;
       onEntry?.(entry);
@@ -169,14 +169,14 @@ export const projector = async (options: ProjectorOptions): Promise<Projector> =
       for await (const page of pages) {
         const rest = page.filter(({ position }) => position >= parked.position && position <= end);
         const last = rest.at(-1);
-        if (last) await take(rest, last.position, parkedStreamReader(read));
+        if (last) await take(rest, last.position);
         if (last && views.isParked(last)) return;
       }
     });
   };
 
   return {
-    take: (events, to) => take(events, to),
+    take,
     flush,
     resume,
     wants: (event) => views.wants(event),

@@ -137,9 +137,9 @@ export type DocumentWrite = {
   /** Saves the store a read. It is only a hint: when the store holds another version, the stored version counts. */
   readonly before?: ExpectedDocument | undefined;
   /**
-   * Set when an event below the document's position, of a stream that was parked, has been folded: the document
-   * replaces a stored one of the same position too. The move of the parked stream in the same batch ensures that this
-   * happens once.
+   * Set when only events were folded in that are not above the document's position, which another stream has set: the
+   * document replaces a stored one of the same position too. The moves of checkpoints and parked streams in the same
+   * batch ensure that this happens once.
    */
   readonly isLate?: true;
 };

@@ -2,7 +2,7 @@ import type { RecordedEvent } from '../../services/kernel/event.js';
 import type { EventLog } from '../../services/kernel/ports/event-store.js';
 import { StoreUnavailable } from '../../services/kernel/fault.js';
 import type { StreamName } from '../../services/kernel/stream.js';
-import { type Entry, eventReader, type EventSources, parkedStreamReader } from './event-reader.js';
+import { type Entry, eventReader, type EventSources } from './event-reader.js';
 import { type Folding, folding, PoisonEntry } from './folding.js';
 import type { ReadStore, StoredDocument } from './read-store.js';
 import { partitionOf } from './partitions.js';
@@ -40,20 +40,15 @@ export type UnprojectedOptions = EventSources & {
 /** Maximum number of changed documents that one fold holds in memory. */
 const MAX_DOCUMENTS = 10_000;
 
-/**
- * Position up to which a stream has been projected to a view, and whether the stream is parked, so that it is behind
- * the others.
- */
+/** Position up to which a stream has been projected to a view. */
 const projectedUpTo = async (
   { log, readStore, models }: UnprojectedOptions,
   { stream, collection }: WantedDocuments,
-): Promise<{ readonly position: bigint; readonly isParked: boolean }> => {
+): Promise<bigint> => {
   const start = (await storedProgress(readStore, { models })).startOf(collection, partitionOf(stream));
-  if (start?.checkpoint.logId !== log.logId) return { position: 0n, isParked: false };
+  if (start?.checkpoint.logId !== log.logId) return 0n;
   const parked = (await readStore.parked()).find((each) => each.views === start.group && each.stream === stream);
-  return parked === undefined
-    ? { position: start.checkpoint.position, isParked: false }
-    : { position: parked.position - 1n, isParked: true };
+  return parked === undefined ? start.checkpoint.position : parked.position - 1n;
 };
 
 const firstAfter = async (log: UnprojectedOptions['log'], stream: StreamName, position: bigint): Promise<bigint> => {
@@ -107,10 +102,8 @@ export const unprojectedEvents = (options: UnprojectedOptions): UnprojectedEvent
     const followed = models.filter(({ collection }) => collection.name === wanted.collection);
     // The checkpoint is read before the documents: a document that is newer by then skips the events that it already
     // contains.
-    const { position, isParked } = await projectedUpTo(options, wanted);
-    const from = await firstAfter(log, wanted.stream, position);
-    const reader = eventReader({ ...options, models: followed });
-    const read = isParked ? parkedStreamReader(reader) : reader;
+    const from = await firstAfter(log, wanted.stream, await projectedUpTo(options, wanted));
+    const read = eventReader({ ...options, models: followed });
     const documents = folding(readStore, 0);
     for await (const page of log.readStream(wanted.stream, { from })) {
       await foldPage(documents, page, read, wanted);
