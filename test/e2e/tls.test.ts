@@ -1,4 +1,4 @@
-import { copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { connect } from 'node:net';
 import { connect as connectTls } from 'node:tls';
@@ -10,6 +10,7 @@ import { type ChannelCredentials, Client, credentials } from '@grpc/grpc-js';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
 import { certificates } from '../support/certificates.js';
+import { flightlog } from '../support/command.js';
 import { startLogServer } from '../support/log-server.js';
 import { type ServerProcess, startServerProcess } from '../support/server-process.js';
 import { until } from '../support/until.js';
@@ -121,9 +122,17 @@ const plain = ({ ready }: ServerProcess): Promise<string> =>
     socket.write('GET /api/v1/version HTTP/1.1\r\nHost: x\r\n\r\n');
   });
 
+/** The projects that the command line lists over gRPC with a line in its configuration, or the error. */
+const fromCommandLine = async ({ ready }: ServerProcess, line: string): Promise<string> => {
+  const file = made.file('profile.yaml');
+  writeFileSync(file, `admin:\n  endpoint: dns:///localhost:${portOf(ready.grpc)}\n  ${line}\n`);
+  const { stdout, stderr } = await flightlog(['list', 'projects', '-o', 'name', '--profile', file]).ended;
+  return stdout || stderr;
+};
+
 describe('with a certificate', () => {
   it('both transports speak TLS to clients that trust its authority, and to no others', async () => {
-    const server = await serving();
+    const server = await serving(flags, { FLIGHTLOG_PROJECTS: '[flytesnacks]' }, join(data, 'projects'));
     expect(server.ready.http).toMatch(/^https:/);
     const [trusting, wrong] = [{ ca: pem('ours.pem') }, { ca: pem('another.pem') }];
     expect(await overRest(versionOf(server), trusting)).toBe(200);
@@ -132,6 +141,9 @@ describe('with a certificate', () => {
     expect(await overGrpc(server, channel(wrong))).toBe(UNAVAILABLE);
     expect(await overGrpc(server, credentials.createInsecure())).toBe(UNAVAILABLE);
     expect(await plain(server)).not.toContain('200');
+    expect(await fromCommandLine(server, 'insecureSkipVerify: false')).toMatch(/^flightlog: no server answers at /u);
+    expect(await fromCommandLine(server, `caCertFilePath: ${made.file('ours.pem')}`)).toBe('flytesnacks\n');
+    expect(await fromCommandLine(server, 'insecureSkipVerify: true')).toBe('flytesnacks\n');
   });
 
   it('callers show one of the authority that is asked for', async () => {

@@ -59,7 +59,7 @@ describe('the server of a command', () => {
   });
 
   it('is not sent the credentials of a profile of another server', () => {
-    expect(profileOf({ server: 'http://flag:80' }, without, home).signIn).toEqual({ kind: 'none', reason: '' });
+    expect(profileOf({ server: 'http://flag:80' }, without, home).signIn).toEqual({ kind: 'none' });
     expect(profileOf({ profile: 'staging', tokenFile: 't' }, {}, home).signIn).toEqual({
       kind: 'token-file',
       file: 't',
@@ -100,13 +100,17 @@ logger: { level: 0 }
 
   it.each([
     ['ExternalCommand', { kind: 'command', command: ['print-token'] }],
-    ['Pkce', { kind: 'none', reason: expect.stringMatching(/^authType Pkce .* --token-file$/u) as unknown }],
+    ['Pkce', { kind: 'person', way: 'browser' }],
+    ['DeviceFlow', { kind: 'person', way: 'device' }],
   ])('may ask for %s', (authType, signIn) => {
     expect(inFile(`admin: { endpoint: 'a:1', authType: ${authType}, command: [print-token] }`).signIn).toEqual(signIn);
   });
 
   it('is refused with its name and the key', () => {
     expect(() => inFile('admin: { endpoint: 7 }')).toThrow(/^config\.yaml: admin\.endpoint: /u);
+    expect(() => inFile('admin: { endpoint: a, authType: Kerberos }')).toThrow(
+      'config.yaml: admin.authType: Kerberos: must be Pkce, DeviceFlow, ClientSecret, ExternalCommand',
+    );
     expect(() => inFile('storage: {}')).toThrow('config.yaml: admin.endpoint: names no server');
   });
 });

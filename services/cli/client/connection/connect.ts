@@ -3,7 +3,7 @@ import { TailRequestSchema } from '../../../../proto/gen/platformidl/eventlog/ta
 import type { Connection, Headers, Transport } from './connection.js';
 import { type ConnectionFlags, type Profile, profileOf } from './profile.js';
 import { Refused } from './refusal.js';
-import { tokenOf } from './token.js';
+import { newToken, tokenAtHand } from '../sign-in/token.js';
 
 const transportTo = async ({ address }: Profile): Promise<Transport> => {
   if (address.kind === 'rest') return (await import('./rest.js')).restTransport(address.url);
@@ -13,33 +13,38 @@ const transportTo = async ({ address }: Profile): Promise<Transport> => {
 const isUnauthenticated = (error: unknown): boolean => error instanceof Refused && error.code === 'UNAUTHENTICATED';
 
 /**
- * Connects to the server of a profile. A token of a file is sent at once; others are got when the server asks for one,
- * because servers without authentication have nowhere to get one.
+ * Connects to the server of a profile. A token that is at hand is sent at once; others are got when the server asks for
+ * one, because servers without authentication have nowhere to get one. A new one replaces a token that has expired.
  */
 const connect = async (profile: Profile): Promise<Connection> => {
   const transport = await transportTo(profile);
-  const bearer = (token: string | undefined): Headers =>
-    token === undefined ? {} : { [profile.header]: `Bearer ${token}` };
-  let headers = profile.signIn.kind === 'token-file' ? bearer(await tokenOf(profile, transport)) : {};
+  let token = tokenAtHand(profile);
+  const headersOf = (): Headers => (token === undefined ? {} : { [profile.header]: `Bearer ${token}` });
   const signIn = async (error: unknown): Promise<void> => {
-    if (!isUnauthenticated(error) || Object.keys(headers).length > 0) throw error;
-    headers = bearer(await tokenOf(profile, transport));
-    if (Object.keys(headers).length === 0) throw error;
+    if (!isUnauthenticated(error)) throw error;
+    const next = await newToken(profile, transport);
+    if (next === undefined) throw error;
+    token = next;
   };
   const signedIn = async <Answer>(ask: (headers: Headers) => Promise<Answer>): Promise<Answer> => {
     try {
-      return await ask(headers);
+      return await ask(headersOf());
     } catch (error) {
       await signIn(error);
-      return ask(headers);
+      return ask(headersOf());
     }
   };
   const streamed = async function* <Answer>(ask: (headers: Headers) => AsyncIterable<Answer>): AsyncIterable<Answer> {
+    let hasBegun = false;
     try {
-      yield* ask(headers);
+      for await (const answer of ask(headersOf())) {
+        hasBegun = true;
+        yield answer;
+      }
     } catch (error) {
+      if (hasBegun) throw error; // the caller knows where to go on
       await signIn(error);
-      yield* ask(headers);
+      yield* ask(headersOf());
     }
   };
   const { consoleUrl } = profile;

@@ -18,11 +18,15 @@ export type GrpcAddress = {
 /** A server by REST: its URL. */
 export type RestAddress = { readonly kind: 'rest'; readonly url: string };
 
+/** People sign in with a browser on this machine, or type a code into a browser anywhere. */
+export type Way = 'browser' | 'device';
+
 /** The way to get a token, when the server asks for one. */
 export type SignIn =
-  | { readonly kind: 'none'; readonly reason: string }
+  | { readonly kind: 'none' }
   | { readonly kind: 'token-file'; readonly file: string }
   | { readonly kind: 'command'; readonly command: readonly string[] }
+  | { readonly kind: 'person'; readonly way: Way }
   | ClientCredentials;
 
 export type ClientCredentials = {
@@ -95,7 +99,9 @@ const targetOf = (endpoint: string, isPlain: boolean): string => {
   return /:\d+$/u.test(host) ? host : `${host}:${isPlain ? 80 : 443}`;
 };
 
-const signInOf = (admin: Admin): SignIn => {
+const AUTH_TYPES = ['Pkce', 'DeviceFlow', 'ClientSecret', 'ExternalCommand'];
+
+const signInOf = (admin: Admin, path: string): SignIn => {
   const { authType, clientId, scopes, audience, tokenUrl, command } = admin;
   switch (authType.toLowerCase()) {
     case 'clientsecret': {
@@ -106,11 +112,12 @@ const signInOf = (admin: Admin): SignIn => {
     }
     case 'externalcommand':
       return { kind: 'command', command };
+    case 'pkce':
+      return { kind: 'person', way: 'browser' };
+    case 'deviceflow':
+      return { kind: 'person', way: 'device' };
     default:
-      return {
-        kind: 'none',
-        reason: `authType ${authType} opens a browser, which this command line does not: name a file with an access token by --token-file`,
-      };
+      throw new OperatorError(`${path}: admin.authType: ${authType}: must be ${AUTH_TYPES.join(', ')}`);
   }
 };
 
@@ -136,7 +143,7 @@ export const profileIn = (text: string, path: string): Profile => {
   };
   return {
     address,
-    signIn: signInOf(admin),
+    signIn: signInOf(admin, path),
     header: admin.authorizationHeader,
     ...(console.endpoint !== undefined && { consoleUrl: console.endpoint }),
   };
@@ -148,7 +155,7 @@ export const profileIn = (text: string, path: string): Profile => {
  * @throws {OperatorError} when it has another form.
  */
 const profileOfServer = (server: string, origin: string): Profile => {
-  const signIn: SignIn = { kind: 'none', reason: '' };
+  const signIn: SignIn = { kind: 'none' };
   const header = 'authorization';
   if (/^https?:\/\/./u.test(server))
     return { address: { kind: 'rest', url: server }, signIn, header, consoleUrl: server };

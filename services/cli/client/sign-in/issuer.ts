@@ -1,0 +1,101 @@
+import { readFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { type IncomingMessage, request as requestHttp } from 'node:http';
+import { request as requestHttps, type RequestOptions } from 'node:https';
+import { create } from '@bufbuild/protobuf';
+import { allowInsecureRequests, type ClientAuth, Configuration, customFetch } from 'openid-client';
+import {
+  AuthMetadataService,
+  type OAuth2MetadataResponse,
+  OAuth2MetadataRequestSchema,
+  type PublicClientAuthConfigResponse,
+  PublicClientAuthConfigRequestSchema,
+} from '../../../../proto/gen/platformidl/service/auth_pb.js';
+import { OperatorError } from '../../../config/operator-errors.js';
+import type { Transport } from '../connection/connection.js';
+import type { Profile } from '../connection/profile.js';
+
+/** The issuer of the tokens of a server, and the client that people sign in with there. */
+export type SignInMetadata = {
+  readonly server: OAuth2MetadataResponse;
+  readonly client: PublicClientAuthConfigResponse;
+};
+
+/** Asks the server. @throws {OperatorError} when it refuses. */
+export const signInMetadata = async (transport: Transport): Promise<SignInMetadata> => {
+  const { getOAuth2Metadata, getPublicClientConfig } = AuthMetadataService.method;
+  return {
+    server: await transport.call(getOAuth2Metadata, create(OAuth2MetadataRequestSchema), {}),
+    client: await transport.call(getPublicClientConfig, create(PublicClientAuthConfigRequestSchema), {}),
+  };
+};
+
+// Lets an issuer on this machine be reached without TLS; the library marks it as deprecated only to be noticed.
+// eslint-disable-next-line @typescript-eslint/no-deprecated
+const allowPlain: (configuration: Configuration) => void = allowInsecureRequests;
+
+type TlsOptions = Pick<RequestOptions, 'ca' | 'rejectUnauthorized'>;
+
+const tlsOf = ({ address }: Profile): TlsOptions => {
+  if (address.kind === 'rest') return {};
+  const { caFile, skipVerify } = address;
+  return { rejectUnauthorized: !skipVerify, ...(caFile !== undefined && { ca: readFileSync(caFile) }) };
+};
+
+/** Sends requests with the certificates of the profile, which the built-in `fetch` does not take. */
+const fetchWith =
+  (tls: TlsOptions): NonNullable<Configuration[typeof customFetch]> =>
+  async (url, { method, headers, body }) => {
+    const options = { method, headers: Object.fromEntries(new Headers(headers)) };
+    const request = url.startsWith('https:') ? requestHttps(url, { ...options, ...tls }) : requestHttp(url, options);
+    request.end(body instanceof URLSearchParams ? body.toString() : undefined);
+    const [response] = (await once(request, 'response')) as [IncomingMessage];
+    const chunks: Buffer[] = [];
+    for await (const chunk of response) chunks.push(chunk as Buffer);
+    const { 'content-type': type = '' } = response.headers;
+    return new Response(Buffer.concat(chunks), { status: response.statusCode ?? 0, headers: { 'content-type': type } });
+  };
+
+type Client = { readonly id: string; readonly authentication: ClientAuth };
+
+/** The issuer of the server's tokens, as the library knows it; `tokenUrl` of a profile stands in for the server's. */
+export const issuerFor = (
+  { server }: SignInMetadata,
+  { id, authentication }: Client,
+  { profile, tokenUrl = server.tokenEndpoint }: { readonly profile: Profile; readonly tokenUrl?: string | undefined },
+): Configuration => {
+  const configuration = new Configuration(
+    {
+      issuer: server.issuer || tokenUrl,
+      authorization_endpoint: server.authorizationEndpoint,
+      token_endpoint: tokenUrl,
+      device_authorization_endpoint: server.deviceAuthorizationEndpoint,
+    },
+    id,
+    {},
+    authentication,
+  );
+  if (tokenUrl.startsWith('http:')) allowPlain(configuration);
+  configuration[customFetch] = fetchWith(tlsOf(profile));
+  return configuration;
+};
+
+const codeOf = (error: unknown): string => {
+  const { error: code, cause } = error as { readonly error?: unknown; readonly cause?: unknown };
+  if (typeof code === 'string') return code;
+  return cause instanceof Error ? cause.message : (error as Error).message;
+};
+
+/**
+ * Asks the issuer, and turns its refusals into one line.
+ *
+ * @throws {OperatorError} with the code of the issuer and `advice`.
+ */
+export const asking = async <Answer>(url: string, advice: string, ask: () => Promise<Answer>): Promise<Answer> => {
+  try {
+    return await ask();
+  } catch (cause) {
+    if (cause instanceof OperatorError) throw cause;
+    throw new OperatorError(`${url} gives no token: ${codeOf(cause)}; ${advice}`, { cause });
+  }
+};

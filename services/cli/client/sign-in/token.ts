@@ -1,0 +1,52 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { OperatorError } from '../../../config/operator-errors.js';
+import type { Transport } from '../connection/connection.js';
+import type { Profile } from '../connection/profile.js';
+import { savedToken } from './saved-tokens.js';
+
+const tokenIn = (file: string): string => {
+  try {
+    return readFileSync(file, 'utf8').trim();
+  } catch (cause) {
+    throw new OperatorError(`${file} cannot be read: it must have an access token`, { cause });
+  }
+};
+
+const byCommand = ([program = '', ...args]: readonly string[]): string => {
+  try {
+    return execFileSync(program, args, { encoding: 'utf8', stdio: ['inherit', 'pipe', 'inherit'] }).trim();
+  } catch (cause) {
+    throw new OperatorError(`${program} gives no token: admin.command of the profile has failed`, { cause });
+  }
+};
+
+/**
+ * The token that needs no request; `undefined` where there is none.
+ *
+ * @throws {OperatorError} when the file that should have it cannot be read.
+ */
+export const tokenAtHand = ({ signIn, address }: Profile): string | undefined => {
+  if (signIn.kind === 'token-file') return tokenIn(signIn.file);
+  return signIn.kind === 'person' ? savedToken(address) : undefined;
+};
+
+/**
+ * Gets a new access token in the way of the profile; `undefined` where it has none.
+ *
+ * @throws {OperatorError} when a command, the authorization server or the person gives none, with the reason.
+ */
+export const newToken = async (profile: Profile, transport: Transport): Promise<string | undefined> => {
+  const { signIn } = profile;
+  switch (signIn.kind) {
+    case 'token-file':
+    case 'none':
+      return undefined;
+    case 'command':
+      return byCommand(signIn.command);
+    case 'client-credentials':
+      return (await import('./by-credentials.js')).byCredentials(signIn, profile, transport);
+    case 'person':
+      return (await import('./by-person.js')).byPerson(signIn.way, profile, transport);
+  }
+};

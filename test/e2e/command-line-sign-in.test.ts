@@ -1,0 +1,137 @@
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { openBrowser } from '../support/browser.js';
+import { type Ended, flightlog, freePort, type Running } from '../support/command.js';
+import { type ServerProcess, startServerProcess } from '../support/server-process.js';
+import { until } from '../support/until.js';
+
+const ALICE = { name: 'alice', password: 'password-of-alice' };
+const data = mkdtempSync(join(tmpdir(), 'flightlog-command-line-sign-in-'));
+const env = { XDG_STATE_HOME: join(data, 'state') };
+const tokens = join(env.XDG_STATE_HOME, 'flightlog/tokens.json');
+
+let server: ServerProcess;
+let secret: string;
+
+const run = (args: readonly string[], input = ''): Promise<Ended> =>
+  flightlog([...args, '--data', data], { input }).ended;
+
+beforeAll(async () => {
+  await run(['user', 'add', ALICE.name, '--roles', 'viewer'], `${ALICE.password}\n`);
+  secret = (await run(['client', 'add', 'reports', '--roles', 'viewer'])).stdout.trim();
+  server = await startServerProcess({
+    data,
+    env: {
+      FLIGHTLOG_PROJECTS: '[flytesnacks]',
+      FLIGHTLOG_AUTH_SERVER_ENABLED: 'true',
+      FLIGHTLOG_AUTH_PUBLIC_CLIENT_REDIRECT_URI: `http://localhost:${await freePort()}/callback`,
+    },
+  });
+});
+afterAll(async () => {
+  await server.stop();
+  rmSync(data, { recursive: true });
+});
+
+/** A configuration file of the interface's command lines, with these lines. */
+const profile = (name: string, ...lines: readonly string[]): string => {
+  const file = join(data, `${name}.yaml`);
+  const all = [`endpoint: dns:///${server.ready.grpc}`, 'insecure: true', ...lines];
+  writeFileSync(file, `admin:\n${all.map((line) => `  ${line}\n`).join('')}`);
+  return file;
+};
+
+const listProjects = (file: string): Running =>
+  flightlog(['list', 'projects', '-o', 'name', '--profile', file], { env });
+
+/** Waits for what a command asks a person to do. */
+const asks = async ({ stderr }: Running, what: RegExp): Promise<readonly string[]> =>
+  until(
+    () => Promise.resolve(what.exec(stderr())?.slice(1) ?? []),
+    (found) => found.length > 0,
+  );
+
+type Saved = { readonly accessToken: string; readonly expiresAt: number; readonly refreshToken: string };
+
+/** The tokens that the command line has kept for the server. */
+const saved = (): Saved => Object.values(JSON.parse(readFileSync(tokens, 'utf8')) as Record<string, Saved>)[0]!;
+
+const save = (changed: Saved): void =>
+  writeFileSync(tokens, JSON.stringify({ [`grpc://${server.ready.grpc}`]: changed }));
+
+const READ = { code: 0, stdout: 'flytesnacks\n', stderr: '' };
+
+describe('a person at the command line', () => {
+  it('signs in with a browser, once for many commands', async () => {
+    const file = profile('browser', 'authType: Pkce');
+    const command = listProjects(file);
+    const [address = ''] = await asks(command, /^Sign in at (\S+)\n/u);
+    const browser = openBrowser();
+    const login = await browser.open(address);
+    const consent = await browser.submit(login, '/login', ALICE);
+    const { url } = await browser.submit(consent, '/consent');
+    const returnsTo = new URL(url);
+    connect(Number(returnsTo.port), returnsTo.hostname).on('error', () => undefined); // as browsers do, to be faster
+    for (const forged of ['/other', '/callback?code=theirs&state=theirs'])
+      expect((await fetch(new URL(forged, url))).status).toBe(404);
+    expect(await (await fetch(url)).text()).toMatch(/can be closed/u);
+    expect(await command.ended).toMatchObject({ code: 0, stdout: 'flytesnacks\n' });
+    expect(statSync(tokens).mode & 0o777).toBe(0o600);
+    expect(await listProjects(file).ended).toEqual(READ);
+  });
+
+  it('does not sign in again when the token has expired or is refused: it is refreshed', async () => {
+    const file = profile('browser', 'authType: Pkce');
+    const before = saved();
+    for (const spoilt of [{ accessToken: 'none' }, { expiresAt: 0 }]) {
+      save({ ...saved(), ...spoilt });
+      expect(await listProjects(file).ended).toEqual(READ);
+    }
+    expect(saved().refreshToken).not.toBe(before.refreshToken);
+  });
+
+  it('signs in with a code on another machine', async () => {
+    rmSync(tokens);
+    const command = listProjects(profile('device', 'authType: DeviceFlow'));
+    const [address = '', code = ''] = await asks(command, /^Sign in at (\S+) with the code (\S+)\n/u);
+    const browser = openBrowser();
+    const form = await browser.open(address);
+    const confirm = await browser.submit(form, '/oauth2/device', { user_code: code });
+    const login = await browser.submit(confirm, '/oauth2/device', { confirm: 'yes' });
+    const consent = await browser.submit(login, '/login', ALICE);
+    await browser.submit(consent, '/consent');
+    expect(await command.ended).toMatchObject({ code: 0, stdout: 'flytesnacks\n' });
+  });
+
+  it('gets the reason when the sign-in is refused', async () => {
+    rmSync(tokens);
+    const command = listProjects(profile('browser', 'authType: Pkce'));
+    const [address = ''] = await asks(command, /^Sign in at (\S+)\n/u);
+    const { searchParams } = new URL(address);
+    const back = new URL(searchParams.get('redirect_uri') ?? '');
+    back.searchParams.set('error', 'access_denied');
+    back.searchParams.set('state', searchParams.get('state') ?? '');
+    back.searchParams.set('iss', server.ready.http);
+    await fetch(back);
+    const { code, stderr } = await command.ended;
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/gives no token: access_denied; run the command again to sign in\n$/u);
+  });
+});
+
+describe('a program at the command line', () => {
+  it('signs in with the secret of its client', async () => {
+    const file = join(data, 'secret');
+    writeFileSync(file, `${secret}\n`);
+    const lines = ['authType: ClientSecret', 'clientId: reports', `clientSecretLocation: ${file}`];
+    expect(await listProjects(profile('program', ...lines)).ended).toEqual(READ);
+    writeFileSync(file, 'wrong');
+    const { code, stderr } = await listProjects(profile('program', ...lines)).ended;
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/gives no token: invalid_client; check clientId and the client's secret\n$/u);
+  });
+});
