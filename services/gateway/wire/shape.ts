@@ -1,14 +1,7 @@
 import { type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf';
 
+import { DELIMITED, FIXED32, FIXED64, VARINT } from '../../kernel/encoding/wire-cursor.js';
 import { type InRange, rangeOf } from '../../kernel/time-range.js';
-
-/** Wire types: https://protobuf.dev/programming-guides/encoding/#structure */
-export const VARINT = 0;
-export const FIXED64 = 1;
-export const LENGTH = 2;
-export const GROUP_START = 3;
-export const GROUP_END = 4;
-export const FIXED32 = 5;
 
 /** The content of a length-delimited field. `number` is never length-delimited; `packed` may be or not. */
 type Inside = 'bytes' | 'text' | 'message' | 'time' | 'entry' | 'packed' | 'number';
@@ -35,8 +28,8 @@ const FIXED: Readonly<Partial<Record<ScalarType, number>>> = {
   [ScalarType.FLOAT]: FIXED32,
   [ScalarType.FIXED32]: FIXED32,
   [ScalarType.SFIXED32]: FIXED32,
-  [ScalarType.STRING]: LENGTH,
-  [ScalarType.BYTES]: LENGTH,
+  [ScalarType.STRING]: DELIMITED,
+  [ScalarType.BYTES]: DELIMITED,
 };
 
 const NONE: Shape = new Map();
@@ -51,13 +44,13 @@ const numberShape = (name: string, wireType: number, isList: boolean): FieldShap
 
 const scalarShape = (name: string, scalar: ScalarType, isList: boolean): FieldShape => {
   const wireType = FIXED[scalar] ?? VARINT;
-  if (wireType !== LENGTH) return numberShape(name, wireType, isList);
+  if (wireType !== DELIMITED) return numberShape(name, wireType, isList);
   return { name, wireType, inside: scalar === ScalarType.STRING ? 'text' : 'bytes', shape: NONE };
 };
 
 const messageShape = (name: string, message: DescMessage): FieldShape => ({
   name,
-  wireType: LENGTH,
+  wireType: DELIMITED,
   inside: 'message',
   shape: shapeOf(message),
 });
@@ -78,7 +71,7 @@ const fieldShape = (field: DescField): FieldShape => {
     [1, scalarShape('key', field.mapKey, false)],
     [2, valueShape('value', field)],
   ]);
-  return { name: field.name, wireType: LENGTH, inside: 'entry', shape: entry };
+  return { name: field.name, wireType: DELIMITED, inside: 'entry', shape: entry };
 };
 
 /** Returns the shape of a message type, which is built once and cached. */

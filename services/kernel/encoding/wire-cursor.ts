@@ -1,16 +1,16 @@
-// Protobuf wire types; groups are 3 and 4.
-const VARINT = 0;
-const FIXED64 = 1;
+// Wire types: https://protobuf.dev/programming-guides/encoding/#structure
+export const VARINT = 0;
+export const FIXED64 = 1;
 /** Wire type of values that are preceded by their length. */
 export const DELIMITED = 2;
 const START_GROUP = 3;
 const END_GROUP = 4;
-const FIXED32 = 5;
+export const FIXED32 = 5;
 
 const MAX_TAG_BYTES = 5;
 const MAX_VARINT_BYTES = 10;
 
-/** Bytes that are not a protobuf message. */
+/** Bytes that are not a protobuf message. The error's text is the end of a sentence about the message or its field. */
 export class Malformed extends Error {
   /** Offset of the first byte that is wrong. */
   readonly at: number;
@@ -37,7 +37,7 @@ export const readVarint32 = (cursor: Cursor, end: number): number => {
     cursor.pos = at + 1;
     return value >>> 0;
   }
-  throw new Malformed(end - start < MAX_VARINT_BYTES ? 'truncated number' : 'number of more than ten bytes', start);
+  throw new Malformed(end - start < MAX_VARINT_BYTES ? 'ends inside a number' : 'has a number longer than 10 bytes', start);
 };
 
 /** Reads all 64 bits of a varint as a signed number. */
@@ -59,10 +59,13 @@ const isTagSized = ({ bytes, pos }: Cursor, start: number): boolean =>
 export const readTag = (cursor: Cursor, end: number): number => {
   const start = cursor.pos;
   const tag = readVarint32(cursor, end);
-  if (!isTagSized(cursor, start)) throw new Malformed('field number out of range', start);
-  if (tag >>> 3 === 0 || (tag & 7) > FIXED32) throw new Malformed('illegal tag', start);
+  if (!isTagSized(cursor, start)) throw new Malformed('has an invalid tag', start);
+  if (tag >>> 3 === 0 || (tag & 7) > FIXED32) throw new Malformed('has an invalid tag', start);
   return tag;
 };
+
+const endsEarly = (announced: number, left: number, at: number): Malformed =>
+  new Malformed(`ends early: ${announced} bytes announced, ${left} there`, at);
 
 /**
  * Reads the length of a length-delimited value and moves the cursor to the first byte of the value.
@@ -72,22 +75,22 @@ export const readTag = (cursor: Cursor, end: number): number => {
 export const readLength = (cursor: Cursor, end: number): number => {
   const start = cursor.pos;
   const length = readVarint32(cursor, end);
-  if (length > end - cursor.pos) throw new Malformed('truncated', start);
+  if (length > end - cursor.pos) throw endsEarly(length, end - cursor.pos, start);
   return cursor.pos + length;
 };
 
 const skipFixed = (cursor: Cursor, end: number, size: number): void => {
-  if (size > end - cursor.pos) throw new Malformed('truncated', cursor.pos);
+  if (size > end - cursor.pos) throw endsEarly(size, end - cursor.pos, cursor.pos);
   cursor.pos += size;
 };
 
 const skipGroup = (cursor: Cursor, end: number, number: number, depth: number): void => {
-  if (depth <= 0) throw new Malformed('nested too deep', cursor.pos);
+  if (depth <= 0) throw new Malformed('is nested too deeply', cursor.pos);
   for (;;) {
     const start = cursor.pos;
     const tag = readTag(cursor, end);
     if ((tag & 7) === END_GROUP && tag >>> 3 === number) return;
-    if ((tag & 7) === END_GROUP) throw new Malformed('group that does not end', start);
+    if ((tag & 7) === END_GROUP) throw new Malformed('has a group that does not end', start);
     skipValue(cursor, end, tag, depth - 1);
   }
 };
@@ -100,7 +103,7 @@ export const skipValue = (cursor: Cursor, end: number, tag: number, depth: numbe
   else if (wireType === FIXED64) skipFixed(cursor, end, 8);
   else if (wireType === FIXED32) skipFixed(cursor, end, 4);
   else if (wireType === START_GROUP) skipGroup(cursor, end, tag >>> 3, depth);
-  else throw new Malformed('end of a group that never began', cursor.pos);
+  else throw new Malformed('has the end of a group that never began', cursor.pos);
 };
 
 const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -119,7 +122,7 @@ const decodeStrictly = (part: Uint8Array, start: number): string => {
   try {
     return strict.decode(part);
   } catch {
-    throw new Malformed('invalid UTF-8', start);
+    throw new Malformed('is not valid UTF-8', start);
   }
 };
 

@@ -63,6 +63,6 @@ describe('the inputs of a request to launch', () => {
   });
 
   it('are not looked for in what is no message', () => {
-    expect(() => cutInputs(Uint8Array.from([0x2a, 0x7f, 0x01]))).toThrow('truncated');
+    expect(() => cutInputs(Uint8Array.from([0x2a, 0x7f, 0x01]))).toThrow('ends early');
   });
 });
