@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
+import { serveEncoded } from '../gateway/grpc/encoded.js';
 import type { Check } from '../gateway/readiness.js';
 import { lockDataDirectory } from '../store/data-directory.js';
 import { sqliteEventStore } from '../store/log/sqlite-event-store.js';
@@ -60,6 +61,7 @@ export const serveLog = async (configuration: Configuration, flags: ServeFlags):
     reading: { log: store, rules, present: storedForm, now: Date.now },
     writing: { store, access: openAccess, rules, now: Date.now, newId: () => randomBytes(16) },
     tls,
+    serve: serveEncoded,
     logger,
   });
   const watch = watchLog(store);

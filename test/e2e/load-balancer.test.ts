@@ -118,7 +118,10 @@ describe.skipIf(!hasLoadBalancer && !isRequired)('two control planes behind the 
     }
     isOver = true;
     const done = await Promise.all(working);
-    expect(done.flatMap(({ lost }) => lost)).toEqual([]);
+    expect(
+      done.flatMap(({ lost }) => lost),
+      balancer.changes().join('\n'),
+    ).toEqual([]);
     const names = done.flatMap((each) => each.names);
     expect(names.length).toBeGreaterThan(CALLERS);
     for (const name of names) {

@@ -18,6 +18,8 @@ export type LoadBalancer = {
   readonly http: string;
   /** The number of requests that each process got from a frontend, by the process's name. */
   readonly requests: (part: 'grpc' | 'rest') => Readonly<Record<string, number>>;
+  /** The lines of its log that say which process it takes for gone or back, and why. */
+  readonly changes: () => readonly string[];
   readonly close: () => Promise<void>;
 };
 
@@ -60,6 +62,10 @@ export const startLoadBalancer = async (behind: readonly [Behind, Behind]): Prom
         counts[name] = (counts[name] ?? 0) + 1;
       return counts;
     },
+    changes: () =>
+      stdout()
+        .split('\n')
+        .filter((line) => / is (?:UP|DOWN)\b/u.test(line)),
     close: async () => {
       child.kill('SIGKILL');
       await ended;

@@ -1,4 +1,5 @@
 import { RpcError } from '../../kernel/rpc.js';
+import type { Deadline } from './call.js';
 import type { Interceptor } from './dispatch.js';
 
 const UNITS_MS = { H: 3_600_000, M: 60_000, S: 1_000, m: 1, u: 1e-3, n: 1e-6 } as const;
@@ -19,17 +20,19 @@ export const timeoutOf = (header: string | undefined): number | undefined => {
 };
 
 /**
- * Fails a call at its deadline. Work that cannot be cancelled goes on, and its answer is dropped.
+ * Runs work up to a deadline. Work that cannot be cancelled goes on, and its result is dropped.
  *
  * @throws {RpcError} DEADLINE_EXCEEDED when the deadline passes first.
  */
-export const deadline: Interceptor = (call, next) => {
-  if (call.deadline === undefined) return next();
-  const { ms, message } = call.deadline;
+export const withinDeadline = <Result>(limit: Deadline | undefined, work: () => Promise<Result>): Promise<Result> => {
+  if (limit === undefined) return work();
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new RpcError('DEADLINE_EXCEEDED', message)), ms);
-    next()
+    const timer = setTimeout(() => reject(new RpcError('DEADLINE_EXCEEDED', limit.message)), limit.ms);
+    work()
       .finally(() => clearTimeout(timer))
       .then(resolve, reject);
   });
 };
+
+/** Fails a call at its deadline. */
+export const deadline: Interceptor = (call, next) => withinDeadline(call.deadline, next);

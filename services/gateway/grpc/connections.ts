@@ -3,14 +3,23 @@ import { createServer as createTlsServer } from 'node:tls';
 
 import type { TlsSource } from '../../kernel/ports/tls.js';
 import { tlsOptions } from '../exchange.js';
+import { detectProtocol } from './protocol.js';
 
-/** Limits and transport security of connections. */
-export type ConnectionLimits = {
+/** The address of a server, and the limits and transport security of its connections. */
+export type ConnectionHosting = {
+  /** The protocol that is served, as in `gRPC cannot listen on …`. */
+  readonly protocol: string;
+  readonly host: string;
+  /** With 0, the operating system chooses a free port. */
+  readonly port: number;
   /** The maximum of open connections; further ones are closed at once. */
-  readonly connections: number;
+  readonly maxConnections: number;
   /** A connection that has not sent the HTTP/2 preface after this time, in milliseconds, is closed. */
   readonly handshakeMs: number;
+  /** Without it, connections are not encrypted. */
   readonly tls?: TlsSource | undefined;
+  /** Serves connections of HTTP/1.1; without it, they are closed. */
+  readonly http1?: ((socket: Socket) => void) | undefined;
 };
 
 /** The open connections of a gRPC server. */
@@ -32,11 +41,11 @@ const closeUnlessHandshaken = (socket: Socket, ms: number): void => {
   socket.once('close', () => clearTimeout(timer));
 };
 
-const listen = (server: NetServer, host: string, port: number): Promise<number> =>
+const listen = (server: NetServer, { protocol, host, port }: ConnectionHosting): Promise<number> =>
   new Promise((resolve, reject) => {
     const fail = (error: Error): void => {
       const address = `${host.includes(':') ? `[${host}]` : host}:${port}`;
-      reject(new Error(`gRPC cannot listen on ${address}: ${error.message}`, { cause: error }));
+      reject(new Error(`${protocol} cannot listen on ${address}: ${error.message}`, { cause: error }));
     };
     server.once('error', fail);
     server.listen({ host, port }, () => {
@@ -46,12 +55,13 @@ const listen = (server: NetServer, host: string, port: number): Promise<number> 
     });
   });
 
-/** Makes a server that calls `accept` with connections ready for HTTP/2; with TLS, after ALPN has chosen `h2`. */
-const serverFor = ({ tls, handshakeMs }: ConnectionLimits, accept: (socket: Socket) => void): NetServer => {
+/** Makes a server that calls `accept` with each connection; with TLS, after ALPN has chosen a protocol that is served. */
+const serverFor = ({ tls, handshakeMs, http1 }: ConnectionHosting, accept: (socket: Socket) => void): NetServer => {
   if (!tls) return createServer({ noDelay: true }, accept);
-  const options = { ...tlsOptions(tls.current), ALPNProtocols: ['h2'], handshakeTimeout: handshakeMs, noDelay: true };
+  const ALPNProtocols = http1 ? ['h2', 'http/1.1'] : ['h2'];
+  const options = { ...tlsOptions(tls.current), ALPNProtocols, handshakeTimeout: handshakeMs, noDelay: true };
   const server = createTlsServer(options, (socket) => {
-    if (socket.alpnProtocol === 'h2') accept(socket);
+    if (http1 || socket.alpnProtocol === 'h2') accept(socket);
     else socket.destroy();
   });
   tls.onChange((changed) => server.setSecureContext(tlsOptions(changed)));
@@ -64,23 +74,24 @@ const serverFor = ({ tls, handshakeMs }: ConnectionLimits, accept: (socket: Sock
  * @throws {Error} when the address cannot be listened on.
  */
 export const acceptConnections = async (
-  { host, port }: { readonly host: string; readonly port: number },
-  limits: ConnectionLimits,
+  hosting: ConnectionHosting,
   serve: (socket: Socket) => void,
 ): Promise<Connections> => {
+  const { maxConnections, handshakeMs, http1 } = hosting;
   const sockets = new Set<Socket>();
-  const server = serverFor(limits, (socket) => {
+  const server = serverFor(hosting, (socket) => {
     socket.on('error', () => undefined); // an error closes the socket, and 'close' is handled
-    closeUnlessHandshaken(socket, limits.handshakeMs);
-    serve(socket);
+    closeUnlessHandshaken(socket, handshakeMs);
+    if (http1) detectProtocol(socket, { http2: serve, http1 }, handshakeMs);
+    else serve(socket);
   });
   server.on('connection', (socket: Socket) => {
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
   });
-  server.maxConnections = limits.connections;
+  server.maxConnections = maxConnections;
   return {
-    port: await listen(server, host, port),
+    port: await listen(server, hosting),
     close: () => new Promise((resolve) => server.close(() => resolve())),
     cut: () => {
       for (const socket of sockets) socket.destroy();

@@ -1,18 +1,17 @@
-import { constants, type ServerHttp2Stream } from 'node:http2';
-
 import { RpcError } from '../../kernel/rpc.js';
 import { clientCertificateOn } from '../client-certificate.js';
 import { type DispatchedCall, openCall, type ReceivedCall } from '../dispatch/call.js';
 import type { Sent } from '../dispatch/dispatch.js';
 import { assertDecodable } from '../decode.js';
 import type { Hosting } from '../exchange.js';
-import { beginAnswer, endAnswer, incoming, refuse } from './answer.js';
+import { endAnswer, incoming, refuse } from './answer.js';
 import type { GrpcCall, GrpcHandler } from './call.js';
 import { frameOf } from './frame.js';
 import { messagesOf, onlyMessage } from './messages.js';
 import { type Endpoint, unimplemented } from '../routes.js';
-import { closeInTime, drained, type MaxStall } from '../stalled-reader.js';
+import { closeInTime, type MaxStall } from '../stalled-reader.js';
 import { failureOf } from '../status.js';
+import { hangUpOn, write } from './write.js';
 
 const isServerStreaming = ({ method }: Endpoint): boolean => method.methodKind === 'server_streaming';
 
@@ -40,31 +39,6 @@ const requestsOf = async function* (
     if (!isChecked) assertDecodable(endpoint.method.input, request);
     yield request;
   }
-};
-
-/** Sends all messages that are written in this turn of the event loop together: a send costs as much as an event. */
-const cork = (stream: ServerHttp2Stream): void => {
-  if (stream.writableCorked > 0) return;
-  stream.cork();
-  process.nextTick(() => stream.uncork());
-};
-
-/** Resets a stream whose client does not read; a client that reads later sees the code. */
-const hangUpOn =
-  ({ stream }: GrpcCall): (() => void) =>
-  () => {
-    stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
-    stream.destroy();
-  };
-
-type Reader = { readonly gone: AbortSignal; readonly maxStallMs: MaxStall };
-
-/** Writes framed messages, and waits while the client does not read. */
-const write = async (call: GrpcCall, framed: Uint8Array, { gone: signal, maxStallMs }: Reader): Promise<void> => {
-  signal.throwIfAborted();
-  beginAnswer(call);
-  cork(call.stream);
-  if (!call.stream.write(framed)) await drained(call.stream, signal, { maxStallMs, hangUp: hangUpOn(call) });
 };
 
 /** A streaming gRPC call, and the signal that the client is gone or the call has failed. */

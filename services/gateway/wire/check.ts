@@ -50,21 +50,29 @@ const checkDelimited = (walk: Walk, field: FieldShape, outerEnd: number, depth: 
   const end = readLength(walk, outerEnd);
   switch (field.inside) {
     case 'text':
-      return checkText(walk, end);
+      checkText(walk, end);
+      break;
     case 'message':
-      return checkMessage(walk, field.shape, end, depth + 1);
+      checkMessage(walk, field.shape, end, depth + 1);
+      break;
     case 'time':
-      return checkTime(walk, field, end, depth + 1);
+      checkTime(walk, field, end, depth + 1);
+      break;
     case 'entry': // a map entry does not count as a level of nesting
-      return checkMessage(walk, field.shape, end, depth);
+      checkMessage(walk, field.shape, end, depth);
+      break;
     case 'packed':
-      return checkPacked(walk, field.wireType, end);
+      checkPacked(walk, field.wireType, end);
+      break;
     default:
       walk.pos = end;
   }
 };
 
-const checkField = (walk: Walk, field: FieldShape, tag: number, end: number, depth: number): void => {
+/** The end of the message around a field, and how deep that is nested. */
+type Bounds = { readonly end: number; readonly depth: number };
+
+const checkField = (walk: Walk, field: FieldShape, tag: number, { end, depth }: Bounds): void => {
   const wireType = tag & 7;
   if (wireType === DELIMITED && (field.wireType === DELIMITED || field.inside === 'packed'))
     checkDelimited(walk, field, end, depth);
@@ -74,13 +82,14 @@ const checkField = (walk: Walk, field: FieldShape, tag: number, end: number, dep
 
 const checkMessage = (walk: Walk, shape: Shape, end: number, depth: number): void => {
   if (depth > MAX_DEPTH) throw new Malformed(`is nested deeper than ${MAX_DEPTH}`, walk.pos);
+  const bounds = { end, depth };
   while (walk.pos < end) {
     const tag = readTag(walk, end);
     const field = shape.get(tag >>> 3);
     if (field === undefined) skipValue(walk, end, tag, MAX_DEPTH - depth);
     else
       try {
-        checkField(walk, field, tag, end, depth);
+        checkField(walk, field, tag, bounds);
       } catch (error) {
         walk.path.unshift(field.name);
         throw error;

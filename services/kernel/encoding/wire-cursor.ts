@@ -37,7 +37,10 @@ export const readVarint32 = (cursor: Cursor, end: number): number => {
     cursor.pos = at + 1;
     return value >>> 0;
   }
-  throw new Malformed(end - start < MAX_VARINT_BYTES ? 'ends inside a number' : 'has a number longer than 10 bytes', start);
+  throw new Malformed(
+    end - start < MAX_VARINT_BYTES ? 'ends inside a number' : 'has a number longer than 10 bytes',
+    start,
+  );
 };
 
 /** Reads all 64 bits of a varint as a signed number. */

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import { serveEncoded } from '../../gateway/grpc/encoded.js';
 import { guestAccess, readAccess } from '../../streams/eventstore/access.js';
 import { storedForm, type EventDataEncoder } from '../../streams/eventstore/recorded.js';
 import type { Tls, TlsSource } from '../../kernel/ports/tls.js';
@@ -84,6 +85,7 @@ const server = await serveEventstore({
   groupCalls,
   admissions: given.admissions && relayedAdmissions(given.admissions),
   tls: given.tls && relayedTls(given.tls),
+  serve: serveEncoded,
   logger: openLogger(given.logLevel),
 });
 parentPort?.postMessage(server.port);

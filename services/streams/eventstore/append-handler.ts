@@ -1,14 +1,9 @@
-import type {
-  handleBidiStreamingCall,
-  handleClientStreamingCall,
-  ServerDuplexStream,
-  ServerReadableStream,
-} from '@grpc/grpc-js';
 import {
   AppendReqSchema,
   AppendRespSchema,
   BatchAppendReqSchema,
 } from '../../../proto/gen/event_store/client/streams_pb.js';
+import type { EncodedCall, EncodedHandler } from '../../kernel/ports/encoded-calls.js';
 import { invalid, missing } from '../../kernel/rpc.js';
 import { launchAppend, type AppendServices, type AppendResult } from './append.js';
 import {
@@ -19,9 +14,8 @@ import {
   type Target,
   targetOf,
 } from './append-request.js';
-import { type Answering, batchAppends } from './batch-append.js';
+import { batchAppends } from './batch-append.js';
 import { decoded, encodedAs } from './codec.js';
-import { failedCall, type StreamsLog } from './failed-call.js';
 import { WrongVersion } from './failure.js';
 import { positionFields } from './recorded.js';
 import { type Shutdown, unlessSignalled } from './shutdown.js';
@@ -64,12 +58,10 @@ const conflict = ({ current }: WrongVersion, expected: Expected): Buffer =>
     },
   });
 
-type AppendCall = ServerReadableStream<Buffer, Buffer>;
-
-const requestOf = async (call: AppendCall, writing: AppendServices): Promise<AppendRequest> => {
+const requestOf = async (call: EncodedCall, writing: AppendServices): Promise<AppendRequest> => {
   let target: Target | undefined;
   const gathered = gathering();
-  for await (const bytes of call as AsyncIterable<Buffer>) {
+  for await (const bytes of call.requests()) {
     const { content } = decoded(AppendReqSchema, bytes);
     if (content.case === 'options') target = targetOf(content.value);
     else if (content.case === undefined) throw invalid('content', 'one of options and proposed_message is needed');
@@ -79,51 +71,42 @@ const requestOf = async (call: AppendCall, writing: AppendServices): Promise<App
   return { ...target, events: gathered.events() };
 };
 
-const append = async (writing: AppendServices, call: AppendCall): Promise<Buffer> => {
+const append = async (writing: AppendServices, call: EncodedCall): Promise<void> => {
   const request = await requestOf(call, writing);
   try {
     const { outcome } = await launchAppend(writing, request);
-    return success(await outcome);
+    await call.send(success(await outcome));
   } catch (thrown) {
-    if (thrown instanceof WrongVersion) return conflict(thrown, request.expected);
-    throw thrown;
+    if (!(thrown instanceof WrongVersion)) throw thrown;
+    await call.send(conflict(thrown, request.expected));
   }
 };
 
 /** Serves Append: one append for each call. */
 export const appendHandler =
-  (writing: AppendServices, { overdue }: Shutdown, log: StreamsLog): handleClientStreamingCall<Buffer, Buffer> =>
-  (call, respond) =>
-    void unlessSignalled(append(writing, call), overdue).then(
-      (answer) => respond(null, answer),
-      (thrown: unknown) => respond(failedCall(log, 'Append', thrown)),
-    );
+  (writing: AppendServices, { overdue }: Shutdown): EncodedHandler =>
+  (call) =>
+    unlessSignalled(append(writing, call), overdue);
 
 /** The maximum of appends in flight on one batch stream; at the maximum, the stream is not read. */
 const MAX_IN_FLIGHT = 512;
 
-type BatchCall = ServerDuplexStream<Buffer, Buffer>;
-
-/** Reads messages and sends each answer when its append is written; a failure of either ends the stream. */
-const takeAll = async (writing: AppendServices, call: BatchCall, inFlight: Set<Promise<unknown>>): Promise<void> => {
+/** Reads messages, and sends each answer when its append is written. */
+const takeAll = async (writing: AppendServices, call: EncodedCall, inFlight: Set<Promise<void>>): Promise<void> => {
   const take = batchAppends(writing);
-  const send = async ({ answer }: Answering): Promise<void> => {
-    call.write(await answer);
-  };
-  // A client may end its side before it has all answers, which must not end the call.
-  for await (const bytes of call.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+  for await (const bytes of call.requests()) {
     const answering = await take(decoded(BatchAppendReqSchema, bytes));
     if (answering === undefined) continue;
-    const sent: Promise<unknown> = send(answering).finally(() => inFlight.delete(sent));
-    sent.catch((error: unknown) => call.destroy(error as Error));
+    const sent = answering.answer.then(call.send).finally(() => inFlight.delete(sent));
+    sent.catch(() => undefined); // fails when the client has disconnected, which also ends its requests
     inFlight.add(sent);
     if (inFlight.size >= MAX_IN_FLIGHT) await Promise.race(inFlight);
   }
 };
 
 /** Runs a batch stream. Answers every append that was launched, also when a shutdown ends the stream. */
-const answerAll = async (writing: AppendServices, call: BatchCall, { begun }: Shutdown): Promise<void> => {
-  const inFlight = new Set<Promise<unknown>>();
+const answerAll = async (writing: AppendServices, call: EncodedCall, { begun }: Shutdown): Promise<void> => {
+  const inFlight = new Set<Promise<void>>();
   try {
     await unlessSignalled(takeAll(writing, call, inFlight), begun);
   } finally {
@@ -133,11 +116,6 @@ const answerAll = async (writing: AppendServices, call: BatchCall, { begun }: Sh
 
 /** Serves BatchAppend: any number of appends on one stream. */
 export const batchAppendHandler =
-  (writing: AppendServices, shutdown: Shutdown, log: StreamsLog): handleBidiStreamingCall<Buffer, Buffer> =>
+  (writing: AppendServices, shutdown: Shutdown): EncodedHandler =>
   (call) =>
-    void unlessSignalled(answerAll(writing, call, shutdown), shutdown.overdue).then(
-      () => call.end(),
-      (thrown: unknown) => {
-        if (!call.cancelled) call.emit('error', failedCall(log, 'BatchAppend', thrown));
-      },
-    );
+    unlessSignalled(answerAll(writing, call, shutdown), shutdown.overdue);

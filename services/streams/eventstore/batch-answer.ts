@@ -1,6 +1,5 @@
 import { create, type DescMessage, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
 import { type Any, AnySchema } from '@bufbuild/protobuf/wkt';
-import { status } from '@grpc/grpc-js';
 import {
   type BatchAppendReq_Options as Options,
   BatchAppendRespSchema,
@@ -19,6 +18,7 @@ import { MAX_APPEND_BYTES } from '../../kernel/ports/event-store.js';
 import { AppendTooLarge } from '../../kernel/fault.js';
 import type { AppendResult } from './append.js';
 import { failureOf, StreamTombstoned, WrongVersion } from './failure.js';
+import { type GrpcStatus, numberOf } from './grpc-status.js';
 import { positionFields } from './recorded.js';
 import { empty } from './uuid.js';
 
@@ -43,7 +43,7 @@ const expectedEcho = ({ expectedStreamPosition: expected }: Options) => {
 };
 
 const wrongVersion = ({ current, message }: WrongVersion, options: Options) => ({
-  code: status.ALREADY_EXISTS,
+  code: numberOf('ALREADY_EXISTS'),
   message,
   details: packed(WrongExpectedVersionSchema, {
     currentStreamRevisionOption:
@@ -54,25 +54,26 @@ const wrongVersion = ({ current, message }: WrongVersion, options: Options) => (
   }),
 });
 
-const DETAILS: Partial<Record<status, (message: string) => Any>> = {
-  [status.PERMISSION_DENIED]: () => packed(AccessDeniedSchema, {}),
-  [status.INVALID_ARGUMENT]: (message) => packed(BadRequestSchema, { message }),
-  [status.DEADLINE_EXCEEDED]: () => packed(TimeoutSchema, {}),
+const DETAILS: Partial<Record<GrpcStatus, (message: string) => Any>> = {
+  PERMISSION_DENIED: () => packed(AccessDeniedSchema, {}),
+  INVALID_ARGUMENT: (message) => packed(BadRequestSchema, { message }),
+  DEADLINE_EXCEEDED: () => packed(TimeoutSchema, {}),
 };
 
 /** Describes the failure of one append of a batch, always with details: official clients fail when there are none. */
 const errorOf = (thrown: unknown, options: Options) => {
   if (thrown instanceof WrongVersion) return wrongVersion(thrown, options);
-  const { code, details: message } = failureOf(thrown);
+  const { code: status, details: message } = failureOf(thrown);
+  const code = numberOf(status);
   if (thrown instanceof StreamTombstoned)
     return {
-      code: status.NOT_FOUND,
+      code: numberOf('NOT_FOUND'),
       message,
       details: packed(StreamDeletedSchema, { streamIdentifier: options.streamIdentifier }),
     };
   if (thrown instanceof AppendTooLarge)
     return { code, message, details: packed(MaximumAppendSizeExceededSchema, { maxAppendSize: MAX_APPEND_BYTES }) };
-  return { code, message, details: DETAILS[code]?.(message) ?? packed(EmptySchema, {}) };
+  return { code, message, details: DETAILS[status]?.(message) ?? packed(EmptySchema, {}) };
 };
 
 const successOf = ({ revision, position }: AppendResult) => ({

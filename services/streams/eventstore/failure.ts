@@ -1,13 +1,14 @@
-import { Metadata, type ServiceError, status } from '@grpc/grpc-js';
 import { AppendTooLarge, Fault, OutcomeUnknown, RevisionConflict, StoreUnavailable } from '../../kernel/fault.js';
+import type { FailedStatus } from '../../kernel/ports/encoded-calls.js';
 import { MAX_APPEND_BYTES } from '../../kernel/ports/event-store.js';
 import { RpcError } from '../../kernel/rpc.js';
 import type { Expected, Target } from './append-request.js';
+import { type GrpcStatus, numberOf } from './grpc-status.js';
 import { GroupFailure, ForwardedFailure } from './groups/group-failure.js';
 
 /** The status of a failed call, and the trailers that official clients read. */
 export type Failure = {
-  readonly code: status;
+  readonly code: GrpcStatus;
   readonly details: string;
   readonly trailers: Readonly<Record<string, string>>;
 };
@@ -45,25 +46,25 @@ const EXPECTED_NUMBERS = { 'no-stream': -1, any: -2, 'stream-exists': -4 } as co
 /** Percent-encodes all but printable ASCII, which is what trailers may contain. */
 const ascii = (text: string): string => text.replace(/[^\x20-\x7e]|%/gu, (char) => encodeURIComponent(char));
 
-const failure = (code: status, details: string, trailers: Readonly<Record<string, string>> = {}): Failure => ({
+const failure = (code: GrpcStatus, details: string, trailers: Readonly<Record<string, string>> = {}): Failure => ({
   code,
   details,
   trailers,
 });
 
 const ofRequest = ({ code, message }: RpcError): Failure =>
-  failure(status[code], message, code === 'PERMISSION_DENIED' ? { exception: 'access-denied' } : {});
+  failure(code, message, code === 'PERMISSION_DENIED' ? { exception: 'access-denied' } : {});
 
 const ofFault = (fault: Fault): Failure => {
   if (fault instanceof AppendTooLarge)
-    return failure(status.INVALID_ARGUMENT, fault.message, {
+    return failure('INVALID_ARGUMENT', fault.message, {
       exception: 'maximum-append-size-exceeded',
       'maximum-append-size': String(MAX_APPEND_BYTES),
     });
-  if (fault instanceof OutcomeUnknown) return failure(status.DEADLINE_EXCEEDED, 'it is not known what was recorded');
-  if (fault instanceof RevisionConflict) return failure(status.ABORTED, fault.message);
-  if (fault instanceof StoreUnavailable) return failure(status.UNAVAILABLE, 'Server Is Not Ready');
-  return failure(status.INTERNAL, 'internal error');
+  if (fault instanceof OutcomeUnknown) return failure('DEADLINE_EXCEEDED', 'it is not known what was recorded');
+  if (fault instanceof RevisionConflict) return failure('ABORTED', fault.message);
+  if (fault instanceof StoreUnavailable) return failure('UNAVAILABLE', 'Server Is Not Ready');
+  return failure('INTERNAL', 'internal error');
 };
 
 /** Converts a thrown value to the failure of a call. A bug or a damaged log becomes INTERNAL without details. */
@@ -72,12 +73,12 @@ export const failureOf = (thrown: unknown): Failure => {
   if (thrown instanceof GroupFailure || thrown instanceof ForwardedFailure)
     return failure(thrown.code, thrown.message, thrown.trailers);
   if (thrown instanceof StreamTombstoned)
-    return failure(status.FAILED_PRECONDITION, thrown.message, {
+    return failure('FAILED_PRECONDITION', thrown.message, {
       exception: 'stream-deleted',
       'stream-name': thrown.stream,
     });
   if (thrown instanceof WrongVersion)
-    return failure(status.FAILED_PRECONDITION, thrown.message, {
+    return failure('FAILED_PRECONDITION', thrown.message, {
       exception: 'wrong-expected-version',
       'stream-name': thrown.stream,
       // The official Node client ends its process when this is missing or not a number.
@@ -86,12 +87,12 @@ export const failureOf = (thrown: unknown): Failure => {
       ),
       'actual-version': String(thrown.current ?? ''),
     });
-  return thrown instanceof Fault ? ofFault(thrown) : failure(status.INTERNAL, 'internal error');
+  return thrown instanceof Fault ? ofFault(thrown) : failure('INTERNAL', 'internal error');
 };
 
-/** Converts a failure to an error for `@grpc/grpc-js`. */
-export const serviceError = ({ code, details, trailers }: Failure): ServiceError => {
-  const metadata = new Metadata();
-  for (const [key, value] of Object.entries(trailers)) metadata.set(key, ascii(value));
-  return Object.assign(new Error(details), { code, details: ascii(details), metadata });
-};
+/** Converts a failure to the status that ends its call. */
+export const failedStatus = ({ code, details, trailers }: Failure): FailedStatus => ({
+  code: numberOf(code),
+  message: ascii(details),
+  trailers: Object.fromEntries(Object.entries(trailers).map(([key, value]) => [key, ascii(value)])),
+});

@@ -1,17 +1,10 @@
 import type { DescMethod } from '@bufbuild/protobuf';
-import {
-  type Metadata,
-  ServerInterceptingCall,
-  type ServerInterceptingCallInterface,
-  type ServerInterceptor,
-  status,
-} from '@grpc/grpc-js';
 import { PersistentSubscriptions } from '../../../proto/gen/event_store/client/persistent_pb.js';
 import { Streams } from '../../../proto/gen/event_store/client/streams_pb.js';
-import { clientCertificateOf } from '../../kernel/client-certificate.js';
 import type { ClientCertificate } from '../../kernel/ports/authentication.js';
+import type { EncodedCall, EncodedHandler } from '../../kernel/ports/encoded-calls.js';
 import { RpcError } from '../../kernel/rpc.js';
-import { failureOf, serviceError } from './failure.js';
+import { failureOf } from './failure.js';
 
 /** The permission that a call requires, in every project, because the log holds every project. */
 export type StreamsPermission = 'read' | 'admin';
@@ -63,14 +56,6 @@ const required: ReadonlyMap<string, StreamsPermission> = new Map([
 
 const expired = (): RpcError => new RpcError('UNAUTHENTICATED', 'the credentials have expired');
 
-const headerIn = (metadata: Metadata, name: string): string | undefined => metadata.get(name)[0]?.toString();
-
-const peerOf = (call: Pick<ServerInterceptingCallInterface, 'getPeer'>): string =>
-  call
-    .getPeer()
-    .replace(/:\d+$/u, '')
-    .replace(/^\[(.*)\]$/u, '$1');
-
 /** An admitted call that has not ended. */
 type OpenCall = {
   readonly asked: AskingCall;
@@ -114,62 +99,55 @@ const openCalls = (admissions: Admissions) => {
       open.add(call);
       timer ??= setInterval(readmit, READMIT_MS).unref();
     },
-    remove: (call: OpenCall): boolean => open.delete(call),
+    remove: (call: OpenCall): void => void open.delete(call),
   };
 };
 
-const certificateOf = (
-  call: Pick<ServerInterceptingCallInterface, 'getAuthContext'>,
-): ClientCertificate | undefined => {
-  const { sslPeerCertificate: shown } = call.getAuthContext();
-  return shown && clientCertificateOf(shown);
-};
-
-const askingCall = (
-  { path, permission }: Pick<AskingCall, 'path' | 'permission'>,
-  metadata: Metadata,
-  call: Pick<ServerInterceptingCallInterface, 'getPeer' | 'getAuthContext'>,
-): AskingCall => ({
+const askingCall = ({ path, header, peer, certificate }: EncodedCall, permission: StreamsPermission): AskingCall => ({
   path,
   permission,
-  authorization: headerIn(metadata, 'authorization'),
-  peer: peerOf(call),
-  forwardedFor: headerIn(metadata, 'x-forwarded-for'),
-  certificate: certificateOf(call),
+  authorization: header('authorization'),
+  peer: peer.address,
+  forwardedFor: header('x-forwarded-for'),
+  certificate: certificate(),
 });
 
+/** Makes a promise, and the function that rejects it. */
+const refusal = () => {
+  let refuse = (_error: RpcError): void => undefined;
+  const refused = new Promise<never>((_, reject) => {
+    refuse = reject;
+  });
+  return { refuse: (error: RpcError): void => refuse(error), refused };
+};
+
 /**
- * Makes the interceptor that admits each call before its handler starts, and ends it when the credentials expire or are
- * withdrawn, or the permission is.
+ * Makes a function that guards handlers: each call is admitted before its handler starts, and ends when the credentials
+ * expire or are withdrawn, or the permission is.
  */
-export const guardInterceptor = (admissions: Admissions): ServerInterceptor => {
+export const guarding = (admissions: Admissions): ((path: string, handle: EncodedHandler) => EncodedHandler) => {
   const open = openCalls(admissions);
-  return ({ path }, inner) => {
+
+  const run = async (call: EncodedCall, asked: AskingCall, handle: EncodedHandler): Promise<void> => {
+    const admitted = await admissions.admit(asked);
+    assertNotExpired(admitted);
+    const { refuse, refused } = refusal();
+    const openCall: OpenCall = { asked, admitted, refuse };
+    open.add(openCall);
+    let code = 'OK';
+    try {
+      await Promise.race([handle(call), refused]);
+    } catch (thrown) {
+      ({ code } = failureOf(thrown));
+      throw thrown;
+    } finally {
+      open.remove(openCall);
+      admissions.ended(asked, admitted, call.gone.aborted ? 'CANCELLED' : code);
+    }
+  };
+
+  return (path, handle) => {
     const permission = required.get(path);
-    if (permission === undefined) return new ServerInterceptingCall(inner);
-    const refuse = (thrown: unknown): void => call.sendStatus(serviceError(failureOf(thrown)));
-    let admitted: OpenCall | undefined;
-    const end = (code: status): void => {
-      if (admitted && open.remove(admitted)) admissions.ended(admitted.asked, admitted.admitted, status[code]);
-    };
-    const admit = async (asked: AskingCall): Promise<void> => {
-      const by = await admissions.admit(asked);
-      assertNotExpired(by);
-      admitted = { asked, admitted: by, refuse };
-      open.add(admitted);
-    };
-    const call = new ServerInterceptingCall(inner, {
-      start: (next) =>
-        next({
-          onReceiveMetadata: (metadata, pass) =>
-            void admit(askingCall({ path, permission }, metadata, inner)).then(() => pass(metadata), refuse),
-          onCancel: () => end(status.CANCELLED),
-        }),
-      sendStatus: (sent, next) => {
-        end(sent.code);
-        next(sent);
-      },
-    });
-    return call;
+    return permission === undefined ? handle : (call) => run(call, askingCall(call, permission), handle);
   };
 };

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import type { Socket } from 'node:net';
 import type { DescMethod } from '@bufbuild/protobuf';
-import { type handleUnaryCall, logVerbosity, Server, ServerCredentials, setLogVerbosity } from '@grpc/grpc-js';
 import { ClusterInfoSchema, Gossip } from '../../../proto/gen/event_store/client/gossip_pb.js';
 import { PersistentSubscriptions } from '../../../proto/gen/event_store/client/persistent_pb.js';
 import { ServerFeatures, SupportedMethodsSchema } from '../../../proto/gen/event_store/client/server_features_pb.js';
@@ -15,23 +15,35 @@ import { deleteStream, tombstoneStream, type AppendServices, type AppendResult }
 import { appendHandler, batchAppendHandler } from './append-handler.js';
 import { targetOf } from './append-request.js';
 import { decoded, encodedAs } from './codec.js';
-import { acceptConnections } from './connections.js';
 import { failedCall, type StreamsLog } from './failed-call.js';
 import { administration } from './groups/administration.js';
 import { consumeHandler } from './groups/consume.js';
 import { type GroupFigures, groupFigures } from './groups/group-figures.js';
 import { type GroupRegistry, openGroups } from './groups/groups.js';
 import { type GroupCalls, passedAdministration, passedConsumeHandler } from './groups/forwarded-calls.js';
-import { type Admissions, guardInterceptor } from './guard.js';
+import { type Admissions, guarding } from './guard.js';
 import { http1Handler } from './http1.js';
 import { clusterOfOne, type ServedNode } from './node.js';
 import type { ReadServices } from './read.js';
+import type { EncodedHandler, FailedStatus } from '../../kernel/ports/encoded-calls.js';
 import type { TlsSource } from '../../kernel/ports/tls.js';
 import { RpcError } from '../../kernel/rpc.js';
 import { readHandler } from './read-handler.js';
 import { positionFields } from './recorded.js';
 import { supportedMethods } from './server-features.js';
 import { type Shutdown, shutdownSignal } from './shutdown.js';
+
+/** Listens for calls, and serves them with the handlers of their paths. */
+export type ServeCalls = (hosting: {
+  readonly protocol: string;
+  readonly host: string;
+  readonly port: number;
+  readonly tls: TlsSource | undefined;
+  readonly maxMessageBytes: number;
+  readonly handlers: ReadonlyMap<string, EncodedHandler>;
+  readonly statusOf: (thrown: unknown, path: string) => FailedStatus;
+  readonly http1: (socket: Socket) => void;
+}) => Promise<{ readonly port: number; close(options: { readonly drainMs: number }): Promise<void> }>;
 
 /** The address, services and security of a server of the EventStoreDB protocol. */
 export type EventstoreHosting = {
@@ -46,6 +58,7 @@ export type EventstoreHosting = {
   readonly admissions?: Admissions | undefined;
   /** Without it, connections are not encrypted. */
   readonly tls?: TlsSource | undefined;
+  readonly serve: ServeCalls;
   readonly logger: StreamsLog;
 };
 
@@ -61,84 +74,79 @@ export interface EventstoreListening {
 /** More than clients send in one message, which is at most 3 MiB and its frame. */
 const MAX_MESSAGE_BYTES = 17 * 1024 * 1024;
 
-/** The maximum of concurrent calls on one connection; further ones wait. */
-const MAX_CALLS = 1_024;
-
-const raw = (bytes: Buffer): Buffer => bytes;
-
 const pathOf = ({ parent, name }: DescMethod): string => `/${parent.typeName}/${name}`;
 
 /** Makes the handler of a unary RPC from a function on encoded messages. */
 const unary =
-  (rpc: string, logger: StreamsLog, answer: (request: Buffer) => Promise<Buffer>): handleUnaryCall<Buffer, Buffer> =>
-  ({ request }, respond) =>
-    void answer(request).then(
-      (bytes) => respond(null, bytes),
-      (thrown: unknown) => respond(failedCall(logger, rpc, thrown)),
-    );
+  (answer: (request: Buffer) => Promise<Buffer>): EncodedHandler =>
+  async (call) =>
+    call.send(await answer(await call.request()));
+
+/** The handlers of RPCs. */
+type Handlers = readonly (readonly [method: DescMethod, handle: EncodedHandler])[];
 
 const positionOption = ({ position }: AppendResult) => ({ case: 'position', value: positionFields(position) }) as const;
 
-const registerStreams = (server: Server, { reading, writing, logger }: EventstoreHosting, shutdown: Shutdown): void => {
+const streamsHandlers = ({ reading, writing }: EventstoreHosting, shutdown: Shutdown): Handlers => {
   const { read, append, batchAppend, delete: remove, tombstone } = Streams.method;
-  const removed = unary('Delete', logger, async (request) => {
+  const removed = unary(async (request) => {
     const written = await deleteStream(writing, targetOf(decoded(DeleteReqSchema, request).options));
     return encodedAs(DeleteRespSchema, { positionOption: positionOption(written) });
   });
-  const tombstoned = unary('Tombstone', logger, async (request) => {
+  const tombstoned = unary(async (request) => {
     const written = await tombstoneStream(writing, targetOf(decoded(TombstoneReqSchema, request).options));
     return encodedAs(TombstoneRespSchema, { positionOption: positionOption(written) });
   });
-  server.register(pathOf(read), readHandler(reading, shutdown, logger), raw, raw, 'serverStream');
-  server.register(pathOf(append), appendHandler(writing, shutdown, logger), raw, raw, 'clientStream');
-  server.register(pathOf(batchAppend), batchAppendHandler(writing, shutdown, logger), raw, raw, 'bidi');
-  server.register(pathOf(remove), removed, raw, raw, 'unary');
-  server.register(pathOf(tombstone), tombstoned, raw, raw, 'unary');
+  return [
+    [read, readHandler(reading, shutdown)],
+    [append, appendHandler(writing, shutdown)],
+    [batchAppend, batchAppendHandler(writing, shutdown)],
+    [remove, removed],
+    [tombstone, tombstoned],
+  ];
 };
 
-/** The groups of the log: kept here, or those of the event store that has the log. */
-const openServedGroups = async (
-  server: Server,
-  { reading, writing, logger, groupCalls }: EventstoreHosting,
-  shutdown: Shutdown,
-): Promise<GroupRegistry | undefined> => {
-  const { present } = reading;
-  const register = (consume: ReturnType<typeof consumeHandler>, calls: ReturnType<typeof administration>): void => {
-    server.register(pathOf(PersistentSubscriptions.method.read), consume, raw, raw, 'bidi');
-    for (const [method, answer] of calls)
-      server.register(pathOf(method), unary(method.name, logger, answer), raw, raw, 'unary');
-  };
-  if (groupCalls) {
-    const consume = passedConsumeHandler(groupCalls, present, shutdown, logger);
-    register(consume, passedAdministration(groupCalls, writing.access));
-    return undefined;
-  }
+/** Opens the groups of consumers that are kept in the log; `undefined` where they are those of an event store. */
+const openOwnGroups = async ({
+  reading,
+  writing,
+  logger,
+  groupCalls,
+}: EventstoreHosting): Promise<GroupRegistry | undefined> => {
+  if (groupCalls) return undefined;
   const append: typeof writing.store.append = (...appended) => writing.store.append(...appended);
-  const groups = await openGroups({ ...reading, newId: writing.newId, append }, logger);
-  register(consumeHandler({ groups, present }, shutdown, logger), administration(groups, writing.access));
-  return groups;
+  return openGroups({ ...reading, newId: writing.newId, append }, logger);
 };
 
-const registerNode = (server: Server, { writing, logger }: EventstoreHosting, node: ServedNode): void => {
-  const features = unary('GetSupportedMethods', logger, () =>
-    Promise.resolve(encodedAs(SupportedMethodsSchema, supportedMethods(writing.access))),
-  );
-  const cluster = unary('Gossip.Read', logger, () => Promise.resolve(encodedAs(ClusterInfoSchema, clusterOfOne(node))));
-  server.register(pathOf(ServerFeatures.method.getSupportedMethods), features, raw, raw, 'unary');
-  server.register(pathOf(Gossip.method.read), cluster, raw, raw, 'unary');
+const groupsHandlers = (
+  hosting: EventstoreHosting,
+  groups: GroupRegistry | undefined,
+  shutdown: Shutdown,
+): Handlers => {
+  const { reading, writing, groupCalls } = hosting;
+  const { present } = reading;
+  const { read } = PersistentSubscriptions.method;
+  const calls = (answers: ReturnType<typeof administration>): Handlers =>
+    answers.map(([method, answer]) => [method, unary(answer)]);
+  if (groups)
+    return [[read, consumeHandler({ groups, present }, shutdown)], ...calls(administration(groups, writing.access))];
+  if (!groupCalls) return [];
+  return [
+    [read, passedConsumeHandler(groupCalls, present, shutdown)],
+    ...calls(passedAdministration(groupCalls, writing.access)),
+  ];
 };
+
+const nodeHandlers = ({ writing }: EventstoreHosting, node: ServedNode): Handlers => [
+  [
+    ServerFeatures.method.getSupportedMethods,
+    unary(() => Promise.resolve(encodedAs(SupportedMethodsSchema, supportedMethods(writing.access)))),
+  ],
+  [Gossip.method.read, unary(() => Promise.resolve(encodedAs(ClusterInfoSchema, clusterOfOne(node))))],
+];
 
 /** After the drain time, connections have this long to receive the final statuses of their calls, in milliseconds. */
-const LAST_WORDS_MS = 500;
-
-const shutDown = (server: Server, drainMs: number, onOverdue: () => void): Promise<void> =>
-  new Promise((resolve) => {
-    const timers = [setTimeout(onOverdue, drainMs), setTimeout(() => server.forceShutdown(), drainMs + LAST_WORDS_MS)];
-    server.tryShutdown(() => {
-      timers.forEach(clearTimeout);
-      resolve();
-    });
-  });
+const LAST_STATUSES_MS = 500;
 
 /**
  * Serves the log by the public EventStoreDB protocol, so that official clients of any language can read and tail it:
@@ -147,37 +155,35 @@ const shutDown = (server: Server, drainMs: number, onOverdue: () => void): Promi
  * @throws {Error} when the address cannot be listened on.
  */
 export const serveEventstore = async (hosting: EventstoreHosting): Promise<EventstoreListening> => {
-  setLogVerbosity(logVerbosity.NONE); // everything that the library logs also arrives as errors
-  const server = new Server({
-    'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
-    'grpc.max_concurrent_streams': MAX_CALLS,
-    ...(hosting.admissions && { interceptors: [guardInterceptor(hosting.admissions)] }),
-  });
   const [begun, overdue] = [shutdownSignal(), shutdownSignal()];
-  const { reading, host, logger } = hosting;
+  const { reading, host, port, tls, logger, admissions, serve } = hosting;
   let bound = 0;
-  const port = (): number => bound;
   const head = () => reading.log.head();
-  const node: ServedNode = { instanceId: randomBytes(16), address: host, port, head, now: reading.now };
+  const node: ServedNode = { instanceId: randomBytes(16), address: host, port: () => bound, head, now: reading.now };
   const shutdown: Shutdown = { begun: begun.signal, overdue: overdue.signal };
-  registerStreams(server, hosting, shutdown);
-  const groups = await openServedGroups(server, hosting, shutdown);
-  registerNode(server, hosting, node);
-  const grpc = server.createConnectionInjector(ServerCredentials.createInsecure()); // TLS is terminated before it
-  const connections = await acceptConnections(hosting, {
-    http2: (socket) => grpc.injectConnection(socket),
+  const groups = await openOwnGroups(hosting);
+  const handlers = [
+    ...streamsHandlers(hosting, shutdown),
+    ...groupsHandlers(hosting, groups, shutdown),
+    ...nodeHandlers(hosting, node),
+  ].map(([method, handle]) => [pathOf(method), handle] as const);
+  const guard = admissions && guarding(admissions);
+  const server = await serve({
+    ...{ protocol: 'the EventStoreDB protocol', host, port, tls, maxMessageBytes: MAX_MESSAGE_BYTES },
+    handlers: new Map(handlers.map(([path, handle]) => [path, guard ? guard(path, handle) : handle])),
+    statusOf: (thrown, path) => failedCall(logger, path, thrown),
     http1: http1Handler(node, logger),
   });
-  bound = connections.port;
+  bound = server.port;
   return {
     port: bound,
     groups: async () => (groups ? groupFigures(groups) : []),
     close: async ({ drainMs }) => {
       begun.abort();
-      connections.leave();
       await groups?.closeAll(() => new RpcError('UNAVAILABLE', 'Server Is Shutting Down'));
-      await shutDown(server, drainMs, () => overdue.abort());
-      connections.cut();
+      const timer = setTimeout(() => overdue.abort(), drainMs);
+      await server.close({ drainMs: drainMs + LAST_STATUSES_MS });
+      clearTimeout(timer);
     },
   };
 };

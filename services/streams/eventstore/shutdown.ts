@@ -35,3 +35,10 @@ export const unlessSignalled = async <Value>(work: Promise<Value>, signal: Abort
     signal.removeEventListener('abort', refuse);
   }
 };
+
+/** Resolves when a signal is aborted. */
+export const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });

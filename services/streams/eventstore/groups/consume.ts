@@ -1,4 +1,3 @@
-import type { handleBidiStreamingCall, ServerDuplexStream } from '@grpc/grpc-js';
 import {
   ReadReq_Nack_Action as Action,
   type ReadReq,
@@ -8,9 +7,9 @@ import {
 } from '../../../../proto/gen/event_store/client/persistent_pb.js';
 import type { UUID } from '../../../../proto/gen/event_store/client/values_pb.js';
 import type { RecordedEvent } from '../../../kernel/event.js';
+import type { EncodedCall, EncodedHandler } from '../../../kernel/ports/encoded-calls.js';
 import { invalid, missing } from '../../../kernel/rpc.js';
 import { decoded, encodedAs } from '../codec.js';
-import { failedCall, type StreamsLog } from '../failed-call.js';
 import { type EventDataEncoder, readEvent } from '../recorded.js';
 import { type Shutdown, unlessSignalled } from '../shutdown.js';
 import { empty, uuidBytes, type UuidForm } from '../uuid.js';
@@ -19,8 +18,6 @@ import { groupOf, type GroupName, keyOf, sourceOf } from './group-name.js';
 import type { GroupRegistry } from './groups.js';
 import type { ConsumerConnection } from './delivery-queue.js';
 import type { ConnectedConsumer } from './running-group.js';
-
-type ConsumeCall = ServerDuplexStream<Buffer, Buffer>;
 
 /** The largest number of events in flight for a consumer, whatever it asks for. */
 const MAX_BUFFER = 10_000;
@@ -84,30 +81,24 @@ export type Consuming = {
   readonly present: EventDataEncoder;
 };
 
-/** Resolves when the client has read the sent events, or the call has ended. */
-const drained = (call: ConsumeCall): Promise<void> =>
-  new Promise((resolve) => {
-    for (const event of ['drain', 'cancelled', 'close']) call.once(event, () => resolve());
-  });
+/** Ignores a failed send: the call, whose client has disconnected, ends its consumer anyway. */
+const sent = (sending: Promise<void>): Promise<void> => sending.catch(() => undefined);
 
 const connectionOf = (
-  call: ConsumeCall,
+  call: EncodedCall,
   how: { readonly form: UuidForm; readonly present: EventDataEncoder },
   fail: (error: unknown) => void,
 ): ConsumerConnection => ({
-  from: call.getPeer(),
-  connectionName: String(call.metadata.get('connection-name')[0] ?? ''),
-  send: async (event, retries) => {
-    const bytes = await delivery(event, retries, how);
-    if (!call.cancelled && !call.write(bytes)) await drained(call);
-  },
+  from: `${call.peer.address}:${call.peer.port}`,
+  connectionName: call.header('connection-name') ?? '',
+  send: async (event, retries) => sent(call.send(await delivery(event, retries, how))),
   fail,
 });
 
 /** Connects the consumer of a call. */
 const connect = async (
   { groups, present }: Consuming,
-  call: ConsumeCall,
+  call: EncodedCall,
   options: Options,
   fail: (error: unknown) => void,
 ): Promise<ConnectedConsumer> => {
@@ -117,12 +108,14 @@ const connect = async (
   const consumer = running.connect(connectionOf(call, { form: formOf(options), present }, fail), bufferSize);
   // Before the first event: an event is encoded in a later turn.
   const subscriptionId = keyOf(name);
-  call.write(encodedAs(ReadRespSchema, { content: { case: 'subscriptionConfirmation', value: { subscriptionId } } }));
+  void sent(
+    call.send(encodedAs(ReadRespSchema, { content: { case: 'subscriptionConfirmation', value: { subscriptionId } } })),
+  );
   return consumer;
 };
 
 /** Connects a consumer when its options arrive, and handles its answers until the call ends. */
-const consume = (consuming: Consuming, call: ConsumeCall): Promise<void> =>
+const consume = (consuming: Consuming, call: EncodedCall): Promise<void> =>
   new Promise((resolve, reject) => {
     let consumer: ConnectedConsumer | undefined;
     let isOver = false;
@@ -136,24 +129,19 @@ const consume = (consuming: Consuming, call: ConsumeCall): Promise<void> =>
       end();
     };
     const takeAll = async (): Promise<void> => {
-      for await (const bytes of call.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+      for await (const bytes of call.requests()) {
         if (consumer) answer(consumer, decoded(ReadReqSchema, bytes));
         else consumer = await connect(consuming, call, firstOptions(bytes), fail);
         if (isOver) consumer.disconnect();
         if (isOver) return;
       }
     };
-    call.once('cancelled', end);
+    call.gone.addEventListener('abort', end, { once: true });
     takeAll().then(end, fail);
   });
 
 /** Serves Read of persistent subscriptions. A shutdown ends consumers at once. */
 export const consumeHandler =
-  (consuming: Consuming, shutdown: Shutdown, log: StreamsLog): handleBidiStreamingCall<Buffer, Buffer> =>
+  (consuming: Consuming, shutdown: Shutdown): EncodedHandler =>
   (call) =>
-    void unlessSignalled(consume(consuming, call), shutdown.begun).then(
-      () => call.end(),
-      (thrown: unknown) => {
-        if (!call.cancelled) call.emit('error', failedCall(log, 'PersistentSubscriptions.Read', thrown));
-      },
-    );
+    unlessSignalled(consume(consuming, call), shutdown.begun);

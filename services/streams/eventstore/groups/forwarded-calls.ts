@@ -1,17 +1,18 @@
+import { once } from 'node:events';
 import type { DescMethod } from '@bufbuild/protobuf';
 import { toBinary } from '@bufbuild/protobuf';
-import type { ClientDuplexStream, handleBidiStreamingCall, ServerDuplexStream, ServiceError } from '@grpc/grpc-js';
+import type { ClientDuplexStream, ServiceError } from '@grpc/grpc-js';
 import {
   PersistentSubscriptions,
   type ReadResp_ReadEvent as ReadEvent,
   ReadRespSchema,
 } from '../../../../proto/gen/event_store/client/persistent_pb.js';
 import type { RecordedEvent } from '../../../kernel/event.js';
+import type { EncodedCall, EncodedHandler } from '../../../kernel/ports/encoded-calls.js';
 import { RpcError } from '../../../kernel/rpc.js';
 import type { StreamName } from '../../../kernel/stream.js';
 import type { Access } from '../access.js';
 import { decoded } from '../codec.js';
-import { failedCall, type StreamsLog } from '../failed-call.js';
 import { type EventDataEncoder, storedForm } from '../recorded.js';
 import { type Shutdown, unlessSignalled } from '../shutdown.js';
 import type { UnaryAnswer } from './administration.js';
@@ -96,51 +97,29 @@ const presented = async (bytes: Buffer, present: EventDataEncoder): Promise<Buff
   return Buffer.from(toBinary(ReadRespSchema, answer));
 };
 
-type ConsumeCall = ServerDuplexStream<Buffer, Buffer>;
-
 /** Forwards the answers of the client to the event store. */
-const passAnswers = (call: ConsumeCall, theirs: ClientDuplexStream<Buffer, Buffer>): void => {
-  call.on('data', (bytes: Buffer) => {
-    if (theirs.write(bytes)) return;
-    call.pause();
-    theirs.once('drain', () => call.resume());
-  });
-  call.once('end', () => theirs.end());
-  call.once('cancelled', () => theirs.cancel());
-  if (call.cancelled) theirs.cancel();
+const passAnswers = async (call: EncodedCall, theirs: ClientDuplexStream<Buffer, Buffer>): Promise<void> => {
+  for await (const bytes of call.requests())
+    if (!theirs.write(bytes)) await once(theirs, 'drain', { signal: call.gone });
+  theirs.end();
 };
 
-const taken = (call: ConsumeCall): Promise<void> =>
-  new Promise((resolve) => {
-    for (const event of ['drain', 'cancelled', 'close']) call.once(event, () => resolve());
-  });
-
-const consume = async (calls: GroupCalls, call: ConsumeCall, present: EventDataEncoder): Promise<void> => {
+const consume = async (calls: GroupCalls, call: EncodedCall, present: EventDataEncoder): Promise<void> => {
   const theirs = await calls.open(pathOf(read));
-  call.once('close', () => theirs.cancel());
-  passAnswers(call, theirs);
+  const cancel = (): void => theirs.cancel();
+  call.gone.addEventListener('abort', cancel, { once: true });
+  passAnswers(call, theirs).catch(cancel);
   try {
-    for await (const bytes of theirs as AsyncIterable<Buffer>)
-      if (!call.write(await presented(bytes, present)) && !call.cancelled) await taken(call);
+    for await (const bytes of theirs as AsyncIterable<Buffer>) await call.send(await presented(bytes, present));
   } catch (error) {
     throw failureOf(error);
   } finally {
-    theirs.cancel();
+    cancel();
   }
 };
 
 /** Serves Read by forwarding it to the groups of the event store. */
 export const passedConsumeHandler =
-  (
-    calls: GroupCalls,
-    present: EventDataEncoder,
-    shutdown: Shutdown,
-    log: StreamsLog,
-  ): handleBidiStreamingCall<Buffer, Buffer> =>
+  (calls: GroupCalls, present: EventDataEncoder, shutdown: Shutdown): EncodedHandler =>
   (call) =>
-    void unlessSignalled(consume(calls, call, present), shutdown.begun).then(
-      () => call.end(),
-      (thrown: unknown) => {
-        if (!call.cancelled) call.emit('error', failedCall(log, 'PersistentSubscriptions.Read', thrown));
-      },
-    );
+    unlessSignalled(consume(calls, call, present), shutdown.begun);

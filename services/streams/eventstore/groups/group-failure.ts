@@ -1,4 +1,4 @@
-import { status } from '@grpc/grpc-js';
+import { type GrpcStatus, statusOf } from '../grpc-status.js';
 import { type GroupName } from './group-name.js';
 
 /** The failures of calls about a group; official clients read the name as the trailer `exception`. */
@@ -9,12 +9,12 @@ export type GroupFailureKind =
   | 'persistent-subscription-dropped'
   | 'maximum-subscribers-reached';
 
-const CODES: Readonly<Record<GroupFailureKind, status>> = {
-  'persistent-subscription-does-not-exist': status.NOT_FOUND,
-  'persistent-subscription-exists': status.ALREADY_EXISTS,
-  'persistent-subscription-failed': status.INTERNAL,
-  'persistent-subscription-dropped': status.CANCELLED,
-  'maximum-subscribers-reached': status.FAILED_PRECONDITION,
+const CODES: Readonly<Record<GroupFailureKind, GrpcStatus>> = {
+  'persistent-subscription-does-not-exist': 'NOT_FOUND',
+  'persistent-subscription-exists': 'ALREADY_EXISTS',
+  'persistent-subscription-failed': 'INTERNAL',
+  'persistent-subscription-dropped': 'CANCELLED',
+  'maximum-subscribers-reached': 'FAILED_PRECONDITION',
 };
 
 const SAID: Readonly<Record<GroupFailureKind, (reason: string) => string>> = {
@@ -27,7 +27,7 @@ const SAID: Readonly<Record<GroupFailureKind, (reason: string) => string>> = {
 
 /** The failure of a call about a group, in the words of EventStoreDB where clients show them. */
 export class GroupFailure extends Error {
-  readonly code: status;
+  readonly code: GrpcStatus;
   /** The trailers that official clients read. */
   readonly trailers: Readonly<Record<string, string>>;
 
@@ -41,17 +41,17 @@ export class GroupFailure extends Error {
 
 /** The failure of a call that was forwarded to the event store. */
 export class ForwardedFailure extends Error {
-  readonly code: status;
+  readonly code: GrpcStatus;
   /** The trailers that official clients read. */
   readonly trailers: Readonly<Record<string, string>>;
 
   constructor(
-    { code, details }: { readonly code: status; readonly details: string },
+    { code, details }: { readonly code: number; readonly details: string },
     given: Readonly<Record<string, unknown>>,
   ) {
     super(details);
     this.name = 'ForwardedFailure';
-    this.code = code;
+    this.code = statusOf(code);
     this.trailers = Object.fromEntries(
       ['exception', 'stream-name', 'group-name', 'reason'].flatMap((key) =>
         typeof given[key] === 'string' ? [[key, given[key]] as const] : [],

@@ -134,7 +134,7 @@ describe('a stream of events', () => {
     first?.answer();
     expect(await stream.ended).toEqual({
       code: 'INVALID_ARGUMENT',
-      message: 'malformed ReportRequest: truncated number at byte 1',
+      message: 'malformed ReportRequest: ends inside a number at byte 1',
     });
     expect(sequences(stream.answers)).toEqual([1]);
   });

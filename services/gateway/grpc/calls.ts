@@ -1,0 +1,73 @@
+import type { IncomingHttpHeaders } from 'node:http2';
+
+import { RpcError } from '../../kernel/rpc.js';
+import type { Listening } from '../exchange.js';
+import { OWN_PACKAGE } from '../rpc-status.js';
+import { failureOf } from '../status.js';
+import { refuse, refuseStream } from './answer.js';
+import { deadlineOf, encodingOf, type GrpcHandler, headerOf } from './call.js';
+import { acceptConnections, type ConnectionHosting, type Connections } from './connections.js';
+import { encodings } from './encoding.js';
+import { http2Sessions, type OnStream, type Sessions } from './sessions.js';
+
+/** The handler of a path, and the package name in the path; by default that of the interface. */
+export type Served = { readonly handle: GrpcHandler; readonly callersPackage?: string };
+
+/** Finds the handler of a path, such as `/flyteidl.service.AdminService/GetTask`. */
+export type FindHandler = (path: string) => Served | undefined;
+
+const GRPC = /^application\/grpc(?:$|[+;])/;
+
+/** The HTTP status for a request that is not a gRPC call; `undefined` when it is one. */
+const notGrpc = (headers: IncomingHttpHeaders): number | undefined => {
+  if (headers[':method'] !== 'POST') return 405;
+  return GRPC.test(headers['content-type'] ?? '') ? undefined : 415;
+};
+
+const open =
+  (find: FindHandler): OnStream =>
+  (stream, headers, socket) => {
+    stream.on('error', () => undefined); // an error closes the stream, and 'close' is handled
+    const httpStatus = notGrpc(headers);
+    if (httpStatus !== undefined) {
+      refuseStream(stream, httpStatus);
+      return;
+    }
+    const path = headers[':path'] ?? '';
+    const { handle, callersPackage = OWN_PACKAGE } = find(path) ?? {};
+    try {
+      if (!handle) throw new RpcError('UNIMPLEMENTED', `there is no RPC ${path}`);
+      const header = (name: string): string | undefined => headerOf(headers, name);
+      handle({
+        stream,
+        socket,
+        callersPackage,
+        header,
+        encoding: encodingOf(headers),
+        deadline: deadlineOf(headers),
+      });
+    } catch (thrown) {
+      const accepted = { 'grpc-accept-encoding': encodings.join(',') };
+      refuse({ stream, callersPackage }, failureOf(thrown), accepted);
+    }
+  };
+
+const shutDown = async (sessions: Sessions, connections: Connections, drainMs: number): Promise<void> => {
+  const timer = setTimeout(connections.cut, drainMs);
+  const closed = connections.close();
+  sessions.leave();
+  if (drainMs <= 0) connections.cut();
+  await closed;
+  clearTimeout(timer);
+};
+
+/**
+ * Listens for gRPC calls, and passes each to the handler of its path: https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md
+ *
+ * @throws {Error} when the address cannot be listened on.
+ */
+export const acceptCalls = async (hosting: ConnectionHosting, find: FindHandler): Promise<Listening> => {
+  const sessions = http2Sessions(open(find));
+  const connections = await acceptConnections(hosting, sessions.serve);
+  return { port: connections.port, close: ({ drainMs }) => shutDown(sessions, connections, drainMs) };
+};
