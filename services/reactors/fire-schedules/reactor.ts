@@ -1,5 +1,6 @@
 import type { Timers } from '../../kernel/ports/timers.js';
 import type { DueTick } from '../../schedule/calendar/due.js';
+import type { Segment } from '../../schedule/calendar/segments.js';
 import { tickKey } from '../../schedule/decider.js';
 import { type PlanName, scheduleStream } from '../../schedule/events.js';
 import type { MeasuredReactor } from '../frame/when-due.js';
@@ -104,6 +105,9 @@ const looking = (options: FireSchedulesOptions, fire: (plan: PlanName, tick: Due
   };
 };
 
+/** False for a plan that never had a tick: most launch plans have no schedule, and need no look. */
+const hasSchedule = (segments: readonly Segment[]): boolean => segments.some(({ schedule }) => schedule !== undefined);
+
 const joined = (plans: WorkFigures, fires: WorkFigures, missed: number): WorkFigures => ({
   waiting: fires.waiting + missed,
   retrying: plans.retrying + fires.retrying,
@@ -135,9 +139,10 @@ export const fireSchedules = (options: FireSchedulesOptions): MeasuredReactor =>
     }
     if (state.isClosed) return;
     activated.onChange((plan) => {
-      if (!state.isClosed) look(plan);
+      if (!state.isClosed && hasSchedule(activated.of(plan))) look(plan);
     });
-    begin(activated.plans().map(({ plan }) => plan));
+    const scheduled = activated.plans().filter(({ segments }) => hasSchedule(segments));
+    begin(scheduled.map(({ plan }) => plan));
   };
 
   const started = start();

@@ -20,16 +20,20 @@ export type Activation = { readonly atMs: number } & (
   | { readonly version?: undefined }
 );
 
-/** Ends the last segment, and begins that of the activation. */
+const endedAt = (segment: Segment, { atMs, version }: Activation): Segment =>
+  segment.untilMs === undefined ? { ...segment, untilMs: atMs, isDeactivated: version === undefined } : segment;
+
+/**
+ * Ends the last segment, and begins that of the activation. Of segments without a schedule, which have no ticks, only
+ * the last one is kept: most launch plans have no schedule and are activated often.
+ */
 export const withActivation = (segments: readonly Segment[], activation: Activation): readonly Segment[] => {
-  const { atMs } = activation;
-  const isDeactivated = activation.version === undefined;
-  const ended = segments.map((segment) =>
-    segment.untilMs === undefined ? { ...segment, untilMs: atMs, isDeactivated } : segment,
-  );
-  if (activation.version === undefined) return ended;
-  const { version, schedule, principal } = activation;
-  return [...ended, { fromMs: atMs, version, schedule, principal }];
+  const last = segments.at(-1);
+  const before = segments.slice(0, -1);
+  const ended = last ? [endedAt(last, activation)] : [];
+  if (activation.version === undefined) return [...before, ...ended];
+  const { version, schedule, principal, atMs } = activation;
+  return [...before, ...(last?.schedule ? ended : []), { fromMs: atMs, version, schedule, principal }];
 };
 
 /** The segment that is active now. */

@@ -60,6 +60,22 @@ describe('the ticks that are due', () => {
     ]);
   });
 
+  it('need no segments of versions without a schedule', () => {
+    let segments: readonly Segment[] = [active()];
+    for (const each of [2, 3, 4])
+      segments = withActivation(segments, {
+        atMs: minute(each),
+        version: `v${each}`,
+        schedule: undefined,
+        principal: 'bo',
+      });
+    expect(segments.map(({ version, untilMs }) => [version, untilMs])).toEqual([
+      ['v1', minute(2)],
+      ['v4', undefined],
+    ]);
+    expect(withActivation(segments, { atMs: minute(5) }).at(-1)).toMatchObject({ version: 'v4', isDeactivated: true });
+  });
+
   it('end with a deactivation, and those before it are not made up for', () => {
     const segments = withActivation([active()], { atMs: minute(3) });
     expect(dueTicks(facts(minute(3) + 1_000, { segments }), { ...undecided, untilMs: minute(2) })?.fire).toHaveLength(

@@ -101,11 +101,15 @@ const openProcess = (
     },
     isRunning: (_, name) => Promise.resolve(running.has(name)),
   };
+  const looked: string[] = [];
   const reactor = fireSchedules({
     sessions,
     activated,
     launcher,
-    settingsOf: () => Promise.resolve(settings),
+    settingsOf: ({ name }) => {
+      looked.push(name);
+      return Promise.resolve(settings);
+    },
     timers,
     timezone: 'UTC',
     maxStartsPerSecond: 100,
@@ -129,7 +133,7 @@ const openProcess = (
       open: state.open.size,
       reasons: state.past.map(({ outcome }) => (outcome.kind === 'fired' ? 'fired' : outcome.reason)),
     }));
-  return { reactor, advance, stateOf, sessions, close: () => reactor.close() };
+  return { reactor, advance, stateOf, sessions, looked, close: () => reactor.close() };
 };
 
 const minutesOf = ({ launched }: World, name?: string): readonly number[] =>
@@ -164,6 +168,21 @@ describe('the schedules of launch plans', () => {
     await turns();
     await process.advance(10 * MINUTE);
     expect([...world.launched.values()].map(({ version }) => version)).toEqual(['v1', 'v2']);
+    await process.close();
+  });
+
+  it('are looked at, and launch plans without a schedule are not', async () => {
+    const world = openWorld();
+    world.change('a', 'v1');
+    world.plans.set('b', {
+      plan: world.plan('b'),
+      segments: [{ fromMs: START, version: 'v1', schedule: undefined, principal: 'ada' }],
+    });
+    const process = openProcess(world);
+    await turns();
+    for (const hear of world.hearers) hear(world.plan('b'));
+    await turns();
+    expect(process.looked).toEqual(['a']);
     await process.close();
   });
 
