@@ -21,10 +21,17 @@ const assertNotification = ({ phases, type }: NotificationRule): void => {
   if (!phases.every((phase) => TERMINAL.has(phase))) throw invalid('phase', 'notifications are sent at the end only');
 };
 
+/** Each recipient is a message with outcomes of its own. */
+const MAX_RECIPIENTS = 1_000;
+
 /**
- * Checks that every notification has a channel, recipients and only terminal phases.
+ * Checks that every notification has a channel, recipients and only terminal phases, and that there are not too many
+ * recipients in all.
  *
  * @throws {RpcError} INVALID_ARGUMENT naming the invalid field.
  */
-export const assertNotifications = (notifications: readonly NotificationRule[]): void =>
+export const assertNotifications = (notifications: readonly NotificationRule[]): void => {
   notifications.forEach(assertNotification);
+  const recipients = notifications.reduce((sum, { type }) => sum + (type.value?.recipientsEmail.length ?? 0), 0);
+  if (recipients > MAX_RECIPIENTS) throw invalid('recipients', `${recipients} are more than ${MAX_RECIPIENTS}`);
+};

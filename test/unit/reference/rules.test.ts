@@ -71,4 +71,13 @@ describe('notifications', () => {
   ] as [NotificationRule, string][])('are refused: %j', (rule, text) =>
     expect(() => assertNotifications([rule])).toThrow(text),
   );
+
+  it('have a thousand recipients at most', () => {
+    const to = (count: number): NotificationRule => ({
+      phases: [4],
+      type: email(...Array.from({ length: count }, (_, at) => `a${at}@example.com`)),
+    });
+    expect(() => assertNotifications([to(999), to(1)])).not.toThrow();
+    expect(() => assertNotifications([to(999), to(2)])).toThrow('1001 are more than 1000');
+  });
 });
