@@ -89,7 +89,7 @@ const shape = z.strictObject({
     .describe(
       'folder that mail is written to instead of being sent, to try things out; in the sandbox `outbox` in the data directory',
     ),
-  sender: z.string().min(1).default('flightlog <flightlog@localhost>').describe('address of the sender of mail'),
+  sender: z.string().min(1).default('flightlog <flightlog@localhost>').describe('template of the sender of mail'),
   subject: z.string().min(1).default(SUBJECT).describe('template of subjects'),
   body: z.string().min(1).default(BODY).describe('template of messages as text'),
   html: z.string().default('').describe('template of mail as HTML; by default made from `body`'),

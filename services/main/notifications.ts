@@ -23,7 +23,13 @@ type ChannelSettings = Settings['channels'][number];
 /** Attempts at a time on a channel that is not mail, whose connections are a setting. */
 const MAX_CONCURRENT = 4;
 
-const templatesOf = ({ subject, body, html, link }: Settings): Templates => ({ subject, body, html, link });
+const templatesOf = ({ sender, subject, body, html, link }: Settings): Templates => ({
+  sender,
+  subject,
+  body,
+  html,
+  link,
+});
 
 const authoritiesIn = (file: string): string | undefined => {
   if (file === '') return undefined;
@@ -34,8 +40,8 @@ const authoritiesIn = (file: string): string | undefined => {
   }
 };
 
-const mailOf = ({ smtp, outbox, sender, timeout }: Settings): Channel | undefined => {
-  if (outbox !== '') return outboxChannel(outbox, sender);
+const mailOf = ({ smtp, outbox, timeout }: Settings): Channel | undefined => {
+  if (outbox !== '') return outboxChannel(outbox);
   if (smtp.host === '') return undefined;
   const { ca_file: file, max_connections: maxConnections, host, port, security, username, password } = smtp;
   const authorities = authoritiesIn(file);
@@ -46,7 +52,6 @@ const mailOf = ({ smtp, outbox, sender, timeout }: Settings): Channel | undefine
     username,
     password,
     authorities,
-    sender,
     maxConnections,
     timeoutMs: timeout,
   });

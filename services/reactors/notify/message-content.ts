@@ -136,7 +136,7 @@ const factsOfCreated = (created: ExecutionCreated) => ({
   execution: idOf(created),
   workflow: created.workflowId,
   launchPlan: created.launchPlanId,
-  labels: created.spec?.labels?.values ?? {},
+  labels: created.config?.labels?.values ?? created.spec?.labels?.values ?? {},
   entries: created.notifications,
   isDisabled: disablesAll(created),
 });

@@ -10,7 +10,6 @@ import { outboxChannel } from '../../../services/reactors/notify/channels/outbox
 import { smtpSink, type SmtpSink } from '../../support/smtp-sink.js';
 import { failure, messageTo } from './sample-message.js';
 
-const SENDER = 'flightlog <flightlog@example.com>';
 let sink: SmtpSink;
 let channel: Channel | undefined;
 
@@ -22,7 +21,6 @@ const open = (options: Partial<MailOptions> = {}): Channel =>
     authorities: undefined,
     username: '',
     password: '',
-    sender: SENDER,
     maxConnections: 2,
     timeoutMs: 10_000,
     ...options,
@@ -44,7 +42,7 @@ describe('mail', () => {
     expect(sink.mails).toMatchObject([{ to: 'ann@example.com', isAnswered: true }]);
     const { content = '' } = sink.mails[0] ?? {};
     expect(content).toMatch(/^Message-ID: <m-ann@example\.com@flightlog\.invalid>$/mu);
-    expect(content).toMatch(/^From: flightlog <flightlog@example\.com>$/mu);
+    expect(content).toMatch(/^From: flightlog shop <flightlog@example\.com>$/mu);
     expect(content).toMatch(/^Subject: shop\/production: a1b2 has failed$/mu);
     expect(content).toContain('multipart/alternative');
   });
@@ -99,7 +97,7 @@ describe('mail', () => {
 describe('the outbox', () => {
   it('has a file for each mail', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'flightlog-outbox-'));
-    const outcome = await outboxChannel(join(directory, 'outbox'), SENDER).send(messageTo('ann@example.com'), signal());
+    const outcome = await outboxChannel(join(directory, 'outbox')).send(messageTo('ann@example.com'), signal());
     const file = join(directory, 'outbox', 'm-ann@example.com.eml');
     expect(outcome).toEqual({ kind: 'sent', answer: `written to ${file}` });
     expect(readdirSync(join(directory, 'outbox'))).toEqual(['m-ann@example.com.eml']);

@@ -56,11 +56,17 @@ describe('a message', () => {
     expect(messageTo('ann@example.com', facts).subject).toBe('shop/production: a Bcc: eve@example.com has failed');
   });
 
+  it('has one sender, whatever users write', () => {
+    const facts = { ...failure, execution: { ...failure.execution, project: '"a" <eve@example.com>,\r\nBcc: bo' } };
+    expect(messageTo('ann@example.com', facts).sender).toBe(
+      'flightlog a eve example.com Bcc bo <flightlog@example.com>',
+    );
+  });
+
   it('has the link at its end', () => {
-    const { text, html, slack } = messageTo('ann@example.com');
+    const { text, html } = messageTo('ann@example.com');
     expect(text).toMatch(/\n\nhttps:\/\/console\.example\.com\/shop\/a1b2$/u);
     expect(html).toContain('<a href="https://console.example.com/shop/a1b2">');
-    expect(slack).toMatch(/\nhttps:\/\/console\.example\.com\/shop\/a1b2$/u);
   });
 
   it('says so when it is a repetition', () => {

@@ -81,7 +81,6 @@ const mail = (): Channel =>
     authorities: undefined,
     username: '',
     password: '',
-    sender: 'flightlog@example.com',
     maxConnections: 2,
     timeoutMs: TIMEOUT_MS,
   });
@@ -214,6 +213,22 @@ describe('the messages about an execution', () => {
     await failFor('ann@example.com');
     await untilWaiting(0);
     expect(smtp.mails).toHaveLength(1);
+  });
+
+  it('come by rules with labels that the execution has from its launch plan, attributes or project', async () => {
+    const labels = { team: 'sales' };
+    start(['/hook'], {
+      routing: {
+        entries: { email: 'mail', slack: 'mail', pagerDuty: 'mail' },
+        rules: [{ ...rule('/hook'), labels }],
+      },
+    });
+    const created = create(ExecutionCreatedSchema, { id, spec: {}, config: { labels: { values: labels } } });
+    await command({ ...creation, created });
+    await command(workflow('RUNNING'));
+    await command(workflow('FAILED'));
+    await untilTypes('Started', 'Sent');
+    expect(JSON.parse(hooks.posts[0]?.body ?? '')).toMatchObject({ data: { labels } });
   });
 
   it('do not come where no entry and no rule asks for them', async () => {

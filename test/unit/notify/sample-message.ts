@@ -35,6 +35,7 @@ export const failure: MessageContent = {
 };
 
 export const templates: Templates = {
+  sender: 'flightlog {{ project }} <flightlog@example.com>',
   subject: '{{ project }}/{{ domain }}: {{name}} has {{ phase }}',
   body: '{{ workflow.name }} has {{ phase }}.{{ failing_node }}{{ error }}',
   html: '',

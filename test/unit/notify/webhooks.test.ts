@@ -101,12 +101,26 @@ describe('a webhook', () => {
 
 describe('Slack', () => {
   it('gets text without markup of users', async () => {
-    const facts = { ...failure, error: '<!channel> & more' };
+    const facts = { ...failure, error: '<!channel> & *more*' };
     await slackChannel(target('/slack')).send(messageTo('', facts), AbortSignal.timeout(10_000));
     expect(posted()).toMatchObject({
       text: 'shop/production: a1b2 has failed',
-      blocks: [{ text: { type: 'mrkdwn', text: expect.stringContaining('&lt;!channel&gt; &amp; more') as string } }],
+      mrkdwn: false,
+      blocks: [
+        { text: { type: 'plain_text', text: expect.stringContaining('&lt;!channel&gt; &amp; *more*') as string } },
+        { text: { type: 'mrkdwn', text: '<https://console.example.com/shop/a1b2>' } },
+      ],
     });
+  });
+
+  it('gets the beginning of a long text, with no character in part', async () => {
+    for (const more of ['', 'x', 'xx', 'xxx']) {
+      const facts = { ...failure, failingNode: `${more}${'&🙂'.repeat(1_000)}` };
+      await slackChannel(target('/slack')).send(messageTo('', facts), AbortSignal.timeout(10_000));
+      const [{ text }] = (JSON.parse(sink.posts.at(-1)?.body ?? '') as { blocks: [{ text: { text: string } }] }).blocks;
+      expect(text.text.length).toBeLessThanOrEqual(3_000);
+      expect(text.text).toMatch(/(?:&amp;|🙂)$/u);
+    }
   });
 });
 

@@ -3,10 +3,14 @@ import type { SendMailOptions } from 'nodemailer';
 import type { Message } from '../message/message.js';
 
 /** The message as mail; its Message-ID is the same in every attempt, so that a repetition can be recognised. */
-export const mailOf = (
-  { key, subject, text, html, isRepeat }: Message,
-  sender: string,
-): SendMailOptions & { readonly messageId: string } => ({
+export const mailOf = ({
+  key,
+  sender,
+  subject,
+  text,
+  html,
+  isRepeat,
+}: Message): SendMailOptions & { readonly messageId: string } => ({
   from: sender,
   to: { name: '', address: key.recipient },
   subject,

@@ -17,8 +17,6 @@ export type MailOptions = {
   /** Without authentication where it is empty. */
   readonly username: string;
   readonly password: string;
-  /** The address that messages are from, such as `flightlog <flightlog@example.com>`. */
-  readonly sender: string;
   readonly maxConnections: number;
   readonly timeoutMs: number;
 };
@@ -83,7 +81,7 @@ export const mailChannel = (options: MailOptions): Channel => {
   return {
     isMail: true,
     send: async (message, signal) => {
-      const mail = mailOf(message, options.sender);
+      const mail = mailOf(message);
       const sending = { isComplete: false };
       sendings.set(mail.messageId, sending);
       try {

@@ -10,13 +10,13 @@ import { mailOf } from './mail-of.js';
  *
  * @param directory is created when the first message is written.
  */
-export const outboxChannel = (directory: string, sender: string): Channel => {
+export const outboxChannel = (directory: string): Channel => {
   const transport = createTransport({ streamTransport: true, buffer: true, newline: 'windows' });
   return {
     isMail: true,
     send: async (message) => {
       try {
-        const { message: content } = await transport.sendMail(mailOf(message, sender));
+        const { message: content } = await transport.sendMail(mailOf(message));
         await mkdir(directory, { recursive: true });
         const file = join(directory, `${message.key.id}.eml`);
         await writeFile(`${file}.part`, content as Buffer);

@@ -1,9 +1,11 @@
 import type { MessageKey } from '../../../notification/commands.js';
 import type { MessageContent } from '../message-content.js';
-import { escapeHtml, escapeSlack, fillTemplate, onOneLine, valuesOf } from './template.js';
+import { escapeHtml, escapeSlack, fillTemplate, onOneLine, valuesOf, wordsOnly } from './template.js';
 
 /** The templates of messages, with placeholders. */
 export type Templates = {
+  /** The address that mail is from, such as `flightlog <flightlog@example.com>`. */
+  readonly sender: string;
   readonly subject: string;
   readonly body: string;
   /** The body in HTML; made from `body` where it is empty. */
@@ -20,11 +22,12 @@ export type Message = {
   readonly isRepeat: boolean;
   /** The names of the executions whose messages this one stands for. */
   readonly digest: readonly string[];
+  readonly sender: string;
   /** One line. */
   readonly subject: string;
   readonly text: string;
   readonly html: string;
-  /** In the markup of Slack. */
+  /** The text without the link, escaped for Slack. */
   readonly slack: string;
   /** The address of the execution in a console; empty where none is configured. */
   readonly link: string;
@@ -51,7 +54,7 @@ const linkOf = (link: string): string =>
 
 /** Fills the templates. What comes from users is text in each of the forms, never markup. */
 export const composeMessage = (
-  { subject, body, html, link: linkTemplate }: Templates,
+  { sender, subject, body, html, link: linkTemplate }: Templates,
   key: MessageKey,
   facts: MessageContent,
   { isRepeat, digest }: Pick<Message, 'isRepeat' | 'digest'>,
@@ -68,9 +71,10 @@ export const composeMessage = (
     isRepeat,
     digest,
     link,
+    sender: fillTemplate(sender, values, wordsOnly),
     subject: `${onOneLine(fillTemplate(subject, values))}${digest.length === 0 ? '' : ` (and ${digest.length} more)`}`,
     text: `${text}${link === '' ? '' : `\n\n${link}`}${note}`,
     html: `${ownHtml}${notes.map((each) => `\n${paragraphOf(each)}`).join('')}`,
-    slack: `${fillTemplate(escapeSlack(body), values, escapeSlack).trim()}${link === '' ? '' : `\n${escapeSlack(link)}`}${note}`,
+    slack: escapeSlack(`${text}${note}`),
   };
 };

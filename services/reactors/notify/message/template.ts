@@ -31,6 +31,9 @@ export const escapeHtml = (text: string): string => text.replace(/[&<>"']/gu, (c
 /** Escapes text for Slack, whose links, mentions and commands all begin with `<`. */
 export const escapeSlack = (text: string): string => text.replace(/[&<>]/gu, (char) => ENTITIES[char] ?? char);
 
+/** Text as it may stand in the name or the local part of a sender: letters, digits, dots, dashes and spaces alone. */
+export const wordsOnly = (text: string): string => text.replace(/[^\p{L}\p{N}._-]+/gu, ' ').trim();
+
 /** Text on one line, without control characters: for headers. */
 export const onOneLine = (text: string): string => text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim();
 
