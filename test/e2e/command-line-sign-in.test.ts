@@ -55,6 +55,15 @@ const asks = async ({ stderr }: Running, what: RegExp): Promise<readonly string[
     (found) => found.length > 0,
   );
 
+/** Signs in with the browser that a command asks for; the address that leads back to the command is not opened. */
+const returnOfBrowser = async (command: Running): Promise<string> => {
+  const [address = ''] = await asks(command, /^Sign in at (\S+)\n/u);
+  const browser = openBrowser();
+  const login = await browser.open(address);
+  const consent = await browser.submit(login, '/login', ALICE);
+  return (await browser.submit(consent, '/consent')).url;
+};
+
 type Saved = { readonly accessToken: string; readonly expiresAt: number; readonly refreshToken: string };
 
 /** The tokens that the command line has kept for the server. */
@@ -69,11 +78,7 @@ describe('a person at the command line', () => {
   it('signs in with a browser, once for many commands', async () => {
     const file = profile('browser', 'authType: Pkce');
     const command = listProjects(file);
-    const [address = ''] = await asks(command, /^Sign in at (\S+)\n/u);
-    const browser = openBrowser();
-    const login = await browser.open(address);
-    const consent = await browser.submit(login, '/login', ALICE);
-    const { url } = await browser.submit(consent, '/consent');
+    const url = await returnOfBrowser(command);
     const returnsTo = new URL(url);
     connect(Number(returnsTo.port), returnsTo.hostname).on('error', () => undefined); // as browsers do, to be faster
     for (const forged of ['/other', '/callback?code=theirs&state=theirs'])
@@ -89,7 +94,8 @@ describe('a person at the command line', () => {
     const before = saved();
     for (const spoilt of [{ accessToken: 'none' }, { expiresAt: 0 }]) {
       save({ ...saved(), ...spoilt });
-      expect(await listProjects(file).ended).toEqual(READ);
+      const commands = [listProjects(file), listProjects(file), listProjects(file)]; // a refresh token counts once
+      for (const { ended } of commands) expect(await ended).toEqual(READ);
     }
     expect(saved().refreshToken).not.toBe(before.refreshToken);
   });
@@ -120,6 +126,27 @@ describe('a person at the command line', () => {
     const { code, stderr } = await command.ended;
     expect(code).toBe(1);
     expect(stderr).toMatch(/gives no token: access_denied; run the command again to sign in\n$/u);
+  });
+});
+
+describe('sign-in', () => {
+  it('is for the commands that follow, over REST too, until sign-out', async () => {
+    const onServer = (...args: readonly string[]): Running =>
+      flightlog(args, { env: { ...env, FLIGHTLOG_SERVER: server.ready.http } });
+    const command = onServer('sign-in');
+    await fetch(await returnOfBrowser(command));
+    expect(await command.ended).toMatchObject({ code: 0, stdout: `signed in at ${server.ready.http} as alice\n` });
+    expect(await onServer('list', 'projects', '-o', 'name').ended).toEqual(READ);
+    expect((await onServer('sign-out').ended).stdout).toBe(`signed out at ${server.ready.http}\n`);
+    const { code, stderr } = await onServer('list', 'projects').ended;
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^flightlog: UNAUTHENTICATED: .*; flightlog sign-in is for people; /u);
+  });
+
+  it('is not for profiles of programs', async () => {
+    const { code, stderr } = await flightlog(['sign-in', '--profile', profile('program')], { env }).ended;
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^flightlog: the profile has credentials of a client .* set admin\.authType: Pkce/u);
   });
 });
 

@@ -11,6 +11,7 @@ import type { HistoryFlags } from './history.js';
 import type { NotificationsFlags } from './notifications.js';
 import type { ReactorFlags } from './reactor.js';
 import type { ScheduleFlags } from './schedule.js';
+import { addSignInCommands } from './sign-in/sign-in-commands.js';
 import type { TailFlags } from './tail.js';
 
 type ConfigurationOf = DataCommands['configurationOf'];
@@ -182,6 +183,7 @@ export const addClientCommands = (program: Command, configurationOf: Configurati
   addNotificationCommands(program, configurationOf);
   addScheduleCommands(program);
   addAccessCommands(program);
+  addSignInCommands(program);
   addReactorCommands(program);
   addAuditCommand(program);
 

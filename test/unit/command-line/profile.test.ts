@@ -59,7 +59,7 @@ describe('the server of a command', () => {
   });
 
   it('is not sent the credentials of a profile of another server', () => {
-    expect(profileOf({ server: 'http://flag:80' }, without, home).signIn).toEqual({ kind: 'none' });
+    expect(profileOf({ server: 'http://flag:80' }, without, home).signIn).toEqual({ kind: 'person' });
     expect(profileOf({ profile: 'staging', tokenFile: 't' }, {}, home).signIn).toEqual({
       kind: 'token-file',
       file: 't',

@@ -5,7 +5,8 @@ import { type ConnectionFlags, type Profile, profileOf } from './profile.js';
 import { Refused } from './refusal.js';
 import { newToken, tokenAtHand } from '../sign-in/token.js';
 
-const transportTo = async ({ address }: Profile): Promise<Transport> => {
+/** Opens the transport to the server of a profile. */
+export const transportTo = async ({ address }: Profile): Promise<Transport> => {
   if (address.kind === 'rest') return (await import('./rest.js')).restTransport(address.url);
   return (await import('./grpc.js')).grpcTransport(address);
 };
@@ -22,7 +23,7 @@ const connect = async (profile: Profile): Promise<Connection> => {
   const headersOf = (): Headers => (token === undefined ? {} : { [profile.header]: `Bearer ${token}` });
   const signIn = async (error: unknown): Promise<void> => {
     if (!isUnauthenticated(error)) throw error;
-    const next = await newToken(profile, transport);
+    const next = await newToken(profile, transport, token);
     if (next === undefined) throw error;
     token = next;
   };

@@ -23,10 +23,10 @@ export type Way = 'browser' | 'device';
 
 /** The way to get a token, when the server asks for one. */
 export type SignIn =
-  | { readonly kind: 'none' }
   | { readonly kind: 'token-file'; readonly file: string }
   | { readonly kind: 'command'; readonly command: readonly string[] }
-  | { readonly kind: 'person'; readonly way: Way }
+  /** By `flightlog sign-in`, and where there is a way, by any command. */
+  | { readonly kind: 'person'; readonly way?: Way }
   | ClientCredentials;
 
 export type ClientCredentials = {
@@ -155,7 +155,7 @@ export const profileIn = (text: string, path: string): Profile => {
  * @throws {OperatorError} when it has another form.
  */
 const profileOfServer = (server: string, origin: string): Profile => {
-  const signIn: SignIn = { kind: 'none' };
+  const signIn: SignIn = { kind: 'person' };
   const header = 'authorization';
   if (/^https?:\/\/./u.test(server))
     return { address: { kind: 'rest', url: server }, signIn, header, consoleUrl: server };

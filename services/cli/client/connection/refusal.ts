@@ -28,7 +28,8 @@ const LATER = 'try again later';
 
 /** The advice for a person about a refusal, for the codes where that is always the same. */
 const TO_DO: Readonly<Partial<Record<Code, string>>> = {
-  UNAUTHENTICATED: 'give credentials: a profile with authType, or a file with an access token by --token-file',
+  UNAUTHENTICATED:
+    'flightlog sign-in is for people; programs have a profile with authType, or an access token by --token-file',
   PERMISSION_DENIED: 'an administrator gives roles with flightlog access grant',
   NOT_FOUND: 'flightlog list prints what is there; --project and --domain say where',
   ALREADY_EXISTS: 'choose another name',

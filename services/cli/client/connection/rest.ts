@@ -1,4 +1,11 @@
-import { fromBinary, fromJson, type JsonValue, toBinary } from '@bufbuild/protobuf';
+import {
+  type DescMessage,
+  fromBinary,
+  fromJson,
+  type JsonValue,
+  type MessageShape,
+  toBinary,
+} from '@bufbuild/protobuf';
 import { StatusSchema } from '../../../../proto/gen/google/rpc/status_pb.js';
 import { bindingOf } from '../../../../interface/rest/binding.js';
 import { EventLogService } from '../../../../proto/gen/platformidl/eventlog/tail_pb.js';
@@ -32,6 +39,16 @@ const sendTo =
     return answer;
   };
 
+/** The message of an answer; metadata of the authorization server is always JSON (RFC 8414, section 3.2). */
+const messageIn = async <Output extends DescMessage>(
+  output: Output,
+  answer: Response,
+): Promise<MessageShape<Output>> => {
+  if (answer.headers.get('content-type')?.startsWith('application/json') === true)
+    return fromJson(output, (await answer.json()) as JsonValue, { ignoreUnknownFields: true });
+  return fromBinary(output, new Uint8Array(await answer.arrayBuffer()));
+};
+
 /** RPCs by their HTTP bindings, with protobuf bytes both ways; streams are Server-Sent Events. */
 export const restTransport = (url: string): Transport => {
   const server = url.replace(/\/$/u, '');
@@ -52,7 +69,7 @@ export const restTransport = (url: string): Transport => {
         headers: { accept: OCTETS, ...headers, ...(hasBody && { 'content-type': OCTETS }) },
         ...(hasBody && { body: new Uint8Array(toBinary(method.input, request)) }),
       });
-      return fromBinary(method.output, new Uint8Array(await answer.arrayBuffer()));
+      return messageIn(method.output, answer);
     },
     async *open(method, request, options) {
       for await (const { data } of events(bindingOf(method, request).path, options))

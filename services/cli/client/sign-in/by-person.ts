@@ -17,7 +17,8 @@ import type { Profile, Way } from '../connection/profile.js';
 import { oneLine } from '../output/text.js';
 import { openInBrowser, returnFromBrowser } from './browser.js';
 import { asking, issuerFor, signInMetadata } from './issuer.js';
-import { savedTokens, saveTokens } from './saved-tokens.js';
+import { savedToken, savedTokens, saveTokens, tokensFile } from './saved-tokens.js';
+import { withTokenLock } from './token-lock.js';
 
 const MS_A_SECOND = 1_000;
 const DEFAULT_LIFETIME_S = 300;
@@ -28,6 +29,8 @@ type Issuer = {
   readonly redirectUri: string;
   readonly parameters: Readonly<Record<string, string>>;
 };
+
+const lockFile = (): string => `${tokensFile()}.lock`;
 
 const say = (text: string): void => void process.stderr.write(`${oneLine(text)}\n`);
 
@@ -68,32 +71,53 @@ const issuerOf = async (profile: Profile, transport: Transport): Promise<Issuer>
   };
 };
 
-/** Uses the refresh token that was saved; `undefined` when there is none, or the issuer no longer takes it. */
-const refreshed = async (
-  { configuration, parameters }: Issuer,
-  refreshToken: string | undefined,
-): Promise<TokenEndpointResponse | undefined> => {
-  if (refreshToken === undefined) return undefined;
-  return refreshTokenGrant(configuration, refreshToken, parameters).catch(() => undefined);
-};
-
-/**
- * Gets a token for a person, by the refresh token of an earlier sign-in where there is one, and saves it.
- *
- * @throws {OperatorError} when the person does not sign in, or the issuer gives no token.
- */
-export const byPerson = async (way: Way, profile: Profile, transport: Transport): Promise<string> => {
-  const issuer = await issuerOf(profile, transport);
-  const { issuer: name } = issuer.configuration.serverMetadata();
-  const known = savedTokens(profile.address)?.refreshToken;
-  const tokens =
-    (await refreshed(issuer, known)) ??
-    (await asking(name, 'run the command again to sign in', () => WAYS[way](issuer)));
+const keep = ({ address }: Profile, tokens: TokenEndpointResponse, known?: string): string => {
   const refreshToken = tokens.refresh_token ?? known;
-  saveTokens(profile.address, {
+  saveTokens(address, {
     accessToken: tokens.access_token,
     expiresAt: Date.now() + (tokens.expires_in ?? DEFAULT_LIFETIME_S) * MS_A_SECOND,
     ...(refreshToken !== undefined && { refreshToken }),
   });
   return tokens.access_token;
 };
+
+/** Uses the refresh token that was saved; `undefined` when there is none, or the issuer no longer takes it. */
+const renewed = async (profile: Profile, transport: Transport): Promise<string | undefined> => {
+  const known = savedTokens(profile.address)?.refreshToken;
+  if (known === undefined) return undefined;
+  const { configuration, parameters } = await issuerOf(profile, transport);
+  const tokens = await refreshTokenGrant(configuration, known, parameters).catch(() => undefined);
+  return tokens && keep(profile, tokens, known);
+};
+
+const signInAs = async (way: Way, profile: Profile, transport: Transport): Promise<string> => {
+  const issuer = await issuerOf(profile, transport);
+  const { issuer: name } = issuer.configuration.serverMetadata();
+  return keep(profile, await asking(name, 'run the command again to sign in', () => WAYS[way](issuer)));
+};
+
+/**
+ * Signs a person in, and saves the tokens.
+ *
+ * @throws {OperatorError} when the person does not sign in, or the issuer gives no token.
+ */
+export const signInPerson = (way: Way, profile: Profile, transport: Transport): Promise<string> =>
+  withTokenLock(lockFile(), () => signInAs(way, profile, transport));
+
+/**
+ * Gets a token for a person: by the refresh token of an earlier sign-in where there is one, otherwise by a sign-in where
+ * the profile has a way; `undefined` without either.
+ *
+ * @param refused the token that the server has refused: another command may have got the next one meanwhile.
+ * @throws {OperatorError} when the person does not sign in, or the issuer gives no token.
+ */
+export const byPerson = (
+  way: Way | undefined,
+  profile: Profile,
+  { transport, refused }: { readonly transport: Transport; readonly refused: string | undefined },
+): Promise<string | undefined> =>
+  withTokenLock(lockFile(), async () => {
+    const saved = savedToken(profile.address);
+    if (saved !== undefined && saved !== refused) return saved;
+    return (await renewed(profile, transport)) ?? (way && signInAs(way, profile, transport));
+  });

@@ -7,17 +7,20 @@ import type { Profile } from '../connection/profile.js';
 /** Tokens that are about to expire are not sent. */
 const MARGIN_MS = 30_000;
 
-const saved = z.record(
+const file = z.record(
   z.string(),
   z.object({ accessToken: z.string(), expiresAt: z.number(), refreshToken: z.string().optional() }),
 );
 
+type File = z.infer<typeof file>;
+
 /** The tokens of a person for one server; the time is in milliseconds since 1970. */
-export type SavedTokens = z.infer<typeof saved>[string];
+export type SavedTokens = File[string];
 
 type Address = Profile['address'];
 
-const fileOf = (): string => {
+/** The file of the tokens of a person. */
+export const tokensFile = (): string => {
   const { XDG_STATE_HOME: state = '' } = process.env;
   return join(state === '' ? join(homedir(), '.local', 'state') : state, 'flightlog', 'tokens.json');
 };
@@ -26,12 +29,19 @@ const keyOf = (address: Address): string =>
   address.kind === 'rest' ? address.url : `${address.isPlain ? 'grpc' : 'grpcs'}://${address.target}`;
 
 /** A file that is missing or damaged has no tokens: the person signs in again. */
-const readAll = (): z.infer<typeof saved> => {
+const readAll = (): File => {
   try {
-    return saved.parse(JSON.parse(readFileSync(fileOf(), 'utf8')));
+    return file.parse(JSON.parse(readFileSync(tokensFile(), 'utf8')));
   } catch {
     return {};
   }
+};
+
+const writeAll = (all: File): void => {
+  const path = tokensFile();
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  writeFileSync(`${path}.${process.pid}`, JSON.stringify(all, null, 1), { mode: 0o600 });
+  renameSync(`${path}.${process.pid}`, path);
 };
 
 /** The tokens that were saved for a server. */
@@ -43,11 +53,19 @@ export const savedToken = (address: Address): string | undefined => {
   return tokens && tokens.expiresAt - MARGIN_MS > Date.now() ? tokens.accessToken : undefined;
 };
 
-/** Saves the tokens for a server in a file that only the person can read. */
+/** Saves the tokens for a server in a file that only the person can read; where that is impossible, says so. */
 export const saveTokens = (address: Address, tokens: SavedTokens): void => {
-  const file = fileOf();
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  const text = JSON.stringify({ ...readAll(), [keyOf(address)]: tokens }, null, 1);
-  writeFileSync(`${file}.${process.pid}`, text, { mode: 0o600 });
-  renameSync(`${file}.${process.pid}`, file);
+  try {
+    writeAll({ ...readAll(), [keyOf(address)]: tokens });
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    process.stderr.write(`flightlog: the next command signs in again, because the tokens cannot be saved: ${why}\n`);
+  }
+};
+
+/** Removes the tokens for a server; false when there were none. */
+export const forgetTokens = (address: Address): boolean => {
+  const { [keyOf(address)]: forgotten, ...others } = readAll();
+  if (forgotten) writeAll(others);
+  return forgotten !== undefined;
 };

@@ -34,19 +34,23 @@ export const tokenAtHand = ({ signIn, address }: Profile): string | undefined =>
 /**
  * Gets a new access token in the way of the profile; `undefined` where it has none.
  *
+ * @param refused the token that the server has refused, if one was sent.
  * @throws {OperatorError} when a command, the authorization server or the person gives none, with the reason.
  */
-export const newToken = async (profile: Profile, transport: Transport): Promise<string | undefined> => {
+export const newToken = async (
+  profile: Profile,
+  transport: Transport,
+  refused: string | undefined,
+): Promise<string | undefined> => {
   const { signIn } = profile;
   switch (signIn.kind) {
     case 'token-file':
-    case 'none':
       return undefined;
     case 'command':
       return byCommand(signIn.command);
     case 'client-credentials':
       return (await import('./by-credentials.js')).byCredentials(signIn, profile, transport);
     case 'person':
-      return (await import('./by-person.js')).byPerson(signIn.way, profile, transport);
+      return (await import('./by-person.js')).byPerson(signIn.way, profile, { transport, refused });
   }
 };

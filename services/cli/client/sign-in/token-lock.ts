@@ -1,0 +1,69 @@
+import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+
+const POLL_MS = 100;
+const SAY_AFTER_MS = 2_000;
+/** Longer than a sign-in can take. */
+const STALE_MS = 900_000;
+
+const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException).code;
+
+const isRunning = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return codeOf(error) !== 'ESRCH';
+  }
+};
+
+/** True when the command that made the file has ended without removing it. */
+const isStale = (file: string): boolean => {
+  try {
+    return Date.now() - statSync(file).mtimeMs > STALE_MS || !isRunning(Number(readFileSync(file, 'utf8')));
+  } catch {
+    return false; // it was removed just now
+  }
+};
+
+type Lock = 'taken' | 'busy' | 'impossible';
+
+const take = (file: string): Lock => {
+  try {
+    writeFileSync(file, String(process.pid), { flag: 'wx', mode: 0o600 });
+    return 'taken';
+  } catch (error) {
+    return codeOf(error) === 'EEXIST' ? 'busy' : 'impossible';
+  }
+};
+
+/** Makes a folder where there is none; false where that is impossible. */
+const isFolder = (path: string): boolean => {
+  try {
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+/**
+ * Runs work while no other command with this lock file does. A refresh token counts once: two commands that used it at
+ * the same time would end the sign-in. Where the file cannot be made, the work is done without it.
+ */
+export const withTokenLock = async <Result>(file: string, work: () => Promise<Result>): Promise<Result> => {
+  let lock: Lock = isFolder(dirname(file)) ? take(file) : 'impossible';
+  for (let waitedMs = 0; lock === 'busy'; waitedMs += POLL_MS) {
+    if (waitedMs === SAY_AFTER_MS)
+      process.stderr.write(`waiting for the sign-in of another command; if none is running, remove ${file}\n`);
+    if (isStale(file)) rmSync(file, { force: true });
+    else await pause(POLL_MS);
+    lock = take(file);
+  }
+  try {
+    return await work();
+  } finally {
+    if (lock === 'taken') rmSync(file, { force: true });
+  }
+};

@@ -1,0 +1,47 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+
+import { withTokenLock } from '../../../services/cli/client/sign-in/token-lock.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'flightlog-token-lock-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const held = (file: string): Promise<string> => withTokenLock(file, () => Promise.resolve(readFileSync(file, 'utf8')));
+
+describe('the lock of the tokens', () => {
+  it('lets one command after the other renew them, and is removed', async () => {
+    const file = join(folder, 'below', 'lock');
+    const events: string[] = [];
+    const work = (name: string) => (): Promise<number> =>
+      new Promise((resolve) => {
+        events.push(`${name} begins`);
+        setImmediate(() => resolve(events.push(`${name} ends`)));
+      });
+    await Promise.all([withTokenLock(file, work('a')), withTokenLock(file, work('b'))]);
+    expect(events).toEqual(['a begins', 'a ends', 'b begins', 'b ends']);
+    expect(existsSync(file)).toBe(false);
+  });
+
+  it('is removed when the work fails', async () => {
+    const file = join(folder, 'failing');
+    await expect(withTokenLock(file, () => Promise.reject(new Error('refused')))).rejects.toThrow('refused');
+    expect(existsSync(file)).toBe(false);
+  });
+
+  it('is taken over from a command that was killed, and from one that has it too long', async () => {
+    const file = join(folder, 'stale');
+    writeFileSync(file, String(spawnSync(process.execPath, ['--version']).pid));
+    expect(await held(file)).toBe(String(process.pid));
+    writeFileSync(file, '1');
+    utimesSync(file, 0, 0);
+    expect(await held(file)).toBe(String(process.pid));
+  });
+
+  it('is not needed where its file cannot be made', async () => {
+    writeFileSync(join(folder, 'file'), '');
+    expect(await withTokenLock(join(folder, 'file', 'lock'), () => Promise.resolve('done'))).toBe('done');
+  });
+});
