@@ -22,20 +22,27 @@ export type SmtpSink = {
   readonly die: () => Promise<void>;
 };
 
-type SinkOptions = { readonly port?: number; readonly user?: string; readonly password?: string };
+type SinkOptions = {
+  readonly port?: number;
+  readonly user?: string;
+  readonly password?: string;
+  /** With TLS from the first byte where it is `secure`, otherwise by STARTTLS. */
+  readonly tls?: { readonly key: Buffer; readonly cert: Buffer; readonly secure: boolean };
+};
 
 /**
  * A real SMTP server. The recipient decides what it does: `unknown@` is refused, `deferred@` is refused for now,
  * `stalled@` gets no answer to its RCPT, `silent@` none to its mail, `dropped@` has its connection ended after the mail
  * and before its answer; every other recipient's mail is taken.
  */
-export const smtpSink = async ({ port = 0, user, password }: SinkOptions = {}): Promise<SmtpSink> => {
+export const smtpSink = async ({ port = 0, user, password, tls }: SinkOptions = {}): Promise<SmtpSink> => {
   const mails: ReceivedMail[] = [];
   const sockets = new Map<string, Socket>();
   const server = new SMTPServer({
     authOptional: user === undefined,
     allowInsecureAuth: user !== undefined,
-    disabledCommands: user === undefined ? ['STARTTLS', 'AUTH'] : ['STARTTLS'],
+    disabledCommands: [...(user === undefined ? ['AUTH'] : []), ...(tls?.secure === false ? [] : ['STARTTLS'])],
+    ...tls,
     onAuth: ({ username, password: given }, _, done) => {
       if (username === user && given === password) done(null, { user: username });
       else done(refusal(535, '5.7.8 authentication failed'));

@@ -1,12 +1,13 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import type { AttemptOutcome } from '../../../services/notification/commands.js';
 import type { Channel } from '../../../services/reactors/notify/channels/channel.js';
 import { mailChannel, type MailOptions } from '../../../services/reactors/notify/channels/mail.js';
 import { outboxChannel } from '../../../services/reactors/notify/channels/outbox.js';
+import { certificates } from '../../support/certificates.js';
 import { smtpSink, type SmtpSink } from '../../support/smtp-sink.js';
 import { failure, messageTo } from './sample-message.js';
 
@@ -92,6 +93,40 @@ describe('mail', () => {
     channel?.close();
     expect(await sendAs('right')).toMatchObject({ kind: 'sent' });
   });
+});
+
+describe('mail by TLS', () => {
+  const files = certificates();
+  beforeAll(() => {
+    files.authority('ca');
+    files.issue('ca', 'server');
+  });
+  afterAll(() => files.remove());
+
+  it.each(['tls', 'starttls'] as const)(
+    '(%s) goes to a server whose certificate is trusted alone',
+    async (security) => {
+      await sink.die();
+      const [key, cert] = [readFileSync(files.file('server.key')), readFileSync(files.file('server.pem'))];
+      const login = { username: 'flightlog', password: 'right' };
+      sink = await smtpSink({
+        user: login.username,
+        password: login.password,
+        tls: { key, cert, secure: security === 'tls' },
+      });
+      const untrusted = await open({ security, ...login }).send(messageTo('ann@example.com'), signal());
+      expect(untrusted).toMatchObject({ kind: 'failed', reason: expect.stringContaining('certificate') as string });
+      expect(sink.mails).toEqual([]);
+      channel?.close();
+      const authorities = readFileSync(files.file('ca.pem'), 'utf8');
+      expect(
+        await open({ security, authorities, ...login }).send(messageTo('ann@example.com'), signal()),
+      ).toMatchObject({
+        kind: 'sent',
+      });
+      expect(sink.mails).toHaveLength(1);
+    },
+  );
 });
 
 describe('the outbox', () => {
