@@ -45,7 +45,7 @@ export const openReactors = async (
     figures,
     board: reactorBoard(coordination, log.store, figures),
     start: async (parts) => {
-      running = await startReactors({ ...shared, onTicks: metrics.ticks, ...parts });
+      running = await startReactors({ ...shared, countTicks: metrics.ticks, ...parts });
       running.ended.catch(fail);
     },
     close: async () => {

@@ -15,6 +15,7 @@ import { hasEnded } from '../reactors/expire-terminations/ended.js';
 import { deadLetters } from '../reactors/frame/dead-letters.js';
 import type { MeasuredReactor } from '../reactors/frame/when-due.js';
 import type { WorkFigures } from '../reactors/frame/work-queue.js';
+import type { CountTicks } from '../reactors/fire-schedules/ports.js';
 import { fireSchedules } from '../reactors/fire-schedules/reactor.js';
 import { releaseSlots } from '../reactors/release-slots/reactor.js';
 import type { Slots } from '../reactors/release-slots/slots.js';
@@ -40,7 +41,7 @@ export type ReactorServices = {
   readonly metrics: Pick<ProcessMetrics, 'notified'>;
   readonly launching: Launching;
   /** Called with the outcome and the number of ticks of schedules. */
-  readonly onTicks: (outcome: 'fired' | 'skipped' | 'failed', count: number) => void;
+  readonly countTicks: CountTicks;
   readonly parked: Pick<ParkedStreams, 'note'>;
   /** The format of the log. */
   readonly format: () => number;
@@ -82,7 +83,7 @@ const notifyStarters = (
 
 const startersOf = (services: ReactorServices): ReadonlyMap<string, Start> => {
   const { configuration, coordination, store: log, slots, parked, logger } = services;
-  const { sessions, executions, launching, onTicks, format } = services;
+  const { sessions, executions, launching, countTicks, format } = services;
   const shared = (name: string) => ({
     log,
     checkpoint: coordination.checkpoint(name, log.logId),
@@ -116,8 +117,7 @@ const startersOf = (services: ReactorServices): ReadonlyMap<string, Start> => {
         timezone: schedules.timezone,
         maxStartsPerSecond: schedules.max_starts_per_second,
         giveUpAfterMs: schedules.give_up_after,
-        onOutcome: (outcome) => onTicks(outcome, 1),
-        onSkipped: (count) => onTicks('skipped', count),
+        countTicks,
       }),
     'release-slots': () => releaseSlots({ ...shared('release-slots'), slots, streamOf: executionStream }),
     ...notifyStarters(services, shared),

@@ -55,8 +55,8 @@ export const counters = {
   },
   ticks: {
     name: 'flightlog_schedule_ticks_total',
-    help: 'Ticks of schedules by outcome: fired, skipped or failed.',
-    labelNames: ['outcome'],
+    help: 'Ticks of schedules by outcome: fired, skipped with a reason, or failed.',
+    labelNames: ['outcome', 'reason'],
   },
   auditDropped: {
     name: 'flightlog_audit_entries_dropped_total',

@@ -37,8 +37,8 @@ export interface ProcessMetrics {
   readonly subscriptionDropped: () => void;
   /** Records the outcome of an attempt to send a notification. */
   readonly notified: (channel: string, outcome: string) => void;
-  /** Adds to the count of the ticks of schedules with this outcome. */
-  readonly ticks: (outcome: 'fired' | 'skipped' | 'failed', count: number) => void;
+  /** Adds to the count of the ticks of schedules with this outcome, and of those that were skipped with this reason. */
+  readonly ticks: (outcome: 'fired' | 'skipped' | 'failed', count: number, reason?: string) => void;
   /** Counts entries of the audit that could not be kept. */
   readonly auditDropped: (count: number) => void;
   /** Counts changes of the certificates of TLS. */
@@ -122,7 +122,7 @@ export const openMetrics = (): ProcessMetrics => {
     },
     notified: (channel, outcome) => notifications.inc({ channel, outcome }),
     subscriptionDropped: () => drops.inc(),
-    ticks: (outcome, count) => ticks.inc({ outcome }, count),
+    ticks: (outcome, count, reason) => ticks.inc({ outcome, ...(reason !== undefined && { reason }) }, count),
     auditDropped: (count) => auditDropped.inc(count),
     tlsReloaded: (outcome) => tlsReloads.inc({ outcome }),
     read: (gauge, samples) => void sources.set(gauge, samples),

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 
 import type { Sessions } from '../../kernel/ports/sessions.js';
 import type { Timers } from '../../kernel/ports/timers.js';
-import { type DueFacts, type DueTick, dueTicks } from '../../schedule/calendar/due.js';
+import { type DueFacts, type DueTick, dueTicks, type SkippedTicks } from '../../schedule/calendar/due.js';
 import type { Ticks } from '../../schedule/calendar/cron-ticks.js';
 import { activeSegment, type Segment } from '../../schedule/calendar/segments.js';
 import { segmentTicks } from '../../schedule/calendar/ticks.js';
@@ -10,7 +10,7 @@ import type { DecideTicks } from '../../schedule/commands.js';
 import { scheduleAggregate } from '../../schedule/decider.js';
 import { type PlanName, scheduleStream } from '../../schedule/events.js';
 import { REACTOR } from './fire.js';
-import type { Activated, SettingsOf } from './ports.js';
+import type { Activated, CountTicks, SettingsOf } from './ports.js';
 
 export type DecideOptions = {
   readonly sessions: Pick<Sessions, 'handle' | 'read'>;
@@ -19,8 +19,7 @@ export type DecideOptions = {
   readonly timers: Pick<Timers, 'now'>;
   /** The time zone of an expression that names none. */
   readonly timezone: string;
-  /** Called with the number of ticks that were skipped by a decision. */
-  readonly onSkipped: (count: number) => void;
+  readonly countTicks: CountTicks;
 };
 
 /** The ticks of a plan that are to be fired, and when the next one is due, in milliseconds since 1970. */
@@ -59,22 +58,22 @@ const nextMs = ({ segments, archived, ticksOf }: DueFacts, untilMs: number): num
 
 /** Makes the decision on the ticks of a plan that have become due since the last one, and records it. */
 export const decidePlan = (options: DecideOptions): ((plan: PlanName) => Promise<DecidedPlan>) => {
-  const { sessions, onSkipped } = options;
+  const { sessions, countTicks } = options;
   const ticksOf = parsedTicks(options.timezone);
   return async (plan) => {
     const facts = await factsOf(options, ticksOf, plan);
     const stream = scheduleStream(plan);
-    let skipped = 0;
+    let skipped: readonly SkippedTicks[] = [];
     const command: DecideTicks = {
       type: 'DecideTicks',
       due: (decided) => {
         const due = dueTicks(facts, decided);
-        skipped = due?.skipped.reduce((sum, { count }) => sum + count, 0) ?? 0;
+        skipped = due?.skipped ?? [];
         return due;
       },
     };
     await sessions.handle(scheduleAggregate, stream, command, { actor: REACTOR, commandId: randomUUID() });
-    if (skipped > 0) onSkipped(skipped);
+    for (const { count, reason } of skipped) countTicks('skipped', count, reason);
     return sessions.read(scheduleAggregate, stream, ({ state }) => ({
       open: [...state.open.values()],
       nextMs: nextMs(facts, state.untilMs),

@@ -7,7 +7,7 @@ import type { Outcome } from '../../schedule/commands.js';
 import { isPaused, scheduleAggregate, tickKey } from '../../schedule/decider.js';
 import { type PlanName, scheduleStream } from '../../schedule/events.js';
 import type { WorkResult } from '../frame/work-queue.js';
-import type { Activated, Launcher, SettingsOf } from './ports.js';
+import type { Activated, CountTicks, Launcher, SettingsOf } from './ports.js';
 
 /** A tick of a plan that is to be fired. */
 export type OpenTick = { readonly plan: PlanName; readonly tick: DueTick };
@@ -18,8 +18,7 @@ export type FireOptions = {
   readonly launcher: Launcher;
   readonly settingsOf: SettingsOf;
   readonly timers: Pick<Timers, 'now'>;
-  /** Called with the outcome of each tick. */
-  readonly onOutcome: (outcome: Outcome['kind']) => void;
+  readonly countTicks: CountTicks;
 };
 
 /** Time in milliseconds from one look at an execution that another tick waits for to the next. */
@@ -30,7 +29,7 @@ export const REACTOR = 'fire-schedules';
 
 /** Records the outcome of a tick; only the first one counts. */
 export const recordOutcome = async (
-  { sessions, onOutcome }: Pick<FireOptions, 'sessions' | 'onOutcome'>,
+  { sessions, countTicks }: Pick<FireOptions, 'sessions' | 'countTicks'>,
   { plan, tick }: OpenTick,
   outcome: Outcome,
 ): Promise<void> => {
@@ -38,7 +37,8 @@ export const recordOutcome = async (
   const commandId = `${REACTOR}-${stream}-${tickKey(tick)}`;
   const command = { type: 'RecordOutcome', tick, outcome } as const;
   await sessions.handle(scheduleAggregate, stream, command, { actor: REACTOR, commandId });
-  onOutcome(outcome.kind);
+  // The reasons of failures are not counted apart: there is no end to them.
+  countTicks(outcome.kind, 1, outcome.kind === 'skipped' ? outcome.reason : undefined);
 };
 
 /**

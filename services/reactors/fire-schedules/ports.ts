@@ -36,5 +36,8 @@ export interface Activated {
   onChange(listener: (plan: PlanName) => void): void;
 }
 
+/** Counts ticks by their outcome, and those that were skipped by the reason. */
+export type CountTicks = (outcome: Outcome['kind'], count: number, reason?: string) => void;
+
 /** Finds the settings of a version of a plan. */
 export type SettingsOf = (plan: PlanName, version: string) => Promise<ScheduleSettings>;

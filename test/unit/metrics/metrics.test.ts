@@ -60,6 +60,15 @@ const dashboard = JSON.parse(textOf('grafana/flightlog.json')) as Dashboard;
 const panels = dashboard.panels.filter(({ targets }) => targets !== undefined);
 
 describe('the metrics', () => {
+  it('count ticks of schedules by outcome, and skipped ones by reason', async () => {
+    const metrics = openMetrics();
+    metrics.ticks('fired', 1);
+    metrics.ticks('skipped', 2, 'missed');
+    const { body } = await metrics.text();
+    expect(body).toContain('flightlog_schedule_ticks_total{outcome="fired"} 1\n');
+    expect(body).toContain('flightlog_schedule_ticks_total{outcome="skipped",reason="missed"} 2\n');
+  });
+
   it('are those that docs/operations/metrics.md lists', async () => {
     await expect(paper).toMatchFileSnapshot(PAPER);
   });

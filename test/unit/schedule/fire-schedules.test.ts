@@ -102,6 +102,7 @@ const openProcess = (
     isRunning: (_, name) => Promise.resolve(running.has(name)),
   };
   const looked: string[] = [];
+  const counted = new Map<string, number>();
   const reactor = fireSchedules({
     sessions,
     activated,
@@ -114,8 +115,10 @@ const openProcess = (
     timezone: 'UTC',
     maxStartsPerSecond: 100,
     giveUpAfterMs: 10 * MINUTE,
-    onOutcome: () => undefined,
-    onSkipped: () => undefined,
+    countTicks: (outcome, count, reason) => {
+      const key = reason === undefined ? outcome : `${outcome}: ${reason}`;
+      counted.set(key, (counted.get(key) ?? 0) + count);
+    },
     onFailure: () => undefined,
     random: () => 0,
   });
@@ -133,7 +136,7 @@ const openProcess = (
       open: state.open.size,
       reasons: state.past.map(({ outcome }) => (outcome.kind === 'fired' ? 'fired' : outcome.reason)),
     }));
-  return { reactor, advance, stateOf, sessions, looked, close: () => reactor.close() };
+  return { reactor, advance, stateOf, sessions, looked, counted, close: () => reactor.close() };
 };
 
 const minutesOf = ({ launched }: World, name?: string): readonly number[] =>
@@ -214,6 +217,43 @@ describe('the schedules of launch plans', () => {
     await process.advance(1);
     for (let each = 0; each < 10; each += 1) await process.advance(10);
     expect(minutesOf(world)).toEqual([4, 4, 1, 1, 2, 2, 3, 3]);
+    await process.close();
+  });
+
+  it('are counted by outcome, and skipped ticks by reason', async () => {
+    const world = openWorld();
+    world.change('a', 'v1');
+    world.timers.advance(4 * MINUTE);
+    const process = openProcess(world, { settings: { ...DEFAULTS, catchUp: { ...DEFAULTS.catchUp, policy: 'none' } } });
+    await turns();
+    await process.advance(1);
+    expect(process.counted).toEqual(
+      new Map([
+        ['skipped: missed', 3],
+        ['fired', 1],
+      ]),
+    );
+    await process.close();
+  });
+
+  it('fire each tick once, also those that a clock leaves out when it is set forward, and has again when set back', async () => {
+    const world = openWorld();
+    const process = openProcess(world);
+    world.change('a', 'v1');
+    await turns();
+    for (let each = 0; each < 2; each += 1) await process.advance(MINUTE);
+    await process.advance(60 * MINUTE);
+    while ((await process.stateOf('a')).open > 0) await process.advance(10);
+    const upTo = (last: number) => Array.from({ length: last }, (_, at) => at + 1);
+    const fired = () => minutesOf(world).toSorted((a, b) => a - b);
+    expect(fired()).toEqual(upTo(62));
+    await process.advance(-60 * MINUTE);
+    for (let each = 0; each < 60; each += 1) await process.advance(MINUTE);
+    expect(fired()).toEqual(upTo(62));
+    await process.advance(MINUTE);
+    expect(fired()).toEqual(upTo(63));
+    expect(Math.max(...[...world.launched.values()].map(({ times }) => times))).toBe(1);
+    expect(await process.stateOf('a')).toMatchObject({ fired: 63, skipped: 0, failed: 0 });
     await process.close();
   });
 

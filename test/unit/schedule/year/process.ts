@@ -124,8 +124,7 @@ export const openProcess = (world: World, store: EventStore, payloads: PayloadSt
     timezone: 'UTC',
     maxStartsPerSecond: Infinity,
     giveUpAfterMs: 1,
-    onOutcome: () => undefined,
-    onSkipped: () => undefined,
+    countTicks: () => undefined,
     onFailure: (error) => {
       throw error;
     },
