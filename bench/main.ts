@@ -13,6 +13,7 @@ import { ingestUnary } from './ingest-unary.js';
 import { kafkaExport } from './kafka-export.js';
 import { lists } from './list.js';
 import { memory } from './memory.js';
+import { past } from './past.js';
 import { projector } from './projector.js';
 import { repeats } from './repeats.js';
 import { rebuild } from './rebuild.js';
@@ -27,6 +28,7 @@ const BENCHES: readonly Bench[] = [
   tails,
   repeats,
   lists,
+  past,
   rebuild,
   memory,
   authentication,

@@ -24,7 +24,7 @@ export type FoldedPrefix = {
   readonly position: bigint;
   /** True when the stream has events after the prefix, so that the prefix cannot change any more. */
   readonly isClosed: boolean;
-  /** The keys that events touch, by the name of the collection. */
+  /** The keys of the documents, by the name of the collection. */
   readonly keys: ReadonlyMap<string, ReadonlySet<string>>;
 };
 
@@ -34,14 +34,34 @@ export type PrefixSources = EventSources & {
   readonly store: ReadStore;
 };
 
-/** Changed documents in memory before they are written to the store, and the bytes of documents that are cached. */
-const MAX_PENDING = 5_000;
-const CACHE_BYTES = 16 * 1024 * 1024;
+/** The limits of a fold's memory. */
+export type FoldMemory = {
+  /** Changed documents, and the bytes of their events, before they are written to the store. */
+  readonly maxDocuments: number;
+  readonly maxEventBytes: number;
+  /** Documents that are kept when they are written. */
+  readonly cacheBytes: number;
+};
+
+/**
+ * Enough for 20,000 nodes of 60,000 events: a document is then written once, although its events are far apart in an
+ * execution whose nodes run at the same time.
+ */
+const MEMORY: FoldMemory = { maxDocuments: 25_000, maxEventBytes: 48 * 1024 * 1024, cacheBytes: 48 * 1024 * 1024 };
 
 const isAfter = (event: RecordedEvent, moment: Moment | undefined): boolean => {
   if (moment === undefined) return false;
   return 'position' in moment ? event.position > moment.position : metadataOf(event).recordedAtMs > moment.timeMs;
 };
+
+/** The index of the first event after a moment, or -1. Positions and times ascend, so mostly the last event tells. */
+const endIn = (page: readonly RecordedEvent[], moment: Moment | undefined): number => {
+  const last = page.at(-1);
+  return last && isAfter(last, moment) ? page.findIndex((event) => isAfter(event, moment)) : -1;
+};
+
+const isFull = ({ documents, bytes }: ReturnType<Folding['pending']>, memory: FoldMemory): boolean =>
+  documents > memory.maxDocuments || bytes > memory.maxEventBytes;
 
 const narrowed = (entry: Entry, isWanted: NonNullable<Prefix['isWanted']>): Entry => ({
   ...entry,
@@ -51,51 +71,65 @@ const narrowed = (entry: Entry, isWanted: NonNullable<Prefix['isWanted']>): Entr
   }),
 });
 
-const write = async (store: ReadStore, documents: Folding): Promise<void> => {
-  await store.write({ documents: documents.changes(), checkpoints: [] });
+/** The keys of the documents that were written, by collection. */
+type Written = ReadonlyMap<string, Set<string>>;
+
+const write = async (store: ReadStore, documents: Folding, written: Written): Promise<void> => {
+  const changes = documents.changes();
+  for (const { collection, document } of changes) written.get(collection.name)?.add(document.key);
+  await store.write({ documents: changes, checkpoints: [] });
   documents.trim();
 };
+
+/** Reads only what was written: a store that was empty has nothing else. */
+const readingBack = (store: ReadStore, written: Written): Pick<ReadStore, 'getMany'> => ({
+  getMany: (collection, keys) => {
+    const there = keys.filter((key) => written.get(collection.name)?.has(key) === true);
+    return there.length === 0 ? Promise.resolve([]) : store.getMany(collection, there);
+  },
+});
 
 /**
  * Folds a prefix of a stream into a store, by the same reader, folds and documents as the projector.
  *
  * @throws {StoreUnavailable} when an event of it cannot be read or folded, or the log cannot be read.
  */
-export const foldPrefix = async (sources: PrefixSources, prefix: Prefix): Promise<FoldedPrefix> => {
+export const foldPrefix = async (
+  sources: PrefixSources,
+  prefix: Prefix,
+  memory: FoldMemory = MEMORY,
+): Promise<FoldedPrefix> => {
   const { log, store } = sources;
-  const { until, isWanted = () => true } = prefix;
+  const { until, isWanted } = prefix;
   const read = eventReader(sources);
-  const documents = folding(store, CACHE_BYTES);
   const keys = new Map(sources.models.map(({ collection }) => [collection.name, new Set<string>()]));
+  const documents = folding(readingBack(store, keys), memory.cacheBytes);
   let position = 0n;
   let isClosed = false;
 
-  const entryOf = async (event: RecordedEvent): Promise<Entry | undefined> => {
-    const entry = await read(event);
-    const wanted = entry && narrowed(entry, isWanted);
-    for (const { model, keys: some } of wanted?.touched ?? [])
-      for (const key of some) keys.get(model.collection.name)?.add(key);
-    return wanted;
+  const wantedOf = (entry: Entry | undefined): readonly Entry[] => {
+    const wanted = entry && isWanted ? narrowed(entry, isWanted) : entry;
+    return wanted && (wanted.touched.length > 0 || !wanted.seen) ? [wanted] : [];
   };
   const take = async (events: readonly RecordedEvent[]): Promise<void> => {
     const entries: Entry[] = [];
     for (const event of events) {
-      const entry = await entryOf(event);
-      if (entry && (entry.touched.length > 0 || !entry.seen)) entries.push(entry);
+      const reading = read(event);
+      entries.push(...wantedOf(reading instanceof Promise ? await reading : reading));
     }
     await documents.fold(entries);
-    if (documents.pending().documents > MAX_PENDING) await write(store, documents);
+    if (isFull(documents.pending(), memory)) await write(store, documents, keys);
     position = events.at(-1)?.position ?? position;
   };
 
   try {
     for await (const page of log.readStream(prefix.stream)) {
-      const end = page.findIndex((event) => isAfter(event, until));
+      const end = endIn(page, until);
       await take(end < 0 ? page : page.slice(0, end));
       isClosed = end >= 0;
       if (isClosed) break;
     }
-    await write(store, documents);
+    await write(store, documents, keys);
   } catch (error) {
     throw error instanceof PoisonEntry ? new StoreUnavailable(error.message, error) : error;
   }

@@ -37,10 +37,15 @@ export const openPrefixes = (sources: Omit<PrefixSources, 'store' | 'models'>): 
   const fold = async ({ models, stream, isWanted }: NeededPrefix, until: Moment | undefined): Promise<OpenPrefix> => {
     // Its indexes are made at the end, which is cheaper.
     const store = sqliteReadStore({ directory: undefined, mode: 'read-write', isGrowing: true });
-    await store.prepare(models.map(({ collection }) => collection));
-    const folded = await foldPrefix({ ...sources, models, store }, { stream, until, ...(isWanted && { isWanted }) });
-    await store.finish();
-    return { store, ...folded };
+    try {
+      await store.prepare(models.map(({ collection }) => collection));
+      const folded = await foldPrefix({ ...sources, models, store }, { stream, until, ...(isWanted && { isWanted }) });
+      await store.finish();
+      return { store, ...folded };
+    } catch (error) {
+      await store.close();
+      throw error;
+    }
   };
   const closeOldest = async (): Promise<void> => {
     for (const [name, { store }] of kept) {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 
 import { executions } from '../../../projections/executions/projection.js';
 import { nodeExecutions } from '../../../projections/node-executions/projection.js';
-import { foldPrefix, type Moment, type Prefix } from '../../../projections/runtime/prefix-fold.js';
+import { type FoldMemory, foldPrefix, type Moment, type Prefix } from '../../../projections/runtime/prefix-fold.js';
 import type { ReadModel } from '../../../projections/runtime/read-model.js';
 import type { ReadStore, StoredDocument } from '../../../projections/runtime/read-store.js';
 import { sqliteReadStore } from '../../../projections/store/sqlite/sqlite-read-store.js';
@@ -23,10 +23,13 @@ const storeFor = async (): Promise<ReadStore> => {
   return store;
 };
 
-const foldOf = async (events: readonly RecordedEvent[], prefix: Omit<Prefix, 'stream'>) => {
+/** Writes the documents of each page of events to the store, and reads them again for the next page. */
+const NO_MEMORY: FoldMemory = { maxDocuments: 0, maxEventBytes: 0, cacheBytes: 0 };
+
+const foldOf = async (events: readonly RecordedEvent[], prefix: Omit<Prefix, 'stream'>, memory?: FoldMemory) => {
   const store = await storeFor();
   const sources = { log: logIn(withTimes(events)), payloads: noPayloads, codecs, models, store };
-  return { store, ...(await foldPrefix(sources, { ...prefix, stream })) };
+  return { store, ...(await foldPrefix(sources, { ...prefix, stream }, memory)) };
 };
 
 const bytes = ({ key, fields, answer, element, state }: StoredDocument) => ({ key, fields, answer, element, state });
@@ -43,11 +46,12 @@ describe('a prefix of a stream', () => {
         fc.array(anyReport, { maxLength: 30 }),
         fc.nat({ max: 32 }),
         fc.boolean(),
-        async (commands, at, byTime) => {
+        fc.constantFrom(undefined, NO_MEMORY),
+        async (commands, at, byTime, memory) => {
           const events = await recordedBy(commands);
           const end = BigInt(at);
           const until: Moment = byTime ? { timeMs: recordedAtMs(end) } : { position: end };
-          const folded = await foldOf(events, { until });
+          const folded = await foldOf(events, { until }, memory);
           const prefix = events.filter(({ position }) => position <= end);
           for (const model of models) {
             const alone = [...documentsAfter(model, prefix)].map(([key, each]) => [key, bytes(each)] as const);
