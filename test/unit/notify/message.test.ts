@@ -104,6 +104,7 @@ describe('what a message tells', () => {
     expect(firstLines('one\ntwo\n')).toBe('one\ntwo');
     expect(firstLines(Array.from({ length: 12 }, (_, line) => `line ${line}`).join('\n'))).toMatch(/line 9 …$/u);
     expect(firstLines('x'.repeat(5_000))).toHaveLength(2_002);
+    expect(firstLines(`x${'🙂'.repeat(5_000)}`)).toMatch(/🙂 …$/u);
   });
 
   it.each([

@@ -140,6 +140,13 @@ describe('PagerDuty', () => {
     });
     expect(await sendPhase(Phase.SUCCEEDED)).toEqual({ routing_key: 'R0', dedup_key, event_action: 'resolve' });
   });
+
+  it('has a summary of 1,024 characters at most, with none in part', async () => {
+    const channel = pagerDutyChannel({ ...target('/v2/enqueue'), routingKey: 'R0' });
+    const message = { ...messageTo('', failure), subject: `x${'🙂'.repeat(1_000)}` };
+    await channel.send(message, AbortSignal.timeout(10_000));
+    expect(sink.posts.at(-1)?.body).toContain(`"summary":"x${'🙂'.repeat(511)}"`);
+  });
 });
 
 describe('an address', () => {

@@ -1,6 +1,6 @@
 import { WorkflowExecution_Phase as Phase } from '../../../../proto/gen/platformidl/core/execution_pb.js';
 import type { Message } from '../message/message.js';
-import { firstLines } from '../message/template.js';
+import { beginningOf, firstLines } from '../message/template.js';
 import { outcomeOf } from './answers.js';
 import type { Channel } from './channel.js';
 import { post } from './post.js';
@@ -34,7 +34,7 @@ const eventOf = ({ key, facts, subject, text, link }: Message, routingKey: strin
     ...head,
     event_action: 'trigger',
     payload: {
-      summary: subject.slice(0, MAX_SUMMARY),
+      summary: beginningOf(subject, MAX_SUMMARY),
       source,
       severity: SEVERITIES[facts.phase] ?? 'info',
       timestamp: new Date(facts.occurredAtMs).toISOString(),

@@ -1,5 +1,5 @@
 import type { Message } from '../message/message.js';
-import { escapeSlack } from '../message/template.js';
+import { beginningOf, escapeSlack } from '../message/template.js';
 import { outcomeOf } from './answers.js';
 import type { Channel } from './channel.js';
 import { post } from './post.js';
@@ -8,12 +8,12 @@ import type { WebhookTarget } from './webhook.js';
 /** The longest text that Slack takes in a section. */
 const MAX_TEXT = 3_000;
 
-/** The beginning of escaped text; neither a character that was escaped nor one of two code units is cut. */
-const beginningOf = (escaped: string): string => escaped.slice(0, MAX_TEXT).replace(/(?:&[a-z]*|\p{Cs})$/u, '');
+/** The beginning of escaped text; a character that was escaped is not cut. */
+const beginningOfEscaped = (escaped: string): string => beginningOf(escaped, MAX_TEXT).replace(/&[a-z]*$/u, '');
 
 /** Only the link is markup, and of what comes from users it has only values encoded for URLs. */
 const blocksOf = ({ slack, link }: Message) => [
-  { type: 'section', text: { type: 'plain_text', text: beginningOf(slack), emoji: false } },
+  { type: 'section', text: { type: 'plain_text', text: beginningOfEscaped(slack), emoji: false } },
   ...(link === '' ? [] : [{ type: 'section', text: { type: 'mrkdwn', text: `<${escapeSlack(link)}>` } }]),
 ];
 

@@ -37,12 +37,16 @@ export const wordsOnly = (text: string): string => text.replace(/[^\p{L}\p{N}._-
 /** Text on one line, without control characters: for headers. */
 export const onOneLine = (text: string): string => text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim();
 
+/** The first code units of a text; a character of two is not cut, which readers of JSON may refuse. */
+export const beginningOf = (text: string, maxLength: number): string =>
+  text.slice(0, maxLength).replace(/\p{Cs}$/u, '');
+
 const ERROR_LINES = 10;
 const ERROR_CHARACTERS = 2_000;
 
 /** The first lines of an error, with a mark where more follow. */
 export const firstLines = (error: string): string => {
-  const head = error.split('\n').slice(0, ERROR_LINES).join('\n').slice(0, ERROR_CHARACTERS).trimEnd();
+  const head = beginningOf(error.split('\n').slice(0, ERROR_LINES).join('\n'), ERROR_CHARACTERS).trimEnd();
   return head.length < error.trimEnd().length ? `${head} …` : head;
 };
 
