@@ -7,10 +7,10 @@ import {
   type MessageShape,
   toBinary,
 } from '@bufbuild/protobuf';
-import { Client as GrpcClient, credentials, Metadata, type ServiceError } from '@grpc/grpc-js';
+import { type Client as GrpcClient, Metadata, type ServiceError, status } from '@grpc/grpc-js';
 import { CallError, EngineStopped, isRetryable } from './call-error.js';
+import { type ControlPlane, openChannel } from './control-plane.js';
 import { createSlots, pause } from './pace.js';
-import { bearer, type GetToken } from './token.js';
 
 /**
  * Calls of the public interface. Each is retried with the same bytes until it succeeds or fails permanently.
@@ -34,12 +34,7 @@ export interface InterfaceClient {
   close(): void;
 }
 
-type ClientOptions = {
-  readonly endpoint: string;
-  readonly concurrency: number;
-  readonly signal: AbortSignal;
-  readonly getToken?: GetToken | undefined;
-};
+type ClientOptions = ControlPlane & { readonly concurrency: number; readonly signal: AbortSignal };
 type Answer = { readonly bytes: Buffer; readonly repeats: number };
 
 const DEADLINE_MS = 30_000;
@@ -47,25 +42,22 @@ const LONGEST_BACKOFF_MS = 1000;
 const CALLS_PER_CHANNEL = 64;
 const MOST_CHANNELS = 4;
 
+/** Retries with a token that is refused: it may have expired, and be renewed in a moment. */
+const TOKEN_ATTEMPTS = 12;
+
 const CHANNEL_OPTIONS = {
-  'grpc.use_local_subchannel_pool': 1,
   'grpc.enable_retries': 0,
   'grpc.service_config_disable_resolution': 1,
   'grpc.initial_reconnect_backoff_ms': 20,
   'grpc.min_reconnect_backoff_ms': 20,
   'grpc.max_reconnect_backoff_ms': 500,
-  'grpc.max_send_message_length': -1,
-  'grpc.max_receive_message_length': -1,
 };
 
 const asIs = (bytes: Buffer): Buffer => bytes;
 
 const channelsFor = (options: ClientOptions): readonly GrpcClient[] => {
   const count = Math.min(MOST_CHANNELS, Math.ceil(options.concurrency / CALLS_PER_CHANNEL));
-  const interceptors = options.getToken ? [bearer(options.getToken)] : [];
-  const settings = { ...CHANNEL_OPTIONS, interceptors };
-  const open = (): GrpcClient => new GrpcClient(options.endpoint, credentials.createInsecure(), settings);
-  return Array.from({ length: Math.max(1, count) }, open);
+  return Array.from({ length: Math.max(1, count) }, () => openChannel(options, CHANNEL_OPTIONS));
 };
 
 const backoff = (attempt: number): number =>
@@ -104,12 +96,16 @@ export const createClient = (options: ClientOptions): InterfaceClient => {
       if (call) inFlight.add(call);
     });
 
+  const mayRetry = (error: ServiceError, repeats: number): boolean =>
+    isRetryable(error, repeats) ||
+    (error.code === status.UNAUTHENTICATED && options.getToken !== undefined && repeats < TOKEN_ATTEMPTS);
+
   const answered = async (path: string, request: Buffer, metadata: Metadata): Promise<Answer> => {
     for (let repeats = 0; ; repeats++) {
       if (signal.aborted) throw new EngineStopped('stopped');
       const result = await once(path, request, metadata);
       if (Buffer.isBuffer(result)) return { bytes: result, repeats };
-      if (!isRetryable(result, repeats)) throw new CallError(result, repeats);
+      if (!mayRetry(result, repeats)) throw new CallError(result, repeats);
       await pause(backoff(repeats), signal);
     }
   };

@@ -2,6 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { type Execution } from '../proto/gen/platformidl/admin/execution_pb.js';
 import { createClient, type InterfaceClient } from './client.js';
 import { createWorkerPool, type WorkerPool } from './worker-pool.js';
+import { type ControlPlane } from './control-plane.js';
 import { createDefinitions, readDynamicClosures } from './definitions.js';
 import { createActiveExecutions, executionKey, type ActiveExecution } from './active-executions.js';
 import { FeedReader } from './feed/feed-reader.js';
@@ -91,8 +92,9 @@ export const runEngine = async (options: EngineOptions, surroundings: EngineSurr
   const signal = AbortSignal.any([surroundings.signal, halt.signal]);
   // Every pause of every call adds a listener.
   setMaxListeners(0, signal);
-  const { feed, endpoint } = options;
-  const client = createClient({ endpoint, concurrency: options.concurrency, signal, getToken: options.getToken });
+  const { feed, endpoint, tls, getToken } = options;
+  const plane: ControlPlane = { endpoint, tls, getToken };
+  const client = createClient({ ...plane, concurrency: options.concurrency, signal });
   const active = createActiveExecutions();
   const capacity = capacityOf(options);
   const onLaunch = (): void => {
@@ -111,7 +113,7 @@ export const runEngine = async (options: EngineOptions, surroundings: EngineSurr
   const { untilIdle } = options;
   const isWoken = surroundings.onWork !== undefined;
   const poller: Poller = feed
-    ? new FeedReader({ ...feed, endpoint, getToken: options.getToken, workers, active, capacity, signal, logger })
+    ? new FeedReader({ ...feed, plane, workers, active, capacity, untilIdle, signal, logger })
     : createPoller({ client, workers, active, capacity, untilIdle, isWoken, signal, logger });
   surroundings.onWork?.(() => poller.wake());
   try {

@@ -1,11 +1,7 @@
-import type { GetToken } from './token.js';
+import type { ControlPlane } from './control-plane.js';
 
 /** Settings of a simulated engine. */
-export type EngineOptions = {
-  /** `HOST:PORT` of the control plane's gRPC. */
-  readonly endpoint: string;
-  /** Gets the token of each call; absent for a control plane without authentication. */
-  readonly getToken?: GetToken | undefined;
+export type EngineOptions = ControlPlane & {
   /** Maximum number of calls in flight. */
   readonly concurrency: number;
   /** Maximum number of events per second; 0 is no limit. */
@@ -20,7 +16,7 @@ export type EngineOptions = {
   readonly dynamicDirectory?: string | undefined;
   /** The group and the name by which the engine gets its work from the feed; it polls lists where this is absent. */
   readonly feed?: { readonly group: string; readonly name: string } | undefined;
-  /** Ends the engine when the only executions left wait at a gate; not of an engine of the feed. */
+  /** Ends the engine when the only executions left wait at a gate. */
   readonly untilIdle: boolean;
 };
 

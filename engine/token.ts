@@ -1,47 +1,56 @@
+import { readFile } from 'node:fs/promises';
 import { InterceptingCall, type Interceptor, Metadata, status } from '@grpc/grpc-js';
-import { z } from 'zod';
 
 /** Gets an access token that is still valid. */
 export type GetToken = () => Promise<string>;
 
-/** A client of OAuth 2.0, and the token endpoint of its issuer. */
-export type ClientCredentials = { readonly tokenUrl: string; readonly id: string; readonly secret: string };
+/** A token with its times, in milliseconds since 1970. */
+export type IssuedToken = { readonly token: string; readonly renewAtMs: number; readonly expiresAtMs: number };
 
-const answer = z.object({ access_token: z.string(), expires_in: z.number() });
+/** Called with the first of several failures in a row. */
+export type OnTokenFailure = (error: Error) => void;
 
-const MS = 1_000;
+/** The pause after a failure, so that calls that are retried do not ask the issuer each time. */
+const PAUSE_MS = 1_000;
+/** The time for which a token of a file is used before the file is read again. */
+const FILE_MS = 5_000;
 
-/** An issuer that is slower than this counts as away. */
-const ANSWER_MS = 10_000;
+const errorOf = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(String(thrown)));
 
-type Known = { readonly token: string; readonly until: number };
+/** Keeps a token until it is to be renewed, or until it expires where it cannot be renewed. Calls share one request. */
+export const renewedToken = (issue: () => Promise<IssuedToken>, onFailure: OnTokenFailure): GetToken => {
+  let known: IssuedToken | undefined;
+  let failure: { readonly error: Error; readonly untilMs: number } | undefined;
+  let asking: Promise<void> | undefined;
 
-const ask = async ({ tokenUrl, id, secret }: ClientCredentials): Promise<Known> => {
-  const basic = Buffer.from(`${encodeURIComponent(id)}:${encodeURIComponent(secret)}`).toString('base64');
-  const response = await fetch(tokenUrl, {
-    method: 'POST',
-    headers: { authorization: `Basic ${basic}` },
-    body: new URLSearchParams({ grant_type: 'client_credentials', scope: 'all' }),
-    signal: AbortSignal.timeout(ANSWER_MS),
-  });
-  if (!response.ok) throw new Error(`${tokenUrl} answers ${response.status} to the client ${id}`);
-  const { access_token: token, expires_in: seconds } = answer.parse(await response.json());
-  return { token, until: Date.now() + (seconds * MS) / 2 };
-};
+  const ask = async (): Promise<void> => {
+    try {
+      known = await issue();
+      failure = undefined;
+    } catch (thrown) {
+      const error = errorOf(thrown);
+      if (!failure) onFailure(error);
+      failure = { error, untilMs: Date.now() + PAUSE_MS };
+    }
+    asking = undefined;
+  };
 
-/** Gets tokens by client credentials; a token is used for half of its life, and calls share one request. */
-export const tokensOf = (client: ClientCredentials): GetToken => {
-  let known: Known | undefined;
-  let asking: Promise<Known> | undefined;
+  const isDue = (nowMs: number): boolean => nowMs >= (known?.renewAtMs ?? 0) && nowMs >= (failure?.untilMs ?? 0);
+
   return async () => {
-    if (known && Date.now() < known.until) return known.token;
-    asking ??= ask(client).finally(() => {
-      asking = undefined;
-    });
-    known = await asking;
-    return known.token;
+    if (asking || isDue(Date.now())) await (asking ??= ask());
+    if (known && Date.now() < known.expiresAtMs) return known.token;
+    throw failure?.error ?? new Error('the token has expired');
   };
 };
+
+/** Gets the token in a file, which may be written anew while the engine runs. */
+export const fileToken = (file: string, onFailure: OnTokenFailure): GetToken =>
+  renewedToken(async () => {
+    const token = (await readFile(file, 'utf8')).trim();
+    const expiresAtMs = Date.now() + FILE_MS;
+    return { token, renewAtMs: expiresAtMs, expiresAtMs };
+  }, onFailure);
 
 /** Adds a bearer token to each call. While none can be got, calls fail with UNAVAILABLE, so that they are tried again. */
 export const bearer =

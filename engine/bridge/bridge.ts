@@ -10,18 +10,19 @@ import {
 } from '../../proto/gen/platformidl/eventlog/engine_work_pb.js';
 import { EngineStopped } from '../call-error.js';
 import { type InterfaceClient } from '../client.js';
+import { type ControlPlane } from '../control-plane.js';
 import { type EngineLogger } from '../options.js';
 import { pause } from '../pace.js';
 import { backoffMs } from './backoff.js';
+import { type DesiredState } from './decide.js';
 import { stateOf } from './end-report.js';
 import { identifierOf, keyOf, type ManagedExecution, tendedOf } from './execution-table.js';
 import { createKeyedQueue } from './keyed-queue.js';
-import { Reconciler, type ReconcilerOptions } from './reconciler.js';
+import { Reconciler, type ReconcilerOptions, type Rejection } from './reconciler.js';
 import { openWorkStream, type WorkMessage, type WorkStream } from './work-stream.js';
 
 export type BridgeOptions = Omit<ReconcilerOptions, 'send' | 'logger' | 'client'> & {
-  /** `HOST:PORT` of the control plane's gRPC. */
-  readonly endpoint: string;
+  readonly plane: ControlPlane;
   readonly group: string;
   /** The name of the bridge, unique in its group. */
   readonly engine: string;
@@ -34,12 +35,31 @@ export type BridgeOptions = Omit<ReconcilerOptions, 'send' | 'logger' | 'client'
   readonly keepFinishedMs: number;
 };
 
-type BridgeNeeds = { readonly client: InterfaceClient; readonly logger: EngineLogger; readonly signal: AbortSignal };
+/** Observes a bridge, for metrics. */
+export interface BridgeWatch {
+  /** The bridge has joined the work stream, or has lost it. */
+  joined(isJoined: boolean): void;
+  /** A step for an execution has failed and is retried. */
+  stepFailed(): void;
+  /** A launch was rejected: `others` when another engine may take it, otherwise the code of its error. */
+  rejected(why: string): void;
+  /** Called once, with a function that counts the executions of the bridge by what the control plane wants of them. */
+  counts(read: () => Readonly<Record<DesiredState, number>>): void;
+}
+
+type BridgeNeeds = {
+  readonly client: InterfaceClient;
+  readonly logger: EngineLogger;
+  readonly signal: AbortSignal;
+  readonly watch?: BridgeWatch;
+};
 
 /** The interval of checks of an object without a launch in this process. */
 const STRAY_MS = 600_000;
 /** The interval of checks of an object that is being deleted, or whose end was reported. */
 const AGAIN_MS = 30_000;
+
+const rejectionOf = ({ then }: Rejection): string => (then?.case === 'fail' ? (then.value.code ?? '') : 'others');
 
 /** The bridge between the work stream of the control plane and the clusters. */
 class Bridge {
@@ -62,9 +82,12 @@ class Bridge {
     this.#queue = createKeyedQueue({
       concurrency: options.concurrency,
       work: (key) => this.#work(key),
-      onFailure: (execution, err, failures) =>
-        needs.logger.warn({ execution, err, failures }, 'a step of the bridge has failed and is retried'),
+      onFailure: (execution, err, failures) => {
+        needs.watch?.stepFailed();
+        needs.logger.warn({ execution, err, failures }, 'a step of the bridge has failed and is retried');
+      },
     });
+    needs.watch?.counts(() => this.#counts());
   }
 
   async run(): Promise<void> {
@@ -87,12 +110,13 @@ class Bridge {
 
   async #joinOnce(): Promise<string> {
     const { signal } = this.#needs;
-    const stream = openWorkStream(this.#options.endpoint, (message) => this.#onMessage(message));
+    const stream = openWorkStream(this.#options.plane, (message) => this.#onMessage(message));
     const stop = (): void => stream.close();
     signal.addEventListener('abort', stop, { once: true });
     this.#stream = stream;
     stream.send({ case: 'join', value: this.#joining() });
     const reason = await stream.ended;
+    this.#needs.watch?.joined(false);
     clearInterval(this.#heartbeat);
     signal.removeEventListener('abort', stop);
     this.#stream = undefined;
@@ -121,7 +145,14 @@ class Bridge {
     return Math.max(0, this.#options.capacity - this.#leased().length);
   }
 
+  #counts(): Readonly<Record<DesiredState, number>> {
+    const counts = { run: 0, abort: 0, over: 0 };
+    for (const { aim } of this.#tended.values()) counts[aim] += 1;
+    return counts;
+  }
+
   #send(message: WorkMessage): void {
+    if (message.case === 'reject') this.#needs.watch?.rejected(rejectionOf(message.value));
     this.#stream?.send(message);
   }
 
@@ -141,6 +172,7 @@ class Bridge {
   #onJoined({ session, heartbeatInterval, leases }: WorkJoined): void {
     this.#session = session;
     this.#joins += 1;
+    this.#needs.watch?.joined(true);
     const everyMs = Math.max(100, heartbeatInterval ? durationMs(heartbeatInterval) : 1_000);
     clearInterval(this.#heartbeat);
     this.#heartbeat = setInterval(() => this.#send({ case: 'heartbeat', value: {} }), everyMs);

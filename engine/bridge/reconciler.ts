@@ -9,15 +9,19 @@ import { isStarted, type ManagedExecution } from './execution-table.js';
 import { launchIdOf, launchOfWork } from './launch-of-work.js';
 import { UnfitLaunch } from './object/go-json.js';
 import { FINALIZER, namespaceOf } from './object/metadata.js';
+import { offloaded, type Offloads } from './offload.js';
 import { type ObjectOptions, workflowObject } from './object/workflow-object.js';
 import { type WorkMessage } from './work-stream.js';
 
-type Rejection = Extract<WorkMessage, { case: 'reject' }>['value'];
+/** The rejection of a launch. */
+export type Rejection = Extract<WorkMessage, { case: 'reject' }>['value'];
 
 export type ReconcilerOptions = {
   readonly client: InterfaceClient;
   readonly clusters: readonly (ClusterChoice & { readonly cluster: Cluster })[];
   readonly object: ObjectOptions;
+  /** Stores large contents for the engines; without it they are always in the object. */
+  readonly offloads?: Offloads;
   readonly producerId: string;
   /** The time after its deletion at which an object counts as abandoned; 0 is never. */
   readonly finalizerGraceMs: number;
@@ -104,8 +108,10 @@ export class Reconciler {
     const cluster = this.#cluster(tended);
     if (cluster === undefined || tended.work === undefined) return this.#passOn(tended, 'no cluster takes its label');
     const launch = await launchOfWork(tended.work, tended.id, this.#options.client);
+    const { object, offloads } = this.#options;
     try {
-      const answer = await cluster.create(workflowObject(launch, this.#options.object));
+      const whole = workflowObject(launch, object);
+      const answer = await cluster.create(offloads ? await offloaded(whole, launch, offloads) : whole);
       return answer === 'created' ? { seen: 'standing' } : await this.#look(tended);
     } catch (error) {
       if (!(error instanceof UnfitLaunch || error instanceof ObjectRefused)) throw error;

@@ -1,11 +1,12 @@
 import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
-import { Client, credentials, Metadata } from '@grpc/grpc-js';
+import { Metadata } from '@grpc/grpc-js';
 import { EngineService } from '../../proto/gen/platformidl/eventlog/engine_service_pb.js';
 import {
   WorkRequestSchema,
   type WorkResponse,
   WorkResponseSchema,
 } from '../../proto/gen/platformidl/eventlog/engine_work_pb.js';
+import { type ControlPlane, openChannel } from '../control-plane.js';
 
 const { work } = EngineService.method;
 const PATH = `/${work.parent.typeName}/${work.name}`;
@@ -22,12 +23,8 @@ export interface WorkStream {
 }
 
 /** Opens a work stream; `onMessage` is called for each message in order. */
-export const openWorkStream = (endpoint: string, onMessage: (message: WorkResponse) => void): WorkStream => {
-  const client = new Client(endpoint, credentials.createInsecure(), {
-    'grpc.max_receive_message_length': -1,
-    'grpc.max_send_message_length': -1,
-    'grpc.use_local_subchannel_pool': 1,
-  });
+export const openWorkStream = (plane: ControlPlane, onMessage: (message: WorkResponse) => void): WorkStream => {
+  const client = openChannel(plane);
   const call = client.makeBidiStreamRequest(
     PATH,
     (bytes: Uint8Array) => Buffer.from(bytes),

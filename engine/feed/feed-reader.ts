@@ -1,29 +1,30 @@
 import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
-import { Client, type ClientDuplexStream, credentials, Metadata, type ServiceError, status } from '@grpc/grpc-js';
+import { type Client, type ClientDuplexStream, Metadata, type ServiceError, status } from '@grpc/grpc-js';
 import { ExecutionSchema } from '../../proto/gen/platformidl/admin/execution_pb.js';
 import {
   type WorkLaunch,
   type WorkLease,
+  type WorkRenewed,
   WorkRequestSchema,
   type WorkResponse,
   WorkResponseSchema,
 } from '../../proto/gen/platformidl/eventlog/engine_work_pb.js';
 import { type ActiveExecutions, executionKey } from '../active-executions.js';
+import { type ControlPlane, openChannel } from '../control-plane.js';
 import { type EngineLogger } from '../options.js';
 import { pause } from '../pace.js';
-import { bearer, type GetToken } from '../token.js';
 import { type Poller } from '../poller.js';
 import { type WorkerPool } from '../worker-pool.js';
 
 export type FeedReaderOptions = {
-  readonly endpoint: string;
-  /** Gets the token of each stream; absent without authentication. */
-  readonly getToken?: GetToken | undefined;
+  readonly plane: ControlPlane;
   readonly group: string;
   readonly name: string;
   readonly workers: WorkerPool;
   readonly active: ActiveExecutions;
   readonly capacity: number;
+  /** Ends when there is no work for this engine, nor for others that it could take over from. */
+  readonly untilIdle: boolean;
   readonly signal: AbortSignal;
   readonly logger: EngineLogger;
 };
@@ -35,6 +36,8 @@ const PATH = '/platformidl.eventlog.EngineService/Work';
 const RECONNECT_MS = 200;
 /** The interval of checks of the held leases: for executions whose walk has failed, and for free capacity. */
 const LOOK_MS = 250;
+/** The engine is idle after so many answers in a row that there is no other work: the server's list may lag. */
+const LOOKS_UNTIL_IDLE = 2;
 /** Statuses of a broken stream that is opened again without a warning. */
 const BROKEN: ReadonlySet<status> = new Set([status.UNAVAILABLE, status.CANCELLED, status.ABORTED]);
 const asIs = (bytes: Buffer): Buffer => bytes;
@@ -49,6 +52,9 @@ export class FeedReader implements Poller {
   #session = '';
   /** The free capacity that was last sent to the server. */
   #told = 0;
+  /** The activity of the workers when the server was last asked for other work. */
+  #askedAt: number | undefined;
+  #quietAnswers = 0;
 
   constructor(options: FeedReaderOptions) {
     this.#options = options;
@@ -71,20 +77,19 @@ export class FeedReader implements Poller {
     return this.#positions.get(key);
   }
 
-  async run(): Promise<'stopped'> {
-    const { endpoint, getToken, signal } = this.#options;
-    const client = new Client(endpoint, credentials.createInsecure(), {
-      ...(getToken && { interceptors: [bearer(getToken)] }),
-      'grpc.use_local_subchannel_pool': 1,
-      'grpc.max_receive_message_length': -1,
-      'grpc.max_reconnect_backoff_ms': 500,
-    });
-    while (!signal.aborted) {
+  async run(): Promise<'idle' | 'stopped'> {
+    const { plane, signal } = this.#options;
+    const client = openChannel(plane, { 'grpc.max_reconnect_backoff_ms': 500 });
+    while (!signal.aborted && !this.#isIdle()) {
       await this.#stay(client);
-      await pause(RECONNECT_MS, signal).catch(() => undefined); // the loop checks the signal
+      if (!this.#isIdle()) await pause(RECONNECT_MS, signal).catch(() => undefined); // the loop checks the signal
     }
     client.close();
-    return 'stopped';
+    return this.#isIdle() ? 'idle' : 'stopped';
+  }
+
+  #isIdle(): boolean {
+    return this.#quietAnswers >= LOOKS_UNTIL_IDLE;
   }
 
   /** Keeps one stream until it ends. */
@@ -93,9 +98,7 @@ export class FeedReader implements Poller {
     const stream = client.makeBidiStreamRequest(PATH, asIs, asIs, new Metadata());
     this.#stream = stream;
     let beat: NodeJS.Timeout | undefined;
-    const look = setInterval(() => {
-      if (this.#leases.size > 0) this.#look();
-    }, LOOK_MS);
+    const look = setInterval(() => this.#look(), LOOK_MS);
     const leave = (): void => {
       this.#send({ case: 'leave', value: {} });
       stream.end();
@@ -106,13 +109,15 @@ export class FeedReader implements Poller {
       if (message.case === 'joined') {
         const { heartbeatInterval } = message.value;
         const ms = Number(heartbeatInterval?.seconds ?? 1n) * 1000 + (heartbeatInterval?.nanos ?? 0) / 1e6;
-        beat = setInterval(() => this.#send({ case: 'heartbeat', value: {} }), ms);
+        beat = setInterval(() => this.#beat(), ms);
       }
       this.#take(message);
+      if (this.#isIdle()) leave();
     });
     stream.on('error', (error: ServiceError) => {
-      if (!signal.aborted && !BROKEN.has(error.code))
-        logger.warn({ err: error }, 'the engine feed has refused the engine; retrying');
+      // A stream that has joined ends with its token; the next one has another.
+      const isBroken = BROKEN.has(error.code) || (beat !== undefined && error.code === status.UNAUTHENTICATED);
+      if (!signal.aborted && !isBroken) logger.warn({ err: error }, 'the engine feed has refused the engine; retrying');
     });
     this.#join();
     return new Promise((resolve) => {
@@ -139,6 +144,7 @@ export class FeedReader implements Poller {
     else if (message.case === 'launch') this.#launch(message.value);
     else if (message.case === 'abort') this.#abort(message.value.lease, message.value.cause);
     else if (message.case === 'update') this.#forget(executionKey(message.value.lease?.execution));
+    else if (message.case === 'renewed') this.#renewed(message.value);
   }
 
   #joined(session: string, kept: readonly WorkLease[]): void {
@@ -178,9 +184,31 @@ export class FeedReader implements Poller {
 
   /** Starts a walk again for each leased execution without a running walk, because its walk has failed. */
   #look(): void {
-    const { active } = this.#options;
+    const { active, untilIdle } = this.#options;
     for (const [key, lease] of this.#leases) if (!active.all.has(key)) this.#walk(lease);
-    this.hurry();
+    if (this.#leases.size > 0) this.hurry();
+    if (untilIdle && this.#hasNoWork()) this.#beat();
+  }
+
+  /** Renews the leases, and asks whether there is other work where the engine is to end without it. */
+  #beat(): void {
+    const { untilIdle, workers } = this.#options;
+    if (untilIdle) this.#askedAt = this.#hasNoWork() ? workers.activity() : undefined;
+    this.#send({ case: 'heartbeat', value: { askOtherWork: untilIdle } });
+  }
+
+  /** An answer counts when nothing has happened since the question. */
+  #renewed({ hasOtherWork = true }: WorkRenewed): void {
+    const { untilIdle, workers } = this.#options;
+    if (!untilIdle) return;
+    const isQuiet = !hasOtherWork && this.#hasNoWork() && this.#askedAt === workers.activity();
+    this.#quietAnswers = isQuiet ? this.#quietAnswers + 1 : 0;
+  }
+
+  /** True when the executions of this engine, if any, wait at gates. */
+  #hasNoWork(): boolean {
+    const { active, workers } = this.#options;
+    return active.busy() === 0 && workers.pending() === 0;
   }
 
   #free(): number {

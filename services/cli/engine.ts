@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { Client, credentials } from '@grpc/grpc-js';
 import type { Logger } from 'pino';
+import { type ControlPlane, openChannel } from '../../engine/control-plane.js';
 import { runEngine } from '../../engine/engine.js';
 import { openLogger } from '../main/logger.js';
+import { controlPlaneOf } from './control-plane.js';
 import { SAMPLE_GRAPHS } from './samples.js';
 import { onStopSignals } from './stop-signals.js';
 import { OperatorError } from '../config/operator-errors.js';
@@ -11,6 +12,12 @@ import { OperatorError } from '../config/operator-errors.js';
 /** The flags of `engine`. */
 export type EngineFlags = {
   readonly endpoint: string;
+  readonly tls: boolean;
+  readonly caFile?: string;
+  readonly tokenFile?: string;
+  readonly clientId?: string;
+  readonly clientSecretFile?: string;
+  readonly tokenUrl?: string;
   readonly concurrency: number;
   readonly rate: number;
   readonly failureProbability: number;
@@ -31,8 +38,9 @@ const assertFolder = (folder: string): void => {
 const CONNECT_TIMEOUT_MS = 3_000;
 
 /** Logs whether the control plane can be reached: the engine itself waits for it without a limit, and silently. */
-const sayWhenAway = (endpoint: string, logger: Logger): void => {
-  const client = new Client(endpoint, credentials.createInsecure());
+const sayWhenAway = (plane: ControlPlane, logger: Logger): void => {
+  const { endpoint } = plane;
+  const client = openChannel(plane);
   client.waitForReady(Date.now() + CONNECT_TIMEOUT_MS, (error) => {
     client.close();
     if (error) logger.warn({ endpoint }, 'no control plane answers yet; the engine goes on trying');
@@ -49,9 +57,13 @@ export const engine = async ({ dynamic, logLevel, group, name, poll, ...flags }:
   const logger = openLogger(logLevel);
   const stop = new AbortController();
   void onStopSignals().then(() => stop.abort());
-  sayWhenAway(flags.endpoint, logger);
-  const feed = poll || flags.untilIdle ? undefined : { group, name: name ?? `simulated-${randomUUID()}` };
-  const options = { ...flags, feed, dynamicDirectory: dynamic ?? SAMPLE_GRAPHS };
+  const plane = controlPlaneOf(
+    { caFile: '', tokenFile: '', clientId: '', clientSecretFile: '', tokenUrl: '', ...flags },
+    logger,
+  );
+  sayWhenAway(plane, logger);
+  const feed = poll ? undefined : { group, name: name ?? `simulated-${randomUUID()}` };
+  const options = { ...flags, ...plane, tls: plane.tls, feed, dynamicDirectory: dynamic ?? SAMPLE_GRAPHS };
   const summary = await runEngine(options, { signal: stop.signal, logger });
   process.stdout.write(`${JSON.stringify({ ...summary, dropped: Object.fromEntries(summary.dropped) })}\n`);
   process.exit(0);

@@ -1,6 +1,6 @@
 import { Argument, Command, Option } from 'commander';
 import { wholeNumber } from '../config/arguments.js';
-import { addBridgeCommand } from './bridge-command.js';
+import { addBridgeCommand } from './bridge/command.js';
 import { addBackupCommands } from './backup-commands.js';
 import { SHELLS, type Shell } from './completion/completion.js';
 import { addClientCommands } from './client/client-commands.js';

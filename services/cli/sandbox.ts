@@ -3,7 +3,8 @@ import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
 import { runEngine } from '../../engine/engine.js';
 import type { EngineOptions } from '../../engine/options.js';
-import { type GetToken, tokensOf } from '../../engine/token.js';
+import { clientToken } from '../../engine/client-credentials.js';
+import type { GetToken } from '../../engine/token.js';
 import { addresses } from './announcement.js';
 import type { Configuration } from '../config/configuration.js';
 import { assertAllowed } from './insecure.js';
@@ -126,8 +127,15 @@ const withOutbox = (given: Configuration): Configuration => {
 };
 
 /** Gets tokens for one of the clients of this run; `undefined` without authentication. */
-const tokensFor = ({ http }: Running, client: SandboxAccess['engine'] | undefined): GetToken | undefined =>
-  client && tokensOf({ tokenUrl: `${http}/oauth2/token`, ...client });
+const tokensFor = (
+  { grpc: endpoint }: Running,
+  client: SandboxAccess['engine'] | undefined,
+  logger: Logger,
+): GetToken | undefined =>
+  client &&
+  clientToken({ endpoint }, { id: client.id, secret: () => client.secret }, (err) =>
+    logger.warn({ err }, 'no access token; trying again'),
+  );
 
 /** The settings of the sandbox and, with authentication, the user and the clients of this run. */
 const opened = async (
@@ -150,8 +158,8 @@ export const runSandbox = async (given: Configuration, flags: SandboxFlags): Pro
   const server = await startServer(configuration, logger);
   const stopped = onStopSignals();
   greet(configuration, server, access);
-  await Promise.race([fill(server, tokensFor(server, access?.samples)), server.failed]);
-  const engine = startEngine(server, flags, { logger, getToken: tokensFor(server, access?.engine) });
+  await Promise.race([fill(server, tokensFor(server, access?.samples, logger)), server.failed]);
+  const engine = startEngine(server, flags, { logger, getToken: tokensFor(server, access?.engine, logger) });
   suggest(server, configuration.notifications.outbox, access);
   await Promise.race([stopped, engine.ended, server.failed]);
   say('\nStopping; Ctrl-C again ends at once.');

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { count, duration, id, publicUrl, scope } from './setting-kinds.js';
+import { count, duration, flag, id, port, publicUrl, scope } from './setting-kinds.js';
 
 const NAMESPACE = /^(?:[a-z0-9-]|\{\{\s*(?:project|domain)\s*\}\})+$/u;
 const LABEL_VALUE = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/u;
@@ -22,6 +22,15 @@ export const bridge = z.strictObject({
     .regex(HOST_AND_PORT, { error: 'must be HOST:PORT' })
     .default('127.0.0.1:8081')
     .describe('gRPC address of the control plane'),
+  tls: flag.default(false).describe('connect to the control plane with TLS'),
+  ca_file: z
+    .string()
+    .default('')
+    .describe('certificates of the control plane to trust, in PEM, in place of those of the system; implies TLS'),
+  token_file: z.string().default('').describe('file with an access token, which is read again when it changes'),
+  client_id: z.string().default('').describe('client that gets tokens, with `bridge.client_secret_file`'),
+  client_secret_file: z.string().default('').describe('file with the secret of the client'),
+  token_url: publicUrl.default('').describe('address that issues tokens; by default the control plane names it'),
   group: id.default('bridges').describe('group of engines that take over the executions of each other'),
   name: z
     .string()
@@ -62,5 +71,15 @@ export const bridge = z.strictObject({
     .default(2)
     .describe('version of the events that engines report: 0, 1 or 2'),
   role_key: id.default('iam.amazonaws.com/role').describe('annotation that names the IAM role of an execution'),
+  offload_to: z
+    .string()
+    .default('')
+    .describe(
+      'store for large closures and inputs that the engines read too, `s3://BUCKET/PREFIX` or a directory; without it they are in the objects',
+    ),
+  offload_above_bytes: count
+    .default(128 * 1024)
+    .describe('size above which a closure, or the inputs, go to `bridge.offload_to`'),
+  metrics_port: port.default(0).describe('port of metrics and health checks on `host`; 0 serves none'),
   console_url: publicUrl.default('').describe('address of the web console, for links'),
 });

@@ -16,6 +16,12 @@ export const gates = (): Option =>
 export const withEngineFlags = (command: Command): Command =>
   command
     .option('--endpoint <host:port>', 'gRPC address of the control plane', hostAndPort, '127.0.0.1:8081')
+    .option('--tls', 'connect with TLS', false)
+    .option('--ca-file <file>', 'certificates to trust, in PEM, in place of those of the system; implies --tls')
+    .option('--token-file <file>', 'file with an access token, which is read again when it changes')
+    .option('--client-id <id>', 'get tokens as this client, with --client-secret-file')
+    .option('--client-secret-file <file>', 'file with the secret of the client')
+    .option('--token-url <url>', 'address that issues tokens (default: as the control plane says)')
     .option('--concurrency <n>', 'calls in flight', oneOrMore, 64)
     .option('--rate <n>', 'events per second; 0 is as fast as it goes', wholeNumber, 0)
     .addOption(failureProbability())
@@ -28,7 +34,7 @@ export const withEngineFlags = (command: Command): Command =>
     .option('--group <name>', 'group of engines in the feed', 'default')
     .option('--name <name>', 'name of the engine in its group (default: one of its own)')
     .option('--poll', 'find work by polling lists instead of the feed', false)
-    .option('--until-idle', 'end when nothing is left to run; polls', false)
+    .option('--until-idle', 'end when nothing is left to run', false)
     .addOption(
       new Option('--log-level <level>', 'least severe log that is written').choices(LOG_LEVELS).default('info'),
     );

@@ -163,3 +163,43 @@ export const gauges = {
     labelNames: ['version', 'role'],
   },
 } satisfies Readonly<Record<string, Definition>>;
+
+/** The metrics of `flightlog bridge`. */
+export const bridge = {
+  joined: {
+    name: 'flightlog_bridge_joined',
+    help: '1 while the bridge has joined the work stream of the control plane, otherwise 0.',
+    labelNames: [],
+  },
+  executions: {
+    name: 'flightlog_bridge_executions',
+    help: 'Executions of the bridge by what the control plane wants of them: run, abort, or over (its object is kept for a while).',
+    labelNames: ['aim'],
+  },
+  calls: {
+    name: 'flightlog_bridge_cluster_call_duration_seconds',
+    help: 'Calls of the API servers of clusters; outcome is ok, refused (the object itself) or away (no usable answer).',
+    labelNames: ['cluster', 'call', 'outcome'],
+    buckets: REQUEST_SECONDS,
+  },
+  watchFailures: {
+    name: 'flightlog_bridge_watch_failures_total',
+    help: 'Failed lists and watches of the objects of a cluster; the bridge tries again.',
+    labelNames: ['cluster'],
+  },
+  stepFailures: {
+    name: 'flightlog_bridge_step_failures_total',
+    help: 'Failed steps for executions, which the bridge tries again.',
+    labelNames: [],
+  },
+  rejected: {
+    name: 'flightlog_bridge_launches_rejected_total',
+    help: 'Launches that the bridge has rejected: the code of the error, or others where another engine may take it.',
+    labelNames: ['why'],
+  },
+  offloaded: {
+    name: 'flightlog_bridge_offloaded_bytes_total',
+    help: 'Bytes of closures and inputs that were stored for the engines instead of being in an object.',
+    labelNames: [],
+  },
+} satisfies Readonly<Record<string, Definition | HistogramDefinition>>;

@@ -80,7 +80,8 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
     'json',
   ],
   engine: [
-    ...['endpoint', 'concurrency', 'rate', 'failure-probability', 'seed', 'gates', 'dynamic'],
+    ...['endpoint', 'tls', 'ca-file', 'token-file', 'client-id', 'client-secret-file', 'token-url'],
+    ...['concurrency', 'rate', 'failure-probability', 'seed', 'gates', 'dynamic'],
     ...['group', 'name', 'poll', 'until-idle', 'log-level'],
   ],
   'list executions': [...CONNECTION, 'project', 'domain', 'output', 'filter', 'sort', 'limit', 'token'],

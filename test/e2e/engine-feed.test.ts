@@ -25,6 +25,7 @@ import { nameOf, openWork, type WorkStream } from '../support/work-stream.js';
 
 const { method } = AdminService;
 const PLACES = 100;
+const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined };
 
 /** The worker in `docs/engines.md`: address, name of the engine, places, what runs an execution, and the end. */
 type Work = [string, string, number, (launch: WorkLaunch) => Promise<void>, AbortSignal];
@@ -40,6 +41,13 @@ describe('the engine feed', () => {
     const stream = openWork(server.ready.grpc, { group: 'default', engine: name, freePlaces: PLACES, ...more });
     streams.push(stream);
     return stream;
+  };
+
+  /** Launches an execution that an engine without competitors gets. */
+  const launchFor = async (stream: WorkStream, name: string) => {
+    const id = await launchHello(api, name);
+    const { lease } = await stream.next('launch');
+    return { id, lease };
   };
 
   const report = (id: ExecutionId, phase: Phase, producerId: string) =>
@@ -256,7 +264,6 @@ describe('the engine feed', () => {
 
   it('gives the simulated engine its work, which it reports in its own name', async () => {
     const stop = new AbortController();
-    const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined };
     const options: EngineOptions = {
       ...{ endpoint: server.ready.grpc, concurrency: 4, rate: 0, failureProbability: 0, seed: 's' },
       gates: 'auto',
@@ -272,6 +279,32 @@ describe('the engine feed', () => {
       );
     stop.abort();
     expect((await running).executions).toMatchObject({ SUCCEEDED: 12 });
+  });
+
+  it('ends an engine that is to end when idle once no other engine has an execution either', async () => {
+    const other = engine('other', { freePlaces: 1 });
+    const { id, lease } = await launchFor(other, 'with-another');
+    const beat = setInterval(() => other.send({ case: 'heartbeat', value: {} }), 100);
+    const running = runEngine(
+      {
+        ...{ endpoint: server.ready.grpc, concurrency: 4, rate: 0, failureProbability: 0, seed: 's' },
+        ...{ gates: 'wait', untilIdle: true, feed: { group: 'default', name: 'until-idle' } },
+      },
+      { signal: new AbortController().signal, logger: quiet },
+    );
+    const own = await launchHello(api, 'of-its-own');
+    await until(
+      () => api.call(method.getExecution, { id: own }),
+      ({ closure }) => closure?.phase === Phase.SUCCEEDED,
+    );
+    const ended = running.then(() => 'ended');
+    // Far longer than the two looks after which the engine would end without the execution of the other one.
+    const later = new Promise((resolve) => setTimeout(() => resolve('goes on'), 1_500));
+    expect(await Promise.race([ended, later])).toBe('goes on');
+    clearInterval(beat);
+    other.send({ case: 'return', value: { lease: lease! } });
+    expect(await running).toMatchObject({ endedBecause: 'idle', held: [], executions: { SUCCEEDED: 2 } });
+    expect((await api.call(method.getExecution, { id })).closure?.phase).toBe(Phase.SUCCEEDED);
   });
 
   it.each([

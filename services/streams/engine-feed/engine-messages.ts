@@ -1,5 +1,6 @@
 import type {
   WorkAccept,
+  WorkHeartbeat,
   WorkLease,
   WorkReject,
   WorkRequest,
@@ -14,8 +15,8 @@ export type MessageServices = {
   readonly now: () => number;
   /** Offers executions to engines; called when an engine has reported its free capacity. */
   readonly distribute: () => void;
-  /** Renews the leases of an engine, and confirms that to it. */
-  readonly renew: (engine: JoinedEngine) => Promise<void>;
+  /** Renews the leases of an engine, and answers its heartbeat. */
+  readonly renew: (engine: JoinedEngine, heartbeat: WorkHeartbeat) => Promise<void>;
   /** Ends the session of an engine. */
   readonly leave: (engine: JoinedEngine) => Promise<void>;
 };
@@ -90,7 +91,7 @@ export const engineMessages = ({ leases, now, distribute, renew, leave }: Messag
       case 'return':
         return end(engine, message.value, (lease) => giveBack(engine, lease, message.value.reason));
       case 'heartbeat':
-        return renew(engine);
+        return renew(engine, message.value);
       case 'places':
         engine.free = message.value.free;
         distribute();

@@ -38,7 +38,7 @@ export const openEngineFeed = (services: FeedServices): EngineFeed => {
   const handle = engineMessages({
     ...{ leases, now },
     distribute: () => board.distribute(),
-    renew: (engine) => board.renew(engine),
+    renew: (engine, heartbeat) => board.renew(engine, heartbeat),
     leave: ({ id }) => sessions.end(id, 'the engine has left'),
   });
 

@@ -1,5 +1,6 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { WorkflowExecution_Phase as Phase } from '../../../proto/gen/platformidl/core/execution_pb.js';
+import type { WorkHeartbeat } from '../../../proto/gen/platformidl/eventlog/engine_work_pb.js';
 import { ENGINE_SESSION_CATEGORY, type EngineSessionId } from '../../engine-session/events.js';
 import type { RecordedEvent } from '../../kernel/event.js';
 import { StreamParked } from '../../kernel/fault.js';
@@ -107,13 +108,24 @@ export class WorkBoard {
   }
 
   /** Renews the leases of an engine, and its session in the log if other processes read the log. */
-  async renew(engine: JoinedEngine): Promise<void> {
+  async renew(engine: JoinedEngine, { askOtherWork }: WorkHeartbeat): Promise<void> {
     const { leaseMs, now, sessions } = this.#services;
     const leaseUntil = timestampFromMs(now() + leaseMs);
     const isDue = this.#isRenewalDue(engine);
     if (isDue) engine.renewedAtMs = now();
     if (isDue && !(await sessions.renew(engine.id))) this.#lose(engine);
-    else engine.sendQueue.send({ case: 'renewed', value: { leaseUntil } });
+    else {
+      const other = askOtherWork ? { hasOtherWork: this.#hasOtherWork(engine) } : {};
+      engine.sendQueue.send({ case: 'renewed', value: { leaseUntil, ...other } });
+    }
+  }
+
+  /** True when an engine may yet be given an execution: it waits, is being leased, or is with another engine. */
+  #hasOtherWork({ takes, held, rejected }: JoinedEngine): boolean {
+    return this.#items.some(
+      ({ stream, lane, isElsewhere }) =>
+        !isElsewhere && held.get(stream)?.isSent !== true && !rejected.has(stream) && takes(lane),
+    );
   }
 
   /** Gives back the leases of the session of an engine that the engine itself does not hold. */

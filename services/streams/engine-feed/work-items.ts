@@ -96,6 +96,12 @@ export class WorkItems {
     return this.#items.get(stream);
   }
 
+  /** True when an execution that has not ended has the property. */
+  some(has: (item: WorkItem) => boolean): boolean {
+    for (const item of this.#items.values()) if (has(item)) return true;
+    return false;
+  }
+
   /**
    * Folds an event of an execution; `undefined` when it changes nothing here.
    *

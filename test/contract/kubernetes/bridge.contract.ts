@@ -18,7 +18,7 @@ const startBridge = (server: KubernetesServer, work: WorkServer) => {
   const client = createClient({ endpoint: work.endpoint, concurrency: 8, signal: stop.signal });
   const ended = runBridge(
     {
-      endpoint: work.endpoint,
+      plane: { endpoint: work.endpoint },
       group: 'bridges',
       engine: 'east',
       producerId: 'propeller',

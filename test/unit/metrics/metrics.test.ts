@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 
-import { counters, type Definition, gauges, histograms } from '../../../services/metrics/catalog.js';
+import { bridge, counters, type Definition, gauges, histograms } from '../../../services/metrics/catalog.js';
 import { openMetrics } from '../../../services/metrics/process-metrics.js';
 
 const ROOT = join(import.meta.dirname, '../../../..');
@@ -16,6 +16,10 @@ const ours = (type: string, definitions: Readonly<Record<string, Definition>>): 
     const labels = labelNames.length === 0 ? '' : ` by ${labelNames.map((label) => `\`${label}\``).join(', ')}`;
     return `- \`${name}\` (${type}${labels}): ${help}`;
   });
+const typeOf = (definition: Definition): string => {
+  if ('buckets' in definition) return 'histogram';
+  return definition.name.endsWith('_total') ? 'counter' : 'gauge';
+};
 const own = new Set(
   [...Object.values(histograms), ...Object.values(counters), ...Object.values(gauges)].map(({ name }) => name),
 );
@@ -29,6 +33,14 @@ Calls of the EventStoreDB protocol (port 2113) are not counted among the request
 ## Of flightlog
 
 ${[...ours('histogram', histograms), ...ours('counter', counters), ...ours('gauge', gauges)].join('\n')}
+
+## Of the bridge
+
+\`flightlog bridge\` serves these on \`bridge.metrics_port\`, with those of its process.
+
+${Object.values(bridge)
+  .flatMap((each) => ours(typeOf(each), { each }))
+  .join('\n')}
 
 ## Of the process
 

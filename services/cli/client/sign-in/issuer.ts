@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { once } from 'node:events';
-import { type IncomingMessage, request as requestHttp } from 'node:http';
-import { request as requestHttps, type RequestOptions } from 'node:https';
+import type { RequestOptions } from 'node:https';
 import { create } from '@bufbuild/protobuf';
 import { allowInsecureRequests, type ClientAuth, Configuration, customFetch } from 'openid-client';
+import { issuerFetch } from '../../../../engine/issuer-fetch.js';
 import {
   AuthMetadataService,
   type OAuth2MetadataResponse,
@@ -42,20 +41,6 @@ const tlsOf = ({ address }: Profile): TlsOptions => {
   return { rejectUnauthorized: !skipVerify, ...(caFile !== undefined && { ca: readFileSync(caFile) }) };
 };
 
-/** Sends requests with the certificates of the profile, which the built-in `fetch` does not take. */
-const fetchWith =
-  (tls: TlsOptions): NonNullable<Configuration[typeof customFetch]> =>
-  async (url, { method, headers, body }) => {
-    const options = { method, headers: Object.fromEntries(new Headers(headers)) };
-    const request = url.startsWith('https:') ? requestHttps(url, { ...options, ...tls }) : requestHttp(url, options);
-    request.end(body instanceof URLSearchParams ? body.toString() : undefined);
-    const [response] = (await once(request, 'response')) as [IncomingMessage];
-    const chunks: Buffer[] = [];
-    for await (const chunk of response) chunks.push(chunk as Buffer);
-    const { 'content-type': type = '' } = response.headers;
-    return new Response(Buffer.concat(chunks), { status: response.statusCode ?? 0, headers: { 'content-type': type } });
-  };
-
 type Client = { readonly id: string; readonly authentication: ClientAuth };
 
 /** The issuer of the server's tokens, as the library knows it; `tokenUrl` of a profile stands in for the server's. */
@@ -76,7 +61,7 @@ export const issuerFor = (
     authentication,
   );
   if (tokenUrl.startsWith('http:')) allowPlain(configuration);
-  configuration[customFetch] = fetchWith(tlsOf(profile));
+  configuration[customFetch] = issuerFetch(tlsOf(profile));
   return configuration;
 };
 

@@ -4,7 +4,7 @@ import type { EventLog } from '../../../kernel/ports/event-store.js';
 import { categoryOf, type StreamName } from '../../../kernel/stream.js';
 import { eventMatch } from '../filter.js';
 import { firstVisible, lastRevision, type ReadServices } from '../read.js';
-import { metadataStreamOf, type StreamRules } from '../stream-rules.js';
+import { metadataStreamOf } from '../stream-rules.js';
 import { createYieldTurn } from '../turns.js';
 import type { ConfiguredGroup, GroupFilter } from './configuration.js';
 import { BUCKETS } from './consumer-pool.js';
@@ -63,7 +63,8 @@ const firstOf = async (pages: AsyncIterable<readonly RecordedEvent[]>): Promise<
 
 const streamSource = ({ log, rules }: ReadServices, stream: StreamName): GroupSource => {
   const last = () => lastRevision(log, stream);
-  const shownFrom = async (ruled: StreamRules): Promise<bigint> => {
+  const shownFrom = async (): Promise<bigint> => {
+    const ruled = rules.of(stream);
     if (ruled.maxCount === undefined) return ruled.truncateBefore;
     return firstVisible(ruled, (await last()) ?? -1n);
   };
@@ -73,15 +74,13 @@ const streamSource = ({ log, rules }: ReadServices, stream: StreamName): GroupSo
     has: (event) => event.stream === stream,
     bucketOf,
     at: async (place) => {
-      const ruled = await rules.of(stream);
-      if (ruled.isTombstoned || place < (await shownFrom(ruled))) return undefined;
+      if (place < (await shownFrom()) || rules.of(stream).isTombstoned) return undefined;
       return firstOf(log.readStream(stream, { from: place, limit: 1 }));
     },
     read: async (after, count) => {
       const page = collecting(count);
-      const ruled = await rules.of(stream);
-      if (ruled.isTombstoned) return { events: [], upTo: after, isAtEnd: true };
-      const shown = await shownFrom(ruled);
+      if (rules.of(stream).isTombstoned) return { events: [], upTo: after, isAtEnd: true };
+      const shown = await shownFrom();
       const from = after + 1n > shown ? after + 1n : shown;
       let upTo = after;
       for await (const events of log.readStream(stream, { from, limit: count }))

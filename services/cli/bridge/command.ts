@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { DataCommands } from './payload-commands.js';
+import type { DataCommands } from '../payload-commands.js';
 
 /** Adds `bridge` to the command line. */
 export const addBridgeCommand = (
@@ -11,6 +11,7 @@ export const addBridgeCommand = (
     .description('show launches to an engine that is started by objects in a Kubernetes cluster')
     .option('--config <file>', 'settings in YAML or JSON; bridge.clusters names the clusters')
     .option('--endpoint <host:port>', 'gRPC address of the control plane (default 127.0.0.1:8081)')
+    .option('--host <address>', 'address of metrics and health checks (default 127.0.0.1)')
     .option('--bridge-name <name>', 'name of the bridge in its group (default flightlog)')
     .option('--namespace-template <text>', 'namespace of an execution (default {{ project }}-{{ domain }})')
     .option('--producer-id <id>', 'producer_id of the events of the engines (default propeller)')

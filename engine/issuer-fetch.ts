@@ -1,0 +1,22 @@
+import { once } from 'node:events';
+import { type IncomingMessage, request as requestHttp } from 'node:http';
+import { request as requestHttps, type RequestOptions } from 'node:https';
+import type { CustomFetch } from 'openid-client';
+
+/** An issuer that is slower than this, in milliseconds, counts as away. */
+const ANSWER_MS = 10_000;
+
+/** Sends requests to an issuer of tokens with own certificates to trust, which the built-in `fetch` does not take. */
+export const issuerFetch =
+  (tls: Pick<RequestOptions, 'ca' | 'rejectUnauthorized'>): CustomFetch =>
+  async (url, { method, headers, body }) => {
+    const signal = AbortSignal.timeout(ANSWER_MS);
+    const options = { method, headers: Object.fromEntries(new Headers(headers)), signal };
+    const request = url.startsWith('https:') ? requestHttps(url, { ...options, ...tls }) : requestHttp(url, options);
+    request.end(body instanceof URLSearchParams ? body.toString() : undefined);
+    const [response] = (await once(request, 'response')) as [IncomingMessage];
+    const chunks: Buffer[] = [];
+    for await (const chunk of response) chunks.push(chunk as Buffer);
+    const { 'content-type': type = '' } = response.headers;
+    return new Response(Buffer.concat(chunks), { status: response.statusCode ?? 0, headers: { 'content-type': type } });
+  };

@@ -1,0 +1,108 @@
+import { pathToFileURL } from 'node:url';
+import { runBridge } from '../../../engine/bridge/bridge.js';
+import { connectedCluster } from '../../../engine/bridge/cluster/connected-cluster.js';
+import type { Offloads } from '../../../engine/bridge/offload.js';
+import { createClient } from '../../../engine/client.js';
+import type { Configuration } from '../../config/configuration.js';
+import { OperatorError } from '../../config/operator-errors.js';
+import { openLogger } from '../../main/logger.js';
+import { assertPortIsFree } from '../../main/ports.js';
+import { type BridgeMetrics, openBridgeMetrics } from '../../metrics/bridge-metrics.js';
+import { serveBridgeProbes } from './probes.js';
+import { controlPlaneOf } from '../control-plane.js';
+import { measuredCluster } from './measured-cluster.js';
+import { openTarget } from '../object-target.js';
+import { onStopSignals } from '../stop-signals.js';
+
+type Settings = Configuration['bridge'];
+
+const clustersOf = (
+  { clusters, name: madeBy, call_timeout: callTimeoutMs }: Settings,
+  metrics: BridgeMetrics,
+  onFailure: (name: string, error: Error) => void,
+) =>
+  clusters.map(({ name, labels, weight, ...connection }) => {
+    try {
+      const options = { name, madeBy, callTimeoutMs, onFailure: (error: Error) => onFailure(name, error) };
+      return { name, labels, weight, cluster: measuredCluster(connectedCluster(connection, options), metrics) };
+    } catch (error) {
+      throw new OperatorError(`bridge.clusters: ${name}: ${error instanceof Error ? error.message : String(error)}`, {
+        cause: error,
+      });
+    }
+  });
+
+const offloadsOf = async (
+  { offload_to: target, offload_above_bytes: aboveBytes }: Settings,
+  metrics: BridgeMetrics,
+): Promise<Offloads | undefined> => {
+  if (target === '') return undefined;
+  const store = await openTarget('bridge.offload_to', target, 'store of the bridge');
+  const address = target.startsWith('s3:') ? store.shown : `${pathToFileURL(store.shown).href}/`;
+  return {
+    aboveBytes,
+    put: async (path, bytes) => {
+      await store.write(path, bytes);
+      metrics.offloaded(bytes.length);
+      return `${address}${path}`;
+    },
+  };
+};
+
+const serveProbes = async (configuration: Configuration, metrics: BridgeMetrics): Promise<void> => {
+  const { host, bridge: settings } = configuration;
+  if (settings.metrics_port === 0) return;
+  await assertPortIsFree('metrics', host, settings.metrics_port);
+  await serveBridgeProbes({ host, port: settings.metrics_port }, metrics);
+};
+
+/** Runs a bridge until a stop signal. */
+export const bridge = async (configuration: Configuration): Promise<void> => {
+  const { bridge: settings, log_level: logLevel } = configuration;
+  const logger = openLogger(logLevel);
+  const metrics = openBridgeMetrics();
+  const stop = new AbortController();
+  void onStopSignals().then(() => stop.abort());
+  const clusters = clustersOf(settings, metrics, (cluster, err) => {
+    metrics.watchFailed(cluster);
+    logger.warn({ cluster, err }, 'objects cannot be followed');
+  });
+  const { endpoint, group, name, scopes, capacity, concurrency } = settings;
+  const plane = controlPlaneOf(
+    {
+      ...{ endpoint, tls: settings.tls, caFile: settings.ca_file, tokenFile: settings.token_file },
+      ...{ clientId: settings.client_id, clientSecretFile: settings.client_secret_file },
+      tokenUrl: settings.token_url,
+    },
+    logger,
+  );
+  const offloads = await offloadsOf(settings, metrics);
+  await serveProbes(configuration, metrics);
+  const client = createClient({ ...plane, concurrency, signal: stop.signal });
+  logger.info({ endpoint, clusters: clusters.map((each) => each.name) }, 'bridging');
+  await runBridge(
+    {
+      plane,
+      group,
+      engine: name,
+      scopes,
+      capacity,
+      concurrency,
+      clusters,
+      ...(offloads && { offloads }),
+      producerId: settings.producer_id,
+      keepFinishedMs: settings.keep_finished,
+      finalizerGraceMs: settings.finalizer_grace,
+      object: {
+        namespaceTemplate: settings.namespace_template,
+        madeBy: name,
+        roleKey: settings.role_key,
+        eventVersion: settings.event_version,
+        consoleUrl: settings.console_url,
+      },
+    },
+    { client, logger, signal: stop.signal, watch: metrics },
+  );
+  client.close();
+  process.exit(0);
+};

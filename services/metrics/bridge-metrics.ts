@@ -1,0 +1,67 @@
+import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
+import { bridge, type Definition } from './catalog.js';
+import { tallyIn } from './keyed-histogram.js';
+
+/** A call of the API server of a cluster that has ended. */
+export type ClusterCall = {
+  readonly cluster: string;
+  readonly call: string;
+  readonly outcome: 'ok' | 'refused' | 'away';
+  readonly tookMs: number;
+};
+
+/** The metrics of a bridge, with those of its process. */
+export interface BridgeMetrics {
+  joined(isJoined: boolean): void;
+  /** True while the bridge has joined. */
+  isJoined(): boolean;
+  counts(read: () => Readonly<Record<string, number>>): void;
+  called(call: ClusterCall): void;
+  watchFailed(cluster: string): void;
+  stepFailed(): void;
+  rejected(why: string): void;
+  offloaded(bytes: number): void;
+  /** Renders all metrics in the text format of Prometheus. */
+  text(): Promise<{ readonly mediaType: string; readonly body: string }>;
+}
+
+const MS = 1_000;
+
+/** Opens the metrics of a bridge. */
+export const openBridgeMetrics = (): BridgeMetrics => {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const named = ({ labelNames, name, help }: Definition) => ({
+    ...{ name, help, labelNames: [...labelNames], registers: [registry] },
+  });
+  const calls = tallyIn(registry, bridge.calls);
+  const watchFailures = new Counter(named(bridge.watchFailures));
+  const stepFailures = new Counter(named(bridge.stepFailures));
+  const rejected = new Counter(named(bridge.rejected));
+  const offloaded = new Counter(named(bridge.offloaded));
+  let readCounts = (): Readonly<Record<string, number>> => ({});
+  let isJoined = false;
+  const joined: Gauge = new Gauge({ ...named(bridge.joined), collect: () => joined.set(isJoined ? 1 : 0) });
+  const executions: Gauge = new Gauge({
+    ...named(bridge.executions),
+    collect: () => {
+      for (const [aim, count] of Object.entries(readCounts())) executions.set({ aim }, count);
+    },
+  });
+  return {
+    joined: (now) => {
+      isJoined = now;
+    },
+    isJoined: () => isJoined,
+    counts: (read) => {
+      readCounts = read;
+    },
+    called: ({ cluster, call, outcome, tookMs }) =>
+      calls.observe(`${cluster} ${call} ${outcome}`, tookMs / MS, () => ({ cluster, call, outcome })),
+    watchFailed: (cluster) => watchFailures.inc({ cluster }),
+    stepFailed: () => stepFailures.inc(),
+    rejected: (why) => rejected.inc({ why }),
+    offloaded: (bytes) => offloaded.inc(bytes),
+    text: async () => ({ mediaType: registry.contentType, body: await registry.metrics() }),
+  };
+};
