@@ -6,6 +6,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Ended, flightlog, type Running } from '../support/command.js';
 import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
 import { withNeeds } from '../support/fixtures.js';
+import { hasTerminal, onTerminal, screenOf } from '../support/terminal.js';
+import { until } from '../support/until.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'flightlog-people-'));
 
@@ -13,7 +15,7 @@ let plane: ControlPlane;
 
 beforeAll(async () => {
   plane = await startControlPlane();
-  await register(plane.grpc, withNeeds('01-hello'));
+  await register(plane.grpc, withNeeds('01-hello', '08-gates'));
 });
 afterAll(async () => {
   await plane.close();
@@ -22,6 +24,10 @@ afterAll(async () => {
 
 const begun = (...args: readonly string[]): Running =>
   flightlog(args, { env: { FLIGHTLOG_SERVER: plane.server().ready.http } });
+
+/** A command on a terminal, and what is typed there. */
+const inTerminal = (args: readonly string[], size: { columns: number; rows: number }, input = ''): Running =>
+  onTerminal(args, size, { input, env: { FLIGHTLOG_SERVER: plane.server().ready.http } });
 
 const done = (...args: readonly string[]): Promise<Ended> => begun(...args).ended;
 
@@ -80,6 +86,14 @@ describe('an engineer on call', () => {
     expect(JSON.parse(stdout)).toMatchObject({ inputs: { name: 'Grace', times: 1 } });
   });
 
+  it.skipIf(!hasTerminal)('is asked on a terminal before an execution is terminated', async () => {
+    const terminate = ['terminate', 'execution', 'again', '--cause', 'why'];
+    const { code, stdout } = await inTerminal(terminate, { columns: 80, rows: 24 }, 'n\n').ended;
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/Terminate flytesnacks\/development\/again\? .* \[y\/N\]/u);
+    expect(stdout).toContain('again was not terminated');
+  });
+
   it('terminates an execution with a cause, once', async () => {
     const terminate = ['terminate', 'execution', 'again', '--cause', 'wrong input', '--yes'];
     expect(await done(...terminate)).toMatchObject({ code: 0, stdout: 'terminating flytesnacks/development/again\n' });
@@ -91,5 +105,45 @@ describe('an engineer on call', () => {
     const { code, stderr } = await done('get', 'execution', 'missing');
     expect(code).toBe(1);
     expect(stderr).toMatch(/^flightlog: NOT_FOUND: .*missing.*; flightlog list prints .*\n$/u);
+  });
+});
+
+describe('a person with a decision to take', () => {
+  const stop = new AbortController();
+  let engine: Promise<unknown>;
+  beforeAll(async () => {
+    await done('launch', 'launch-plan', 'gates.editorial', '--name', 'editorial');
+    engine = plane.run({ gates: 'wait', untilIdle: false }, stop.signal);
+  });
+  afterAll(async () => {
+    stop.abort();
+    await engine;
+  });
+
+  const signal = (id: string, value: string): Promise<Ended> =>
+    done('signal', 'execution', 'editorial', id, '--value', value);
+
+  it('finds what an execution waits for, and gives the values by their types', async () => {
+    const waiting = () => done('signal', 'execution', 'editorial', '-o', 'name');
+    await until(waiting, ({ stdout }) => ['title', 'copies', 'really'].every((id) => stdout.includes(`${id}\n`)));
+    expect((await signal('copies', 'many')).stderr).toBe('flightlog: input copies (integer): write a whole number\n');
+    expect((await signal('price', '7')).stderr).toMatch(/editorial waits for no signal price; it has .*copies/u);
+    expect((await signal('title', 'true')).stdout).toBe('title is "true"\n');
+    expect((await signal('copies', '7')).stdout).toBe('copies is 7\n');
+    expect((await signal('really', 'true')).stdout).toBe('really is true\n');
+    expect((await done('signal', 'execution', 'editorial')).stdout).toMatch(/^copies +integer +7$/mu);
+  });
+
+  it.skipIf(!hasTerminal)('sees the nodes in one place of a small terminal, without what does not fit', async () => {
+    const size = { columns: 30, rows: 4 };
+    const watch = inTerminal(['watch', 'execution', 'editorial'], size);
+    await watch.said('… ');
+    await done('terminate', 'execution', 'editorial', '--cause', 'late', '--yes');
+    const { code, stdout } = await watch.ended;
+    expect(code).toBe(4);
+    const screen = screenOf(stdout, size);
+    expect(screen).toHaveLength(size.rows - 1);
+    expect(screen[0]).toMatch(/^editorial +■ ABORTED/u);
+    expect(screen.at(-1)).toMatch(/^… \d more$/u);
   });
 });

@@ -1,5 +1,4 @@
 import { mkdtempSync, rmSync } from 'node:fs';
-import { spawnSync } from 'node:child_process';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { CHECKOUT, type Ended, flightlog, type Running, start } from '../support/command.js';
 import type { Ready } from '../support/server-process.js';
+import { hasTerminal } from '../support/terminal.js';
 import { until } from '../support/until.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'flightlog-serving-'));
@@ -209,9 +209,6 @@ describe('a server that is stopped', () => {
   });
 });
 
-/** True when this machine has `script` of util-linux, which runs a command in a terminal. */
-const hasScript = spawnSync('script', ['--version']).status === 0;
-
 describe('a server that is started on a terminal', () => {
   const startThere = (...flags: readonly string[]): Running => {
     const serving = ['serve', '--insecure', '--data', join(folder, `terminal${flags.length}`), ...ANY_PORTS, ...flags];
@@ -219,7 +216,7 @@ describe('a server that is started on a terminal', () => {
     return start('script', ['-qec', command, '/dev/null']);
   };
 
-  it.skipIf(!hasScript)('says for people where it is and how to stop it', async () => {
+  it.skipIf(!hasTerminal)('says for people where it is and how to stop it', async () => {
     const server = startThere();
     await server.said('Ctrl-C stops.');
     expect(server.stdout()).toMatch(/^ {2}docs {2}http:\/\/127\.0\.0\.1:\d+\/openapi\r$/mu);
@@ -227,7 +224,7 @@ describe('a server that is started on a terminal', () => {
     await stop(server);
   });
 
-  it.skipIf(!hasScript)('says the same in one line of JSON with --json', async () => {
+  it.skipIf(!hasTerminal)('says the same in one line of JSON with --json', async () => {
     const server = startThere('--json');
     await server.said(/^\{"ready":true,.*\}\r$/mu);
     expect(server.stdout()).not.toContain('Ctrl-C');

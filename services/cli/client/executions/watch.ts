@@ -18,16 +18,25 @@ type State = ExecutionState & {
 /** Shows states one after the other. */
 type Display = (state: State) => void;
 
-/** Draws each state in the place of the one before; what does not fit on the terminal is left out at the end. */
+/** Lines that are longer than the terminal is wide are cut by it: one that wraps would be drawn over only in part. */
+const WRAP_OFF = '\u001B[?7l';
+const WRAP_ON = '\u001B[?7h';
+
+/** As many of the lines as fit, and how many are left out. */
+const fitting = (lines: readonly string[], most: number): readonly string[] =>
+  lines.length <= most ? lines : [...lines.slice(0, most - 1), `… ${lines.length - most + 1} more`];
+
+/** Draws each state in the place of the one before, as far as the terminal has lines. */
 const inPlace = (): Display => {
-  let drawn = 0;
+  let drawn: readonly string[] = [];
   return (state) => {
     const { columns, rows } = process.stdout;
-    const lines = treeText(state, columns - 1).slice(0, Math.max(1, rows - 2));
-    moveCursor(process.stdout, 0, -drawn);
+    const lines = fitting(treeText(state, columns - 1), Math.max(2, rows - 1));
+    if (lines.join('\n') === drawn.join('\n')) return;
+    moveCursor(process.stdout, 0, -drawn.length);
     clearScreenDown(process.stdout);
-    for (const line of lines) print(line);
-    drawn = lines.length;
+    print(`${WRAP_OFF}${lines.join('\n')}${WRAP_ON}`);
+    drawn = lines;
   };
 };
 

@@ -1,0 +1,46 @@
+import { spawnSync } from 'node:child_process';
+import { Argument, Command } from 'commander';
+import { describe, expect, it } from 'vitest';
+
+import { completionScript, SHELLS, type Shell } from '../../../services/cli/completion/completion.js';
+
+const program = new Command('flightlog');
+const watch = program.command('watch');
+watch.command('execution').option('--project <id>').option('--inputs <file>');
+program.command('completion').addArgument(new Argument('<shell>').choices(SHELLS));
+
+/** Prints the words that a shell offers for the last word of `line`, a line each; the script is in `$SCRIPT`. */
+const PROGRAMS: Readonly<Record<Shell, string>> = {
+  bash: `eval "$SCRIPT"
+    COMP_WORDS=("\${@}"); COMP_CWORD=$(($# - 1)); _flightlog; printf '%s\\n' "\${COMPREPLY[@]:-FILES}"`,
+  // Outside of the line editor; its two functions are stood in for: one adds the words that begin like the last one.
+  zsh: `compdef() {}; _files() { print FILES }
+    compadd() { local -a found=("\${(M@)argv[2,-1]:#\${words[CURRENT]}*}"); print -l -- $found; (( $#found )) }
+    eval "$SCRIPT"
+    words=("$@"); CURRENT=$#; _flightlog`,
+  fish: `echo $SCRIPT | source
+    complete -C "$argv" | string replace -r '\\t.*' ''`,
+};
+
+const has = (shell: Shell): boolean => spawnSync(shell, ['-c', 'true']).status === 0;
+
+const offered = (shell: Shell, ...words: readonly string[]): readonly string[] => {
+  const arguments_ = shell === 'fish' ? [PROGRAMS.fish, words.join(' ')] : [PROGRAMS[shell], shell, ...words];
+  const env = { ...process.env, SCRIPT: completionScript(shell, program) };
+  const { stdout, stderr } = spawnSync(shell, ['-c', ...arguments_], { encoding: 'utf8', env, cwd: '/' });
+  expect(stderr).toBe('');
+  return stdout.trim().split(/\n/u).sort();
+};
+
+describe.each(SHELLS.map((shell) => ({ shell })))('completion in $shell', ({ shell }) => {
+  it.skipIf(!has(shell))('offers commands, flags and choices, below the command that is typed', () => {
+    expect(offered(shell, 'flightlog', 'wa')).toEqual(['watch']);
+    expect(offered(shell, 'flightlog', 'watch', 'execution', 'f4rj8', '--p')).toEqual(['--project']);
+    expect(offered(shell, 'flightlog', 'completion', 'z')).toEqual(['zsh']);
+  });
+
+  it.skipIf(!has(shell))('offers files after a flag that takes one', () => {
+    const files = offered(shell, 'flightlog', 'watch', 'execution', '--inputs', 'et');
+    expect(files).toContain(shell === 'fish' ? 'etc/' : 'FILES');
+  });
+});
