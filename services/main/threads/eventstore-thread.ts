@@ -67,7 +67,7 @@ const relayedTls = (current: Tls): TlsSource => ({
 });
 
 /** Rules hide parked events that were replayed; clients can make none. */
-const rules = source.kind === 'embedded' ? await openStreamRules(log, isOfGroup) : noStreamRules;
+const rules = source.kind === 'embedded' ? await openStreamRules(log, { isRuled: isOfGroup }) : noStreamRules;
 
 const groupCalls = source.kind === 'eventstore' ? await openGroupCalls(source.url) : undefined;
 

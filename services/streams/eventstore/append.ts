@@ -21,11 +21,19 @@ export type AppendServices = {
 export type AppendResult = { readonly revision: bigint | undefined; readonly position: bigint };
 
 /** Returns the last revision as clients see it: `undefined` for a deleted stream, too. */
-const visibleRevision = (
+const visibleRevision = async (
   { rules }: AppendServices,
   stream: StreamName,
   last: bigint | undefined,
-): bigint | undefined => (last !== undefined && rules.of(stream).truncateBefore > last ? undefined : last);
+): Promise<bigint | undefined> => {
+  const { truncateBefore } = await rules.of(stream);
+  return last !== undefined && truncateBefore > last ? undefined : last;
+};
+
+/** @throws {StreamTombstoned} when the stream was deleted permanently. */
+const assertNotTombstoned = async ({ rules }: AppendServices, stream: StreamName): Promise<void> => {
+  if ((await rules.of(stream)).isTombstoned) throw new StreamTombstoned(stream);
+};
 
 const isMet = (expected: Expected, current: bigint | undefined): boolean => {
   if (expected === 'any') return true;
@@ -35,7 +43,7 @@ const isMet = (expected: Expected, current: bigint | undefined): boolean => {
 
 const wrongVersion = async (writing: AppendServices, target: Target): Promise<WrongVersion> => {
   const last = await lastRevision(writing.store, target.stream);
-  return new WrongVersion(target, visibleRevision(writing, target.stream, last));
+  return new WrongVersion(target, await visibleRevision(writing, target.stream, last));
 };
 
 /**
@@ -46,17 +54,17 @@ const wrongVersion = async (writing: AppendServices, target: Target): Promise<Wr
  */
 const expectedRevision = async (writing: AppendServices, target: Target): Promise<ExpectedRevision> => {
   const { stream, expected } = target;
-  const isRuled = writing.rules.of(stream).truncateBefore > 0n;
+  const isRuled = (await writing.rules.of(stream)).truncateBefore > 0n;
   if (expected !== 'stream-exists' && !(expected === 'no-stream' && isRuled)) return expected;
   const last = await lastRevision(writing.store, stream);
-  const current = visibleRevision(writing, stream, last);
+  const current = await visibleRevision(writing, stream, last);
   if (!isMet(expected, current)) throw new WrongVersion(target, current);
   return expected === 'stream-exists' ? 'any' : (last ?? 'no-stream');
 };
 
 const onlyCheck = async (writing: AppendServices, target: Target): Promise<AppendResult> => {
   const { stream, expected } = target;
-  const revision = visibleRevision(writing, stream, await lastRevision(writing.store, stream));
+  const revision = await visibleRevision(writing, stream, await lastRevision(writing.store, stream));
   if (!isMet(expected, revision)) throw new WrongVersion(target, revision);
   return { revision, position: await writing.store.head() };
 };
@@ -89,7 +97,7 @@ const outcomeOf = async (
 export const launchAppend = async (writing: AppendServices, request: AppendRequest): Promise<Launched> => {
   const { stream, events } = request;
   writing.access.assertWritable(stream);
-  if (writing.rules.of(stream).isTombstoned) throw new StreamTombstoned(stream);
+  await assertNotTombstoned(writing, stream);
   if (events.length === 0) return { outcome: onlyCheck(writing, request) };
   const expected = await expectedRevision(writing, request);
   return { outcome: outcomeOf(writing, request, writing.store.append(stream, expected, events)) };
@@ -105,8 +113,8 @@ const ownEvent = ({ now, newId }: AppendServices, type: string, data: Uint8Array
 const assertDeletable = async (writing: AppendServices, target: Target): Promise<bigint | undefined> => {
   const { stream, expected } = target;
   writing.access.assertDeletable(stream);
-  if (writing.rules.of(stream).isTombstoned) throw new StreamTombstoned(stream);
-  const current = visibleRevision(writing, stream, await lastRevision(writing.store, stream));
+  await assertNotTombstoned(writing, stream);
+  const current = await visibleRevision(writing, stream, await lastRevision(writing.store, stream));
   if (!isMet(expected, current)) throw new WrongVersion(target, current);
   return current;
 };

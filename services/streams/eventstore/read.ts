@@ -48,7 +48,7 @@ async function* shownEvents(
   last: bigint,
 ): AsyncGenerator<RecordedEvent> {
   if (from === 'end' && direction === 'forwards') return;
-  const ruled = rules.of(stream);
+  const ruled = await rules.of(stream);
   const first = firstVisible(ruled, last);
   const begin = revisionOf(from, last);
   const options = { from: direction === 'forwards' ? larger(begin, first) : begin, direction, limit: count };
@@ -82,7 +82,7 @@ async function* readStream(
   plan: CountedPlan & { readonly stream: StreamName },
 ): AsyncGenerator<ReadContent> {
   const { stream, form } = plan;
-  const ruled = reading.rules.of(stream);
+  const ruled = await reading.rules.of(stream);
   if (ruled.isTombstoned) throw new StreamTombstoned(stream);
   const last = await lastRevision(reading.log, stream);
   const first = last === undefined ? 0n : firstVisible(ruled, last);

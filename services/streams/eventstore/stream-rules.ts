@@ -1,5 +1,7 @@
 import type { EventLog } from '../../kernel/ports/event-store.js';
 import type { RecordedEvent } from '../../kernel/event.js';
+import { lru, type Lru } from '../../kernel/lru.js';
+import type { StreamName } from '../../kernel/stream.js';
 
 /** The rules for which events of a stream are visible. */
 export type StreamRules = {
@@ -13,8 +15,9 @@ export type StreamRules = {
 
 /** The rules of all streams. */
 export interface StreamRulesTable {
-  of(stream: string): StreamRules;
-  /** Applies a recorded event; only metadata events and tombstones change rules. */
+  /** Rules that are not in memory are read from the log. */
+  of(stream: string): StreamRules | Promise<StreamRules>;
+  /** Applies an event that is recorded; only metadata events and tombstones change rules. */
   take(event: RuleEvent): void;
 }
 
@@ -59,24 +62,110 @@ const rulesIn = (data: Uint8Array): Partial<StreamRules> => {
 /** No rules, for a log in which all events are visible. */
 export const noStreamRules: StreamRulesTable = { of: () => NO_RULES, take: () => undefined };
 
+/** Options of {@link openStreamRules}. */
+export type StreamRulesOptions = {
+  /** Says which streams may have rules; by default all. */
+  readonly isRuled?: (stream: string) => boolean;
+  /** Total size in bytes of the rules that are kept in memory. */
+  readonly maxBytes?: number;
+};
+
+const DEFAULT_MAX_BYTES = 8 * 1024 * 1024;
+
 /**
- * Reads the rules of all streams of a log from its few metadata events and tombstones, which are read by type.
- *
- * @param isRuled says which streams may have rules; by default all.
+ * The number of events at the end of a stream among which its tombstone is looked for. It is the last event, except
+ * where appends were in flight with it.
  */
-export const openStreamRules = async (
-  log: EventLog,
-  isRuled = (_stream: string): boolean => true,
-): Promise<StreamRulesTable> => {
-  const rules = new Map<string, StreamRules>();
-  const of = (stream: string): StreamRules => rules.get(stream) ?? NO_RULES;
-  const take = ({ stream, type, data }: RuleEvent): void => {
-    if (type === TOMBSTONE && isRuled(stream)) rules.set(stream, { ...of(stream), isTombstoned: true });
-    if (type !== STREAM_METADATA || !stream.startsWith(METADATA_PREFIX)) return;
-    const ruled = stream.slice(METADATA_PREFIX.length);
-    if (isRuled(ruled)) rules.set(ruled, { ...NO_RULES, isTombstoned: of(ruled).isTombstoned, ...rulesIn(data) });
-  };
+const MAX_AFTER_TOMBSTONE = 4_096;
+
+/** A stream with a name of 43 characters was measured to take 264 bytes of heap. */
+const bytesOf = (stream: string): number => 200 + 2 * stream.length;
+
+const lastOfType = async (log: EventLog, stream: string, type: string, limit?: number) => {
+  const options = { direction: 'backwards', ...(limit !== undefined && { limit }) } as const;
+  for await (const page of log.readStream(stream as StreamName, options)) {
+    const event = page.find((each) => each.type === type);
+    if (event !== undefined) return event;
+  }
+  return undefined;
+};
+
+/** Reads the rules of one stream from its metadata stream and its end. */
+const readRules = async (log: EventLog, stream: string): Promise<StreamRules> => {
+  const metadata = await lastOfType(log, metadataStreamOf(stream), STREAM_METADATA);
+  const tombstone = await lastOfType(log, stream, TOMBSTONE, MAX_AFTER_TOMBSTONE);
+  return { ...NO_RULES, ...(metadata && rulesIn(metadata.data)), isTombstoned: tombstone !== undefined };
+};
+
+/** The stream whose rules an event changes; `undefined` for other events. */
+const ruledBy = ({ stream, type }: RuleEvent): string | undefined => {
+  if (type === TOMBSTONE) return stream;
+  const isMetadata = type === STREAM_METADATA && stream.startsWith(METADATA_PREFIX);
+  return isMetadata ? stream.slice(METADATA_PREFIX.length) : undefined;
+};
+
+const changed = (rules: StreamRules, { type, data }: RuleEvent): StreamRules =>
+  type === TOMBSTONE
+    ? { ...rules, isTombstoned: true }
+    : { ...NO_RULES, isTombstoned: rules.isTombstoned, ...rulesIn(data) };
+
+/** Keeps rules in bounded memory. While all of them fit, nothing is read; later, what was evicted is read again. */
+class KeptRules implements StreamRulesTable {
+  readonly #log: EventLog;
+  readonly #isRuled: (stream: string) => boolean;
+  readonly #maxBytes: number;
+  readonly #kept: Lru<string, StreamRules>;
+  readonly #reads = new Map<string, Promise<StreamRules>>();
+  /** All rules of the log are kept: a stream that is not among them has none. */
+  #isWhole = true;
+
+  constructor(log: EventLog, { isRuled = () => true, maxBytes = DEFAULT_MAX_BYTES }: StreamRulesOptions) {
+    this.#log = log;
+    this.#isRuled = isRuled;
+    this.#maxBytes = maxBytes;
+    this.#kept = lru(maxBytes);
+  }
+
+  of(stream: string): StreamRules | Promise<StreamRules> {
+    if (!this.#isRuled(stream)) return NO_RULES;
+    return this.#known(stream) ?? this.#reads.get(stream) ?? this.#read(stream);
+  }
+
+  take(event: RuleEvent): void {
+    const stream = ruledBy(event);
+    if (stream === undefined || !this.#isRuled(stream)) return;
+    this.#reads.delete(stream); // a read in flight may have missed the event
+    const known = this.#known(stream);
+    if (known !== undefined) this.#keep(stream, changed(known, event));
+  }
+
+  #known(stream: string): StreamRules | undefined {
+    return this.#kept.get(stream) ?? (this.#isWhole ? NO_RULES : undefined);
+  }
+
+  #keep(stream: string, rules: StreamRules): void {
+    const bytes = bytesOf(stream);
+    if (this.#kept.size() + bytes > this.#maxBytes) this.#isWhole = false;
+    this.#kept.set(stream, rules, bytes);
+  }
+
+  async #read(stream: string): Promise<StreamRules> {
+    const read = readRules(this.#log, stream);
+    this.#reads.set(stream, read);
+    try {
+      const rules = await read;
+      if (this.#reads.get(stream) === read) this.#keep(stream, rules);
+      return rules;
+    } finally {
+      if (this.#reads.get(stream) === read) this.#reads.delete(stream);
+    }
+  }
+}
+
+/** Reads the rules of all streams of a log from its metadata events and tombstones, which are read by type. */
+export const openStreamRules = async (log: EventLog, options: StreamRulesOptions = {}): Promise<StreamRulesTable> => {
+  const rules = new KeptRules(log, options);
   for await (const { events } of log.readLog({ after: 0n, filter: { types: [STREAM_METADATA, TOMBSTONE] } }))
-    events.forEach(take);
-  return { of, take };
+    for (const event of events) rules.take(event);
+  return rules;
 };

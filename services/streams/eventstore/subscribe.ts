@@ -48,7 +48,7 @@ const followAll = async (reading: ReadServices, plan: ReadPlan, send: Send): Pro
 const afterRevision = async ({ log, rules }: ReadServices, stream: StreamName, from: From): Promise<bigint> => {
   const last = (await lastRevision(log, stream)) ?? -1n;
   if (from === 'end') return last;
-  const hidden = firstVisible(rules.of(stream), last) - 1n;
+  const hidden = firstVisible(await rules.of(stream), last) - 1n;
   const asked = from === 'start' ? -1n : from;
   return asked > hidden ? asked : hidden;
 };
@@ -90,7 +90,7 @@ export const follow = async (
   { send, subscriptionId }: { readonly send: Send; readonly subscriptionId: string },
 ): Promise<Subscription> => {
   const { stream } = plan;
-  if (stream !== undefined && reading.rules.of(stream).isTombstoned) throw new StreamTombstoned(stream);
+  if (stream !== undefined && (await reading.rules.of(stream)).isTombstoned) throw new StreamTombstoned(stream);
   await send({ case: 'confirmation', value: { subscriptionId } });
   return stream === undefined ? followAll(reading, plan, send) : followStream(reading, { ...plan, stream }, send);
 };

@@ -2,7 +2,9 @@ import { create, fromJson } from '@bufbuild/protobuf';
 import { describe, expect, it } from 'vitest';
 
 import { ExecutionSchema } from '../../../proto/gen/platformidl/admin/execution_pb.js';
+import { LaunchPlanSchema } from '../../../proto/gen/platformidl/admin/launch_plan_pb.js';
 import { type NodeExecution, NodeExecutionSchema } from '../../../proto/gen/platformidl/admin/node_execution_pb.js';
+import { LAUNCH_PLAN_COLUMNS } from '../../../services/cli/client/entities/rows.js';
 import { linesOf, treeText } from '../../../services/cli/client/executions/tree.js';
 import { tableText } from '../../../services/cli/client/output/table.js';
 
@@ -29,6 +31,26 @@ describe('a table', () => {
   it('has nothing that a terminal would obey', () => {
     const hostile = [{ name: '\u001b[2Jred\u0007', why: '\u009b5A\r' }];
     expect(tableText(COLUMNS, hostile)).toBe('NAME    WHY\n[2Jred  5A');
+  });
+});
+
+describe('a launch plan', () => {
+  it.each([
+    [{ cronSchedule: { schedule: '@daily' } }, '@daily'],
+    [{ cronExpression: '0 6 * * *' }, '0 6 * * *'],
+    [{ rate: { value: 3, unit: 'HOUR' } }, 'every 3 hour'],
+  ])('has its schedule and its next fire time: %j', (schedule, text) => {
+    const plan = fromJson(LaunchPlanSchema, {
+      id: { name: 'report', version: 'v1' },
+      spec: { entityMetadata: { schedule } },
+      closure: { state: 'ACTIVE', nextFireAt: '2026-03-02T06:00:00Z' },
+    });
+    expect(tableText(LAUNCH_PLAN_COLUMNS, [plan]).split('\n')).toEqual([
+      expect.stringMatching(/^NAME +VERSION +STATE +SCHEDULE +NEXT FIRE +CREATED$/u),
+      expect.stringMatching(/^report +v1 +ACTIVE +/u),
+    ]);
+    expect(tableText(LAUNCH_PLAN_COLUMNS, [plan])).toContain(`  ${text}  `);
+    expect(tableText(LAUNCH_PLAN_COLUMNS, [plan])).toContain('  2026-03-02T06:00:00Z  ');
   });
 });
 

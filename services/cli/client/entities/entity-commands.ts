@@ -26,7 +26,7 @@ const LISTED: Readonly<Record<ListedKind, { readonly about: string; readonly exa
   },
   workflows: { about: 'print versions of workflows', examples: ['list workflows', 'list workflows hello.wf'] },
   'launch-plans': {
-    about: 'print versions of launch plans: state and schedule',
+    about: 'print versions of launch plans: state, schedule and next fire time',
     examples: ["list launch-plans --filter 'eq(state,1)'"],
   },
   tasks: { about: 'print versions of tasks', examples: ['list tasks hello.say --sort version'] },

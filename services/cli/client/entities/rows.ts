@@ -57,6 +57,8 @@ export const TASK_COLUMNS: readonly Column<Task>[] = [
 const scheduleOf = ({ spec }: LaunchPlan): string => {
   const expression = spec?.entityMetadata?.schedule?.ScheduleExpression;
   if (expression?.case === 'cronSchedule') return expression.value.schedule;
+  // eslint-disable-next-line @typescript-eslint/no-deprecated -- clients in the field still send it
+  if (expression?.case === 'cronExpression') return expression.value;
   return expression?.case === 'rate'
     ? `every ${expression.value.value} ${FixedRateUnit[expression.value.unit].toLowerCase()}`
     : '';
@@ -69,6 +71,7 @@ export const LAUNCH_PLAN_COLUMNS: readonly Column<LaunchPlan>[] = [
   VERSION,
   { header: 'STATE', text: stateOf, colour: (plan: LaunchPlan) => (stateOf(plan) === 'ACTIVE' ? 'green' : undefined) },
   { header: 'SCHEDULE', text: scheduleOf },
+  { header: 'NEXT FIRE', text: ({ closure }) => momentText(closure?.nextFireAt) },
   CREATED,
 ];
 

@@ -117,7 +117,7 @@ export const nextRevision = async ({ log }: GroupServices, stream: StreamName): 
 /** Hides the parked links before a revision from readers of the parked stream. */
 export const hideLinksBefore = async (services: GroupServices, group: GroupName, before: bigint): Promise<void> => {
   const parked = parkedStreamOf(group);
-  if (services.rules.of(parked).truncateBefore >= before) return;
+  if ((await services.rules.of(parked)).truncateBefore >= before) return;
   const stream = metadataStreamOf(parked) as StreamName;
   const event = ownEvent(services, STREAM_METADATA, { data: JSON.stringify({ $tb: Number(before) }) });
   await services.append(stream, 'any', [event]);

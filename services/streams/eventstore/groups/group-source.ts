@@ -4,7 +4,7 @@ import type { EventLog } from '../../../kernel/ports/event-store.js';
 import { categoryOf, type StreamName } from '../../../kernel/stream.js';
 import { eventMatch } from '../filter.js';
 import { firstVisible, lastRevision, type ReadServices } from '../read.js';
-import { metadataStreamOf } from '../stream-rules.js';
+import { metadataStreamOf, type StreamRules } from '../stream-rules.js';
 import { createYieldTurn } from '../turns.js';
 import type { ConfiguredGroup, GroupFilter } from './configuration.js';
 import { BUCKETS } from './consumer-pool.js';
@@ -63,8 +63,7 @@ const firstOf = async (pages: AsyncIterable<readonly RecordedEvent[]>): Promise<
 
 const streamSource = ({ log, rules }: ReadServices, stream: StreamName): GroupSource => {
   const last = () => lastRevision(log, stream);
-  const shownFrom = async (): Promise<bigint> => {
-    const ruled = rules.of(stream);
+  const shownFrom = async (ruled: StreamRules): Promise<bigint> => {
     if (ruled.maxCount === undefined) return ruled.truncateBefore;
     return firstVisible(ruled, (await last()) ?? -1n);
   };
@@ -74,13 +73,15 @@ const streamSource = ({ log, rules }: ReadServices, stream: StreamName): GroupSo
     has: (event) => event.stream === stream,
     bucketOf,
     at: async (place) => {
-      if (place < (await shownFrom()) || rules.of(stream).isTombstoned) return undefined;
+      const ruled = await rules.of(stream);
+      if (ruled.isTombstoned || place < (await shownFrom(ruled))) return undefined;
       return firstOf(log.readStream(stream, { from: place, limit: 1 }));
     },
     read: async (after, count) => {
       const page = collecting(count);
-      if (rules.of(stream).isTombstoned) return { events: [], upTo: after, isAtEnd: true };
-      const shown = await shownFrom();
+      const ruled = await rules.of(stream);
+      if (ruled.isTombstoned) return { events: [], upTo: after, isAtEnd: true };
+      const shown = await shownFrom(ruled);
       const from = after + 1n > shown ? after + 1n : shown;
       let upTo = after;
       for await (const events of log.readStream(stream, { from, limit: count }))
