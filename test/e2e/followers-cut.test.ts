@@ -1,27 +1,20 @@
-import { once } from 'node:events';
-import { get, type IncomingMessage } from 'node:http';
-
-import { create, type DescMethod, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
-import { Client, credentials } from '@grpc/grpc-js';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
-import {
-  EventLogService,
-  TailRequestSchema,
-  TailResponseSchema,
-} from '../../proto/gen/platformidl/eventlog/tail_pb.js';
-import {
-  ExecutionWatchService,
-  WatchRequestSchema,
-  WatchResponse_Kind as Kind,
-  WatchResponseSchema,
-} from '../../proto/gen/platformidl/eventlog/watch_pb.js';
 import { NodeExecution_Phase as NodePhase } from '../../proto/gen/platformidl/core/execution_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { executionStream } from '../support/filled-log.js';
 import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
 import { type CuttingProxy, startCuttingProxy } from '../support/cutting-proxy.js';
 import { withNeeds } from '../support/fixtures.js';
+import {
+  type Connect,
+  follow,
+  type NextServer,
+  tailByEvents,
+  tailOverGrpc,
+  watchByEvents,
+  watchOverGrpc,
+} from '../support/followers.js';
 import { launchHello } from '../support/hello.js';
 import { nodeReport } from '../support/reports.js';
 
@@ -52,94 +45,18 @@ afterAll(async () => {
   await plane.close();
 });
 
-/** An answer: its position, when it is one that a client may go on after, and whether it is an event or a change. */
-type Answer = { readonly position: string | undefined; readonly isEvent: boolean };
-
-/** Connects, to go on after a position; the answers end or throw when the connection breaks. */
-type Connect = (after: string) => AsyncIterable<Answer>;
-
-const eventsOf = async function* (path: string, after: string): AsyncGenerator<Answer> {
-  const headers = after === '' ? {} : { 'last-event-id': after };
-  const request = get(`http://${proxies[1]!.address}${path}`, { headers, agent: false });
-  const [response] = (await once(request, 'response')) as [IncomingMessage];
-  let text = '';
-  for await (const chunk of response) {
-    const blocks = (text + String(chunk)).split('\n\n');
-    text = blocks.pop()!;
-    for (const block of blocks) {
-      const [, position, type] = /^(?:id: (\d+)\n)?event: (\w+)\n/u.exec(block) ?? [];
-      yield { position, isEvent: type === 'event' || type === 'change' };
-    }
-  }
-};
-
-const answersOf = async function* <Each>(
-  method: DescMethod,
-  request: Uint8Array,
-  decode: (bytes: Uint8Array) => Each,
-): AsyncGenerator<Each> {
-  const client = new Client(proxies[0]!.address, credentials.createInsecure());
-  const asIs = (bytes: Buffer): Buffer => bytes;
-  const rpc = `/${method.parent.typeName}/${method.name}`;
-  const stream = client.makeServerStreamRequest(rpc, asIs, asIs, Buffer.from(request));
-  try {
-    for await (const bytes of stream as AsyncIterable<Buffer>) yield decode(bytes);
-  } finally {
-    stream.cancel();
-    client.close();
-  }
-};
-
-const watchOverGrpc = async function* (lastEventId: string): AsyncGenerator<Answer> {
-  const request: MessageInitShape<typeof WatchRequestSchema> = { ...ID, lastEventId };
-  const encoded = toBinary(WatchRequestSchema, create(WatchRequestSchema, request));
-  const decode = (bytes: Uint8Array) => fromBinary(WatchResponseSchema, bytes);
-  for await (const { position, kind, hasMore } of answersOf(ExecutionWatchService.method.watch, encoded, decode))
-    yield { position: hasMore ? undefined : String(position), isEvent: kind === Kind.CHANGE };
-};
-
-const tailOverGrpc = async function* (lastEventId: string): AsyncGenerator<Answer> {
-  const encoded = toBinary(TailRequestSchema, create(TailRequestSchema, { from: 'start', lastEventId }));
-  const decode = (bytes: Uint8Array) => fromBinary(TailResponseSchema, bytes);
-  for await (const { position, event } of answersOf(EventLogService.method.tail, encoded, decode))
-    yield { position: String(position), isEvent: event !== undefined };
-};
-
-const CLIENTS: Readonly<Record<string, Connect>> = {
-  'watch over gRPC': watchOverGrpc,
-  'watch by Server-Sent Events': (after) =>
-    eventsOf(`/api/v1/watch/executions/${ID.project}/${ID.domain}/${ID.name}`, after),
-  'tail over gRPC': tailOverGrpc,
-  'tail by Server-Sent Events': (after) => eventsOf('/api/v1/tail?from=start', after),
-};
-
-type Followed = { readonly events: readonly string[]; readonly state: string };
-
-/** The answers that a client may go on after, of one connection until it breaks. */
-const untilBroken = async function* (answers: AsyncIterable<Answer>): AsyncGenerator<Answer> {
-  try {
-    for await (const each of answers) if (each.position !== undefined) yield each;
-  } catch {
-    // broken: the next connection goes on
-  }
-};
-
-type Following = { readonly isLast: (position: string) => boolean; readonly onConnect: () => void };
-
-/** Follows until the given position, and connects again whenever the connection breaks. */
-const follow = async (connect: Connect, { isLast, onConnect }: Following): Promise<Followed> => {
-  const events: string[] = [];
-  let [after, state] = ['', ''];
-  while (!isLast(after)) {
-    onConnect();
-    for await (const { position = '', isEvent } of untilBroken(connect(after))) {
-      after = position;
-      if (state === '') state = position;
-      if (isEvent) events.push(position);
-      if (isLast(position)) break;
-    }
-  }
-  return { events, state };
+const clientsOf = (): Readonly<Record<string, Connect>> => {
+  const [grpc, http] = proxies.map(
+    ({ address }) =>
+      () =>
+        address,
+  ) as [NextServer, NextServer];
+  return {
+    'watch over gRPC': watchOverGrpc(grpc, ID),
+    'watch by Server-Sent Events': watchByEvents(http, ID),
+    'tail over gRPC': tailOverGrpc(grpc),
+    'tail by Server-Sent Events': tailByEvents(http),
+  };
 };
 
 it(
@@ -148,8 +65,9 @@ it(
   async () => {
     let last = -1n;
     const isLast = (position: string): boolean => last >= 0n && position !== '' && BigInt(position) >= last;
-    const connections = new Map(Object.keys(CLIENTS).map((name) => [name, 0]));
-    const following = Object.entries(CLIENTS).map(async ([name, connect]) => {
+    const clients = Object.entries(clientsOf());
+    const connections = new Map(clients.map(([name]) => [name, 0]));
+    const following = clients.map(async ([name, connect]) => {
       const onConnect = (): void => void connections.set(name, (connections.get(name) ?? 0) + 1);
       return [name, await follow(connect, { isLast, onConnect })] as const;
     });

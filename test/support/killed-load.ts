@@ -7,7 +7,9 @@ import type { EngineSummary } from '../../engine/options.js';
 import { bytesOf, type Content } from '../../services/kernel/ports/payload-store.js';
 import { filePayloadStore } from '../../services/store/payloads/file-payload-store.js';
 import { register } from './control-plane.js';
+import { allEvents } from './filled-log.js';
 import { withNeeds } from './fixtures.js';
+import { type Followers, followProcesses } from './followed-load.js';
 import { type GrpcClient, grpcClient } from './grpc-client.js';
 import { helloRequest } from './hello.js';
 import { modelOf } from './independent-model.js';
@@ -40,6 +42,8 @@ export type Setting<Running extends Roles = RoleProcesses> = {
   readonly location?: MongoLocation;
   /** Waits until exports are complete, and compares them with the log. */
   readonly settled?: (parts: Running, head: bigint) => Promise<void>;
+  /** Starts clients that follow the log and its executions. */
+  readonly follow?: (parts: Running) => Promise<Followers>;
 };
 
 /**
@@ -48,13 +52,14 @@ export type Setting<Running extends Roles = RoleProcesses> = {
  */
 export const loadOn = <Running extends Roles>(
   startAll: (options: RoleProcessesOptions) => Promise<Running>,
-  { args = [], env = {}, settled }: Setting<Running> = {},
+  { args = [], env = {}, settled, follow }: Setting<Running> = {},
 ) => {
   const { watch, hashes: recorded } = watchRecorded();
   const created = new Set<string>();
   const stopping = new AbortController();
   let parts: Running;
   let apis: readonly Transport[] = [];
+  let followers: Followers | undefined;
   let engine: Promise<EngineSummary> = Promise.reject(new Error('no engine was started'));
   engine.catch(() => undefined);
   let launches = 0;
@@ -79,12 +84,14 @@ export const loadOn = <Running extends Roles>(
     const name = `killed-${launches++}`;
     const { code } = await apis[api]!.refused(AdminService.method.createExecution, helloRequest(name));
     if (code === 'OK' || code === 'ALREADY_EXISTS') created.add(`flytesnacks/development/${name}`);
+    if (code === 'OK') followers?.watch(name);
     return { name, code };
   };
 
   return {
     parts: () => parts,
     settled,
+    followers: () => followers,
     recorded,
     created,
     launch,
@@ -105,6 +112,7 @@ export const loadOn = <Running extends Roles>(
       parts = await startAll({ env, args: verbose });
       apis = ['api-1', 'api-2'].map((name) => overGrpc(parts.process(name).server().ready));
       await register(apis[0]!, withNeeds('01-hello'));
+      followers = await follow?.(parts);
       engine = run(RATE, stopping.signal);
     },
     finish: async (): Promise<EngineSummary> => {
@@ -115,6 +123,7 @@ export const loadOn = <Running extends Roles>(
     close: async (): Promise<void> => {
       stopping.abort();
       await engine.catch(() => undefined);
+      await followers?.stop();
       for (const api of apis) api.close();
       await parts.close();
     },
@@ -123,7 +132,10 @@ export const loadOn = <Running extends Roles>(
 
 /** A control plane of five processes and their log server, under load. */
 export const underLoad = (setting: Setting) =>
-  loadOn((options) => startRoleProcesses(['api', 'api', 'projector', 'projector', 'reactor'], options), setting);
+  loadOn((options) => startRoleProcesses(['api', 'api', 'projector', 'projector', 'reactor'], options), {
+    ...setting,
+    follow: followProcesses,
+  });
 
 /** A control plane under load. */
 export type Load<Running extends Roles = RoleProcesses> = ReturnType<typeof loadOn<Running>>;
@@ -134,6 +146,7 @@ export const expectNothingLost = async <Running extends Roles>({
   recorded,
   created,
   settled,
+  followers,
 }: Load<Running>): Promise<string> => {
   const { directory, openLog, process } = parts();
   const log = await openLog();
@@ -147,6 +160,7 @@ export const expectNothingLost = async <Running extends Roles>({
   expect([...created].filter((name) => !model.has(name))).toEqual([]);
   expect([...model].filter(([, { phase }]) => !ENDED.has(phase)).map(([name]) => name)).toEqual([]);
   const head = await log.head();
+  const followed = await followers()?.expectAll(await allEvents(log));
   await log.close();
   await settled?.(parts(), head);
   for (const name of ['api-1', 'api-2']) {
@@ -155,5 +169,6 @@ export const expectNothingLost = async <Running extends Roles>({
     expect(await until(seen, (differences) => differences.length === 0)).toEqual([]);
     client.close();
   }
-  return `${recorded.size} events acknowledged, ${model.size} executions`;
+  const counts = `${recorded.size} events acknowledged, ${model.size} executions`;
+  return followed === undefined ? counts : `${counts}; ${followed}`;
 };

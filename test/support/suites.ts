@@ -10,7 +10,7 @@ export const LOADS: Apart = {
   'kill-two-processes': 'kills two control planes and their log by turns under load',
   'list-costs': 'lists in a store of many executions, and counts what each page reads',
   'log-copy': 'copies thousands of events from log to log, killed on the way',
-  'roles-kill': 'kills five processes of a role each by turns under load',
+  'roles-kill': 'kills five processes of a role each by turns under load, while clients follow the log',
   'schedules-takeover': 'stops the reactor that fires schedules past its lease, and counts every tick',
 };
 
