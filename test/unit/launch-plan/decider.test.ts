@@ -12,7 +12,7 @@ import {
 import { UnknownEvent } from '../../../services/kernel/fault.js';
 import { encodedField } from '../../../services/kernel/encoding/field-bytes.js';
 import type { LaunchPlanCommand } from '../../../services/launch-plan/commands.js';
-import { launchPlanDecider } from '../../../services/launch-plan/decider.js';
+import { launchPlanAggregate, launchPlanDecider } from '../../../services/launch-plan/decider.js';
 import { launchPlanCodec, type LaunchPlanEvent } from '../../../services/launch-plan/events.js';
 import { given } from '../../support/given.js';
 
@@ -105,6 +105,30 @@ describe('a launch plan', () => {
   it('refuses to activate or deactivate a version that is not registered', () => {
     given(launchPlanDecider, registered('1')).when(activate('2')).thenRefused({ kind: 'version-unknown' });
     given(launchPlanDecider).when(deactivate('2')).thenRefused({ kind: 'version-unknown' });
+  });
+});
+
+describe('the stream of a launch plan', () => {
+  it('keeps large contents in the scope of its project', () => {
+    expect(launchPlanAggregate.payloadScope(register('1'))).toBe('definitions/p');
+  });
+
+  it('permanently refuses a version that exists, and not one that may be registered later', () => {
+    expect(launchPlanAggregate.isPermanent({ kind: 'exists-identical' })).toBe(true);
+    expect(launchPlanAggregate.isPermanent({ kind: 'exists-different' })).toBe(true);
+    expect(launchPlanAggregate.isPermanent({ kind: 'version-unknown' })).toBe(false);
+  });
+
+  it('takes as much more memory with each version', () => {
+    const [none, one, two] = [[], ['1'], ['1', '2']].map((versions) =>
+      launchPlanAggregate.sizeOf(
+        versions
+          .map(registered)
+          .reduce((state, event) => launchPlanDecider.evolve(state, event), launchPlanDecider.initial()),
+      ),
+    ) as [number, number, number];
+    expect(one).toBeGreaterThan(none + 100);
+    expect(two - one).toBe(one - none);
   });
 });
 

@@ -1,5 +1,5 @@
 import { create } from '@bufbuild/protobuf';
-import { describe, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import {
   type Project,
@@ -7,7 +7,7 @@ import {
   ProjectSchema,
 } from '../../../proto/gen/platformidl/admin/project_pb.js';
 import { ProjectRegisteredSchema, ProjectUpdatedSchema } from '../../../proto/gen/platformidl/eventlog/project_pb.js';
-import { projectDecider } from '../../../services/project/decider.js';
+import { projectAggregate, projectDecider } from '../../../services/project/decider.js';
 import type { ProjectEvent } from '../../../services/project/events.js';
 import { given } from '../../support/given.js';
 
@@ -58,5 +58,31 @@ describe('a project', () => {
 
   it('records nothing when an update changes nothing', () => {
     given(projectDecider, registered(atlas)).when({ type: 'UpdateProject', project: atlas }).thenNothing();
+  });
+});
+
+describe('the stream of a project', () => {
+  it('keeps large contents in the scope of the project', () => {
+    expect(projectAggregate.payloadScope({ type: 'RegisterProject', project: atlas })).toBe('definitions/atlas');
+  });
+
+  it('permanently refuses what exists, and not what may be registered later', () => {
+    expect(projectAggregate.isPermanent({ kind: 'project-exists' })).toBe(true);
+    expect(projectAggregate.isPermanent({ kind: 'project-unknown' })).toBe(false);
+  });
+
+  it('takes more memory with each label, by the length of its key and value', () => {
+    const sizeWith = (values: Record<string, string>): number =>
+      projectAggregate.sizeOf(
+        projectDecider.evolve(projectDecider.initial(), registered(create(ProjectSchema, { labels: { values } }))),
+      );
+    const [none, one, longKey, longValue] = [{}, { a: 'b' }, { aaaa: 'b' }, { a: 'bbbb' }].map(sizeWith) as [
+      number,
+      number,
+      number,
+      number,
+    ];
+    expect(one).toBeGreaterThan(none + 2);
+    expect([longKey - one, longValue - one]).toEqual([3, 3]);
   });
 });

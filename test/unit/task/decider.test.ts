@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 
 import { TaskRegisteredSchema } from '../../../proto/gen/platformidl/eventlog/task_pb.js';
 import { CorruptEvent, UnknownEvent } from '../../../services/kernel/fault.js';
-import { taskDecider } from '../../../services/task/decider.js';
+import { taskAggregate, taskDecider } from '../../../services/task/decider.js';
 import { taskCodec, type TaskEvent } from '../../../services/task/events.js';
 import { given } from '../../support/given.js';
 
@@ -32,6 +32,21 @@ describe('a version of a task', () => {
     given(taskDecider, registered())
       .when({ ...register, digest: new Uint8Array([4, 6]) })
       .thenRefused({ kind: 'exists-different' }));
+});
+
+describe('the stream of a version of a task', () => {
+  it('keeps large contents in the scope of its project', () =>
+    expect(taskAggregate.payloadScope(register)).toBe('definitions/p'));
+
+  it('refuses permanently', () => {
+    expect(taskAggregate.isPermanent({ kind: 'exists-identical' })).toBe(true);
+    expect(taskAggregate.isPermanent({ kind: 'exists-different' })).toBe(true);
+  });
+
+  it('is over when the version is registered', () => {
+    expect(taskAggregate.isOver?.(taskDecider.initial())).toBe(false);
+    expect(taskAggregate.isOver?.(taskDecider.evolve(taskDecider.initial(), registered()))).toBe(true);
+  });
 });
 
 describe('the events of a task', () => {

@@ -1,0 +1,96 @@
+import { create } from '@bufbuild/protobuf';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { describe, expect, it } from 'vitest';
+
+import {
+  SchedulePausedSchema,
+  ScheduleResumedSchema,
+  ScheduleTickFiredSchema,
+  ScheduleTicksDecidedSchema,
+  ScheduleTickSkipRequestedSchema,
+} from '../../../proto/gen/platformidl/eventlog/schedule_pb.js';
+import type { FireByHand, ScheduleCommand, TickId } from '../../../services/schedule/commands.js';
+import { scheduleAggregate } from '../../../services/schedule/decider.js';
+import type { ScheduleEvent } from '../../../services/schedule/events.js';
+import { given } from '../../support/given.js';
+
+const { decider } = scheduleAggregate;
+const at = (atMs: number) => ({ at: timestampFromMs(atMs) });
+
+const tick: TickId = { atMs: 5_000, version: 'v1' };
+const byHand = (of: TickId = tick): FireByHand => ({ type: 'FireByHand', tick: of, principal: 'ada' });
+
+const decided = (untilMs: number, ...ticks: readonly TickId[]): ScheduleEvent => ({
+  type: 'ScheduleTicksDecided',
+  data: create(ScheduleTicksDecidedSchema, {
+    until: timestampFromMs(untilMs),
+    fire: ticks.map(({ atMs, version }) => ({ ...at(atMs), version, principal: 'ada', isMissed: false })),
+  }),
+});
+const fired: ScheduleEvent = {
+  type: 'ScheduleTickFired',
+  data: create(ScheduleTickFiredSchema, {
+    ...at(tick.atMs),
+    version: tick.version,
+    execution: { project: 'p', domain: 'd', name: 'f1' },
+  }),
+};
+const skip = (atMs: number): ScheduleCommand => ({ type: 'SkipTick', atMs });
+const skipRequested = (atMs: number): ScheduleEvent => ({
+  type: 'ScheduleTickSkipRequested',
+  data: create(ScheduleTickSkipRequestedSchema, at(atMs)),
+});
+const pause: ScheduleCommand = { type: 'PauseSchedule', atMs: 7_000 };
+const resume: ScheduleCommand = { type: 'ResumeSchedule', atMs: 8_000 };
+const paused: ScheduleEvent = { type: 'SchedulePaused', data: create(SchedulePausedSchema, at(7_000)) };
+const resumed: ScheduleEvent = { type: 'ScheduleResumed', data: create(ScheduleResumedSchema, at(8_000)) };
+
+describe('a tick that is fired by hand', () => {
+  it('is decided, and leaves the ticks of the schedule as they are', () => {
+    given(decider, decided(9_000)).when(byHand()).then(decided(9_000, tick));
+  });
+
+  it('is not fired twice, while it is open and after its outcome', () => {
+    given(decider, decided(0, tick)).when(byHand()).thenNothing();
+    given(decider, decided(0, tick), fired).when(byHand()).thenNothing();
+  });
+
+  it('is another one at another time or of another version', () => {
+    const [later, newer] = [
+      { ...tick, atMs: 6_000 },
+      { ...tick, version: 'v2' },
+    ];
+    given(decider, decided(0, tick), fired).when(byHand(later)).then(decided(0, later));
+    given(decider, decided(0, tick), fired).when(byHand(newer)).then(decided(0, newer));
+  });
+});
+
+describe('a tick to skip', () => {
+  it('is recorded once', () => {
+    given(decider, decided(4_000)).when(skip(4_001)).then(skipRequested(4_001));
+    given(decider, skipRequested(4_001)).when(skip(4_001)).thenNothing();
+  });
+
+  it('is refused when it is decided, also when it is the last one that is', () => {
+    given(decider, decided(4_000)).when(skip(3_999)).thenRefused({ kind: 'already-decided' });
+    given(decider, decided(4_000)).when(skip(4_000)).thenRefused({ kind: 'already-decided' });
+  });
+
+  it('is refused permanently, because ticks stay decided', () => {
+    expect(scheduleAggregate.isPermanent({ kind: 'already-decided' })).toBe(true);
+  });
+});
+
+describe('a schedule', () => {
+  it('is paused and resumed at a time, and only when it is not so already', () => {
+    given(decider).when(pause).then(paused);
+    given(decider, paused).when(pause).thenNothing();
+    given(decider, paused).when(resume).then(resumed);
+    given(decider).when(resume).thenNothing();
+    given(decider, paused, resumed).when(resume).thenNothing();
+  });
+
+  it('keeps large contents in one scope', () => {
+    expect(scheduleAggregate.payloadScope(pause)).toBe('schedules');
+  });
+});
