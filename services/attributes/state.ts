@@ -44,8 +44,9 @@ export const resourceTypeOf = ({ target }: MatchingAttributes): MatchableResourc
 export const sizeOfAttributes = (attributes: MatchingAttributes): number =>
   toBinary(MatchingAttributesSchema, attributes).length;
 
+/** The length of the domain tells where it ends. A launch makes some 20 keys, so they are not made as JSON. */
 const keyOf = (resourceType: MatchableResource, { domain, workflow }: Omit<Scope, 'project'>): string =>
-  JSON.stringify([resourceType, domain, workflow]);
+  `${resourceType} ${domain.length} ${domain}${workflow}`;
 
 export const initialAttributes = (): AttributesState => ({ rows: new Map(), bytes: 0 });
 

@@ -57,6 +57,16 @@ describe('matchable attributes', () => {
       .when(update(workflow, label('gpu')))
       .then(updated(workflow, label('gpu'))));
 
+  it('of a domain and workflow that read the same, one after the other, are others', () => {
+    const [one, other] = [
+      { ...project, domain: 'ab', workflow: 'c' },
+      { ...project, domain: 'a', workflow: 'bc' },
+    ] as const;
+    given(attributesDecider, updated(one, label('gpu')))
+      .when(update(other, label('gpu')))
+      .then(updated(other, label('gpu')));
+  });
+
   it('replace those before as a whole', () => {
     const before = attributes({ case: 'executionQueueAttributes', value: { tags: ['slow', 'old'] } });
     const after = attributes({ case: 'executionQueueAttributes', value: { tags: ['fast'] } });
