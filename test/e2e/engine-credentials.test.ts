@@ -151,7 +151,10 @@ describe('a control plane with TLS and tokens', () => {
     it('says how it is', async () => {
       expect((await probe('/healthz')).status).toBe(200);
       expect((await probe('/readyz')).status).toBe(200);
-      const text = await (await probe('/metrics')).text();
+      const text = await until(
+        async () => (await probe('/metrics')).text(),
+        (now) => now.includes('call="create",outcome="ok"') && now.includes('flightlog_bridge_executions{aim="run"} 1'),
+      );
       expect(text).toContain('flightlog_bridge_joined 1\n');
       expect(text).toContain('flightlog_bridge_executions{aim="run"} 1\n');
       expect(text).toMatch(
