@@ -381,8 +381,8 @@ describe('many messages about one launch plan', () => {
   };
 
   it('are one after the first, which stands for the others, and each has its outcome', async () => {
-    start();
     await failMany();
+    start(); // reads all of them at once, so that three wait only when two are sent
     await untilWaiting(3);
     expect(smtp.mails).toHaveLength(2);
     timers.advance(DIGEST.windowMs);
@@ -410,8 +410,8 @@ describe('many messages about one launch plan', () => {
       if (isDigested) state.digested += 1;
       return isDigested && state.digested > 1 ? new Promise(() => undefined) : sessions.handle(...given);
     }) as Sessions['handle'];
-    start([], { sessions: { handle, read: sessions.read.bind(sessions) } });
     await failMany();
+    start([], { sessions: { handle, read: sessions.read.bind(sessions) } });
     await untilWaiting(3);
     timers.advance(DIGEST.windowMs);
     await until(
@@ -430,8 +430,8 @@ describe('many messages about one launch plan', () => {
   });
 
   it('are all sent after the process has ended in the middle, and none twice', async () => {
-    start();
     await failMany();
+    start();
     await untilWaiting(3);
     await reactor?.close();
     start();
