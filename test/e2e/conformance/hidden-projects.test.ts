@@ -1,11 +1,32 @@
+import { connect } from 'node:http2';
+
 import { create, type DescMessage, type DescMethod, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
+import {
+  CreateReqSchema,
+  GetInfoReqSchema,
+  PersistentSubscriptions,
+  ReadReqSchema as ConsumeReqSchema,
+} from '../../../proto/gen/event_store/client/persistent_pb.js';
+import {
+  AppendReqSchema,
+  DeleteReqSchema,
+  ReadReqSchema,
+  Streams,
+} from '../../../proto/gen/event_store/client/streams_pb.js';
 import { MatchableResource } from '../../../proto/gen/platformidl/admin/matchable_resource_pb.js';
 import { WorkflowExecution_Phase as Phase } from '../../../proto/gen/platformidl/core/execution_pb.js';
 import { ResourceType } from '../../../proto/gen/platformidl/core/identifier_pb.js';
 import { EngineService } from '../../../proto/gen/platformidl/eventlog/engine_service_pb.js';
+import { ReportRequestSchema } from '../../../proto/gen/platformidl/eventlog/engine_report_pb.js';
+import {
+  EventLogService,
+  TailRequest_Format as Format,
+  type TailRequestSchema,
+} from '../../../proto/gen/platformidl/eventlog/tail_pb.js';
+import { ExecutionWatchService, type WatchRequestSchema } from '../../../proto/gen/platformidl/eventlog/watch_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
 import { DataProxyService } from '../../../proto/gen/platformidl/service/dataproxy_pb.js';
 import type { Target } from '../../../services/gateway/dispatch/requirement.js';
@@ -14,6 +35,7 @@ import { type AuthenticatedServer, startAuthenticatedServer } from '../../suppor
 import { withNeeds } from '../../support/fixtures.js';
 import { type GrpcClient, grpcClient } from '../../support/grpc-client.js';
 import { helloRequest } from '../../support/hello.js';
+import { callRaw, framed } from '../../support/raw-call.js';
 import { workflowReport } from '../../support/reports.js';
 import { requestNaming } from '../../support/requests-naming.js';
 import { type RestClient, restClient } from '../../support/rest-client.js';
@@ -159,7 +181,7 @@ beforeAll(async () => {
       { claim: 'sub', value: 'root', role: 'administrator' },
       { claim: 'sub', value: 'stranger', role: 'administrator', projects: [OWN] },
     ],
-    { FLIGHTLOG_PROJECTS: JSON.stringify([HIDDEN, OWN]) },
+    { FLIGHTLOG_PROJECTS: JSON.stringify([HIDDEN, OWN]), FLIGHTLOG_EVENTSTORE_MODE: 'write' },
   );
   [grpc, rest] = [grpcClient(server.ready.grpc), restClient(server.ready.http)];
   [root, stranger] = [await server.as('root'), await server.as('stranger')];
@@ -215,4 +237,210 @@ describe('a project without a grant', () => {
     const changed = (await server.eventsAfter(head)).filter(({ stream }) => stream.includes(HIDDEN));
     expect(changed.map(({ stream, type }) => `${stream} ${type}`)).toEqual([]);
   }, 300_000);
+});
+
+const pathOf = ({ parent, name }: DescMethod): string => `/${parent.typeName}/${name}`;
+
+/** Streams that name the project; `Tail` and `Watch` of it, and of all projects, are refused. */
+const STREAMING: readonly Probe[] = [
+  ...['', DOMAIN].flatMap((domain) =>
+    [...NAMES, ''].flatMap((name) => [
+      probe(EventLogService.method.tail, (project) => ({ project, domain, name, from: 'start' })),
+      probe(ExecutionWatchService.method.watch, (project) => ({ project, domain, name })),
+    ]),
+  ),
+  probe(ExecutionWatchService.method.watch, (project) => ({ filters: `eq(project,${project})` })),
+  probe(EventLogService.method.tail, (project) => ({ categories: ['execution'], labels: [`project=${project}`] })),
+];
+
+const anEvent = (project: string): Uint8Array => {
+  const value = workflowReport({ project, domain: DOMAIN, name: RUN }, { phase: Phase.FAILED });
+  const event = { case: 'workflowEvent' as const, value };
+  return toBinary(ReportRequestSchema, create(ReportRequestSchema, { sequence: 1n, event }));
+};
+
+const launchOwn = (name: string) =>
+  helloRequest(name, (request) => {
+    request.project = OWN;
+    request.spec!.launchPlan!.project = OWN;
+  });
+
+/** Registers what the hidden project has in the stranger's own project, too; both names are of one length. */
+const registerOwn = async (): Promise<void> => {
+  for (const { kind, method, bytes } of withNeeds('01-hello').flatMap(({ entries }) => entries)) {
+    if (kind === 'execution' || kind === 'upload_location') continue;
+    const own = Buffer.from(Buffer.from(bytes).toString('latin1').replaceAll(HIDDEN, OWN), 'latin1');
+    expect((await grpc.raw(`/${AdminService.typeName}/${method}`, own, root)).code).toBe('OK');
+  }
+  await ok(admin.createExecution, launchOwn('mine'));
+};
+
+/** Changes the hidden project, and then the stranger's: its last change is a run with the name of a hidden one. */
+const changeBoth = async (): Promise<void> => {
+  const hiddenRun = { project: HIDDEN, domain: DOMAIN, name: `${MARK}-run` };
+  const mine = { ...hiddenRun, project: OWN, name: 'mine' };
+  const error = { kind: 1, code: 'failed', message: 'failed' };
+  const outputResult = { case: 'error', value: error } as const;
+  for (const id of [hiddenRun, mine]) {
+    await ok(admin.createWorkflowEvent, workflowReport(id, { phase: Phase.RUNNING }));
+    await ok(admin.createWorkflowEvent, workflowReport(id, { phase: Phase.FAILED, outputResult }));
+  }
+  await ok(admin.createExecution, helloRequest(`${MARK}-while-streams-are-open`));
+  await ok(admin.updateProject, { id: HIDDEN, name: `${MARK} again`, description: MARK });
+  await ok(admin.createExecution, launchOwn(RUN));
+};
+
+/** Opens a stream over gRPC; `texts` has its messages up to the first one that names the last run. */
+const overGrpc = <Input extends DescMessage>(
+  method: DescMethod & { readonly input: Input },
+  request: MessageInitShape<Input>,
+) => {
+  const session = connect(`http://${server.ready.grpc}`);
+  let begin = (): void => undefined;
+  const begun = new Promise<void>((resolve) => (begin = resolve));
+  const isEnough = (message: Buffer): boolean => {
+    begin();
+    return message.includes(RUN);
+  };
+  const body = framed(toBinary(method.input, create(method.input, request)));
+  const texts = callRaw(session, pathOf(method), { body, headers: stranger, isEnough }).then(({ code, messages }) => {
+    session.close();
+    expect([method.name, code]).toEqual([method.name, expect.stringMatching(/^(OPEN|OK)$/u)]);
+    return Buffer.concat(messages).toString('latin1');
+  });
+  return { begun, texts };
+};
+
+/** The same over REST, as Server-Sent Events. */
+const overRest = async (path: string) => {
+  const answer = await fetch(`${server.ready.http}${path}`, { headers: stranger });
+  expect(answer.status, path).toBe(200);
+  const read = async (): Promise<string> => {
+    let text = '';
+    for await (const chunk of answer.body!.pipeThrough(new TextDecoderStream())) {
+      text += chunk;
+      if (text.includes(RUN)) break; // which leaves the stream
+    }
+    return text;
+  };
+  return { begun: Promise.resolve(), texts: read() };
+};
+
+const streamsOfOwn = async () => {
+  const place = { project: OWN, domain: DOMAIN };
+  const tail = (fields: MessageInitShape<typeof TailRequestSchema>) =>
+    overGrpc(EventLogService.method.tail, { project: OWN, ...fields });
+  const watch = (fields: MessageInitShape<typeof WatchRequestSchema>) =>
+    overGrpc(ExecutionWatchService.method.watch, { ...place, ...fields });
+  return [
+    tail({ from: 'start' }),
+    tail({ from: 'start', domain: DOMAIN, format: Format.PROTOBUF }),
+    tail({ lastEventId: '1', categories: ['execution', 'project'] }),
+    watch({}),
+    watch({ name: 'mine' }),
+    watch({ filters: `value_in(name,${RUN};${MARK}-run;mine)` }),
+    await overRest(`/api/v1/tail?project=${OWN}&from=start`),
+    await overRest(`/api/v1/watch/executions?project=${OWN}&domain=${DOMAIN}`),
+  ];
+};
+
+describe('a stream', () => {
+  it('of a project is refused as one of a project that does not exist', async () => {
+    const answers = async ({ method, bytesFor }: Probe, project: string) => {
+      const plain = (text: string): string => text.replaceAll(project, ABSENT);
+      const first = await grpc.rawStream(pathOf(method), bytesFor(project), stranger);
+      const second = await rest.rawJson(method, bytesFor(project), stranger);
+      return [first.code, plain(first.message), second?.code, plain(second?.message ?? '')];
+    };
+    for (const each of STREAMING) {
+      const refused = await answers(each, HIDDEN);
+      expect(refused, each.name).toEqual(await answers(each, ABSENT));
+      expect(refused[0], each.name).toMatch(/^(PERMISSION_DENIED|INVALID_ARGUMENT)$/u);
+    }
+  });
+
+  it('of reports answers an event of it as one of a project that does not exist', async () => {
+    const answers = await Promise.all(
+      [HIDDEN, ABSENT].map(async (project) => {
+        const { code, bytes } = await grpc.rawStream(pathOf(EngineService.method.report), anEvent(project), stranger);
+        return [code, Buffer.from(bytes).toString('latin1').replaceAll(project, ABSENT)];
+      }),
+    );
+    expect(answers[0]).toEqual(answers[1]);
+    expect(answers[0]?.[1]).not.toContain(MARK);
+  });
+
+  it("of the stranger's own project has nothing of it, while both change", async () => {
+    await registerOwn();
+    const streams = await streamsOfOwn();
+    await Promise.all(streams.map(({ begun }) => begun));
+    await changeBoth();
+    for (const text of await Promise.all(streams.map(({ texts }) => texts))) {
+      expect(text).toContain(OWN);
+      expect(text).not.toContain(HIDDEN);
+      expect(text).not.toContain(MARK);
+    }
+  }, 60_000);
+});
+
+const empty = {};
+const uuidOption = { content: { case: 'string', value: empty } } as const;
+
+/** Calls of the EventStoreDB protocol about the streams of a project. */
+const eventstoreCalls = (project: string): readonly (readonly [name: string, path: string, bytes: Uint8Array])[] => {
+  const streamIdentifier = { streamName: Buffer.from(`execution-${project}:${DOMAIN}:${RUN}`) };
+  const encode = <Desc extends DescMessage>(method: DescMethod, schema: Desc, request: MessageInitShape<Desc>) =>
+    [method.name, pathOf(method), toBinary(schema, create(schema, request))] as const;
+  const start = { case: 'start', value: empty } as const;
+  const one = { case: 'stream', value: { streamIdentifier, revisionOption: start } } as const;
+  const prefix = { prefix: [`execution-${project}:`] };
+  const filter = { filter: { case: 'streamIdentifier', value: prefix }, checkpointIntervalMultiplier: 1 } as const;
+  const all = { case: 'all', value: { allOption: start } } as const;
+  const group = { streamOption: { case: 'streamIdentifier', value: streamIdentifier }, groupName: 'group' } as const;
+  const counted = { case: 'count', value: 10n } as const;
+  const subscription = { case: 'subscription', value: empty } as const;
+  const plain = { uuidOption, filterOption: { case: 'noFilter', value: empty } } as const;
+  const settings = { historyBufferSize: 500, readBatchSize: 20, liveBufferSize: 500, maxSubscriberCount: 5 };
+  const { read, append, delete: remove } = Streams.method;
+  const groups = PersistentSubscriptions.method;
+  return [
+    encode(read, ReadReqSchema, { options: { streamOption: one, countOption: counted, ...plain } }),
+    encode(read, ReadReqSchema, { options: { streamOption: one, countOption: subscription, ...plain } }),
+    ...[counted, subscription].map((countOption) =>
+      encode(read, ReadReqSchema, {
+        options: { streamOption: all, countOption, uuidOption, filterOption: { case: 'filter', value: filter } },
+      }),
+    ),
+    encode(append, AppendReqSchema, {
+      content: { case: 'options', value: { streamIdentifier, expectedStreamRevision: { case: 'any', value: empty } } },
+    }),
+    encode(remove, DeleteReqSchema, {
+      options: { streamIdentifier, expectedStreamRevision: { case: 'any', value: empty } },
+    }),
+    encode(groups.create, CreateReqSchema, {
+      options: { streamOption: one, groupName: 'group', settings: { ...settings, consumerStrategy: 'RoundRobin' } },
+    }),
+    encode(groups.getInfo, GetInfoReqSchema, { options: group }),
+    encode(groups.read, ConsumeReqSchema, {
+      content: { case: 'options', value: { ...group, bufferSize: 10, uuidOption } },
+    }),
+  ];
+};
+
+describe('the port of the EventStoreDB protocol', () => {
+  it('answers about its streams as about streams that do not exist', async () => {
+    const client = grpcClient(server.ready.eventstore ?? '');
+    const group = eventstoreCalls(HIDDEN).filter(([name]) => ['Create', 'GetInfo'].includes(name));
+    for (const [name, path, bytes] of group)
+      expect([name, (await client.rawStream(path, bytes, root)).code]).toEqual([name, 'OK']);
+    for (const headers of [stranger, {}])
+      for (const [at, [name, path, bytes]] of eventstoreCalls(HIDDEN).entries()) {
+        const [, , ofAbsent = bytes] = eventstoreCalls(ABSENT)[at] ?? [];
+        const first = await client.rawStream(path, bytes, headers);
+        expect([name, first]).toEqual([name, await client.rawStream(path, ofAbsent, headers)]);
+        expect([name, first.code]).toEqual([name, headers === stranger ? 'PERMISSION_DENIED' : 'UNAUTHENTICATED']);
+        expect(first.message + Buffer.from(first.bytes).toString('latin1')).not.toContain(MARK);
+      }
+    client.close();
+  });
 });
