@@ -90,6 +90,13 @@ const schedules = createRoute({
   component: lazyRouteComponent(() => import('./schedules/schedules.js'), 'Schedules'),
 });
 
+const attributes = createRoute({
+  getParentRoute: () => scope,
+  path: '/attributes',
+  validateSearch: textParameters('workflow'),
+  component: lazyRouteComponent(() => import('./attributes/attributes.js'), 'Attributes'),
+});
+
 const events = createRoute({
   getParentRoute: () => root,
   path: '/events',
@@ -123,6 +130,7 @@ const routeTree = root.addChildren([
     task,
     launchPlan,
     schedules,
+    attributes,
   ]),
   events,
   audit,

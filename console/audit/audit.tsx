@@ -12,6 +12,7 @@ import { PhaseSign } from '../look/phase-badge.js';
 import { SearchForm } from '../look/search-form.js';
 import { msOf } from '../look/times.js';
 import { type AuditFilter, followAudit } from '../server/audit.js';
+import { ExportButtons } from './export-buttons.js';
 import { sinceMs } from './since.js';
 
 /** Older entries are dropped, so that a page that stays open does not grow. */
@@ -136,7 +137,11 @@ export const Audit = (): ReactNode => {
   const navigate = route.useNavigate();
   const { entries, error } = useAudit(search);
   return (
-    <Page title="Audit" above="Changes, refusals and sign-ins">
+    <Page
+      title="Audit"
+      above="Changes, refusals and sign-ins"
+      beside={<ExportButtons filter={() => filterOf(search)} />}
+    >
       <SearchForm
         key={JSON.stringify(search)}
         fields={FIELDS}

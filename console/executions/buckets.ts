@@ -12,9 +12,9 @@ export const bucketsOf = <Kind extends string>(
   slices: number,
 ): readonly Bucket<Kind>[] => {
   if (moments.length === 0) return [];
-  const times = moments.map(({ at }) => at);
-  const first = Math.min(...times);
-  const width = Math.max(1, Math.ceil((Math.max(...times) + 1 - first) / slices));
+  const first = moments.reduce((least, { at }) => Math.min(least, at), Infinity);
+  const last = moments.reduce((most, { at }) => Math.max(most, at), -Infinity);
+  const width = Math.max(1, Math.ceil((last + 1 - first) / slices));
   const counts = Array.from({ length: slices }, (): Partial<Record<Kind, number>> => ({}));
   for (const { at, kind } of moments) {
     const slice = counts[Math.floor((at - first) / width)];

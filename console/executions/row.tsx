@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
+import { memo, type ReactNode } from 'react';
 
 import type { Execution } from '../../proto/gen/platformidl/admin/execution_pb.js';
 import { Ago, Lasting } from '../look/moments.js';
@@ -27,7 +27,8 @@ type RowProps = {
   readonly top: number;
 };
 
-export const Row = ({ execution, index, longest, top }: RowProps): ReactNode => {
+/** One execution of the list; rendered again only when something of it has changed. */
+export const Row = memo(({ execution, index, longest, top }: RowProps): ReactNode => {
   const { id, spec, closure } = execution;
   const phase = executionPhase(closure?.phase);
   const ms = lengthOf(closure?.duration);
@@ -59,4 +60,4 @@ export const Row = ({ execution, index, longest, top }: RowProps): ReactNode => 
       </span>
     </div>
   );
-};
+});

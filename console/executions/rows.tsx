@@ -1,20 +1,31 @@
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
-import { type ReactNode, useEffect, useRef } from 'react';
+import { type ReactNode, type RefObject, useEffect, useRef } from 'react';
 
 import type { Execution } from '../../proto/gen/platformidl/admin/execution_pb.js';
 import { lengthOf } from '../look/times.js';
+import { type CreatedRange, rangeOfRows } from './execution-list.js';
 import { Row } from './row.js';
 
 const ROW_PX = 52;
 const OVERSCAN = 12;
-const LOAD_AHEAD_ROWS = 30;
+const LOAD_AHEAD_ROWS = 60;
 
 const COLUMNS = ['Phase', 'Name', 'Workflow', 'Started', 'Duration'];
 
-type RowsProps = { readonly executions: readonly Execution[]; readonly more: (() => void) | undefined };
+const longestOf = (executions: readonly Execution[]): number =>
+  executions.reduce((longest, { closure }) => Math.max(longest, lengthOf(closure?.duration) ?? 0), 1);
 
-/** The list of executions. It renders only the rows in view, and asks for the next page 30 rows before its end. */
-export const Rows = ({ executions, more }: RowsProps): ReactNode => {
+type RowsProps = {
+  readonly executions: readonly Execution[];
+  readonly more: (() => void) | undefined;
+  /** Gets the range of the rows in view. */
+  readonly inView: RefObject<CreatedRange>;
+  /** Called when the list has been scrolled and rests. */
+  readonly readAgain: () => void;
+};
+
+/** The list of executions. It renders only the rows in view, and asks for the next page 60 rows before its end. */
+export const Rows = ({ executions, more, inView, readAgain }: RowsProps): ReactNode => {
   const bodyRef = useRef<HTMLDivElement>(null);
   const virtualizer = useWindowVirtualizer({
     count: executions.length,
@@ -24,11 +35,19 @@ export const Rows = ({ executions, more }: RowsProps): ReactNode => {
     initialRect: { width: 0, height: window.innerHeight },
   });
   const shown = virtualizer.getVirtualItems();
+  const first = shown[0]?.index ?? 0;
   const last = shown.at(-1)?.index ?? 0;
   useEffect(() => {
     if (last > executions.length - LOAD_AHEAD_ROWS) more?.();
   }, [last, executions.length, more]);
-  const longest = Math.max(1, ...executions.map(({ closure }) => lengthOf(closure?.duration) ?? 0));
+  useEffect(() => {
+    inView.current = rangeOfRows(executions, first, last);
+  });
+  const { isScrolling } = virtualizer;
+  useEffect(() => {
+    if (!isScrolling) readAgain();
+  }, [isScrolling, readAgain]);
+  const longest = longestOf(executions);
   return (
     <div className="card rows" role="table" aria-label="Executions" aria-rowcount={more ? -1 : executions.length + 1}>
       <div className="row row-head" role="row">

@@ -1,12 +1,7 @@
 import type { ELK } from 'elkjs/lib/elk-api.js';
 
 import type { Elements } from './elements.js';
-
-/** The size of a node, in pixels. */
-export const NODE = { width: 190, height: 58 } as const;
-
-/** The position of each node in pixels, by its id. */
-export type Positions = ReadonlyMap<string, { readonly x: number; readonly y: number }>;
+import { NODE, type Positions } from './positions.js';
 
 let engine: Promise<ELK> | undefined;
 

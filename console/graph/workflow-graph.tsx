@@ -19,8 +19,11 @@ import type { CompiledWorkflow } from '../../proto/gen/platformidl/core/compiler
 import { QueryResult } from '../look/query-result.js';
 import { PhaseSign } from '../look/phase-badge.js';
 import { phaseText, toneOf } from '../look/phases.js';
-import { type GraphNode, type Elements, elementsOf } from './elements.js';
-import { NODE, type Positions, layoutOf } from './layout.js';
+import { type GraphNode, elementsOf } from './elements.js';
+import { LargeGraph } from './large-graph.js';
+import { layoutOf } from './layout.js';
+import { NODE, type Positions } from './positions.js';
+import type { Phases, ShownWorkflow } from './shown-workflow.js';
 
 type FlowNode = Node<
   { readonly node: GraphNode; readonly phase: string | undefined; readonly isChosen: boolean },
@@ -42,16 +45,7 @@ const Box = ({ data: { node, phase, isChosen } }: NodeProps<FlowNode>): ReactNod
 
 const TYPES = { box: Box };
 
-/** The phases of the nodes that have been reported, by the id of the node in the workflow. */
-export type Phases = ReadonlyMap<string, string>;
-
-type Drawing = {
-  readonly elements: Elements;
-  readonly phases: Phases | undefined;
-  readonly chosen: string | undefined;
-};
-
-const nodesOf = ({ elements, phases, chosen }: Drawing, positions: Positions): FlowNode[] =>
+const nodesOf = ({ elements, phases, chosen }: ShownWorkflow, positions: Positions): FlowNode[] =>
   elements.nodes.map((node) => ({
     id: node.id,
     type: 'box',
@@ -62,7 +56,7 @@ const nodesOf = ({ elements, phases, chosen }: Drawing, positions: Positions): F
   }));
 
 /** Makes the edges; an edge to a node without reports is marked as not taken. */
-const edgesOf = ({ elements, phases }: Drawing): Edge[] =>
+const edgesOf = ({ elements, phases }: ShownWorkflow): Edge[] =>
   elements.lines.map(({ id, from, to }) => ({
     id,
     source: from,
@@ -71,6 +65,41 @@ const edgesOf = ({ elements, phases }: Drawing): Edge[] =>
     className: phases && !phases.has(to) ? 'not-taken' : '',
     focusable: false,
   }));
+
+/** Above this number of nodes, the layout and the elements of the page would take seconds. */
+const MAX_ELEMENTS = 500;
+
+type FlowGraphProps = ShownWorkflow & { readonly choose: ((nodeId: string) => void) | undefined };
+
+const FlowGraph = ({ elements, phases, chosen, choose }: FlowGraphProps): ReactNode => {
+  const positions = useQuery({
+    queryKey: ['graph-layout', elements.nodes.map(({ id }) => id), elements.lines.map(({ id }) => id)],
+    queryFn: () => layoutOf(elements),
+    staleTime: Infinity,
+    meta: { fixed: true },
+  });
+  return (
+    <QueryResult query={positions}>
+      {(answer: Positions) => (
+        <ReactFlow
+          nodes={nodesOf({ elements, phases, chosen }, answer)}
+          edges={edgesOf({ elements, phases, chosen })}
+          nodeTypes={TYPES}
+          nodesDraggable={false}
+          nodesConnectable={false}
+          onlyRenderVisibleElements
+          fitView
+          minZoom={0.05}
+          onNodeClick={(_event, { id }) => choose?.(id)}
+          proOptions={{ hideAttribution: true }}
+        >
+          <Background />
+          <Controls showInteractive={false} />
+        </ReactFlow>
+      )}
+    </QueryResult>
+  );
+};
 
 type WorkflowGraphProps = {
   readonly workflow: CompiledWorkflow;
@@ -82,33 +111,10 @@ type WorkflowGraphProps = {
 /** Draws a workflow as a graph; with phases, the graph shows an execution of it. */
 export const WorkflowGraph = ({ workflow, phases, chosen, choose }: WorkflowGraphProps): ReactNode => {
   const elements = useMemo(() => elementsOf(workflow), [workflow]);
-  const positions = useQuery({
-    queryKey: ['graph-layout', elements.nodes.map(({ id }) => id), elements.lines.map(({ id }) => id)],
-    queryFn: () => layoutOf(elements),
-    staleTime: Infinity,
-    meta: { fixed: true },
-  });
+  const Graph = elements.nodes.length > MAX_ELEMENTS ? LargeGraph : FlowGraph;
   return (
     <div className="card graph">
-      <QueryResult query={positions}>
-        {(answer: Positions) => (
-          <ReactFlow
-            nodes={nodesOf({ elements, phases, chosen }, answer)}
-            edges={edgesOf({ elements, phases, chosen })}
-            nodeTypes={TYPES}
-            nodesDraggable={false}
-            nodesConnectable={false}
-            onlyRenderVisibleElements
-            fitView
-            minZoom={0.05}
-            onNodeClick={(_event, { id }) => choose?.(id)}
-            proOptions={{ hideAttribution: true }}
-          >
-            <Background />
-            <Controls showInteractive={false} />
-          </ReactFlow>
-        )}
-      </QueryResult>
+      <Graph elements={elements} phases={phases} chosen={chosen} choose={choose} />
     </div>
   );
 };

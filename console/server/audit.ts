@@ -44,3 +44,13 @@ export const followAudit = async (
     if (!page || page.entries.length === 0) await pause(signal);
   }
 };
+
+/** Reads all entries that match a filter, in the order in which they were stored. */
+export const readAudit = async (filter: AuditFilter): Promise<readonly AuditEntry[]> => {
+  const all: AuditEntry[] = [];
+  for (let after = 0n; ; after = all.at(-1)?.id ?? after) {
+    const { entries } = await call(AuditService.method.list, { ...filter, after });
+    if (entries.length === 0) return all;
+    all.push(...entries);
+  }
+};

@@ -3,8 +3,7 @@ import { useEffect, useSyncExternalStore } from 'react';
 
 import { serverAddress } from './root.js';
 import type { Scope } from './ids.js';
-
-const SETTLE_MS = 600;
+import { type Refresh, settling } from './settling.js';
 
 /** The part of the log that a page follows: everything, a project and domain, or one execution. */
 export type Followed = Partial<Scope> & { readonly name?: string };
@@ -35,47 +34,41 @@ const addressOf = ({ project, domain, name }: Followed): URL => {
   return url;
 };
 
-/** Opens the stream, and calls `changed` some hundred milliseconds after it has opened, and after events have come. */
-const follow = (followed: Followed, changed: () => void): (() => void) => {
+/** Opens the stream, and refreshes after it has opened, and after events have come. */
+const follow = (followed: Followed, refresh: Refresh): (() => void) => {
   const source = new EventSource(addressOf(followed));
-  let timer: number | undefined;
-  const settle = (): void => {
-    timer ??= window.setTimeout(() => {
-      timer = undefined;
-      changed();
-    }, SETTLE_MS);
-  };
+  const { changed, stop } = settling(refresh);
   source.addEventListener('open', () => {
-    if (connection === 'lost') changed();
+    if (connection === 'lost') void refresh();
     // The stream begins now: it has no events that were recorded since the page has read what it shows.
-    else settle();
+    else changed();
     setConnection('live');
   });
   source.addEventListener('error', () => {
     setConnection('lost');
     // Refused, so it does not connect again: the reads of the page find out why, such as a session that has ended.
-    if (source.readyState === EventSource.CLOSED) settle();
+    if (source.readyState === EventSource.CLOSED) changed();
   });
-  source.addEventListener('event', settle);
+  source.addEventListener('event', changed);
   return () => {
-    window.clearTimeout(timer);
+    stop();
     source.close();
   };
 };
 
 /** Follows while the page is looked at: browsers allow few open connections to a server, for all tabs together. */
-const followWhileVisible = (followed: Followed, changed: () => void): (() => void) => {
+const followWhileVisible = (followed: Followed, refresh: Refresh): (() => void) => {
   let stop: (() => void) | undefined;
   const adjust = (): void => {
     if (document.visibilityState === 'visible') {
-      if (stop === undefined) changed();
-      stop ??= follow(followed, changed);
+      if (stop === undefined) void refresh();
+      stop ??= follow(followed, refresh);
     } else {
       stop?.();
       stop = undefined;
     }
   };
-  stop = follow(followed, changed);
+  stop = follow(followed, refresh);
   adjust();
   document.addEventListener('visibilitychange', adjust);
   return () => {
@@ -95,7 +88,7 @@ export const useLive = ({ project, domain, name }: Followed): void => {
           ...(domain !== undefined && { domain }),
           ...(name !== undefined && { name }),
         },
-        () => void client.invalidateQueries({ predicate: ({ meta }) => meta?.['fixed'] !== true }),
+        () => client.invalidateQueries({ predicate: ({ meta }) => meta?.['fixed'] !== true }),
       ),
     [client, project, domain, name],
   );

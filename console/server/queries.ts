@@ -2,20 +2,33 @@ import type { DescMessage, DescMethodUnary, MessageInitShape, MessageShape } fro
 import { QueryClient, queryOptions, type UseQueryOptions } from '@tanstack/react-query';
 
 import { call } from './call.js';
-import { ServerUnreachable } from './failure.js';
+import { ServerFailure, ServerUnreachable } from './failure.js';
 
 const FRESH_MS = 2_000;
 const RETRY_MS = 1_000;
 const MAX_RETRY_MS = 8_000;
 
-/** Answers are kept by RPC and request. A server that is down is asked again until it answers; a refusal is final. */
+/** Statuses of a server that has too much to do: UNAVAILABLE and RESOURCE_EXHAUSTED. */
+const BUSY: ReadonlySet<number> = new Set([503, 429]);
+const MAX_RETRIES = 4;
+
+const isWorthRetrying = (count: number, error: unknown): boolean =>
+  error instanceof ServerUnreachable ||
+  (error instanceof ServerFailure && BUSY.has(error.status) && count < MAX_RETRIES);
+
+/** A server that is down is asked again until it answers, one that is busy a few times; other refusals are final. */
+export const RETRIED = {
+  retry: isWorthRetrying,
+  retryDelay: (attempt: number) => Math.min(RETRY_MS * 2 ** attempt, MAX_RETRY_MS),
+} as const;
+
+/** Answers are kept by RPC and request. */
 export const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: FRESH_MS,
       structuralSharing: false, // messages have bigints
-      retry: (_count, error) => error instanceof ServerUnreachable,
-      retryDelay: (attempt) => Math.min(RETRY_MS * 2 ** attempt, MAX_RETRY_MS),
+      ...RETRIED,
       networkMode: 'always',
     },
     mutations: { networkMode: 'always' },

@@ -12,6 +12,7 @@ const PLACES: Readonly<Record<string, string>> = {
   t: 'tasks',
   l: 'launch_plans',
   s: 'schedules',
+  m: 'attributes',
 };
 
 /** Keys with their meaning, for the help. */
@@ -24,6 +25,7 @@ export const KEYS: readonly (readonly [string, string])[] = [
   ['g t', 'tasks'],
   ['g l', 'launch plans'],
   ['g s', 'schedules'],
+  ['g m', 'attributes (matchable)'],
   ['g v', 'events of the log'],
   ['g a', 'audit'],
   ['g o', 'operate'],

@@ -9,6 +9,7 @@ const SCOPED = [
   ['/projects/$project/domains/$domain/tasks', 'Tasks'],
   ['/projects/$project/domains/$domain/launch_plans', 'Launch plans'],
   ['/projects/$project/domains/$domain/schedules', 'Schedules'],
+  ['/projects/$project/domains/$domain/attributes', 'Attributes'],
 ] as const;
 
 type NavigationProps = { readonly scope: Scope | undefined };

@@ -1,10 +1,7 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { create, toBinary } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { EventStoreDBClient, persistentSubscriptionToAllSettingsFromDefaults, START } from '@eventstore/db-client';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { DeadLetterRecordedSchema } from '../../proto/gen/platformidl/eventlog/dead_letter_pb.js';
@@ -13,15 +10,15 @@ import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { deadLetterStream } from '../../services/dead-letter/events.js';
 import type { RecordedEvent } from '../../services/kernel/event.js';
 import { sqliteEventStore } from '../../services/store/log/sqlite-event-store.js';
-import { chromiumPath, startChromium } from '../support/chromium.js';
-import { barriersInThemes, openPage } from '../support/console-page.js';
+import { chromiumPath } from '../support/chromium.js';
+import { barriersInThemes } from '../support/console-page.js';
+import { consoleStory } from '../support/console-story.js';
 import { register } from '../support/control-plane.js';
 import { allEvents, executionStream, newEvent } from '../support/filled-log.js';
 import { withNeeds } from '../support/fixtures.js';
 import { launchHello } from '../support/hello.js';
 import { launchOf, plan } from '../support/poisoned-streams.js';
 import { workflowReport } from '../support/reports.js';
-import { type ServerProcess, startServerProcess } from '../support/server-process.js';
 import { overGrpc } from '../support/transports.js';
 import { openWork, type WorkStream } from '../support/work-stream.js';
 
@@ -38,21 +35,14 @@ const deadLetter = ({ position, stream, revision }: RecordedEvent) => {
 };
 
 describe.skipIf(chromiumPath === undefined)('the story of an operator', () => {
-  const data = mkdtempSync(join(tmpdir(), 'flightlog-operator-'));
-  const errors: string[] = [];
-  let server: ServerProcess;
+  const story = consoleStory('operator');
   let engine: WorkStream;
-  let browser: Browser;
   let page: Page;
   let letters: readonly RecordedEvent[];
 
-  const start = async (args: readonly string[] = []): Promise<void> => {
-    server = await startServerProcess({ data, args, env: { FLIGHTLOG_PROJECTS: '[flytesnacks]' } });
-  };
-
   /** Two executions that held slots have ended, and one waits for an engine. */
   const fill = async (): Promise<void> => {
-    const api = overGrpc(server.ready);
+    const api = overGrpc(story.server().ready);
     await register(api, withNeeds('01-hello'));
     await api.call(AdminService.method.createLaunchPlan, plan(PLAN, 2));
     for (const name of ['first', 'second']) {
@@ -69,7 +59,7 @@ describe.skipIf(chromiumPath === undefined)('the story of an operator', () => {
 
   /** Adds what faults leave in a log: work that was given up, and an event that cannot be read. */
   const damage = async (): Promise<void> => {
-    const store = await sqliteEventStore({ directory: data });
+    const store = await sqliteEventStore({ directory: story.data });
     letters = (await allEvents(store)).filter(({ type }) => type === 'SlotTaken');
     await store.append(deadLetterStream(REACTOR), 'any', letters.map(deadLetter));
     await store.append(executionStream('unreadable'), 'any', [newEvent('OfANewerRelease', Uint8Array.of(0xff))]);
@@ -77,29 +67,25 @@ describe.skipIf(chromiumPath === undefined)('the story of an operator', () => {
   };
 
   beforeAll(async () => {
-    await start();
+    await story.start();
     await fill();
-    await server.stop();
+    await story.server().stop();
     await damage();
-    await start(['--eventstore-mode', 'write']);
-    const client = EventStoreDBClient.connectionString(`esdb://${server.ready.eventstore}?tls=false`);
+    await story.start(['--eventstore-mode', 'write']);
+    const { eventstore, grpc } = story.server().ready;
+    const client = EventStoreDBClient.connectionString(`esdb://${eventstore}?tls=false`);
     await client.createPersistentSubscriptionToAll(
       'warehouse',
       persistentSubscriptionToAllSettingsFromDefaults({ startFrom: START }),
     );
     await client.dispose();
-    engine = openWork(server.ready.grpc, { group: 'default', engine: 'propeller', freePlaces: 5 });
-    browser = await startChromium();
-    page = await openPage(browser, errors);
+    engine = openWork(grpc, { group: 'default', engine: 'propeller', freePlaces: 5 });
+    page = await story.open();
   });
-  afterAll(async () => {
-    await browser.close();
-    await server.stop();
-    rmSync(data, { recursive: true });
-  });
+  afterAll(() => story.close());
 
   it('shows engines with their work, and named consumers', async () => {
-    await page.goto(`${server.ready.http}/console/operate`);
+    await page.goto(`${story.server().ready.http}/console/operate`);
     await page
       .getByRole('row', { name: /propeller default connected/u })
       .getByRole('link', { name: 'leased' })
@@ -127,16 +113,12 @@ describe.skipIf(chromiumPath === undefined)('the story of an operator', () => {
     await rowOf(0).getByRole('button', { name: 'Retry' }).click();
     await rowOf(0).waitFor({ state: 'detached' });
 
-    const port = new URL(server.ready.http).port;
-    await server.kill();
-    await page.getByText('The server does not answer').waitFor();
-    await start(['--http-port', port]);
-    await page.getByText('The server does not answer').waitFor({ state: 'detached' });
+    await story.restart(page);
 
     await rowOf(1).getByRole('button', { name: 'Skip …' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Skip' }).click();
     await rowOf(1).waitFor({ state: 'detached' });
     await page.getByText('None: the reactors have done all their work').waitFor();
-    expect(errors).toEqual([]);
+    expect(story.errors).toEqual([]);
   });
 });

@@ -1,65 +1,42 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { runEngine } from '../../engine/engine.js';
-import { chromiumPath, startChromium } from '../support/chromium.js';
-import { openPage } from '../support/console-page.js';
+import { chromiumPath } from '../support/chromium.js';
+import { consoleStory } from '../support/console-story.js';
 import { engineOptions, register } from '../support/control-plane.js';
 import { withNeeds } from '../support/fixtures.js';
 import { launchHello } from '../support/hello.js';
-import { type ServerProcess, startServerProcess } from '../support/server-process.js';
 import { overGrpc } from '../support/transports.js';
 
 const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined };
 
 /** The stories of people, each with the server killed and started again while they look at the page. */
 describe.skipIf(chromiumPath === undefined)('a person at the console, whose server is killed', () => {
-  const data = mkdtempSync(join(tmpdir(), 'flightlog-people-'));
-  const errors: string[] = [];
-  let server: ServerProcess;
-  let browser: Browser;
+  const story = consoleStory('people');
   let page: Page;
 
-  const start = async (args: readonly string[] = []): Promise<void> => {
-    server = await startServerProcess({ data, args, env: { FLIGHTLOG_PROJECTS: '[flytesnacks]' } });
-  };
-
   const run = (failureProbability = 0) =>
-    runEngine(engineOptions(server, { failureProbability }), { signal: new AbortController().signal, logger: quiet });
-
-  /** Kills the server while the page is open, starts it at the same port, and waits until the page follows it. */
-  const killAndStart = async (): Promise<void> => {
-    await page.getByRole('status').getByText('Live', { exact: true }).waitFor();
-    const port = new URL(server.ready.http).port;
-    await server.kill();
-    await page.getByText('The server does not answer').waitFor();
-    await start(['--http-port', port]);
-    await page.getByRole('status').getByText('Live', { exact: true }).waitFor();
-  };
+    runEngine(engineOptions(story.server(), { failureProbability }), {
+      signal: new AbortController().signal,
+      logger: quiet,
+    });
 
   beforeAll(async () => {
-    await start();
-    const api = overGrpc(server.ready);
+    await story.start();
+    const api = overGrpc(story.server().ready);
     await register(api, withNeeds('01-hello'));
     await launchHello(api, 'good');
     await run();
     await launchHello(api, 'broken');
     await run(1);
     api.close();
-    browser = await startChromium();
-    page = await openPage(browser, errors);
+    page = await story.open();
   });
-  afterAll(async () => {
-    await browser.close();
-    await server.stop();
-    rmSync(data, { recursive: true });
-  });
+  afterAll(() => story.close());
 
   it('finds why an execution has failed, since when, what has changed since the last good one, and recovers it', async () => {
-    await page.goto(server.ready.http);
+    await page.goto(story.server().ready.http);
     await page.getByRole('link', { name: 'broken' }).first().click();
     await page
       .getByRole('heading', { name: /SimulatedFailure/u })
@@ -70,7 +47,8 @@ describe.skipIf(chromiumPath === undefined)('a person at the console, whose serv
       .getByText('Started')
       .first()
       .waitFor();
-    await killAndStart();
+    await page.getByRole('status').getByText('Live', { exact: true }).waitFor();
+    await story.restart(page);
     await page.getByRole('link', { name: /last good one/u }).click();
     await page.getByRole('cell', { name: 'closure/phase' }).first().waitFor();
     await page.getByRole('button', { name: 'Recover …' }).click();
@@ -81,18 +59,18 @@ describe.skipIf(chromiumPath === undefined)('a person at the console, whose serv
   });
 
   it('sees a run, launches another with inputs that outlast the server, and sees its outputs', async () => {
-    await page.goto(server.ready.http);
+    await page.goto(story.server().ready.http);
     await page.getByRole('link', { name: 'development' }).first().click();
     await page.getByRole('row', { name: /good/u }).getByRole('link', { name: 'good' }).click();
     await page.locator('.page-head .badge', { hasText: 'Succeeded' }).waitFor();
     await page.getByRole('link', { name: 'Relaunch …' }).click();
     await page.getByLabel('Name of the execution').fill('mine');
     await page.getByLabel(/^times/u).fill('2');
-    const port = new URL(server.ready.http).port;
-    await server.kill();
+    await page.getByRole('status').getByText('Live', { exact: true }).waitFor();
+    await story.server().kill();
     await page.getByRole('button', { name: 'Launch' }).click();
     await page.getByRole('alert').getByText('the server does not answer').waitFor();
-    await start(['--http-port', port]);
+    await story.start();
     await page.getByRole('button', { name: 'Launch' }).click();
     await page.getByRole('heading', { name: 'mine' }).waitFor();
     await run();
@@ -100,6 +78,6 @@ describe.skipIf(chromiumPath === undefined)('a person at the console, whose serv
     await page.getByRole('link', { name: 'Inputs and outputs' }).click();
     await page.getByRole('heading', { name: 'Outputs' }).waitFor();
     await page.getByText('2', { exact: true }).waitFor();
-    expect(errors).toEqual([]);
+    expect(story.errors).toEqual([]);
   });
 });

@@ -178,6 +178,7 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
     ['launch plan', `${SCOPE}/launch_plans/hello.hello`, 'hello.hello'],
     ['launch', `${SCOPE}/launch/launch_plans/hello.hello?version=v1`, 'Launch hello.hello'],
     ['schedules', `${SCOPE}/schedules`, 'Schedules'],
+    ['attributes', `${SCOPE}/attributes`, 'Attributes'],
     ['events', '/events?from=start&name=good&project=flytesnacks&domain=development', 'Events'],
     ['audit', '/audit', 'Audit'],
   ])('has no barrier that axe finds, in both themes: %s', async (name, path, heading) => {

@@ -13,10 +13,11 @@ const bound = (name: string, value: Bound) => ({
   },
 });
 
-/** A workflow with `nodes` nodes, each of which runs the task of `01-hello` after the one before. */
+/** A workflow with `nodes` nodes in parallel chains, each of which runs the task of `01-hello` after the one before. */
 export const wideWorkflow = (
   version: string,
   nodes: number,
+  chains = 1,
 ): MessageInitShape<typeof WorkflowCreateRequestSchema> & { id: { version: string } } => {
   const id = {
     resourceType: ResourceType.WORKFLOW,
@@ -34,7 +35,7 @@ export const wideWorkflow = (
         nodes: Array.from({ length: nodes }, (_, at) => ({
           id: `n${at}`,
           metadata: { name: `greeting ${at}` },
-          upstreamNodeIds: at === 0 ? [] : [`n${at - 1}`],
+          upstreamNodeIds: at < chains ? [] : [`n${at - chains}`],
           inputs: [
             bound('name', { case: 'stringValue', value: `guest ${at}` }),
             bound('times', { case: 'integer', value: 2n }),

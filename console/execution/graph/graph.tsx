@@ -4,7 +4,8 @@ import type { ReactNode } from 'react';
 
 import type { Identifier } from '../../../proto/gen/platformidl/core/identifier_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
-import { type Phases, WorkflowGraph } from '../../graph/workflow-graph.js';
+import type { Phases } from '../../graph/shown-workflow.js';
+import { WorkflowGraph } from '../../graph/workflow-graph.js';
 import { QueryResult } from '../../look/query-result.js';
 import { Empty } from '../../look/notes.js';
 import { nodePhase } from '../../look/phases.js';

@@ -13,3 +13,13 @@ export const indexAt = (life: readonly Transition[], asOf: string): number => {
   const later = life.findIndex(isAfter(asOf));
   return later === -1 ? life.length - 1 : Math.max(0, later - 1);
 };
+
+/**
+ * The position to show for a step from one index to another. An event may have many transitions, which are shown
+ * together: a step back into the same event goes to the event before it.
+ */
+export const positionTowards = (life: readonly Transition[], from: number, to: number): bigint => {
+  const position = life[to]?.position ?? 0n;
+  if (to >= from || position !== life[from]?.position) return position;
+  return life.findLast((each) => each.position < position)?.position ?? position;
+};

@@ -1,55 +1,55 @@
 import './life.css';
 
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { getRouteApi } from '@tanstack/react-router';
-import { type ReactNode, useCallback } from 'react';
+import { keepPreviousData, useQuery, useQueryClient, type UseQueryResult } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
 
 import { HistoryService, type Transition } from '../../../proto/gen/platformidl/eventlog/history_pb.js';
 import { QueryResult } from '../../look/query-result.js';
 import { Empty } from '../../look/notes.js';
+import type { Named } from '../../server/ids.js';
 import { queriesOf } from '../../server/queries.js';
 import type { ExecutionAsOf } from '../moment.js';
-import { Nodes } from '../nodes/nodes.js';
+import { PastNodes } from './past-nodes.js';
 import { TimeSlider } from './time-slider.js';
 import { TransitionList } from './transition-list.js';
-import { indexAt } from './index-at.js';
-import { readTransitions } from './transitions.js';
+import { type Life as ReadLife, readLife } from './transitions.js';
+import { useMoment } from './use-moment.js';
 
-const route = getRouteApi('/projects/$project/domains/$domain/executions/$name');
-
-type LivedProps = ExecutionAsOf & { readonly life: readonly Transition[] };
-
-const Lived = ({ id, asOf, life }: LivedProps): ReactNode => {
-  const navigate = route.useNavigate();
-  const at = indexAt(life, asOf);
-  const show = useCallback(
-    (index: number): void => {
-      const isLast = index >= life.length - 1;
-      const position = isLast ? undefined : String(life[index]?.position);
-      void navigate({ search: (search) => ({ ...search, asOf: position }), replace: true, resetScroll: false });
+const useLife = (id: Named): UseQueryResult<ReadLife> => {
+  const client = useQueryClient();
+  const queryKey = [...queriesOf(HistoryService.method.listTransitions), id];
+  return useQuery({
+    queryKey,
+    queryFn: ({ signal }) => {
+      const found = (life: ReadLife): void => void client.setQueryData(queryKey, life);
+      return readLife(id, client.getQueryData(queryKey), { found, signal });
     },
-    [life, navigate],
-  );
-  if (life.length === 0) return <Empty>Nothing was recorded.</Empty>;
+    placeholderData: keepPreviousData,
+  });
+};
+
+type LivedProps = ExecutionAsOf & { readonly life: readonly Transition[]; readonly isWhole: boolean };
+
+const Lived = ({ id, asOf, life, isWhole }: LivedProps): ReactNode => {
+  const { index, show } = useMoment(life, asOf);
   return (
     <>
-      <TimeSlider life={life} at={at} show={show} />
-      <TransitionList life={life} at={at} show={show} />
-      <Nodes id={id} asOf={asOf} />
+      <TimeSlider life={life} at={index} show={show} isWhole={isWhole} />
+      <TransitionList life={life} at={index} show={show} />
+      <PastNodes id={id} asOf={asOf} life={life} at={index} />
     </>
   );
 };
 
 /** Every transition of an execution, and the execution as of the one that is chosen. */
-export const Life = ({ id, asOf }: ExecutionAsOf): ReactNode => {
-  const life = useQuery({
-    queryKey: [...queriesOf(HistoryService.method.listTransitions), id],
-    queryFn: ({ signal }) => readTransitions(id, signal),
-    placeholderData: keepPreviousData,
-  });
-  return (
-    <QueryResult query={life}>
-      {(answer: readonly Transition[]) => <Lived id={id} asOf={asOf} life={answer} />}
-    </QueryResult>
-  );
-};
+export const Life = ({ id, asOf }: ExecutionAsOf): ReactNode => (
+  <QueryResult query={useLife(id)}>
+    {({ transitions, isWhole }: ReadLife) =>
+      transitions.length === 0 ? (
+        <Empty>Nothing was recorded.</Empty>
+      ) : (
+        <Lived id={id} asOf={asOf} life={transitions} isWhole={isWhole} />
+      )
+    }
+  </QueryResult>
+);

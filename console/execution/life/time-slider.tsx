@@ -6,7 +6,9 @@ import { phaseText, toneOf } from '../../look/phases.js';
 import { clockText, msOf } from '../../look/times.js';
 import { subjectOf } from './transitions.js';
 
-const PLAY_MS = 500;
+const PLAY_MS = 250;
+/** Long lives are played in strides, so that none takes more than a minute. */
+const MAX_STRIDES = 240;
 const PERCENT = 100;
 const MAX_TICKS = 400;
 
@@ -14,20 +16,24 @@ type TimeSliderProps = {
   readonly life: readonly Transition[];
   readonly at: number;
   readonly show: (index: number) => void;
+  /** False while older transitions are still being read. */
+  readonly isWhole: boolean;
 };
 
-const usePlay = ({ life, at, show }: TimeSliderProps): readonly [boolean, () => void] => {
+const usePlay = ({ life, at, show }: Omit<TimeSliderProps, 'isWhole'>): readonly [boolean, () => void] => {
   const [isPlaying, setPlaying] = useState(false);
-  const isOver = at >= life.length - 1;
+  const last = life.length - 1;
+  const isOver = at >= last;
+  const stride = Math.ceil(life.length / MAX_STRIDES);
   useEffect(() => {
     if (!isPlaying) return undefined;
     if (isOver) {
       setPlaying(false);
       return undefined;
     }
-    const timer = window.setTimeout(() => show(at + 1), PLAY_MS);
+    const timer = window.setTimeout(() => show(Math.min(last, at + stride)), PLAY_MS);
     return () => window.clearTimeout(timer);
-  }, [isPlaying, isOver, at, show]);
+  }, [isPlaying, isOver, at, last, stride, show]);
   const toggle = (): void => {
     if (!isPlaying && isOver) show(0);
     setPlaying(!isPlaying);
@@ -50,7 +56,7 @@ const Ticks = ({ life }: { readonly life: readonly Transition[] }): ReactNode =>
 
 /** Moves through the life of an execution, from transition to transition. */
 export const TimeSlider = (props: TimeSliderProps): ReactNode => {
-  const { life, at, show } = props;
+  const { life, at, show, isWhole } = props;
   const [isPlaying, toggle] = usePlay(props);
   const shown = life[at];
   if (!shown) return null;
@@ -82,6 +88,7 @@ export const TimeSlider = (props: TimeSliderProps): ReactNode => {
         <output className="mono">
           {at + 1} of {life.length} · {text}
         </output>
+        {!isWhole && <span className="quiet">Reading older events …</span>}
       </div>
       <Slider.Root
         className="slider"

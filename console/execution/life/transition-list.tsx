@@ -55,7 +55,13 @@ export const TransitionList = ({ life, at, show }: TransitionListProps): ReactNo
     estimateSize: () => ROW_PX,
     overscan: OVERSCAN,
   });
-  useEffect(() => virtual.scrollToIndex(at, { align: 'auto' }), [virtual, at]);
+  // By known heights: to measure rows while the slider moves would cost the page its frames.
+  useEffect(() => {
+    const { scrollOffset, scrollRect } = virtual;
+    const [top, height] = [at * ROW_PX, scrollRect?.height ?? 0];
+    const nearest = Math.min(Math.max(scrollOffset ?? 0, top + ROW_PX - height), top);
+    if (nearest !== scrollOffset) place.current?.scrollTo({ top: nearest });
+  }, [virtual, at]);
   return (
     <div className="card transitions" ref={place}>
       <ol style={{ height: `${virtual.getTotalSize()}px` }} aria-label="Transitions">

@@ -1,16 +1,48 @@
-import { HistoryEntity, HistoryService, type Transition } from '../../../proto/gen/platformidl/eventlog/history_pb.js';
+import {
+  HistoryEntity,
+  HistoryService,
+  type Transition,
+  type TransitionList,
+} from '../../../proto/gen/platformidl/eventlog/history_pb.js';
 import { call } from '../../server/call.js';
 import type { Named } from '../../server/ids.js';
-import { allPages } from '../../server/pages.js';
 
 const PAGE_TRANSITIONS = 1_000;
 
-/** Reads every transition of an execution, in the order in which they were recorded. */
-export const readTransitions = (id: Named, signal: AbortSignal): Promise<readonly Transition[]> =>
-  allPages(
-    (token) => call(HistoryService.method.listTransitions, { id, limit: PAGE_TRANSITIONS, token }, signal),
-    ({ transitions }) => transitions,
-  );
+/**
+ * The transitions of an execution that have been read, in the order in which they were recorded. The newest are read
+ * first; `isWhole` is false as long as older ones are missing.
+ */
+export type Life = { readonly transitions: readonly Transition[]; readonly isWhole: boolean };
+
+const NONE: Life = { transitions: [], isWhole: true };
+
+const newestPage = (id: Named, token: string, signal: AbortSignal): Promise<TransitionList> =>
+  call(HistoryService.method.listTransitions, { id, limit: PAGE_TRANSITIONS, token, newestFirst: true }, signal);
+
+/**
+ * Reads the transitions of an execution that are not known yet. `found` gets what is known after each page, so that a
+ * long life is shown while it is read.
+ */
+export const readLife = async (
+  id: Named,
+  known: Life | undefined,
+  { found, signal }: { readonly found: (life: Life) => void; readonly signal: AbortSignal },
+): Promise<Life> => {
+  const { transitions: before } = known?.isWhole === true ? known : NONE;
+  const last = before.at(-1)?.position ?? -1n;
+  let newer: readonly Transition[] = [];
+  let token = '';
+  do {
+    const page = await newestPage(id, token, signal);
+    const unknown = page.transitions.filter(({ position }) => position > last);
+    newer = [...unknown.reverse(), ...newer];
+    token = unknown.length < page.transitions.length ? '' : page.token;
+    // With a gap between what was known and what was read, nothing can be shown.
+    if (before.length === 0 && token !== '') found({ transitions: newer, isWhole: false });
+  } while (token !== '');
+  return { transitions: [...before, ...newer], isWhole: true };
+};
 
 /** The thing that changed, in words: `task of n0, attempt 2`. */
 export const subjectOf = ({ entity, nodeId, attempt, signalId }: Transition): string => {

@@ -17,6 +17,7 @@ import { ExecutionLink } from '../links.js';
 import type { ExecutionAsOf } from '../moment.js';
 import { ErrorNote } from '../why.js';
 import { Attempts } from './attempts.js';
+import { Deck } from './deck.js';
 import { NodeData } from './node-data.js';
 
 const cacheText = ({ closure }: NodeExecution): string => {
@@ -72,6 +73,7 @@ export const NodePanel = ({ id, asOf, nodeId }: NodePanelProps): ReactNode => {
             </Card>
             {answer.closure?.outputResult.case === 'error' && <ErrorNote error={answer.closure.outputResult.value} />}
             <Attempts id={id} asOf={asOf} nodeId={nodeId} />
+            <Deck node={answer} />
             <NodeData id={id} asOf={asOf} nodeId={nodeId} />
           </>
         )}

@@ -5,6 +5,7 @@ import { CatalogCacheStatus } from '../../../proto/gen/platformidl/core/catalog_
 import { PhaseSign } from '../../look/phase-badge.js';
 import { nodePhase, phaseText, toneOf } from '../../look/phases.js';
 import { durationText } from '../../look/times.js';
+import { operationText, type Segment } from './time-spent.js';
 import { idOf, specIdOf, type Range, timeOf, type TreeRow } from './tree.js';
 
 const PERCENT = 100;
@@ -25,10 +26,28 @@ const placeIn = (range: Range, from: number, to: number): CSSProperties => ({
   width: `max(3px, ${((to - from) / (range.to - range.from)) * PERCENT}%)`,
 });
 
-type BarProps = { readonly node: NodeExecution; readonly range: Range; readonly now: number };
+type BarProps = {
+  readonly node: NodeExecution;
+  readonly range: Range;
+  readonly now: number;
+  readonly segments: readonly Segment[] | undefined;
+};
 
-const Bar = ({ node, range, now }: BarProps): ReactNode => {
+const Bar = ({ node, range, now, segments }: BarProps): ReactNode => {
   const time = timeOf(node, now);
+  if (segments)
+    return (
+      <span className="bar-track">
+        {segments.map(({ from, to, operation, spent }) => (
+          <span
+            key={`${operation} ${from}`}
+            className={`bar ${spent}`}
+            style={placeIn(range, from, to)}
+            title={`${operationText(operation)} ${durationText(to - from)}`}
+          />
+        ))}
+      </span>
+    );
   if (!time) return null;
   return (
     <span className="bar-track">
@@ -51,6 +70,7 @@ export const NodeRow = ({
   row: { node, depth, isOpen },
   range,
   now,
+  segments,
   top,
   isChosen,
   choose,
@@ -83,7 +103,7 @@ export const NodeRow = ({
           {kind !== '' && <span className="label">{kind}</span>}
         </button>
       </span>
-      <Bar node={node} range={range} now={now} />
+      <Bar {...{ node, range, now, segments }} />
       <span className="node-time">{time && durationText(time.to - time.from)}</span>
     </li>
   );

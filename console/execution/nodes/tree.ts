@@ -19,13 +19,22 @@ export const specIdOf = (node: NodeExecution): string => {
 const isPlumbing = (node: NodeExecution): boolean => /^(?:start|end)-node$/u.test(specIdOf(node));
 
 /** The rows in the order of the tree; a parent is open when its nodes were read. */
-export const rowsOf = (children: Children, parent = '', depth = 0): readonly TreeRow[] =>
-  (children.get(parent) ?? [])
-    .filter((node) => !isPlumbing(node))
-    .flatMap((node) => {
+export const rowsOf = (children: Children): readonly TreeRow[] => {
+  const rows: TreeRow[] = [];
+  const add = (parent: string, depth: number): void => {
+    for (const node of children.get(parent) ?? []) {
+      if (isPlumbing(node)) continue;
       const isOpen = children.has(idOf(node));
-      return [{ node, depth, isOpen }, ...(isOpen ? rowsOf(children, idOf(node), depth + 1) : [])];
-    });
+      rows.push({ node, depth, isOpen });
+      if (isOpen) add(idOf(node), depth + 1);
+    }
+  };
+  add('', 0);
+  return rows;
+};
+
+/** Every node that was read. */
+export const allOf = (children: Children): readonly NodeExecution[] => [...children.values()].flat();
 
 /** A range of time in milliseconds since 1970. */
 export type Range = { readonly from: number; readonly to: number };

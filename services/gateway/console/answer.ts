@@ -13,6 +13,7 @@ const POLICY = [
   "img-src 'self' data:",
   "font-src 'self'",
   "connect-src 'self'",
+  "frame-src 'self'", // decks, which are served in a sandbox without an origin
   "base-uri 'self'",
   "form-action 'none'",
   "frame-ancestors 'none'",

@@ -2,7 +2,7 @@ import { create } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { describe, expect, it } from 'vitest';
 
-import { indexAt } from '../../../console/execution/life/index-at.js';
+import { indexAt, positionTowards } from '../../../console/execution/life/index-at.js';
 import { TransitionSchema } from '../../../proto/gen/platformidl/eventlog/history_pb.js';
 
 const FIRST = Date.parse('2026-03-02T09:58:00Z');
@@ -29,5 +29,19 @@ describe('the transition that an execution is shown at', () => {
 
   it('is none of an execution without transitions', () => {
     expect(indexAt([], '10')).toBe(-1);
+  });
+});
+
+describe('a step through the life of an execution', () => {
+  const ended = [...life, ...[30n, 30n].map((position) => create(TransitionSchema, { position }))];
+
+  it.each([
+    ['to the next event', 0, 1, 20n],
+    ['to the event before', 1, 0, 10n],
+    ['back out of an event with many transitions', 4, 3, 20n],
+    ['back in the first event', 0, 0, 10n],
+    ['far back', 4, 0, 10n],
+  ])('%s', (_name, from, to, position) => {
+    expect(positionTowards(ended, from, to)).toBe(position);
   });
 });

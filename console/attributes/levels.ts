@@ -1,0 +1,70 @@
+import { toJson } from '@bufbuild/protobuf';
+
+import {
+  type MatchableAttributesConfiguration,
+  MatchableResource as Kind,
+  MatchingAttributesSchema,
+} from '../../proto/gen/platformidl/admin/matchable_resource_pb.js';
+import type { Scope } from '../server/ids.js';
+
+/** The kinds of attributes, in words. */
+export const KINDS: readonly (readonly [Kind, string])[] = [
+  [Kind.TASK_RESOURCE, 'Resources of tasks'],
+  [Kind.WORKFLOW_EXECUTION_CONFIG, 'Settings of executions'],
+  [Kind.QUALITY_OF_SERVICE_SPECIFICATION, 'Quality of service'],
+  [Kind.EXECUTION_CLUSTER_LABEL, 'Cluster label'],
+  [Kind.CLUSTER_ASSIGNMENT, 'Cluster assignment'],
+  [Kind.EXECUTION_QUEUE, 'Queues'],
+  [Kind.PLUGIN_OVERRIDE, 'Plugins of task types'],
+  [Kind.CLUSTER_RESOURCE, 'Resources of the cluster'],
+];
+
+/** A project and domain, and the workflow that is asked about; empty for those without attributes of their own. */
+export type Place = Scope & { readonly workflow: string };
+
+/** Attributes that are set at one level. */
+export type Level = {
+  readonly workflow: string;
+  readonly domain: string;
+  readonly value: unknown;
+  /** `fallback`: only for the fields that the level that applies leaves out. */
+  readonly use: 'applies' | 'fallback' | 'overridden' | 'of another workflow';
+};
+
+type Configuration = MatchableAttributesConfiguration;
+
+const isAbove =
+  ({ project, domain }: Place) =>
+  (level: Configuration): boolean =>
+    level.project === project && (level.domain === '' || level.domain === domain);
+
+const isOf =
+  ({ workflow }: Place) =>
+  (level: Configuration): boolean =>
+    level.workflow === '' || level.workflow === workflow;
+
+const valueOf = ({ attributes }: Configuration): unknown => {
+  const json = attributes && (toJson(MatchingAttributesSchema, attributes) as Readonly<Record<string, unknown>>);
+  return Object.values(json ?? {})[0];
+};
+
+/**
+ * The levels that have attributes of one kind, the most specific first, as the list of the server has them. The first
+ * that is set for the workflow, its domain or its project applies; for settings of executions, the project's fill in
+ * what it leaves out.
+ */
+export const levelsOf = (kind: Kind, configurations: readonly Configuration[], place: Place): readonly Level[] => {
+  const levels = configurations.filter(isAbove(place));
+  const [applying] = levels.filter(isOf(place));
+  const useOf = (level: Configuration): Level['use'] => {
+    if (level === applying) return 'applies';
+    if (!isOf(place)(level)) return 'of another workflow';
+    return kind === Kind.WORKFLOW_EXECUTION_CONFIG && level.domain === '' ? 'fallback' : 'overridden';
+  };
+  return levels.map((level) => ({
+    workflow: level.workflow,
+    domain: level.domain,
+    value: valueOf(level),
+    use: useOf(level),
+  }));
+};

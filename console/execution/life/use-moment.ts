@@ -1,0 +1,42 @@
+import { getRouteApi } from '@tanstack/react-router';
+import { useCallback, useEffect, useState } from 'react';
+
+import type { Transition } from '../../../proto/gen/platformidl/eventlog/history_pb.js';
+import { indexAt, positionTowards } from './index-at.js';
+
+/** The address and what is read as of its moment follow when the slider has rested for this time. */
+const REST_MS = 200;
+
+const route = getRouteApi('/projects/$project/domains/$domain/executions/$name');
+
+/** The transition that is shown, and a function that shows another one. */
+export type ShownMoment = { readonly index: number; readonly show: (index: number) => void };
+
+/** A moment that a person has chosen while the address had another. */
+type Choice = { readonly asOf: string; readonly insteadOf: string };
+
+/** The moment of the address or, until the address has followed, a later choice of the person. */
+export const useMoment = (life: readonly Transition[], asOf: string): ShownMoment => {
+  const navigate = route.useNavigate();
+  const [choice, setChoice] = useState<Choice>();
+  const chosen = choice?.insteadOf === asOf ? choice.asOf : asOf;
+  const index = indexAt(life, chosen);
+  useEffect(() => {
+    if (chosen === asOf) return undefined;
+    const search = { asOf: chosen === '' ? undefined : chosen };
+    const timer = window.setTimeout(
+      () => void navigate({ search: (before) => ({ ...before, ...search }), replace: true, resetScroll: false }),
+      REST_MS,
+    );
+    return () => window.clearTimeout(timer);
+  }, [chosen, asOf, navigate]);
+  const show = useCallback(
+    (next: number) => {
+      const position = positionTowards(life, index, next);
+      const isLast = position === life.at(-1)?.position;
+      setChoice({ asOf: isLast ? '' : String(position), insteadOf: asOf });
+    },
+    [life, index, asOf],
+  );
+  return { index, show };
+};

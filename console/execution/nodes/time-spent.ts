@@ -1,0 +1,53 @@
+import type { Span } from '../../../proto/gen/platformidl/core/metrics_pb.js';
+import { msOf } from '../../look/times.js';
+import type { Range } from './tree.js';
+
+/** The kind of an operation: work of the task, overhead of the engine, or waiting. */
+type Spent = 'work' | 'overhead' | 'waiting';
+
+/** A stretch of time that a node spent on one operation, in milliseconds since 1970. */
+export type Segment = Range & { readonly operation: string; readonly spent: Spent };
+
+/** The segments of each node, by its id; those of the execution itself by the empty id. */
+export type Segments = ReadonlyMap<string, readonly Segment[]>;
+
+const SPENT: Readonly<Record<string, Spent>> = {
+  TASK_RUNTIME: 'work',
+  NODE_TRANSITION: 'waiting',
+  NODE_IDLE: 'waiting',
+};
+
+const segmentOf = ({ id, startTime, endTime }: Span): Segment | undefined => {
+  const [from, to] = [msOf(startTime), msOf(endTime)];
+  if (id.case !== 'operationId' || from === undefined || to === undefined) return undefined;
+  return { from, to, operation: id.value, spent: SPENT[id.value] ?? 'overhead' };
+};
+
+/** Sorts the operations of an execution by node. Those of executions that its nodes have launched are left out. */
+export const segmentsOf = (span: Span | undefined): Segments => {
+  const segments = new Map<string, Segment[]>();
+  const addAll = (spans: readonly Span[], nodeId: string): void => {
+    for (const each of spans) {
+      const segment = segmentOf(each);
+      if (segment) segments.set(nodeId, [...(segments.get(nodeId) ?? []), segment]);
+      else if (each.id.case === 'nodeId') addAll(each.spans, each.id.value.nodeId);
+      else if (each.id.case === 'taskId') addAll(each.spans, nodeId);
+    }
+  };
+  addAll(span?.spans ?? [], '');
+  return segments;
+};
+
+/** The operation in words: `Task runtime`. */
+export const operationText = (operation: string): string => {
+  const text = operation.toLowerCase().replaceAll('_', ' ');
+  return text.charAt(0).toUpperCase() + text.slice(1);
+};
+
+/** The milliseconds that all nodes together spent on each operation, the most first. */
+export const totalsOf = (segments: Segments): readonly (readonly [operation: string, ms: number])[] => {
+  const totals = new Map<string, number>();
+  for (const { operation, from, to } of [...segments.values()].flat())
+    totals.set(operation, (totals.get(operation) ?? 0) + to - from);
+  return [...totals].sort(([, one], [, other]) => other - one);
+};

@@ -1,0 +1,85 @@
+import { useMutation, useQuery, useQueryClient, type UseQueryResult } from '@tanstack/react-query';
+import { type RefObject, useCallback, useRef } from 'react';
+
+import type { Execution } from '../../proto/gen/platformidl/admin/execution_pb.js';
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { call } from '../server/call.js';
+import { newestExecutions } from '../server/executions.js';
+import type { Scope } from '../server/ids.js';
+import { queriesOf, RETRIED } from '../server/queries.js';
+import { type CreatedRange, type ExecutionList, filtersWithin, withPage, withRange } from './execution-list.js';
+
+const PAGE_ROWS = 100;
+/** As many pages are read again at once; more have come only after a long pause, and the list begins anew. */
+const MAX_PAGES = 10;
+
+type Asked = { readonly scope: Scope; readonly filters: string; readonly signal?: AbortSignal };
+
+const readPage = ({ scope, filters, signal }: Asked, token = ''): Promise<ExecutionList> =>
+  call(AdminService.method.listExecutions, { ...newestExecutions(scope, PAGE_ROWS), filters, token }, signal);
+
+/** Reads the executions of a range, as far as they fit into some pages. */
+const readRange = async (asked: Asked, range: CreatedRange): Promise<ExecutionList> => {
+  const within = { ...asked, filters: filtersWithin(asked.filters, range) };
+  const executions: Execution[] = [];
+  let token = '';
+  for (let page = 0; page < MAX_PAGES && (page === 0 || token !== ''); page += 1) {
+    const read = await readPage(within, token);
+    executions.push(...read.executions);
+    ({ token } = read);
+  }
+  return { executions, token };
+};
+
+/** A list of executions that grows at its end, and is kept current where it is looked at. */
+export type ListOfExecutions = {
+  readonly query: UseQueryResult<ExecutionList>;
+  /** Reads the next page; `undefined` while one is read, and at the end. */
+  readonly more: (() => void) | undefined;
+  /** The range of the rows in view, to be set by the table. */
+  readonly inView: RefObject<CreatedRange>;
+  /** Reads the rows in view again. */
+  readonly readAgain: () => void;
+};
+
+/**
+ * The executions of a project and domain that match the filters. Events make only the rows in view read again: to read
+ * a list of ten thousand rows again with every event would keep the page and the server busy.
+ */
+export const useExecutionList = (scope: Scope, filters: string): ListOfExecutions => {
+  const client = useQueryClient();
+  const queryKey = [...queriesOf(AdminService.method.listExecutions), 'list', scope, filters];
+  const update = (next: (list: ExecutionList) => ExecutionList): void =>
+    void client.setQueryData<ExecutionList>(queryKey, (list) => list && next(list));
+  const query = useQuery({
+    queryKey,
+    queryFn: ({ signal }) => readPage({ scope, filters, signal }),
+    staleTime: Infinity,
+    meta: { fixed: true },
+  });
+  const isEmpty = query.data?.executions.length === 0;
+  const inView = useRef<CreatedRange>({});
+  const { refetch } = useQuery({
+    queryKey: [...queryKey, 'in view'],
+    queryFn: async ({ signal }) => {
+      const range = isEmpty ? {} : inView.current;
+      const read = await readRange({ scope, filters, signal }, range);
+      update((list) => withRange(list, range, read));
+      return range;
+    },
+    enabled: query.data !== undefined,
+  });
+  const next = useMutation({
+    mutationFn: (token: string) => readPage({ scope, filters }, token),
+    onSuccess: (page, token) => update((list) => withPage(list, token, page)),
+    ...RETRIED,
+  });
+  const token = query.data?.token ?? '';
+  const isRefused = next.isError && next.variables === token;
+  return {
+    query,
+    more: token === '' || next.isPending || isRefused ? undefined : () => next.mutate(token),
+    inView,
+    readAgain: useCallback(() => void refetch(), [refetch]),
+  };
+};

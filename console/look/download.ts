@@ -1,0 +1,9 @@
+/** Saves a text as a file of the person. */
+export const download = (name: string, text: string, type: string): void => {
+  const address = URL.createObjectURL(new Blob([text], { type }));
+  const link = document.createElement('a');
+  link.href = address;
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(address);
+};

@@ -1,0 +1,50 @@
+const SETTLE_MS = 600;
+
+/** The shortest pause after a refresh, as a multiple of the time that the refresh took. */
+const PAUSE_FACTOR = 3;
+
+/** Reads what a page shows again; resolves when that is done. */
+export type Refresh = () => Promise<void>;
+
+/** Decides when a page that follows events is refreshed. */
+export type Settling = {
+  /** Tells that something has changed. */
+  readonly changed: () => void;
+  /** Ends it: no refresh begins after this. */
+  readonly stop: () => void;
+};
+
+/**
+ * Refreshes some hundred milliseconds after a change, once for all changes until then. A refresh never begins before the
+ * one before it has ended, and those that take long come less often, so that many events do not keep the page busy.
+ */
+export const settling = (refresh: Refresh): Settling => {
+  let state: 'idle' | 'waiting' | 'refreshing' | 'outdated' | 'stopped' = 'idle';
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let pauseMs = SETTLE_MS;
+  const run = async (): Promise<void> => {
+    state = 'refreshing';
+    const started = Date.now();
+    await refresh();
+    pauseMs = Math.max(SETTLE_MS, PAUSE_FACTOR * (Date.now() - started));
+    afterRefresh();
+  };
+  const wait = (): void => {
+    state = 'waiting';
+    timer = setTimeout(() => void run(), pauseMs);
+  };
+  const afterRefresh = (): void => {
+    if (state === 'outdated') wait();
+    else if (state === 'refreshing') state = 'idle';
+  };
+  return {
+    changed: () => {
+      if (state === 'idle') wait();
+      else if (state === 'refreshing') state = 'outdated';
+    },
+    stop: () => {
+      state = 'stopped';
+      clearTimeout(timer);
+    },
+  };
+};

@@ -1,0 +1,116 @@
+import { readFileSync } from 'node:fs';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { chromiumPath } from '../support/chromium.js';
+import { barriersInThemes } from '../support/console-page.js';
+import { addUser, clientOf, consoleStory, signIn } from '../support/console-story.js';
+import { register } from '../support/control-plane.js';
+import { withNeeds } from '../support/fixtures.js';
+import { launchHello } from '../support/hello.js';
+
+const EXECUTIONS = '/console/projects/flytesnacks/domains/development/executions';
+const ALICE = { name: 'alice', password: 'password-of-alice' };
+const BOB = { name: 'bob', password: 'password-of-bob' };
+const VERA = { name: 'vera', password: 'password-of-vera' };
+const CAUSE = 'the input was of the wrong month';
+
+type Entry = Readonly<Record<string, string>>;
+
+describe.skipIf(chromiumPath === undefined)('the story of an auditor', () => {
+  const story = consoleStory('auditor', { FLIGHTLOG_AUTH_SERVER_ENABLED: 'true' });
+  let page: Page;
+
+  const address = (path: string): string => `${story.server().ready.http}${path}`;
+
+  const launch = async (): Promise<void> => {
+    const ci = await clientOf(story, 'ci', 'contributor');
+    await register(ci, withNeeds('01-hello'));
+    await launchHello(ci, 'stopped');
+    ci.close();
+  };
+
+  /** A contributor ends the execution; a viewer is refused. */
+  const endIt = async (): Promise<void> => {
+    const [bobs, veras] = [await story.open(), await story.open()];
+    await signIn(bobs, BOB, address(`${EXECUTIONS}/stopped`));
+    await signIn(veras, VERA, address(`${EXECUTIONS}/stopped`));
+    const refused = await veras.evaluate(async () => {
+      const path = '/api/v1/executions/flytesnacks/development/stopped';
+      return (await fetch(path, { method: 'DELETE', headers: { 'flightlog-csrf': 'test' } })).status;
+    });
+    expect(refused).toBe(403);
+    await bobs.getByRole('button', { name: 'Terminate …' }).click();
+    await bobs.getByLabel(/^Cause/u).fill(CAUSE);
+    await bobs.getByRole('button', { name: 'Terminate', exact: true }).click();
+    await bobs.getByText(CAUSE).first().waitFor();
+    await Promise.all([bobs.context().close(), veras.context().close()]);
+  };
+
+  const exported = async (format: string): Promise<string> => {
+    const downloading = page.waitForEvent('download');
+    await page.getByRole('button', { name: `Export ${format}` }).click();
+    const download = await downloading;
+    expect(download.suggestedFilename()).toMatch(new RegExp(`^audit-.*Z\\.${format.toLowerCase()}$`, 'u'));
+    return readFileSync(await download.path(), 'utf8');
+  };
+
+  beforeAll(async () => {
+    await addUser(story.data, ALICE, 'administrator');
+    await addUser(story.data, BOB, 'contributor');
+    await addUser(story.data, VERA, 'viewer');
+    await story.start();
+    await launch();
+    await endIt();
+    page = await story.open();
+  });
+  afterAll(() => story.close());
+
+  it('finds the person that ended an execution, the cause, and the moment, while the server is killed and comes back', async () => {
+    await signIn(page, ALICE, address(`${EXECUTIONS}/stopped`));
+    await page.getByRole('heading', { name: 'Ended by bob' }).waitFor();
+    await page.getByText(CAUSE).first().waitFor();
+    await story.restart(page);
+    await page.getByRole('link', { name: 'History' }).click();
+    const step = page.getByRole('button', { name: new RegExp(`Aborting by bob · ${CAUSE}`, 'u') });
+    expect(await step.locator('code').getAttribute('title')).toMatch(/^occurred \d.*Z\nrecorded \d.*Z\nrequest \S/u);
+    await page.getByRole('slider').press('Home');
+    await page.getByText('As of position').waitFor();
+    await page.locator('.page-head .badge', { hasText: 'Queued' }).waitFor();
+  });
+
+  it('searches what a person did, and what was refused', async () => {
+    await page.getByRole('link', { name: 'Audit' }).click();
+    await page.getByRole('row', { name: /PERMISSION_DENIED vera .*AdminService.TerminateExecution/u }).waitFor();
+    await page.getByLabel('Principal').fill('bob');
+    await page.getByRole('button', { name: 'Search' }).click();
+    const row = page.getByRole('row', { name: /OK bob .*AdminService.TerminateExecution/u });
+    await row.waitFor();
+    expect(await page.getByRole('row', { name: /vera/u }).count()).toBe(0);
+    expect(await barriersInThemes(page, 'audit-of-bob')).toEqual([]);
+  });
+
+  it('exports what was found, and everything', async () => {
+    const csv = await exported('CSV');
+    expect(csv.split('\r\n')[0]).toMatch(/^id,kind,at,/u);
+    expect(csv).toMatch(/,bob,.*,AdminService\.TerminateExecution,flytesnacks,development,stopped,OK,/u);
+    expect(csv).not.toContain('vera');
+    await page.getByLabel('Principal').fill('');
+    await page.getByRole('button', { name: 'Search' }).click();
+    await page.getByRole('row', { name: /vera/u }).first().waitFor();
+    const entries = JSON.parse(await exported('JSON')) as readonly Entry[];
+    const actions = entries.map(({ principal, action, code }) => [principal, action, code]);
+    expect(actions).toContainEqual(['vera', 'AdminService.TerminateExecution', 'PERMISSION_DENIED']);
+    expect(actions).toContainEqual(['ci', 'AdminService.CreateExecution', 'OK']);
+  });
+
+  it('goes from an entry to the event that it has caused', async () => {
+    await page
+      .getByRole('row', { name: /OK bob .*AdminService.TerminateExecution/u })
+      .getByRole('link')
+      .click();
+    await page.getByText('TerminationRequested').first().click();
+    await page.locator('.tail pre', { hasText: CAUSE }).first().waitFor();
+    expect(story.errors).toEqual([]);
+  });
+});

@@ -1,0 +1,56 @@
+import { create } from '@bufbuild/protobuf';
+import { describe, expect, it } from 'vitest';
+
+import { levelsOf } from '../../../console/attributes/levels.js';
+import {
+  MatchableAttributesConfigurationSchema,
+  MatchableResource as Kind,
+} from '../../../proto/gen/platformidl/admin/matchable_resource_pb.js';
+
+const at = (project: string, domain: string, workflow: string, value: string) =>
+  create(MatchableAttributesConfigurationSchema, {
+    project,
+    domain,
+    workflow,
+    attributes: { target: { case: 'executionClusterLabel', value: { value } } },
+  });
+
+/** In the order of the server: the most specific first. */
+const SET = [
+  at('flytesnacks', 'development', 'hello', 'of-hello'),
+  at('flytesnacks', 'development', 'train', 'of-train'),
+  at('flytesnacks', 'development', '', 'of-development'),
+  at('flytesnacks', 'production', '', 'of-production'),
+  at('flytesnacks', '', '', 'of-flytesnacks'),
+  at('other', '', '', 'of-other'),
+];
+
+const usesIn = (workflow: string, kind = Kind.EXECUTION_CLUSTER_LABEL) =>
+  levelsOf(kind, SET, { project: 'flytesnacks', domain: 'development', workflow }).map(({ value, use }) => [
+    (value as { readonly value: string }).value,
+    use,
+  ]);
+
+describe('the levels of attributes', () => {
+  it('are those of the workflow, its domain and its project; the first applies', () => {
+    expect(usesIn('hello')).toEqual([
+      ['of-hello', 'applies'],
+      ['of-train', 'of another workflow'],
+      ['of-development', 'overridden'],
+      ['of-flytesnacks', 'overridden'],
+    ]);
+  });
+
+  it('are those of the domain and the project for a workflow without its own', () => {
+    expect(usesIn('')).toEqual([
+      ['of-hello', 'of another workflow'],
+      ['of-train', 'of another workflow'],
+      ['of-development', 'applies'],
+      ['of-flytesnacks', 'overridden'],
+    ]);
+  });
+
+  it('fill in from the project, of settings of executions alone', () => {
+    expect(usesIn('', Kind.WORKFLOW_EXECUTION_CONFIG).at(-1)).toEqual(['of-flytesnacks', 'fallback']);
+  });
+});

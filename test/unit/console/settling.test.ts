@@ -1,0 +1,57 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+
+import { settling } from '../../../console/server/settling.js';
+
+/** A page whose refreshes end when the test says so. */
+const page = () => {
+  const ends: (() => void)[] = [];
+  const refresh = vi.fn(() => new Promise<void>((resolve) => ends.push(resolve)));
+  return { refresh, end: () => ends.pop()?.(), ...settling(refresh) };
+};
+
+describe('a page that follows events', () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  it('is refreshed once for all events that come soon after each other', async () => {
+    const { changed, refresh } = page();
+    changed();
+    changed();
+    await vi.advanceTimersByTimeAsync(600);
+    expect(refresh).toHaveBeenCalledTimes(1);
+  });
+
+  it('is not refreshed again before the refresh has ended, and then after a pause in proportion', async () => {
+    const { changed, refresh, end } = page();
+    changed();
+    await vi.advanceTimersByTimeAsync(600);
+    changed();
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(refresh).toHaveBeenCalledTimes(1);
+    end();
+    await vi.advanceTimersByTimeAsync(2_999);
+    expect(refresh).toHaveBeenCalledTimes(1);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(refresh).toHaveBeenCalledTimes(2);
+  });
+
+  it('rests after a refresh without a further event', async () => {
+    const { changed, refresh, end } = page();
+    changed();
+    await vi.advanceTimersByTimeAsync(600);
+    end();
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(refresh).toHaveBeenCalledTimes(1);
+  });
+
+  it('is not refreshed after its end, even where an event has come before', async () => {
+    const { changed, stop, refresh, end } = page();
+    changed();
+    await vi.advanceTimersByTimeAsync(600);
+    changed();
+    stop();
+    end();
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(refresh).toHaveBeenCalledTimes(1);
+  });
+});
