@@ -5,6 +5,7 @@ export type FailPoint =
   | 'after-payload'
   | 'after-upload'
   | 'after-consume'
+  | 'authorization-write'
   | 'payload-aside'
   | 'inside-checkpoint'
   | 'backup-object'

@@ -3,6 +3,8 @@ type Apart = Readonly<Record<string, string>>;
 
 /** `npm run test:loads`: tests that keep a machine busy for a minute or more. */
 export const LOADS: Apart = {
+  'authorization-server-kill':
+    'kills the authorization server after writes of its state; after every fifth one by default',
   'eventstore-cluster':
     'kills, stops and cuts off the nodes of an event store under load; a few ways of many by default',
   'engine-feed-kill': 'kills and stops engines of the feed, and the processes that give them work, under load',

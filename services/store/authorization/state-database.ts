@@ -1,6 +1,11 @@
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
-import type { AuthorizationState, FoundObject, StoredKey } from '../../kernel/ports/authorization-state.js';
+import type {
+  AuthorizationState,
+  FoundObject,
+  StoredKey,
+  StoredObject,
+} from '../../kernel/ports/authorization-state.js';
 import { failPoint } from '../fail-point.js';
 import { createPrivately } from '../private-file.js';
 import type { Blocking } from '../thread-calls.js';
@@ -32,6 +37,15 @@ const found = (row: unknown): FoundObject | undefined => {
   return { content, consumedAt: at ?? undefined };
 };
 
+/** Makes each write pass a fail point once it is durable, so that a test can kill the process after any of them. */
+const written = <Arguments extends readonly unknown[], Result>(write: (...given: Arguments) => Result) => {
+  return (...given: Arguments): Result => {
+    const result = write(...given);
+    failPoint('authorization-write');
+    return result;
+  };
+};
+
 /**
  * Opens the state of the authorization server in a data directory, and creates it if missing. Every method blocks the
  * thread until the disk has answered.
@@ -54,22 +68,24 @@ export const stateDatabase = (directory: string): Blocking<AuthorizationState> =
   const addKey = db.prepare('INSERT INTO keys (id, jwk, created_at) VALUES (?, ?, ?)');
   const removeKeys = db.prepare('DELETE FROM keys WHERE id IN (SELECT value FROM json_each(?))');
   return {
-    put: ({ kind, key, content, grant, alias, expiresAt }): void => {
+    put: written(({ kind, key, content, grant, alias, expiresAt }: StoredObject): void => {
       put.run(kind, key, content, grant ?? null, alias ?? null, expiresAt ?? null);
-    },
+    }),
     find: (kind, key) => found(find.get(kind, key)),
     findByAlias: (kind, alias) => found(findByAlias.get(kind, alias)),
-    consume: (kind, key, at): boolean => {
+    consume: written((kind: string, key: string, at: number): boolean => {
       const isFirst = consume.get(at, kind, key) !== undefined;
       failPoint('after-consume');
       return isFirst;
-    },
-    remove: (kind, key): void => void remove.run(kind, key),
-    removeGrant: (kinds, grant): void => void removeGrant.run(grant, JSON.stringify(kinds)),
-    removeExpired: (before): void => void removeExpired.run(before),
+    }),
+    remove: written((kind: string, key: string): void => void remove.run(kind, key)),
+    removeGrant: written((kinds: readonly string[], grant: string): void => {
+      removeGrant.run(grant, JSON.stringify(kinds));
+    }),
+    removeExpired: written((before: number): void => void removeExpired.run(before)),
     keys: () => keys.all() as readonly StoredKey[],
-    addKey: ({ id, jwk, createdAt }): void => void addKey.run(id, jwk, createdAt),
-    removeKeys: (ids): void => void removeKeys.run(JSON.stringify(ids)),
+    addKey: written(({ id, jwk, createdAt }: StoredKey): void => void addKey.run(id, jwk, createdAt)),
+    removeKeys: written((ids: readonly string[]): void => void removeKeys.run(JSON.stringify(ids))),
     close: (): void => db.close(),
   };
 };
