@@ -1,5 +1,7 @@
 import type { DescMethod } from '@bufbuild/protobuf';
+import { Gossip } from '../../../proto/gen/event_store/client/gossip_pb.js';
 import { PersistentSubscriptions } from '../../../proto/gen/event_store/client/persistent_pb.js';
+import { ServerFeatures } from '../../../proto/gen/event_store/client/server_features_pb.js';
 import { Streams } from '../../../proto/gen/event_store/client/streams_pb.js';
 import type { ClientCertificate } from '../../kernel/ports/authentication.js';
 import type { EncodedCall, EncodedHandler } from '../../kernel/ports/encoded-calls.js';
@@ -45,8 +47,9 @@ const groups = PersistentSubscriptions.method;
 
 const pathOf = ({ parent, name }: DescMethod): string => `/${parent.typeName}/${name}`;
 
-/** Calls that are not here, of gossip and server features, are sent without credentials by official clients. */
-const required: ReadonlyMap<string, StreamsPermission> = new Map([
+/** Official clients send no credentials with the calls that require none. */
+const required: ReadonlyMap<string, StreamsPermission | 'none'> = new Map([
+  ...[Gossip.method.read, ServerFeatures.method.getSupportedMethods].map((method) => [pathOf(method), 'none'] as const),
   ...[read, groups.read, groups.getInfo, groups.list].map((method) => [pathOf(method), 'read'] as const),
   ...[
     ...[append, batchAppend, remove, tombstone],
@@ -123,7 +126,8 @@ const refusal = () => {
 
 /**
  * Makes a function that guards handlers: each call is admitted before its handler starts, and ends when the credentials
- * expire or are withdrawn, or the permission is.
+ * expire or are withdrawn, or the permission is. It throws for a path without a declared permission, so that no call is
+ * open by mistake.
  */
 export const guarding = (admissions: Admissions): ((path: string, handle: EncodedHandler) => EncodedHandler) => {
   const open = openCalls(admissions);
@@ -148,6 +152,7 @@ export const guarding = (admissions: Admissions): ((path: string, handle: Encode
 
   return (path, handle) => {
     const permission = required.get(path);
-    return permission === undefined ? handle : (call) => run(call, askingCall(call, permission), handle);
+    if (permission === undefined) throw new Error(`no permission is declared for ${path}`);
+    return permission === 'none' ? handle : (call) => run(call, askingCall(call, permission), handle);
   };
 };
