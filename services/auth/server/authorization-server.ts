@@ -9,7 +9,7 @@ import { answerPage, INTERACTIONS, type PageRequest, type SignIn } from './inter
 import { pageHeaders } from './pages/page.js';
 import { makeProvider, type ProviderParts, type TokenLifetimes } from './provider.js';
 import { ALGORITHM, currentKeys, type SigningKeys } from './signing-keys.js';
-import { returnToInteraction, type Upstream, upstream, UPSTREAM_CALLBACK, type UpstreamProvider } from './upstream.js';
+import { returnFromUpstream, type Upstream, upstream, UPSTREAM_CALLBACK, type UpstreamProvider } from './upstream.js';
 import type { OnAttempt } from './sign-in-attempt.js';
 import { signInLimits } from './sign-in-limits.js';
 
@@ -87,8 +87,8 @@ const startedWithKeys = ({ upstream: others, ...parts }: Parts): Started => {
 const answerAt = async (signIn: SignIn, asked: PageRequest): Promise<void> => {
   const { request, response } = asked;
   const { url = '' } = request;
-  const isFromUpstream = signIn.upstream !== undefined && url.startsWith(`${UPSTREAM_CALLBACK}?`);
-  if (isFromUpstream) returnToInteraction(request, response, INTERACTIONS);
+  const isFromUpstream = signIn.upstream !== undefined && url.split('?', 1)[0] === UPSTREAM_CALLBACK;
+  if (isFromUpstream) returnFromUpstream(request, response, INTERACTIONS);
   else if (url.startsWith(INTERACTIONS)) await answerPage(signIn, asked);
   else await answerEndpoint(signIn.provider, request, response);
 };

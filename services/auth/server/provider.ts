@@ -16,6 +16,7 @@ import { ROUTES } from './endpoints.js';
 import { OPENID_SCOPES, SCOPES } from './scopes.js';
 import { ALGORITHM, type SigningKeys } from './signing-keys.js';
 import type { Upstream } from './upstream.js';
+import { signOutUpstream } from './upstream-sign-out.js';
 
 /** Lifetimes of tokens, in seconds. */
 export type TokenLifetimes = { readonly accessSeconds: number; readonly refreshSeconds: number };
@@ -240,6 +241,7 @@ export const makeProvider = (parts: ProviderParts): Provider => {
   provider.proxy = parts.isBehindProxy;
   provider.use(limitEndpoints(parts));
   provider.use(completeDeviceAnswers((context, code) => send(context, userCodePage(deviceForm(context), code))));
+  if (parts.upstream) provider.use(signOutUpstream(parts.upstream, send));
   provider.Client.prototype.compareClientSecret = function (this: { readonly clientSecret?: string }, secret: string) {
     return isSecret(secret, this.clientSecret ?? '');
   };

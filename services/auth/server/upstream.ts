@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import {
   authorizationCodeGrant,
   buildAuthorizationUrl,
+  buildEndSessionUrl,
   calculatePKCECodeChallenge,
   type Configuration,
   randomNonce,
@@ -12,6 +13,7 @@ import {
 import { z } from 'zod';
 import type { AuthorizationState } from '../../kernel/ports/authorization-state.js';
 import { type Claims, wordsOf } from '../tokens/claims.js';
+import { SIGNED_OUT } from './browser-client.js';
 
 /** An OpenID Connect provider that signs people in for this authorization server. */
 export type UpstreamProvider = {
@@ -55,9 +57,14 @@ export interface Upstream {
   end(interaction: string, answer: URLSearchParams): Promise<string>;
   /** The person of an account, for eight hours after its last sign-in. */
   person(account: string): Promise<UpstreamPerson | undefined>;
+  /**
+   * The address at the provider that signs the person of an account out there; `undefined` for people of this server,
+   * and where the provider has no such address or does not answer.
+   */
+  signOut(account: string | undefined): Promise<URL | undefined>;
 }
 
-/** The path at which the provider returns browsers. */
+/** The path at which the provider returns browsers, after signing in and out. */
 export const UPSTREAM_CALLBACK = '/oauth2/upstream';
 
 const SIGN_IN = 'UpstreamSignIn';
@@ -158,20 +165,28 @@ export const upstream = ({ provider, state, issuer, now }: Options): Upstream =>
       return rememberPerson(tokens.claims() ?? {});
     },
     person: (account) => (account.includes(':') ? stored(PERSON, account, person) : Promise.resolve(undefined)),
+    signOut: async (account) => {
+      if (account?.startsWith(`${provider.id}:`) !== true) return undefined;
+      const configuration = await provider.configuration().catch(() => undefined);
+      if (configuration?.serverMetadata().end_session_endpoint === undefined) return undefined;
+      // Without an ID token, which would be a secret to keep, the provider may ask the person first.
+      return buildEndSessionUrl(configuration, { post_logout_redirect_uri: `${issuer}${UPSTREAM_CALLBACK}` });
+    },
   };
 };
 
 const INTERACTION = /^([\w-]{1,64})\./u;
 
 /**
- * Leads a browser that comes back from the provider to the page of its interaction, which alone gets the cookie of the
- * interaction: the answer counts in the browser that has begun it.
+ * Leads on a browser that comes back from the provider. After a sign-in it goes to the page of its interaction, which
+ * alone gets the cookie of the interaction: the answer counts in the browser that has begun it. After a sign-out, when
+ * the provider sends no parameters, it goes to the page that is shown after a sign-out.
  *
  * @param pages the path of the pages of interactions.
  */
-export const returnToInteraction = (request: IncomingMessage, response: ServerResponse, pages: string): void => {
+export const returnFromUpstream = (request: IncomingMessage, response: ServerResponse, pages: string): void => {
   const { searchParams } = new URL(request.url ?? '', 'http://localhost');
   const [, interaction = 'unknown'] = INTERACTION.exec(searchParams.get('state') ?? '') ?? [];
-  const location = `${pages}${interaction}/upstream?${searchParams.toString()}`;
+  const location = searchParams.size === 0 ? SIGNED_OUT : `${pages}${interaction}/upstream?${searchParams.toString()}`;
   response.writeHead(303, { location, 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' }).end();
 };

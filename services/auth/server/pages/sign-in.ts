@@ -59,5 +59,9 @@ export const consentPage = (action: string, { client, user, scopes, target }: Co
   );
 };
 
+/** The page that leads a person on that has signed out here, to sign out at the provider of others. */
+export const signOutTherePage = (name: string, there: URL): string =>
+  page('Signed out', html`<p>You are signed out here. <a href="${there.href}">Sign out at ${name}</a>, too.</p>`);
+
 /** A page that says why signing in cannot go on. */
 export const failurePage = (title: string, text: string): string => page(title, problem(text));

@@ -21,6 +21,7 @@ import { type Browser, openBrowser, type Page } from '../../../support/browser.j
 import { begin, claimsOf, redeem, refresh } from '../../../support/sign-in.js';
 
 const BOB = { name: 'bob', password: 'password-of-bob' };
+const CAROL = { name: 'carol', password: 'password-of-carol' };
 const SECRET = 'marked-secret-of-the-client';
 const EIGHT_HOURS_MS = 8 * 60 * 60 * 1_000;
 
@@ -69,6 +70,8 @@ const pageClient = new Map<string, { secret_hash: string; redirect_uris: string[
 beforeAll(async () => {
   const bob = { password: await hashPassword(BOB.password, { ln: 10, r: 8, p: 1 }), roles: ['administrator'] };
   await usersFile(join(directory, 'other.json')).change(() => new Map([['bob', bob]]));
+  const carol = { password: await hashPassword(CAROL.password, { ln: 10, r: 8, p: 1 }), roles: [] };
+  await usersFile(join(directory, 'own.json')).change(() => new Map([['carol', carol]]));
   other = await serve('other', { clients: clientsOf(clientsFile(join(directory, 'none.json')), pageClient) });
   own = await serve('own', { upstream: provider(other.issuer) });
   const redirects = [`${own.issuer}${UPSTREAM_CALLBACK}`];
@@ -156,6 +159,32 @@ describe('signing in at the provider of others', () => {
     passedMs += EIGHT_HOURS_MS;
     expect((await refresh(own.issuer, renewed.body['refresh_token'])).status).toBe(400);
     expect((await browser.open(begin(own.issuer).url)).text).toContain('Sign in with the other one');
+  });
+
+  it('ends at a sign-out here with one there, and comes back to the console', async () => {
+    const { browser } = await signIn();
+    const asked = await browser.open(`${own.issuer}/oauth2/logout`);
+    const page = await browser.submit(asked, '/oauth2/logout/confirm', { logout: 'yes' });
+    expect(page.text).toContain('Sign out at the other one');
+    const there = new URL(/^0; url=(.*)$/u.exec(page.headers.get('refresh') ?? '')?.[1] ?? 'none:');
+    expect(`${there.origin}${there.pathname}`).toBe(`${other.issuer}/oauth2/logout`);
+    expect(Object.fromEntries(there.searchParams)).toEqual({
+      client_id: 'page',
+      post_logout_redirect_uri: `${own.issuer}${UPSTREAM_CALLBACK}`,
+    });
+    const back = await fetch(`${own.issuer}${UPSTREAM_CALLBACK}`, { redirect: 'manual' });
+    expect([back.status, back.headers.get('location')]).toEqual([303, '/console']);
+    expect((await browser.open(begin(own.issuer).url)).text).toContain('Sign in with the other one');
+  });
+
+  it('does not lead people of this server elsewhere at a sign-out', async () => {
+    const browser = openBrowser();
+    const consent = await browser.submit(await browser.open(begin(own.issuer).url), '/login', CAROL);
+    await browser.submit(consent, '/consent');
+    const asked = await browser.open(`${own.issuer}/oauth2/logout`);
+    const end = await browser.submit(asked, '/oauth2/logout/confirm', { logout: 'yes' });
+    expect(end.text).toContain('Signed out');
+    expect(end.headers.get('refresh')).toBeNull();
   });
 
   it('says so while the provider is away', async () => {
