@@ -114,20 +114,62 @@ const places = {
   setup: ({ onLoad }) => onLoad({ filter: /\.ts$/ }, ({ path }) => ({ contents: placed(path), loader: 'ts' })),
 };
 
+/**
+ * Packages that become part of the program, because a process and most of its threads would read their hundreds of files
+ * at each start. They are modules without dependencies and native code.
+ */
+const INCLUDED = ['@bufbuild/protobuf', 'jose', 'zod'];
+
+const isIncluded = (path) => INCLUDED.some((name) => path === name || path.startsWith(`${name}/`));
+
+/** Leaves all other packages outside of the program. */
+const packages = {
+  name: 'packages',
+  setup: ({ onResolve }) =>
+    onResolve({ filter: /^[^./]/ }, ({ path, kind }) =>
+      kind === 'entry-point' || isIncluded(path) ? undefined : { path, external: true },
+    ),
+};
+
+const LICENCES = 'LICENSES.txt';
+
+/** The licence of a package: its file, or the comments at the beginning of its sources, each once. */
+const licenceOf = (name, sources) => {
+  const folder = join(ROOT, 'node_modules', name);
+  const { version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+  const file = readdirSync(folder).find((each) => /^licen[cs]e/iu.test(each));
+  const texts =
+    file === undefined
+      ? sources.map((source) => /^(?:\/\/.*\n)*/u.exec(source)[0])
+      : [readFileSync(join(folder, file), 'utf8')];
+  return [`${name} ${version}: ${license}`, ...new Set(texts)].join('\n\n');
+};
+
+/** The licences of the packages in the program, as one text. */
+const licences = (inputs) =>
+  INCLUDED.map((name) => {
+    const own = inputs.filter((path) => path.startsWith(`node_modules/${name}/`));
+    return licenceOf(
+      name,
+      own.map((path) => readFileSync(join(ROOT, path), 'utf8')),
+    );
+  }).join(`\n${'-'.repeat(80)}\n\n`);
+
 const putTogether = async (sources) => {
   const { build } = await import('esbuild');
-  const { outputFiles } = await build({
+  const { outputFiles, metafile } = await build({
     ...TRANSLATION,
+    metafile: true,
     entryPoints: sources.filter(isStarted),
     outdir: 'dist/program',
     entryNames: '[name]',
     bundle: true,
     splitting: true,
-    packages: 'external',
-    plugins: [places],
+    plugins: [places, packages],
   });
   for (const { path, contents } of outputFiles) write(path, contents);
-  const kept = new Set(outputFiles.map(({ path }) => basename(path)));
+  write(join(PROGRAM, LICENCES), licences(Object.keys(metafile.inputs)));
+  const kept = new Set([LICENCES, ...outputFiles.map(({ path }) => basename(path))]);
   for (const name of readdirSync(PROGRAM)) if (!kept.has(name)) rmSync(join(PROGRAM, name));
 };
 

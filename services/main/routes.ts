@@ -21,7 +21,6 @@ import { deadLetterRoutes } from '../dead-letter/rpc.js';
 import { dataProxyRoutes } from '../data-proxy/rpc.js';
 import { mergedConfig } from '../execution/config.js';
 import { executionRoutes } from '../execution/rpc.js';
-import { agentClient } from '../agents/agent-client.js';
 import { auditRoutes } from '../audit/rpc.js';
 import { agentRoutes } from '../agents/rpc.js';
 import type { ParkedStreams } from '../kernel/parked-streams.js';
@@ -41,13 +40,13 @@ import { roleBindingRoutes } from '../role-binding/rpc.js';
 import { reportRoutes } from '../streams/report/rpc.js';
 import { scheduleRoutes } from '../schedule/rpc.js';
 import { registrationResources } from '../reference/launch-attributes.js';
-import type { LogFollower } from '../reference/live-folds.js';
 import type { LargeTasks } from '../task/ports.js';
 import { taskRoutes } from '../task/rpc.js';
 import type { LargeWorkflows } from '../workflow/ports.js';
 import type { WorkflowLimits } from '../workflow/registration/compile.js';
 import { workflowRoutes } from '../workflow/rpc.js';
 import type { UploadStore } from '../kernel/ports/uploads.js';
+import type { Agents } from './agents.js';
 import type { Configuration } from '../config/configuration.js';
 import type { EngineFeed } from '../streams/engine-feed/feed.js';
 import { feedRoutes } from './engine-feed.js';
@@ -80,6 +79,7 @@ export type RouteServices = {
   readonly largeLaunchPlans: LargeLaunchPlans;
   readonly uploads: UploadStore;
   readonly logger: Logger;
+  readonly agents: Agents;
   /** Absent without authentication. */
   readonly audit: AuditTrail | undefined;
   /** Answers reads of the past, on a thread of its own. */
@@ -92,12 +92,6 @@ export type RouteServices = {
   /** The format that the log is written in. */
   readonly format: () => number;
 };
-
-/**
- * The routes, and the subscription that keeps their reference current. `following` ends when the log cannot be
- * followed; closing it also closes the clients of the agents.
- */
-export type Routing = { readonly routes: readonly AnyRoute[]; readonly following: LogFollower };
 
 /** The limits of a workflow that may be registered: nodes, and bytes of its compiled closure. */
 export const workflowLimits = ({ registration }: Configuration): WorkflowLimits => ({
@@ -192,42 +186,29 @@ const readRoutes = ({
 };
 
 /** Makes all routes, and connects each slice to the parts of others that it needs. */
-export const allRoutes = (services: RouteServices): Routing => {
+export const allRoutes = (services: RouteServices): readonly AnyRoute[] => {
   const writes = writeRoutes(services).map((each): Route => ({ ...each, awaitsPosition: urgencyOf(each) }));
   const reads = withPast(readRoutes(services), services.pastReads, services.store.logId);
   const random = (bytes: number): Uint8Array => randomBytes(bytes);
   const files = dataProxyRoutes({ uploads: services.uploads, runs: runData(reads), random, now: Date.now });
-  const agents = services.configuration.agents.map((agent) =>
-    agentClient(agent, services.configuration.max_message_bytes),
-  );
-  const { following } = services.launching.reference;
-  return {
-    following: {
-      ...following,
-      close: async () => {
-        for (const agent of agents) agent.close();
-        await following.close();
-      },
-    },
-    routes: [
-      ...writes,
-      ...reads,
-      ...pastRoutes(services.pastReads),
-      ...tailRoutes(services.tails),
-      ...watchRoutes(services.watches, { store: services.readStore, freshness: services.freshness }),
-      ...feedRoutes(services.feed, services.format),
-      ...notificationRoutes({ sessions: services.sessions, isThere: executionsIn(services.store), now: Date.now }),
-      ...roleBindingRoutes({
-        sessions: services.sessions,
-        recorded: services.launching.reference.bindings,
-        roles: ROLES,
-      }),
-      ...deadLetterRoutes(services),
-      ...operationsRoutes(operationsOf(services)),
-      ...auditRoutes(services.audit),
-      ...files,
-      ...agentRoutes(agents),
-      ...reportRoutes,
-    ],
-  };
+  return [
+    ...writes,
+    ...reads,
+    ...pastRoutes(services.pastReads),
+    ...tailRoutes(services.tails),
+    ...watchRoutes(services.watches, { store: services.readStore, freshness: services.freshness }),
+    ...feedRoutes(services.feed, services.format),
+    ...notificationRoutes({ sessions: services.sessions, isThere: executionsIn(services.store), now: Date.now }),
+    ...roleBindingRoutes({
+      sessions: services.sessions,
+      recorded: services.launching.reference.bindings,
+      roles: ROLES,
+    }),
+    ...deadLetterRoutes(services),
+    ...operationsRoutes(operationsOf(services)),
+    ...auditRoutes(services.audit),
+    ...files,
+    ...agentRoutes(services.agents.clients),
+    ...reportRoutes,
+  ];
 };

@@ -24,6 +24,7 @@ import { openWatches } from './watch/watches.js';
 import { pastReader } from './past/past-reads.js';
 import { openReactors } from './open-reactors.js';
 import { dutiesOf } from '../config/roles.js';
+import { openAgents } from './agents.js';
 import { allRoutes, workflowLimits } from './routes.js';
 import { warmSessions, watchLag } from './shared-log.js';
 import { slotsOf } from './slot-holders.js';
@@ -124,7 +125,9 @@ export const startServer = async (configuration: Configuration, logger: Logger):
   const feed = openFeed({ ...parts, ...launching, isShared: warm !== undefined });
   const reactors = await openReactors(configuration, foundation, logger);
   const served = { ...parts, ...threads, launching, audit, uploads: uploads.store, feed, format: format.format };
-  const { routes, following } = allRoutes({ ...served, reactors: reactors.board });
+  const agents = await openAgents(configuration);
+  const routes = allRoutes({ ...served, agents, reactors: reactors.board });
+  const { bindings, following } = launching.reference;
 
   const keeping = watchLag(log, { warm, reference: following });
   if (duties.reactor) await reactors.start({ ...parts, slots, launching });
@@ -133,19 +136,17 @@ export const startServer = async (configuration: Configuration, logger: Logger):
   const behind = watchViews(store, { ...current, parked });
   const checks = (): readonly Check[] =>
     presentChecks([keeping.check(), formatCheck(format.format()), watch.check(), ...behind.checks(), egress?.check()]);
-  const inViews = { parkedInViews: behind.parked, building: () => views.building() };
-  const measured = { parked, ...inViews, sessions, reactors: reactors.figures };
-  const { bindings } = launching.reference;
+  const gauges = { parked, parkedInViews: behind.parked, building: () => views.building(), reactors: reactors.figures };
   const commands = { followers: [following, ...(warm ? [warm] : [])], admission: sessions.admission };
   const hosting = { store, logId: store.logId, logger, uploads, checks, ...commands, metrics, bindings, audit };
   const transports = await startTransports(configuration, routes, hosting);
   const eventstore = await startEventstore(configuration, eventstoreAt, { ...hosting, ...source, ...transports });
-  registerSources(metrics, configuration, { log: store, checks, groups: eventstore.groups, ...measured });
+  registerSources(metrics, configuration, { log: store, checks, sessions, groups: eventstore.groups, ...gauges });
 
   // Closed in this order: components that take calls first, those that others depend on last.
   const first = [
     ...[threads.tails, threads.watches, feed, transports, behind, eventstore, egress, reactors, keeping, following],
-    ...[launching.activations, unprojected],
+    ...[launching.activations, unprojected, agents],
   ];
   const last = [audit, threads, current, foundation];
   const followers = [log, format, following, launching.activations, keeping, reactors];

@@ -9,7 +9,6 @@ import { itemAnswers } from '../gateway/items.js';
 import { interceptorsOf } from '../gateway/dispatch/interceptors.js';
 import { metrics } from '../gateway/dispatch/metrics.js';
 import { requestLog } from '../gateway/dispatch/request-log.js';
-import { spans } from '../gateway/dispatch/spans.js';
 import type { CommandAdmission, Follower } from '../gateway/dispatch/min-position.js';
 import type { JsonRequest } from '../gateway/exchange.js';
 import { serveGrpc } from '../gateway/grpc/server.js';
@@ -101,9 +100,15 @@ const openThreads = () => ({
   }),
 });
 
-const observersOf = ({ metrics: measured, tracing, logger }: TransportServices): readonly Interceptor[] => [
+/** The library for spans is loaded only where there are spans. */
+const spansOf = async ({ tracer }: Tracing): Promise<Interceptor> => {
+  const { spans } = await import('../gateway/dispatch/spans.js');
+  return spans(tracer);
+};
+
+const observersOf = async ({ metrics: measured, tracing, logger }: TransportServices): Promise<Interceptor[]> => [
   metrics(measured.requests),
-  ...(tracing ? [spans(tracing.tracer)] : []),
+  ...(tracing ? [await spansOf(tracing)] : []),
   requestLog(logger),
 ];
 
@@ -118,7 +123,7 @@ const transportOptions = async (configuration: Configuration, services: Transpor
     contents.ask(request, { rpc: rpcName(method) });
   const audited = audit && { trail: audit, isBehindProxy: configuration.auth.behind_tls };
   const authentication = openAuthentication(configuration, authorization, bindings);
-  const observers = observersOf(services);
+  const observers = await observersOf(services);
   const state = { isOpen: true, address: '' };
   const listening = (): string => state.address;
   const sessions = bindings

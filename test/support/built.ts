@@ -18,9 +18,7 @@ const launching = {
   services: { largeLaunches: unasked },
 } as unknown as RouteServices['launching'];
 const services = { ...(unasked as RouteServices), configuration: configure([]), launching };
-const { routes } = allRoutes(
-  new Proxy(services, { get: (own, name) => (Reflect.get(own, name) as unknown) ?? unasked }),
-);
+const routes = allRoutes(new Proxy(services, { get: (own, name) => (Reflect.get(own, name) as unknown) ?? unasked }));
 
 /** Every RPC of every service, and whether it is implemented. */
 export const allRpcs: RouteTable = routeTable([...routes, ...signInRoutes(NO_SIGN_IN)]);

@@ -1,6 +1,4 @@
 import { Readable } from 'node:stream';
-import { createTransport } from 'nodemailer';
-
 import type { AttemptOutcome } from '../../../notification/commands.js';
 import { type Channel, reasonOf } from './channel.js';
 import { mailOf } from './mail-of.js';
@@ -21,9 +19,25 @@ export type MailOptions = {
   readonly timeoutMs: number;
 };
 
-const transportOf = (options: MailOptions) => {
+/** Notes in `sending` when all of a message has been taken to be sent. */
+const noted = (content: () => NodeJS.ReadableStream, sending: { isComplete: boolean }) => (): Readable =>
+  Readable.from(
+    (async function* () {
+      // Read only after the server has answered DATA, and to its end before the dot is sent.
+      for await (const part of content()) yield part;
+      sending.isComplete = true;
+    })(),
+    { objectMode: false },
+  );
+
+/** The mails that are being sent, by message id. */
+type Sendings = ReadonlyMap<string, { isComplete: boolean }>;
+
+/** The library is loaded only by a process that sends mail. */
+const transportOf = async (options: MailOptions, sendings: Sendings) => {
+  const { createTransport } = await import('nodemailer');
   const { host, port, security, authorities, username, password, maxConnections, timeoutMs } = options;
-  return createTransport({
+  const transport = createTransport({
     pool: true,
     host,
     port,
@@ -39,18 +53,14 @@ const transportOf = (options: MailOptions) => {
     ...(authorities !== undefined && { tls: { ca: authorities } }),
     ...(username !== '' && { auth: { user: username, pass: password } }),
   });
+  transport.use('stream', (mail, done) => {
+    const sending = sendings.get(mail.data.messageId ?? '');
+    const content = mail.message.createReadStream.bind(mail.message);
+    if (sending) mail.message.createReadStream = noted(content, sending);
+    done();
+  });
+  return transport;
 };
-
-/** Notes in `sending` when all of a message has been taken to be sent. */
-const noted = (content: () => NodeJS.ReadableStream, sending: { isComplete: boolean }) => (): Readable =>
-  Readable.from(
-    (async function* () {
-      // Read only after the server has answered DATA, and to its end before the dot is sent.
-      for await (const part of content()) yield part;
-      sending.isComplete = true;
-    })(),
-    { objectMode: false },
-  );
 
 type SmtpError = Error & { readonly responseCode?: number; readonly response?: string; readonly code?: string };
 
@@ -70,14 +80,8 @@ const outcomeOfError = (error: SmtpError, isComplete: boolean): AttemptOutcome =
 
 /** Messages as mail, through one SMTP server, on connections that are used again. */
 export const mailChannel = (options: MailOptions): Channel => {
-  const transport = transportOf(options);
   const sendings = new Map<string, { isComplete: boolean }>();
-  transport.use('stream', (mail, done) => {
-    const sending = sendings.get(mail.data.messageId ?? '');
-    const content = mail.message.createReadStream.bind(mail.message);
-    if (sending) mail.message.createReadStream = noted(content, sending);
-    done();
-  });
+  const transport = transportOf(options, sendings);
   return {
     isMail: true,
     send: async (message, signal) => {
@@ -85,7 +89,7 @@ export const mailChannel = (options: MailOptions): Channel => {
       const sending = { isComplete: false };
       sendings.set(mail.messageId, sending);
       try {
-        const { response } = await transport.sendMail({ ...mail, signal });
+        const { response } = await (await transport).sendMail({ ...mail, signal });
         return { kind: 'sent', answer: reasonOf(response) };
       } catch (error) {
         return outcomeOfError(error as SmtpError, sending.isComplete);
@@ -93,6 +97,6 @@ export const mailChannel = (options: MailOptions): Channel => {
         sendings.delete(mail.messageId);
       }
     },
-    close: () => transport.close(),
+    close: () => void transport.then((opened) => opened.close()),
   };
 };

@@ -1,9 +1,13 @@
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createTransport } from 'nodemailer';
-
 import { type Channel, reasonOf } from './channel.js';
 import { mailOf } from './mail-of.js';
+
+/** The library is loaded only by a process that writes mail. */
+const transportOf = async () => {
+  const { createTransport } = await import('nodemailer');
+  return createTransport({ streamTransport: true, buffer: true, newline: 'windows' });
+};
 
 /**
  * Messages as files of mail in a folder, one for each, which mail programs open. Nothing leaves the machine.
@@ -11,12 +15,12 @@ import { mailOf } from './mail-of.js';
  * @param directory is created when the first message is written.
  */
 export const outboxChannel = (directory: string): Channel => {
-  const transport = createTransport({ streamTransport: true, buffer: true, newline: 'windows' });
+  const transport = transportOf();
   return {
     isMail: true,
     send: async (message) => {
       try {
-        const { message: content } = await transport.sendMail(mailOf(message));
+        const { message: content } = await (await transport).sendMail(mailOf(message));
         await mkdir(directory, { recursive: true });
         const file = join(directory, `${message.key.id}.eml`);
         await writeFile(`${file}.part`, content as Buffer);
