@@ -865,6 +865,7 @@ export const comments: Readonly<Record<string, string>> = {
   "platformidl.eventlog.Reactor.dead": "The number of all its dead letters.",
   "platformidl.eventlog.Reactor.dead_letters": "Its dead letters, in the order of their positions.",
   "platformidl.eventlog.Reactor.lag": "Time since the oldest unfinished work was due.",
+  "platformidl.eventlog.Reactor.muted": "Why no process may run it: the log is a copy that has not taken over. Empty otherwise.",
   "platformidl.eventlog.Reactor.position": "Position up to which all its work is done, or recorded as dead letters; 0 where it keeps none.",
   "platformidl.eventlog.Reactor.retrying": "Work that has failed and is to be tried again.",
   "platformidl.eventlog.Reactor.waiting": "Work that is not finished; much of it may not be due yet.",

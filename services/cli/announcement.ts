@@ -1,4 +1,5 @@
 import type { Configuration } from '../config/configuration.js';
+import { copyNotice } from '../main/copied-log.js';
 import { USUAL_EVENTSTORE_PORT } from '../main/eventstore.js';
 import { version } from '../main/version.js';
 
@@ -13,6 +14,8 @@ export type ServedAddresses = {
   /** The data directory, absolute. */
   readonly data: string;
   readonly logId: string;
+  /** The id of the log that this one is a copy of, until it takes over. */
+  readonly copyOf?: string | undefined;
   /** The number of executions in the views at the start. */
   readonly executions?: number;
 };
@@ -45,10 +48,12 @@ export const announcement = (
   served: ServedAddresses,
 ): string => {
   const { role: roles } = configuration;
-  const { grpc, http, eventstore, data, logId, executions } = served;
-  if (how === 'json') return JSON.stringify({ ready: true, roles, grpc, http, eventstore, data, logId, executions });
+  const { grpc, http, eventstore, data, logId, copyOf, executions } = served;
+  if (how === 'json')
+    return JSON.stringify({ ready: true, roles, grpc, http, eventstore, data, logId, copyOf, executions });
+  const notice = copyNotice(served);
   const security = configuration.insecure ? ', without authentication' : '';
-  return `flightlog ${version} is ready (${roles.join(', ')})${security}\n\n${addresses(configuration, served)}\n\nCtrl-C stops.`;
+  return `flightlog ${version} is ready (${roles.join(', ')})${security}\n\n${addresses(configuration, served)}${notice === undefined ? '' : `\n\nNote: ${notice}.`}\n\nCtrl-C stops.`;
 };
 
 /** Announces on standard output that the process is ready: as text on a terminal, otherwise or with `json` as JSON. */

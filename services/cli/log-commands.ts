@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander';
 import { executionPath, names, oneOrMore, pastTime, logPosition, wholeNumber } from '../config/arguments.js';
 import type { LogCatFlags } from './log-cat.js';
 import type { LogCopyFlags } from './log-copy.js';
+import type { RenewFlags } from './log-identity.js';
 import type { LogFormatFlags } from '../main/log-format.js';
 import type { DataCommands } from './payload-commands.js';
 
@@ -56,10 +57,19 @@ export const addLogCommands = (program: Command, { withData, ownSettings, config
 
   withData(log.command('renew-id'))
     .description('give a copied or restored log an identity of its own; the server must be stopped')
+    .option('--as-copy', 'the original goes on: no schedule fires here until log take-over', false)
+    .addHelpText('after', ownSettings)
+    .action(async (options: RenewFlags) => {
+      const { renewId } = await import('./log-identity.js');
+      await renewId(configurationOf(options), options);
+    });
+
+  withData(log.command('take-over'))
+    .description('let a copied or restored log fire schedules and send notifications; the server must be stopped')
     .addHelpText('after', ownSettings)
     .action(async (options: Options) => {
-      const { renewId } = await import('./log-renew-id.js');
-      await renewId(configurationOf(options));
+      const { takeOver } = await import('./log-identity.js');
+      await takeOver(configurationOf(options));
     });
 
   log

@@ -9,7 +9,7 @@ import { categoryOf, type StreamName } from '../kernel/stream.js';
 import { lockDataDirectory } from '../store/data-directory.js';
 import { openLogger } from '../main/logger.js';
 import { codecs } from '../main/models.js';
-import { type LogSource, openLog, openWritableLog } from '../main/log-source.js';
+import { type LogSource, markCopyOf, openLog, openWritableLog } from '../main/log-source.js';
 import { progressBar, throughLog } from './progress-bar.js';
 import { OperatorError, forSetting } from '../config/operator-errors.js';
 
@@ -256,8 +256,8 @@ const assertDifferent = ({ from, to }: LogCopyFlags): void => {
 };
 
 /**
- * Copies a whole log into another store, in order: the same streams, revisions, ids and bytes, under a new log id. A
- * copy that was interrupted resumes. Reads both logs again and compares them, then prints a summary as one JSON object.
+ * Copies a whole log into another store, in order: the same streams, revisions, ids and bytes, under a new log id. The
+ * target is a copy until it takes over. A copy that was interrupted resumes. Reads both logs again and compares them, then prints a summary as one JSON object.
  *
  * @throws {OperatorError} when the target log is not a copy of the source, or the two differ in the end.
  */
@@ -271,6 +271,7 @@ export const copyLog = async (flags: LogCopyFlags): Promise<void> => {
   const through = (phase: string) => (position: bigint) => bar.show(throughLog({ phase, position, head }));
   try {
     const after = await resumeAfter(from, to);
+    await forSetting('--to', () => markCopyOf(sourceOf(flags.to), from.logId));
     const copying = through('copy');
     copying(after);
     const began = performance.now();

@@ -15,6 +15,8 @@ export type RunningReactor = {
 export interface Reactors {
   /** Those that are listed even when no process runs them. */
   readonly names: readonly string[];
+  /** Why no process may run a reactor; `undefined` for one that may run. */
+  muted(name: string): string | undefined;
   /** @throws {StoreUnavailable} when the store of the leases cannot be reached. */
   running(): Promise<readonly RunningReactor[]>;
   /**

@@ -49,6 +49,7 @@ const toReactor = async (
   return create(ReactorSchema, {
     ...{ name, worker, waiting, retrying, lag: durationFromMs(lagMs), dead: letters.length },
     position: await services.reactors.position(name),
+    muted: services.reactors.muted(name) ?? '',
     deadLetters: page.map((letter) => toListedDeadLetter(name, letter)),
   });
 };

@@ -4,7 +4,9 @@ import type { Views } from '../../projections/runtime/views.js';
 import type { Check, CheckState } from '../gateway/readiness.js';
 import type { EventLog } from '../kernel/ports/event-store.js';
 import type { ParkedStreams } from '../kernel/parked-streams.js';
+import { copyCheck } from './copied-log.js';
 import { headLag, type HeadLag } from './head-lag.js';
+import { formatCheck } from './log-format.js';
 
 /** Above this lag the views do not count as healthy for a load balancer or a rollout. */
 const MAX_VIEWS_LAG_MS = 5_000;
@@ -15,6 +17,12 @@ const ASK_EVERY_MS = 1_000;
 /** The checks that are defined, in their order. */
 export const presentChecks = (checks: readonly (Check | undefined)[]): readonly Check[] =>
   checks.filter((check) => check !== undefined);
+
+/** The checks of what a log is, rather than of how it does. */
+export const logChecks = (log: Pick<EventLog, 'copyOf'>, format: number): readonly (Check | undefined)[] => [
+  formatCheck(format),
+  copyCheck(log),
+];
 
 /** Health of a log subscriber, judged by its lag: `well` up to `maxMs`, the state `otherwise` above it. */
 export const lagCheck = (

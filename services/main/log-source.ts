@@ -6,6 +6,7 @@ import { tlsProblem } from '../kernel/tls-problem.js';
 import type { EventstoreOptions } from '../store/eventstore/eventstore-event-store.js';
 import type { GroupCalls } from '../store/eventstore/group-calls.js';
 import type { EventStoreOfServer } from '../store/eventstore/eventstore-event-store.js';
+import { markLogCopy } from '../store/log/identity.js';
 import { assertLogIsThere } from '../store/log/presence.js';
 import type { OnCommit } from '../store/log/append-queue.js';
 import { sqliteEventStore } from '../store/log/sqlite-event-store.js';
@@ -118,6 +119,20 @@ export const openLog = (source: LogSource, logger?: Logger): Promise<EventLog> =
 export const openGroupCalls = async (url: string): Promise<GroupCalls> => {
   const { groupCalls } = await import('../store/eventstore/group-calls.js');
   return groupCalls(url);
+};
+
+/**
+ * Notes that a log is a copy of another.
+ *
+ * @throws {DataDirectoryUnusable} when the log of the data directory cannot be used.
+ * @throws {StoreUnavailable} when the event store refuses.
+ */
+export const markCopyOf = async (source: LogSource, original: string): Promise<void> => {
+  if (source.kind === 'embedded') markLogCopy(source.directory, original);
+  else {
+    const { markEventstoreCopy } = await import('../store/eventstore/eventstore-event-store.js');
+    await markEventstoreCopy(source, original);
+  }
 };
 
 /**

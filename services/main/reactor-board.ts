@@ -2,6 +2,7 @@ import type { EventLog } from '../kernel/ports/event-store.js';
 import type { WorkFigures } from '../reactors/frame/work-queue.js';
 import type { Reactors, RunningReactor } from '../dead-letter/ports.js';
 import type { Coordination } from './coordination.js';
+import { copyNotice, isMuted } from './copied-log.js';
 
 /** The group of the leases of reactors. */
 export const REACTORS = 'reactors';
@@ -36,10 +37,11 @@ const figuresIn = (worker: string, text: string): readonly RunningReactor[] =>
  */
 export const reactorBoard = (
   { leases, checkpoint }: Coordination,
-  { logId }: Pick<EventLog, 'logId'>,
+  log: Pick<EventLog, 'logId' | 'copyOf'>,
   ownFigures: () => ReactorFigures,
 ): Reactors => ({
   names: LISTED_REACTORS,
+  muted: (name) => (isMuted(name, log) ? copyNotice(log) : undefined),
   running: async () => {
     if (!leases) return [...ownFigures()].map(([name, figures]) => ({ name, worker: 'this process', ...figures }));
     // Each process keeps a lease for its presence, whose name is this prefix and the name of the worker.
@@ -47,5 +49,5 @@ export const reactorBoard = (
     const described = await leases.descriptions(prefix);
     return [...described].flatMap(([lease, text]) => figuresIn(lease.slice(prefix.length), text));
   },
-  position: (name) => checkpoint(name, logId).read(),
+  position: (name) => checkpoint(name, log.logId).read(),
 });

@@ -25,6 +25,7 @@ import type { ProcessMetrics } from '../metrics/process-metrics.js';
 import { hasChannels, startNotify, startNotifyLongRunning } from './notifications.js';
 import type { Launching } from './launching.js';
 import { launcherOf, scheduleSettings, settingsOf } from './schedules.js';
+import { isMuted } from './copied-log.js';
 import { describeReactors, REACTORS } from './reactor-board.js';
 import { systemTimers } from './system-timers.js';
 
@@ -125,7 +126,7 @@ const startersOf = (services: ReactorServices): ReadonlyMap<string, Start> => {
       'time-out-executions': () => timeOutExecutions({ ...shared('time-out-executions'), handle, afterMs: timeout }),
     }),
   };
-  return new Map(Object.entries(starters));
+  return new Map(Object.entries(starters).filter(([name]) => !isMuted(name, log)));
 };
 
 /** Starts the reactors that are assigned to this process, and closes those that no longer are. */

@@ -6,7 +6,7 @@ import { executionAggregate } from '../execution/aggregate.js';
 import type { Configuration } from '../config/configuration.js';
 import { openAudit } from './audit.js';
 import { assertAnyUser } from './authorization-server.js';
-import { presentChecks, watchViews } from './checks.js';
+import { logChecks, presentChecks, watchViews } from './checks.js';
 import { openCurrentViews } from './current-views.js';
 import { eventstorePort, startEventstore } from './eventstore.js';
 import { beginLog } from './begin-log.js';
@@ -16,7 +16,6 @@ import { type Foundation, openFoundation } from './foundation.js';
 import { openLaunching } from './launching.js';
 import { largeLaunches } from './threads/large-launches.js';
 import { largeRegistrations } from './threads/large-registrations.js';
-import { formatCheck } from './log-format.js';
 import { registerSources } from './metrics.js';
 import { assertPortIsFree } from './ports.js';
 import { openTails } from './tail/tails.js';
@@ -45,6 +44,8 @@ export type Running = {
   /** The data directory, absolute. */
   readonly data: string;
   readonly logId: string;
+  /** The id of the log that this one is a copy of, until it takes over. */
+  readonly copyOf?: string | undefined;
   /** True when no control plane had written the log before the start. */
   readonly isEmpty: boolean;
   /** The number of executions in the views at the start. */
@@ -135,7 +136,13 @@ export const startServer = async (configuration: Configuration, logger: Logger):
   const egress = duties.reactor ? await startExport(configuration, source, logger) : undefined;
   const behind = watchViews(store, { ...current, parked });
   const checks = (): readonly Check[] =>
-    presentChecks([keeping.check(), formatCheck(format.format()), watch.check(), ...behind.checks(), egress?.check()]);
+    presentChecks([
+      keeping.check(),
+      ...logChecks(store, format.format()),
+      watch.check(),
+      ...behind.checks(),
+      egress?.check(),
+    ]);
   const gauges = { parked, parkedInViews: behind.parked, building: () => views.building(), reactors: reactors.figures };
   const commands = { followers: [following, ...(warm ? [warm] : [])], admission: sessions.admission };
   const hosting = { store, logId: store.logId, logger, uploads, checks, ...commands, metrics, bindings, audit };
@@ -156,7 +163,7 @@ export const startServer = async (configuration: Configuration, logger: Logger):
     eventstore: eventstore.address,
     data: directory,
     logId: store.logId,
-    ...{ isEmpty, executions: found, hasFeed: hasLeases(format.format()) },
+    ...{ copyOf: store.copyOf, isEmpty, executions: found, hasFeed: hasLeases(format.format()) },
     onWork: (wake) => watchWork(store, wake),
     lost: watch.changed,
     failed: failureOf(followers, [current, eventstore, egress]),

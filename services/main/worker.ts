@@ -2,14 +2,13 @@ import type { Logger } from 'pino';
 import type { Check } from '../gateway/readiness.js';
 import { executionAggregate } from '../execution/aggregate.js';
 import type { Configuration } from '../config/configuration.js';
-import { parkedCheck, presentChecks, viewsCheck } from './checks.js';
+import { logChecks, parkedCheck, presentChecks, viewsCheck } from './checks.js';
 import { startProjecting } from './current-views.js';
 import { startExport } from './export.js';
 import { type Foundation, openFoundation } from './foundation.js';
 import { headLag } from './head-lag.js';
 import { openLaunching } from './launching.js';
 import { openReactors } from './open-reactors.js';
-import { formatCheck } from './log-format.js';
 import { registerSources } from './metrics.js';
 import { assertPortIsFree } from './ports.js';
 import { dutiesOf } from '../config/roles.js';
@@ -29,6 +28,8 @@ export type RunningWorker = {
   /** The data directory, absolute. */
   readonly data: string;
   readonly logId: string;
+  /** The id of the log that this one is a copy of, until it takes over. */
+  readonly copyOf?: string | undefined;
   /** Rejects with a {@link OperatorError} when the log or the views have failed permanently. */
   readonly failed: Promise<never>;
   /** Finishes the work in hand, and closes everything that the process opened. */
@@ -98,13 +99,13 @@ export const startWorker = async (configuration: Configuration, logger: Logger):
     ...(dutiesOf(configuration.role).reactor ? [await reactorComponent(configuration, foundation, logger)] : []),
   ];
   const { directory, log, watch, format, parked, metrics, sessions } = foundation;
-  const { logId } = log.store;
+  const { logId, copyOf } = log.store;
   const checks = (): readonly Check[] =>
     presentChecks([
       watch.check(),
       ...parts.flatMap((part) => part.checks()),
       parkedCheck({ count: views?.parked() ?? 0 }, parked),
-      formatCheck(format.format()),
+      ...logChecks(log.store, format.format()),
     ]);
   const parkedInViews = views && ((): number => views.parked());
   const reactors = parts.map(({ figures }) => figures).find((figures) => figures !== undefined);
@@ -116,6 +117,7 @@ export const startWorker = async (configuration: Configuration, logger: Logger):
     http: probes.http,
     data: directory,
     logId,
+    copyOf,
     failed: firstFailure([log.ended, format.ended, ...parts.flatMap(({ ends }) => ends)]),
     close: async () => {
       for (const part of [probes, ...parts, foundation]) await part.close();

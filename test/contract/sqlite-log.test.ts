@@ -27,7 +27,7 @@ import { streamName } from '../../services/kernel/stream.js';
 import { appendQueue } from '../../services/store/log/append-queue.js';
 import { lockDataDirectory } from '../../services/store/data-directory.js';
 import { filePayloadStore } from '../../services/store/payloads/file-payload-store.js';
-import { renewLogId } from '../../services/store/log/identity.js';
+import { renewLogId, takeLogOver } from '../../services/store/log/identity.js';
 import { assertLogIsThere } from '../../services/store/log/presence.js';
 import { logPath, openForReading, openForWriting } from '../../services/store/log/schema.js';
 import { sqliteEventStore, type SqliteEventStore } from '../../services/store/log/sqlite-event-store.js';
@@ -121,17 +121,30 @@ describe('a copied log', () => {
     const original = await sqliteEventStore({ directory });
     await original.append(streamName('execution', ['a']), 'no-stream', [workEvent(0, 0)]);
     await original.close();
-    const { before, after } = renewLogId(directory);
+    const { before, after } = renewLogId(directory, false);
     const copy = await openStore(directory);
     expect(before).toBe(original.logId);
     expect(after).not.toBe(before);
     expect(copy.logId).toBe(after);
+    expect(copy.copyOf).toBeUndefined();
     expect(await eventsOf(copy)).toHaveLength(1);
+  });
+
+  it('is a copy of the original until it takes over', async () => {
+    const directory = newDirectory();
+    const { logId: before, close } = await sqliteEventStore({ directory });
+    await close();
+    const { after } = renewLogId(directory, true);
+    const copy = await sqliteEventStore({ directory });
+    expect(copy).toMatchObject({ logId: after, copyOf: before });
+    await copy.close();
+    expect(takeLogOver(directory)).toEqual({ logId: after, copyOf: before });
+    expect((await openStore(directory)).copyOf).toBeUndefined();
   });
 
   it('has to be there', () => {
     const directory = newDirectory();
-    expect(() => renewLogId(directory)).toThrow(/log\.db cannot be used: it is not there/u);
+    expect(() => renewLogId(directory, true)).toThrow(/log\.db cannot be used: it is not there/u);
     expect(readdirSync(directory)).toEqual([]);
   });
 });

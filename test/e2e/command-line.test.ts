@@ -93,6 +93,8 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
   audit: [...CONNECTION, 'project', 'domain', 'actor', 'since', 'follow', 'json'],
   'views rebuild': ['config', 'data', 'event-store', 'payload-store', 'read-store'],
   'log copy': ['from', 'to'],
+  'log renew-id': ['config', 'data', 'event-store', 'payload-store', 'as-copy'],
+  'log take-over': ['config', 'data', 'event-store', 'payload-store'],
   'log cat': [
     'config',
     'data',

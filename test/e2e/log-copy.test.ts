@@ -111,6 +111,10 @@ describe('copying a log', () => {
     const copied = await reading(place('back'));
     expect(copied.events).toEqual(original.events);
     expect(copied.logId).not.toBe(original.logId);
+    const { logId } = JSON.parse(there.stdout) as { readonly logId: string };
+    const takenOver = await copy(['log', 'take-over', '--event-store', url]);
+    expect(JSON.parse(takenOver.stdout)).toEqual({ logId, copyOf: original.logId });
+    expect(JSON.parse((await copy(['log', 'take-over', '--event-store', url])).stdout)).toEqual({ logId });
   });
 
   it('comes from a server that lets it be read only, to the same bytes', async () => {

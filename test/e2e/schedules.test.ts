@@ -1,3 +1,7 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { create, fromBinary } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
@@ -15,6 +19,8 @@ import { tickName } from '../../services/schedule/calendar/tick-name.js';
 import { flightlog } from '../support/command.js';
 import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
 import { fixtureFolder, withNeeds } from '../support/fixtures.js';
+import { type ServerProcess, startServerProcess } from '../support/server-process.js';
+import { logDirectory } from '../support/test-log.js';
 import { until } from '../support/until.js';
 
 const method = AdminService.method;
@@ -141,5 +147,39 @@ describe('a launch plan that ticks every second', () => {
     expect((await flightlog(['schedule', 'next', 'other', ...server]).ended).stdout.trim().split('\n')).toHaveLength(
       10,
     );
+  });
+
+  it('ticks in a copy of the log only when the copy has taken over', async () => {
+    const data = join(mkdtempSync(join(tmpdir(), 'flightlog-copied-')), 'copy');
+    await flightlog(['log', 'copy', '--from', logDirectory(plane.directory), '--to', data]).ended;
+    const serve = () => startServerProcess({ data, args: ['--event-store', 'embedded:'] });
+    const firedBy = async ({ ready }: ServerProcess): Promise<number> => {
+      const answer = await fetch(`${ready.http}/api/v1/schedules/flytesnacks/development?name=other`);
+      const { schedules: listed } = (await answer.json()) as { readonly schedules: readonly { fired: string }[] };
+      return Number(listed[0]!.fired);
+    };
+    const copy = await serve();
+    const { logId } = plane.server().ready;
+    const before = await firedBy(copy);
+    expect(copy.ready.copyOf).toBe(logId);
+    expect(await (await fetch(`${copy.ready.http}/readyz`)).json()).toMatchObject({
+      ready: true,
+      checks: { 'log-copy': { state: 'degraded', why: expect.stringContaining(`a copy of ${logId}`) as string } },
+    });
+    const listed = (await flightlog(['reactor', 'list', '--server', copy.ready.http]).ended).stdout;
+    expect(listed).toMatch(/^fire-schedules .*\n {2}muted +this log is a copy of /mu);
+    await pause(2_500);
+    expect(await firedBy(copy)).toBe(before);
+    await copy.stop();
+    const taken = await flightlog(['log', 'take-over', '--data', data]).ended;
+    expect(JSON.parse(taken.stdout)).toEqual({ logId: copy.ready.logId, copyOf: logId });
+    const again = await serve();
+    expect(again.ready.copyOf).toBeUndefined();
+    await until(
+      () => firedBy(again),
+      (fired) => fired > before,
+    );
+    await again.stop();
+    rmSync(dirname(data), { recursive: true });
   });
 });

@@ -17,6 +17,7 @@ export type Ready = {
   readonly eventstore?: string;
   readonly data: string;
   readonly logId: string;
+  readonly copyOf?: string;
   readonly executions: number;
 };
 

@@ -28,6 +28,8 @@ type ShownReactor = {
   /** Seconds, such as `1.5s`. */
   readonly lag: string;
   readonly dead: number;
+  /** Why it may not run; empty where it may. */
+  readonly muted: string;
   readonly deadLetters: readonly ShownLetter[];
 };
 
@@ -44,7 +46,8 @@ const linesOf = (each: ShownReactor): readonly string[] => {
   const figures = `position ${each.position}, lag ${each.lag}, waiting ${each.waiting}, retrying ${each.retrying}`;
   const line = [cell(each.name, 20), cell(each.worker || '-', 24), `${figures}, dead ${each.dead}`].join('  ');
   const hidden = each.dead - each.deadLetters.length;
-  return [line, ...each.deadLetters.map(letterLine), ...(hidden > 0 ? [`  and ${hidden} more`] : [])];
+  const muted = each.muted === '' ? [] : [`  ${coloured('muted', 'yellow')}     ${each.muted}`];
+  return [line, ...muted, ...each.deadLetters.map(letterLine), ...(hidden > 0 ? [`  and ${hidden} more`] : [])];
 };
 
 /**

@@ -69,6 +69,12 @@ export interface EventLog {
   readonly logId: string;
 
   /**
+   * The id of the log that this one is a copy of, until it takes over. Until then, nothing leaves a control plane on the
+   * copy that the original sends too: no schedule fires, and no notification is sent.
+   */
+  readonly copyOf?: string | undefined;
+
+  /**
    * Set where the log is read from its own file, so that its head is never that of a node that lags behind: positions
    * above the head are of a log that was lost.
    */

@@ -13,6 +13,7 @@ import { filePayloadStore } from '../payloads/file-payload-store.js';
 import { payloadPath } from '../payloads/object-name.js';
 import { payloadsNamedBy } from '../payloads/payload-references.js';
 import { limitConcurrency, MAX_CONCURRENT_COPIES } from './limit-concurrency.js';
+import { markLogCopy } from '../log/identity.js';
 import { sqliteEventStore } from '../log/sqlite-event-store.js';
 import { chunkPath, payloadObject, readManifest, segmentPath, type BackedUpFile, type Manifest } from './manifest.js';
 import { isOwnFile, OWN_FILES } from './backup-files.js';
@@ -154,6 +155,7 @@ export const restoreBackup = async (restoring: Restore): Promise<Restored> => {
     await store.close();
   });
   for (const file of manifest.files) await restoreFile(restoring, unfinished, file);
+  markLogCopy(unfinished, manifest.logId);
   await moveIntoPlace(unfinished, directory);
   const { logId: before, takenAt, files } = manifest;
   return { before, after: store.logId, takenAt, ...restored, files: files.length };

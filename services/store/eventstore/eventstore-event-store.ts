@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import type { EventStoreDBClient } from '@eventstore/db-client';
 import type { Appended, EventStore, Subscription } from '../../kernel/ports/event-store.js';
 import { StoreUnavailable } from '../../kernel/fault.js';
 import { checkAppend } from '../append-check.js';
@@ -7,7 +8,7 @@ import { appender, appenderInOrder } from './appender.js';
 import { deniedAppends } from './denied-appends.js';
 import { permanentFault, readFault } from './eventstore-fault.js';
 import { liveFeed } from './live-feed.js';
-import { logIdentity, renewIdentity } from './log-identity.js';
+import { type LogIdentity, logIdentity, markCopy, renewIdentity, takeOver } from './log-identity.js';
 import { readLogUpTo, readStream } from './log-reads.js';
 import { type Connection, nodeConnection } from './nodes/connection.js';
 import { assertNewEnough } from './nodes/server-version.js';
@@ -66,17 +67,17 @@ const unlessRefused = async <Result>(work: Promise<Result>, onWait: OnWait): Pro
 const PROBED_STREAM = 'project-probe';
 
 /** Reads the identity of the log; checks the server version and, with `writes`, the permission to append. */
-const openedLog = async (connection: Connection, writes: boolean): Promise<string> => {
+const openedLog = async (connection: Connection, writes: boolean): Promise<LogIdentity> => {
   const client = await connection.client();
   const { serverVersion: version } = client;
   if (version !== undefined) assertNewEnough(version);
-  const logId = await logIdentity(client); // fails for a server without a version that is not an event store
+  const identity = await logIdentity(client); // fails for a server without a version that is not an event store
   assertNewEnough(version);
   if (writes) await client.appendToStream(PROBED_STREAM, []);
-  return logId;
+  return identity;
 };
 
-const connected = async (connection: Connection, writes: boolean, onWait: OnWait): Promise<string> => {
+const connected = async (connection: Connection, writes: boolean, onWait: OnWait): Promise<LogIdentity> => {
   for (let times = 0; ; times += 1) {
     try {
       return await unlessRefused(openedLog(connection, writes), onWait);
@@ -116,7 +117,7 @@ export const eventstoreEventStore = async ({
 }: EventstoreOptions): Promise<EventStoreOfServer> => {
   const settings = nodeSettings(url);
   const reads = nodeConnection(settings);
-  const logId = await connected(reads, writes, onWait).catch(async (error: unknown) => {
+  const identity = await connected(reads, writes, onWait).catch(async (error: unknown) => {
     await reads.close();
     throw error;
   });
@@ -128,7 +129,7 @@ export const eventstoreEventStore = async ({
   const head = () => throwing(headOf(reads));
 
   return {
-    logId,
+    ...identity,
     head,
     readStream: (stream, options) => readStream(reads, stream, options),
     readLogBackwards: (options) => readLogBackwards(reads, options),
@@ -160,17 +161,41 @@ export const eventstoreEventStore = async ({
   };
 };
 
-/**
- * Gives the log in an event store a new identity, after a restore: position tokens issued before are then refused. No
- * other process may have the log open.
- *
- * @throws {StoreUnavailable} when the server cannot be reached, or refuses.
- */
-export const renewEventstoreId = async ({ url }: EventstoreOptions): Promise<{ before: string; after: string }> => {
+const withClient = async <Result>(
+  { url }: EventstoreOptions,
+  work: (client: EventStoreDBClient) => Promise<Result>,
+): Promise<Result> => {
   const connection = nodeConnection(nodeSettings(url));
   try {
-    return await throwing(connection.client().then(renewIdentity));
+    return await throwing(connection.client().then(work));
   } finally {
     await connection.close();
   }
 };
+
+/**
+ * Gives the log in an event store a new identity, after a restore: position tokens issued before are then refused. No
+ * other process may have the log open.
+ *
+ * @param isCopy the original goes on, and this log is a copy of it until it takes over.
+ * @throws {StoreUnavailable} when the server cannot be reached, or refuses.
+ */
+export const renewEventstoreId = (
+  options: EventstoreOptions,
+  isCopy: boolean,
+): Promise<{ before: string; after: string }> => withClient(options, (client) => renewIdentity(client, isCopy));
+
+/**
+ * Notes that the log in an event store is a copy of another.
+ *
+ * @throws {StoreUnavailable} when the server cannot be reached, or refuses.
+ */
+export const markEventstoreCopy = (options: EventstoreOptions, original: string): Promise<void> =>
+  withClient(options, (client) => markCopy(client, original));
+
+/**
+ * Ends that the log in an event store is a copy; gives its identity before.
+ *
+ * @throws {StoreUnavailable} when the server cannot be reached, or refuses.
+ */
+export const takeEventstoreOver = (options: EventstoreOptions): Promise<LogIdentity> => withClient(options, takeOver);

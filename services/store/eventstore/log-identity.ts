@@ -7,24 +7,28 @@ import { permanentFault, isAccessDenied, isNotFound } from './eventstore-fault.j
 /** The log format that this release knows; an identity without a format has the first. */
 const FORMAT = 1;
 
-type Identity = { readonly logId?: string; readonly format?: number };
+/** The data of an event of the identity stream, of which the last one counts. */
+type StoredIdentity = { readonly logId?: string; readonly copyOf?: string; readonly format?: number };
 
-const readable = ({ logId, format = FORMAT }: Identity): string | undefined => {
-  if (format <= FORMAT) return logId;
+/** The id of a log, and that of the log that it is a copy of, until it takes over. */
+export type LogIdentity = { readonly logId: string; readonly copyOf?: string | undefined };
+
+const readable = ({ logId, copyOf, format = FORMAT }: StoredIdentity): LogIdentity | undefined => {
+  if (format <= FORMAT) return logId === undefined ? undefined : { logId, copyOf };
   throw new StoreUnavailable(
     `a newer release has written the log in the event store (format ${format}; this release knows ${FORMAT}): start that one`,
   );
 };
 
-const recordedId = async (client: EventStoreDBClient): Promise<string | undefined> => {
+const recordedIdentity = async (client: EventStoreDBClient): Promise<LogIdentity | undefined> => {
   try {
     // Reads to the end: on close, the client waits for reads that were left early.
-    let logId: string | undefined;
+    let identity: LogIdentity | undefined;
     const last = { direction: BACKWARDS, fromRevision: END, maxCount: 1, requiresLeader: true } as const;
     for await (const { event } of client.readStream(IDENTITY_STREAM, last)) {
-      logId = readable((event?.data ?? {}) as Identity);
+      identity = readable((event?.data ?? {}) as StoredIdentity);
     }
-    return logId;
+    return identity;
   } catch (error) {
     if (!isNotFound(error)) throw error;
     return undefined;
@@ -36,15 +40,15 @@ const recordedId = async (client: EventStoreDBClient): Promise<string | undefine
  *
  * @throws {StoreUnavailable} when a newer release has written the log, or this user may not write the identity.
  */
-export const logIdentity = async (client: EventStoreDBClient): Promise<string> => {
-  const known = await recordedId(client);
+export const logIdentity = async (client: EventStoreDBClient): Promise<LogIdentity> => {
+  const known = await recordedIdentity(client);
   if (known !== undefined) return known;
   const logId = randomUUID();
   try {
     await client.appendToStream(IDENTITY_STREAM, jsonEvent({ type: 'LogStarted', data: { logId } }), {
       expectedRevision: NO_STREAM,
     });
-    return logId;
+    return { logId };
   } catch (error) {
     if (permanentFault(error) instanceof RevisionConflict) return logIdentity(client);
     if (isAccessDenied(error))
@@ -57,10 +61,30 @@ export const logIdentity = async (client: EventStoreDBClient): Promise<string> =
   }
 };
 
-/** Gives the log a new identity. No other process may have the log open. */
-export const renewIdentity = async (client: EventStoreDBClient): Promise<{ before: string; after: string }> => {
-  const before = await logIdentity(client);
+const record = async (client: EventStoreDBClient, type: string, data: LogIdentity): Promise<void> => {
+  await client.appendToStream(IDENTITY_STREAM, jsonEvent({ type, data: { ...data } }));
+};
+
+/** Gives the log a new identity, as a copy of the one before or in its place. No other process may have the log open. */
+export const renewIdentity = async (
+  client: EventStoreDBClient,
+  isCopy: boolean,
+): Promise<{ before: string; after: string }> => {
+  const { logId: before, copyOf } = await logIdentity(client);
   const after = randomUUID();
-  await client.appendToStream(IDENTITY_STREAM, jsonEvent({ type: 'LogRenewed', data: { logId: after } }));
+  await record(client, 'LogRenewed', { logId: after, copyOf: isCopy ? before : copyOf });
   return { before, after };
+};
+
+/** Notes that the log is a copy of another. */
+export const markCopy = async (client: EventStoreDBClient, original: string): Promise<void> => {
+  const { logId, copyOf } = await logIdentity(client);
+  if (copyOf !== original) await record(client, 'LogCopied', { logId, copyOf: original });
+};
+
+/** Ends that the log is a copy, and gives its identity before. */
+export const takeOver = async (client: EventStoreDBClient): Promise<LogIdentity> => {
+  const { logId, copyOf } = await logIdentity(client);
+  if (copyOf !== undefined) await record(client, 'LogTakenOver', { logId });
+  return { logId, copyOf };
 };

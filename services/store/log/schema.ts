@@ -49,8 +49,10 @@ const numberOf = (db: Database, pragma: string): number =>
 
 const isEmpty = (db: Database): boolean => numberOf(db, 'schema_version') === 0;
 
-/** Identity and head position of an open log. */
-export type LogFacts = { readonly logId: string; readonly head: number };
+/** Identity and head position of an open log, and the id of the log that it is a copy of, until it takes over. */
+export type LogFacts = { readonly logId: string; readonly head: number; readonly copyOf: string | undefined };
+
+const COPY_OF = 'copy-of';
 
 const metaOf = (db: Database, key: string): string | undefined =>
   (db.prepare('SELECT value FROM meta WHERE key = ?').get(key) as { value: string } | undefined)?.value;
@@ -67,7 +69,13 @@ const checked = (db: Database, path: string): LogFacts => {
   // Reads the whole last event: this fails if the file was truncated.
   const last = db.prepare('SELECT * FROM events ORDER BY position DESC LIMIT 1').get() as
     { position: number } | undefined;
-  return { logId, head: last?.position ?? 0 };
+  return { logId, head: last?.position ?? 0, copyOf: metaOf(db, COPY_OF) };
+};
+
+/** Notes what an open log is a copy of; `undefined` for a log that takes over. */
+export const setCopyOf = (db: Database, original: string | undefined): void => {
+  if (original === undefined) db.prepare('DELETE FROM meta WHERE key = ?').run(COPY_OF);
+  else db.prepare('INSERT OR REPLACE INTO meta VALUES (?, ?)').run(COPY_OF, original);
 };
 
 const create = (db: Database): void => {

@@ -47,7 +47,7 @@ const startOf = ({ after, isInclusive }: Pick<ReadLogOptions, 'after' | 'isInclu
 
 const readerOf = ({ directory, source }: LogReaderOptions): EventLog => {
   const path = logPath(directory);
-  const { db, logId } = throwing(
+  const { db, logId, copyOf } = throwing(
     (error) => openFault(path, error),
     () => openForReading(path),
   );
@@ -57,6 +57,7 @@ const readerOf = ({ directory, source }: LogReaderOptions): EventLog => {
 
   return {
     logId,
+    copyOf,
     isLocal: true,
     readStream: (stream, options) => streamPages(rows, stream, options),
     readLog: (options) => logPages(rows, head.position(), { ...options, after: startOf(options) }),

@@ -1,0 +1,26 @@
+import type { Check } from '../gateway/readiness.js';
+import type { EventLog } from '../kernel/ports/event-store.js';
+
+type Identified = Pick<EventLog, 'copyOf'>;
+
+/** The reactors whose work leaves the control plane. The others only write to the log, which a copy has for itself. */
+const OUTWARD: ReadonlySet<string> = new Set(['fire-schedules', 'notify', 'notify-long-running']);
+
+/**
+ * True for a reactor that must not run, because the control plane on the original log does the same work: each schedule
+ * would start its execution in both, and each recipient would get two messages.
+ */
+export const isMuted = (reactor: string, { copyOf }: Identified): boolean =>
+  copyOf !== undefined && OUTWARD.has(reactor);
+
+/** What does not happen on a copy of a log, and how that ends; `undefined` for a log that is no copy. */
+export const copyNotice = ({ copyOf }: Identified): string | undefined =>
+  copyOf === undefined
+    ? undefined
+    : `this log is a copy of ${copyOf}: schedules do not fire and notifications are not sent until \`flightlog log take-over\``;
+
+/** The check of a log that is a copy; it does not keep the process from being ready. */
+export const copyCheck = (log: Identified): Check | undefined => {
+  const why = copyNotice(log);
+  return why === undefined ? undefined : { name: 'log-copy', state: 'degraded', why };
+};
