@@ -15,8 +15,28 @@ switch is not taken back. A log in a data directory is switched while the server
 while servers run: they follow it.
 `;
 
+const addIdentityCommands = (log: Command, { withData, ownSettings, configurationOf }: DataCommands): void => {
+  withData(log.command('renew-id'))
+    .description('give a copied or restored log an identity of its own; the server must be stopped')
+    .option('--as-copy', 'the original goes on: no schedule fires here until log take-over', false)
+    .addHelpText('after', ownSettings)
+    .action(async (options: RenewFlags) => {
+      const { renewId } = await import('./log-identity.js');
+      await renewId(configurationOf(options), options);
+    });
+
+  withData(log.command('take-over'))
+    .description('let a copied or restored log fire schedules and send notifications; the server must be stopped')
+    .addHelpText('after', ownSettings)
+    .action(async (options: Options) => {
+      const { takeOver } = await import('./log-identity.js');
+      await takeOver(configurationOf(options));
+    });
+};
+
 /** Adds the commands below `log` to the command line. */
-export const addLogCommands = (program: Command, { withData, ownSettings, configurationOf }: DataCommands): void => {
+export const addLogCommands = (program: Command, data: DataCommands): void => {
+  const { withData, ownSettings, configurationOf } = data;
   const log = program.command('log').description('the log itself');
   withData(log.command('cat'))
     .description('print events, one JSON object a line; works while a server runs')
@@ -55,22 +75,7 @@ export const addLogCommands = (program: Command, { withData, ownSettings, config
       await logFormat(configurationOf(options), options);
     });
 
-  withData(log.command('renew-id'))
-    .description('give a copied or restored log an identity of its own; the server must be stopped')
-    .option('--as-copy', 'the original goes on: no schedule fires here until log take-over', false)
-    .addHelpText('after', ownSettings)
-    .action(async (options: RenewFlags) => {
-      const { renewId } = await import('./log-identity.js');
-      await renewId(configurationOf(options), options);
-    });
-
-  withData(log.command('take-over'))
-    .description('let a copied or restored log fire schedules and send notifications; the server must be stopped')
-    .addHelpText('after', ownSettings)
-    .action(async (options: Options) => {
-      const { takeOver } = await import('./log-identity.js');
-      await takeOver(configurationOf(options));
-    });
+  addIdentityCommands(log, data);
 
   log
     .command('copy')

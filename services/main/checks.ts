@@ -19,10 +19,10 @@ export const presentChecks = (checks: readonly (Check | undefined)[]): readonly 
   checks.filter((check) => check !== undefined);
 
 /** The checks of what a log is, rather than of how it does. */
-export const logChecks = (log: Pick<EventLog, 'copyOf'>, format: number): readonly (Check | undefined)[] => [
-  formatCheck(format),
-  copyCheck(log),
-];
+export const logChecks = (
+  log: Pick<EventLog, 'copyOf'>,
+  { format }: { readonly format: () => number },
+): readonly (Check | undefined)[] => [formatCheck(format()), copyCheck(log)];
 
 /** Health of a log subscriber, judged by its lag: `well` up to `maxMs`, the state `otherwise` above it. */
 export const lagCheck = (

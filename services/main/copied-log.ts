@@ -13,7 +13,7 @@ const OUTWARD: ReadonlySet<string> = new Set(['fire-schedules', 'notify', 'notif
 export const isMuted = (reactor: string, { copyOf }: Identified): boolean =>
   copyOf !== undefined && OUTWARD.has(reactor);
 
-/** What does not happen on a copy of a log, and how that ends; `undefined` for a log that is no copy. */
+/** The sentence that says what a copy of a log does not do, and how that ends; `undefined` for a log that is no copy. */
 export const copyNotice = ({ copyOf }: Identified): string | undefined =>
   copyOf === undefined
     ? undefined

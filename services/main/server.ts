@@ -136,13 +136,7 @@ export const startServer = async (configuration: Configuration, logger: Logger):
   const egress = duties.reactor ? await startExport(configuration, source, logger) : undefined;
   const behind = watchViews(store, { ...current, parked });
   const checks = (): readonly Check[] =>
-    presentChecks([
-      keeping.check(),
-      ...logChecks(store, format.format()),
-      watch.check(),
-      ...behind.checks(),
-      egress?.check(),
-    ]);
+    presentChecks([keeping.check(), ...logChecks(store, format), watch.check(), ...behind.checks(), egress?.check()]);
   const gauges = { parked, parkedInViews: behind.parked, building: () => views.building(), reactors: reactors.figures };
   const commands = { followers: [following, ...(warm ? [warm] : [])], admission: sessions.admission };
   const hosting = { store, logId: store.logId, logger, uploads, checks, ...commands, metrics, bindings, audit };

@@ -105,7 +105,7 @@ export const startWorker = async (configuration: Configuration, logger: Logger):
       watch.check(),
       ...parts.flatMap((part) => part.checks()),
       parkedCheck({ count: views?.parked() ?? 0 }, parked),
-      ...logChecks(log.store, format.format()),
+      ...logChecks(log.store, format),
     ]);
   const parkedInViews = views && ((): number => views.parked());
   const reactors = parts.map(({ figures }) => figures).find((figures) => figures !== undefined);

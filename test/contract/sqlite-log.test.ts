@@ -132,13 +132,13 @@ describe('a copied log', () => {
 
   it('is a copy of the original until it takes over', async () => {
     const directory = newDirectory();
-    const { logId: before, close } = await sqliteEventStore({ directory });
-    await close();
+    const original = await sqliteEventStore({ directory });
+    await original.close();
     const { after } = renewLogId(directory, true);
     const copy = await sqliteEventStore({ directory });
-    expect(copy).toMatchObject({ logId: after, copyOf: before });
+    expect(copy).toMatchObject({ logId: after, copyOf: original.logId });
     await copy.close();
-    expect(takeLogOver(directory)).toEqual({ logId: after, copyOf: before });
+    expect(takeLogOver(directory)).toEqual({ logId: after, copyOf: original.logId });
     expect((await openStore(directory)).copyOf).toBeUndefined();
   });
 
