@@ -51,6 +51,13 @@ const assertRecipient = (name: string, { channel: { isMail } }: ConfiguredChanne
   if (!isMail && to !== undefined) throw new OperatorError(`${name} is itself the recipient: it takes no --to`);
 };
 
+const unknownChannel = (name: string, known: readonly string[]): OperatorError =>
+  new OperatorError(
+    known.length === 0
+      ? `there is no channel ${name}: the settings under notifications have none`
+      : `there is no channel ${name}; there are: ${known.join(', ')}`,
+  );
+
 /**
  * Sends a test message on a channel of the configuration, once, and prints the answer of its server. Nothing is
  * recorded.
@@ -64,7 +71,7 @@ export const testChannel = async (
 ): Promise<void> => {
   const channels = openChannels(notifications, 'test');
   const found = channels.get(name);
-  if (!found) throw new OperatorError(`there is no channel ${name}; there are: ${[...channels.keys()].join(', ')}`);
+  if (!found) throw unknownChannel(name, [...channels.keys()]);
   assertRecipient(name, found, to);
   try {
     const message = messageTo(name, found, to ?? '');

@@ -7,6 +7,7 @@ import { clientToken } from '../../engine/client-credentials.js';
 import type { GetToken } from '../../engine/token.js';
 import { addresses } from './announcement.js';
 import type { Configuration } from '../config/configuration.js';
+import { mailRule } from '../config/notification-settings.js';
 import { assertAllowed } from './insecure.js';
 import { openLogger } from '../main/logger.js';
 import { type SandboxAccess, withAccess } from './sandbox-access.js';
@@ -119,11 +120,15 @@ const startEngine = (
   };
 };
 
-/** Mail stays on this machine, unless a mail server or another folder is configured. */
+/**
+ * Mail stays on this machine, unless a mail server or another folder is configured. Without rules there is mail about
+ * each execution that has ended.
+ */
 const withOutbox = (given: Configuration): Configuration => {
-  const { smtp, outbox } = given.notifications;
+  const { smtp, outbox, rules } = given.notifications;
   if (smtp.host !== '' || outbox !== '') return given;
-  return { ...given, notifications: { ...given.notifications, outbox: resolve(given.data, 'outbox') } };
+  const shown = rules.length > 0 ? rules : [mailRule('you@example.com')];
+  return { ...given, notifications: { ...given.notifications, outbox: resolve(given.data, 'outbox'), rules: shown } };
 };
 
 /** Gets tokens for one of the clients of this run; `undefined` without authentication. */

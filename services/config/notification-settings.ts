@@ -60,6 +60,10 @@ const rule = z
     longRunning: phases.includes(LONG_RUNNING),
   }));
 
+/** The rule that sends mail to a recipient about each execution that has ended. */
+export const mailRule = (recipient: string): z.infer<typeof rule> =>
+  rule.parse({ channel: MAIL_CHANNEL, recipients: [recipient] });
+
 const smtp = z.strictObject({
   host: z.string().default('').describe('SMTP server that mail is sent through; without it no mail is sent'),
   port: port.default(587).describe('port of the SMTP server'),

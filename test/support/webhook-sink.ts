@@ -16,7 +16,8 @@ const ANSWERS: Readonly<Record<string, (response: ServerResponse) => void>> = {
   '/broken': (response) => response.writeHead(500).end('it is broken'),
   '/busy': (response) => response.writeHead(429, { 'retry-after': '120' }).end('slow down'),
   '/gone': (response) => response.writeHead(410).end('no such hook'),
-  '/moved': (response) => response.writeHead(302, { location: 'http://169.254.169.254/latest' }).end(),
+  // To this server itself, at its private address: a client that followed would be seen here.
+  '/moved': (response) => response.writeHead(302, { location: '/inside' }).end(),
   '/stalled': () => undefined,
   '/dropped': (response) => response.destroy(),
 };

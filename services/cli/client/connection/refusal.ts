@@ -31,7 +31,7 @@ const TO_DO: Readonly<Partial<Record<Code, string>>> = {
   UNAUTHENTICATED:
     'flightlog sign-in is for people; programs have a profile with authType, or an access token by --token-file',
   PERMISSION_DENIED: 'an administrator gives roles with flightlog access grant',
-  NOT_FOUND: 'flightlog list prints what is there; --project and --domain say where',
+  NOT_FOUND: 'the list commands print what is there; --project and --domain say where',
   ALREADY_EXISTS: 'choose another name',
   UNIMPLEMENTED: 'the server does not have this; flightlog --version is the version of the command line',
   RESOURCE_EXHAUSTED: LATER,
