@@ -6,6 +6,7 @@ import {
   NotificationService,
   NotificationStatus,
 } from '../../proto/gen/platformidl/eventlog/notification_service_pb.js';
+import { DataTable } from '../look/data-table.js';
 import { QueryResult } from '../look/query-result.js';
 import { Ago } from '../look/moments.js';
 import { Empty, FailureNote } from '../look/notes.js';
@@ -61,22 +62,11 @@ export const Messages = ({ id }: ExecutionAsOf): ReactNode => {
           <Empty>No message is sent about this execution.</Empty>
         ) : (
           <Card>
-            <div className="scroll">
-              <table className="table">
-                <thead>
-                  <tr>
-                    {['At', 'To', 'Status', 'Answer or reason', 'Since', 'Action'].map((column) => (
-                      <th key={column}>{column}</th>
-                    ))}
-                  </tr>
-                </thead>
-                <tbody>
-                  {notifications.map((message) => (
-                    <MessageRow key={message.id} id={id} message={message} />
-                  ))}
-                </tbody>
-              </table>
-            </div>
+            <DataTable label="Messages" columns={['At', 'To', 'Status', 'Answer or reason', 'Since', '']}>
+              {notifications.map((message) => (
+                <MessageRow key={message.id} id={id} message={message} />
+              ))}
+            </DataTable>
           </Card>
         )
       }

@@ -107,14 +107,17 @@ const DeadLetters = ({ reactors }: { readonly reactors: readonly Reactor[] }): R
 };
 
 const ReactorRow = ({
-  reactor: { name, worker, position, waiting, retrying, lag, dead },
+  reactor: { name, worker, position, waiting, retrying, lag, dead, muted },
 }: {
   readonly reactor: Reactor;
 }) => {
   const lagMs = lengthOf(lag) ?? 0;
   return (
     <tr>
-      <td>{name}</td>
+      <td>
+        {name}
+        {muted !== '' && <div className="label">{muted}</div>}
+      </td>
       <td>{worker === '' ? 'none' : worker}</td>
       <td>
         <SignText tone={lagMs > LATE_MS ? 'bad' : 'good'}>{durationText(lagMs)}</SignText>

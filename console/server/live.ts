@@ -1,6 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useSyncExternalStore } from 'react';
 
+import { followStream } from './event-stream.js';
 import { serverAddress } from './root.js';
 import type { Scope } from './ids.js';
 import { type Refresh, settling } from './settling.js';
@@ -36,23 +37,24 @@ const addressOf = ({ project, domain, name }: Followed): URL => {
 
 /** Opens the stream, and refreshes after it has opened, and after events have come. */
 const follow = (followed: Followed, refresh: Refresh): (() => void) => {
-  const source = new EventSource(addressOf(followed));
   const { changed, stop } = settling(refresh);
-  source.addEventListener('open', () => {
-    if (connection === 'lost') void refresh();
-    // The stream begins now: it has no events that were recorded since the page has read what it shows.
-    else changed();
-    setConnection('live');
+  const close = followStream(addressOf(followed), {
+    event: changed,
+    open: () => {
+      if (connection === 'lost') void refresh();
+      // The stream begins now: it has no events that were recorded since the page has read what it shows.
+      else changed();
+      setConnection('live');
+    },
+    lost: (why) => {
+      setConnection('lost');
+      // The reads of the page find out why, such as a session that has ended.
+      if (why === 'refused') changed();
+    },
   });
-  source.addEventListener('error', () => {
-    setConnection('lost');
-    // Refused, so it does not connect again: the reads of the page find out why, such as a session that has ended.
-    if (source.readyState === EventSource.CLOSED) changed();
-  });
-  source.addEventListener('event', changed);
   return () => {
     stop();
-    source.close();
+    close();
   };
 };
 

@@ -1,3 +1,4 @@
+import { followStream } from './event-stream.js';
 import { serverAddress } from './root.js';
 
 /** An event of the log, as the tail has it. */
@@ -35,9 +36,9 @@ export const followTail = (
   const url = serverAddress('/api/v1/tail');
   for (const [name, value] of Object.entries(parameters))
     for (const each of value.split(',')) url.searchParams.append(name, each.trim());
-  const source = new EventSource(url);
-  source.addEventListener('event', (message) => event(eventOf(message as MessageEvent<string>)));
-  source.addEventListener('open', () => state(true));
-  source.addEventListener('error', () => state(false));
-  return () => source.close();
+  return followStream(url, {
+    event: (message) => event(eventOf(message)),
+    open: () => state(true),
+    lost: () => state(false),
+  });
 };

@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { chromiumPath } from '../support/chromium.js';
-import { barriersInThemes } from '../support/console-page.js';
+import { barriersInLooks } from '../support/console-page.js';
 import { addUser, clientOf, consoleStory, signIn } from '../support/console-story.js';
 import { register } from '../support/control-plane.js';
 import { withNeeds } from '../support/fixtures.js';
@@ -87,7 +87,7 @@ describe.skipIf(chromiumPath === undefined)('the story of an auditor', () => {
     const row = page.getByRole('row', { name: /OK bob .*AdminService.TerminateExecution/u });
     await row.waitFor();
     expect(await page.getByRole('row', { name: /vera/u }).count()).toBe(0);
-    expect(await barriersInThemes(page, 'audit-of-bob')).toEqual([]);
+    expect(await barriersInLooks(page, 'audit-of-bob')).toEqual([]);
   });
 
   it('exports what was found, and everything', async () => {

@@ -11,7 +11,7 @@ import { deadLetterStream } from '../../services/dead-letter/events.js';
 import type { RecordedEvent } from '../../services/kernel/event.js';
 import { sqliteEventStore } from '../../services/store/log/sqlite-event-store.js';
 import { chromiumPath } from '../support/chromium.js';
-import { barriersInThemes } from '../support/console-page.js';
+import { barriersInLooks } from '../support/console-page.js';
 import { consoleStory } from '../support/console-story.js';
 import { register } from '../support/control-plane.js';
 import { allEvents, executionStream, newEvent } from '../support/filled-log.js';
@@ -92,7 +92,7 @@ describe.skipIf(chromiumPath === undefined)('the story of an operator', () => {
       .waitFor();
     await page.getByRole('row', { name: /warehouse \$all/u }).waitFor();
     await page.getByRole('row', { name: 'parked degraded' }).waitFor();
-    expect(await barriersInThemes(page, 'operate')).toEqual([]);
+    expect(await barriersInLooks(page, 'operate')).toEqual([]);
     engine.drop();
   });
 

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { chromiumPath, startChromium } from '../support/chromium.js';
-import { barriersInThemes, PICTURES, watchedPage } from '../support/console-page.js';
+import { barriersInLooks, PICTURES, watchedPage } from '../support/console-page.js';
 import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
 import { fixtureBytes, withNeeds } from '../support/fixtures.js';
 import { launchHello } from '../support/hello.js';
@@ -111,7 +111,7 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
     expect(await page.getByLabel('Type of note').inputValue()).toBe('1');
     const weights = page.getByRole('group', { name: 'weights', exact: true });
     await weights.waitFor();
-    expect(await barriersInThemes(page, 'launch-parts')).toEqual([]);
+    expect(await barriersInLooks(page, 'launch-parts')).toEqual([]);
     const before = await weights.getByRole('textbox').count();
     await weights.getByRole('button', { name: 'Add to weights' }).click();
     await page.getByRole('button', { name: 'Launch' }).click();
@@ -181,11 +181,11 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
     ['attributes', `${SCOPE}/attributes`, 'Attributes'],
     ['events', '/events?from=start&name=good&project=flytesnacks&domain=development', 'Events'],
     ['audit', '/audit', 'Audit'],
-  ])('has no barrier that axe finds, in both themes: %s', async (name, path, heading) => {
+  ])('has no barrier that axe finds, in both themes, from 360 to 2,560 px: %s', async (name, path, heading) => {
     await open(path);
     await page.getByRole('heading', { level: 1, name: heading }).waitFor();
     await page.locator('.loading').first().waitFor({ state: 'detached' });
-    expect(await barriersInThemes(page, name)).toEqual([]);
+    expect(await barriersInLooks(page, name)).toEqual([]);
   });
 
   it.runIf(PICTURES !== undefined)('makes the picture of the documents', async () => {
@@ -208,6 +208,15 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
     }
     await narrow.close();
     page = await watchedPage(context, errors);
+  });
+
+  it('goes on by itself when a proxy has refused to follow the log for a time', async () => {
+    const tail = '**/api/v1/tail?*';
+    await page.route(tail, (route) => route.fulfill({ status: 503, body: 'no server is ready' }));
+    await open(`${SCOPE}/executions`);
+    await page.getByText('The server does not answer').waitFor();
+    await page.unroute(tail);
+    await page.getByRole('status').getByText('Live').waitFor();
   });
 
   it('goes on by itself when the server is back', async () => {

@@ -35,14 +35,33 @@ const barriersIn = async (page: Page): Promise<readonly string[]> => {
   return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`);
 };
 
-/** The barriers in both themes. Writes a picture of each, where FLIGHTLOG_TEST_PICTURES names a folder. */
-export const barriersInThemes = async (page: Page, name: string): Promise<readonly string[]> => {
+/** The themes and widths that each view is tested in: both themes on a usual screen, and a narrow and a wide screen. */
+const LOOKS = [
+  { colorScheme: 'light', width: 1280 },
+  { colorScheme: 'dark', width: 1280 },
+  { colorScheme: 'light', width: 360 },
+  { colorScheme: 'dark', width: 2560 },
+] as const;
+
+const overflowIn = async (page: Page, width: number): Promise<readonly string[]> => {
+  const needed = await page.evaluate<number>('document.documentElement.scrollWidth');
+  return needed > width ? [`is ${needed} px wide on a screen of ${width} px`] : [];
+};
+
+/**
+ * The barriers in both themes and at several widths, and each width that the view does not fit. Writes a picture of each,
+ * where FLIGHTLOG_TEST_PICTURES names a folder.
+ */
+export const barriersInLooks = async (page: Page, name: string): Promise<readonly string[]> => {
+  const before = page.viewportSize();
   const found: string[] = [];
-  for (const colorScheme of ['light', 'dark'] as const) {
+  for (const { colorScheme, width } of LOOKS) {
     await page.emulateMedia({ colorScheme });
-    found.push(...(await barriersIn(page)));
+    await page.setViewportSize({ width, height: 800 });
+    found.push(...(await overflowIn(page, width)), ...(await barriersIn(page)));
     if (PICTURES !== undefined)
-      await page.screenshot({ path: join(PICTURES, `${name}-${colorScheme}.png`), fullPage: true });
+      await page.screenshot({ path: join(PICTURES, `${name}-${colorScheme}-${width}.png`), fullPage: true });
   }
+  if (before) await page.setViewportSize(before);
   return found;
 };

@@ -9,6 +9,7 @@ import {
   HistoryEntity,
   HistoryService,
 } from '../../../proto/gen/platformidl/eventlog/history_pb.js';
+import { DataTable } from '../../look/data-table.js';
 import { QueryResult } from '../../look/query-result.js';
 import { Empty } from '../../look/notes.js';
 import { Card } from '../../look/page.js';
@@ -45,29 +46,20 @@ const Entity = ({ diff }: { readonly diff: EntityDiff }): ReactNode => {
   return (
     <Card title={subjectOf(diff)} beside={<span className="label">{KINDS[diff.kind]}</span>}>
       {diff.kind === EntityDiff_Kind.CHANGED && (
-        <div className="scroll">
-          <table className="table differences">
-            <thead>
-              <tr>
-                <th>Field</th>
-                <th>There</th>
-                <th>Here</th>
+        <div className="differences">
+          <DataTable label={subjectOf(diff)} columns={['Field', 'There', 'Here']}>
+            {fields.map(({ path, before, after }) => (
+              <tr key={path}>
+                <td className="mono">{path.slice(1)}</td>
+                <td className="before">
+                  <pre>{textOf(before)}</pre>
+                </td>
+                <td className="after">
+                  <pre>{textOf(after)}</pre>
+                </td>
               </tr>
-            </thead>
-            <tbody>
-              {fields.map(({ path, before, after }) => (
-                <tr key={path}>
-                  <td className="mono">{path.slice(1)}</td>
-                  <td className="before">
-                    <pre>{textOf(before)}</pre>
-                  </td>
-                  <td className="after">
-                    <pre>{textOf(after)}</pre>
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
+            ))}
+          </DataTable>
         </div>
       )}
     </Card>
