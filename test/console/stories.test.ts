@@ -1,17 +1,22 @@
+import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
+import { NodeExecution_Phase as NodePhase } from '../../proto/gen/platformidl/core/execution_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { DataProxyService } from '../../proto/gen/platformidl/service/dataproxy_pb.js';
 import { chromiumPath, startChromium } from '../support/chromium.js';
 import { barriersInLooks, PICTURES, watchedPage } from '../support/console-page.js';
 import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
 import { fixtureBytes, withNeeds } from '../support/fixtures.js';
 import { launchHello } from '../support/hello.js';
+import { nodeReport } from '../support/reports.js';
 import { type ServerProcess, startServerProcess } from '../support/server-process.js';
 
+const uploads = DataProxyService.method;
 const SCOPE = '/projects/flytesnacks/domains/development';
 const ID = { project: 'flytesnacks', domain: 'development' };
 const HOSTILE = `<img src=x onerror="window.ran=1"><script>window.ran=1</script>javascript:window.ran=1`;
@@ -163,6 +168,25 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
     expect(await page.evaluate('window.ran')).toBeUndefined();
     const answer = await fetch(`${http}/console`);
     expect(answer.headers.get('content-security-policy')).toContain("script-src 'self';");
+  });
+
+  it('shows the deck of a node in a frame that reaches neither the page nor the server', async () => {
+    const deck = `<p id="deck">a deck</p><script>
+      const deck = document.getElementById('deck');
+      try { parent.ran = 1; } catch { deck.append(', without the page'); }
+      fetch('/api/v1/version').catch(() => deck.append(', without the server'));
+    </script>`;
+    const contentMd5 = createHash('md5').update(deck).digest();
+    const upload = await plane.grpc.call(uploads.createUploadLocation, { ...ID, contentMd5, filename: 'deck.html' });
+    await fetch(upload.signedUrl, { method: 'PUT', body: deck });
+    const id = await launchHello(plane.grpc, 'decked');
+    const report = nodeReport(id, 'n0', { phase: NodePhase.SUCCEEDED, deckUri: upload.nativeUrl });
+    await plane.grpc.call(AdminService.method.createNodeEvent, report);
+    await open(`${SCOPE}/executions/decked?node=n0`);
+    await page.locator('.card', { hasText: 'Deck' }).getByRole('button', { name: 'Show' }).click();
+    const shown = page.frameLocator('iframe.deck').locator('#deck');
+    await shown.getByText('a deck, without the page, without the server').waitFor();
+    expect(await page.evaluate('window.ran')).toBeUndefined();
   });
 
   it.each([
