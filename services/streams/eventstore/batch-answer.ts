@@ -18,7 +18,7 @@ import { MAX_APPEND_BYTES } from '../../kernel/ports/event-store.js';
 import { AppendTooLarge } from '../../kernel/fault.js';
 import type { AppendResult } from './append.js';
 import { failureOf, StreamTombstoned, WrongVersion } from './failure.js';
-import { type GrpcStatus, numberOf } from './grpc-status.js';
+import { type GrpcStatus, numberOf } from '../../kernel/grpc-status.js';
 import { positionFields } from './recorded.js';
 import { empty } from './uuid.js';
 

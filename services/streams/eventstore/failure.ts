@@ -3,7 +3,7 @@ import type { FailedStatus } from '../../kernel/ports/encoded-calls.js';
 import { MAX_APPEND_BYTES } from '../../kernel/ports/event-store.js';
 import { RpcError } from '../../kernel/rpc.js';
 import type { Expected, Target } from './append-request.js';
-import { type GrpcStatus, numberOf } from './grpc-status.js';
+import { type GrpcStatus, numberOf } from '../../kernel/grpc-status.js';
 import { GroupFailure, ForwardedFailure } from './groups/group-failure.js';
 
 /** The status of a failed call, and the trailers that official clients read. */

@@ -1,33 +1,11 @@
+import { type GrpcStatus, statusOf } from '../../../kernel/grpc-status.js';
 import { OperatorError } from '../../../config/operator-errors.js';
 import { oneLine } from '../output/text.js';
-
-/** The names of the codes of gRPC, by their numbers. */
-const CODES = [
-  'OK',
-  'CANCELLED',
-  'UNKNOWN',
-  'INVALID_ARGUMENT',
-  'DEADLINE_EXCEEDED',
-  'NOT_FOUND',
-  'ALREADY_EXISTS',
-  'PERMISSION_DENIED',
-  'RESOURCE_EXHAUSTED',
-  'FAILED_PRECONDITION',
-  'ABORTED',
-  'OUT_OF_RANGE',
-  'UNIMPLEMENTED',
-  'INTERNAL',
-  'UNAVAILABLE',
-  'DATA_LOSS',
-  'UNAUTHENTICATED',
-] as const;
-
-export type Code = (typeof CODES)[number];
 
 const LATER = 'try again later';
 
 /** The advice for a person about a refusal, for the codes where that is always the same. */
-const TO_DO: Readonly<Partial<Record<Code, string>>> = {
+const TO_DO: Readonly<Partial<Record<GrpcStatus, string>>> = {
   UNAUTHENTICATED:
     'flightlog sign-in is for people; programs have a profile with authType, or an access token by --token-file',
   PERMISSION_DENIED: 'an administrator gives roles with flightlog access grant',
@@ -43,10 +21,10 @@ const TO_DO: Readonly<Partial<Record<Code, string>>> = {
 
 /** The server refuses; the message is one line: code, reason, and what to do. */
 export class Refused extends OperatorError {
-  readonly code: Code;
+  readonly code: GrpcStatus;
 
   constructor(code: number, reason: string, options?: ErrorOptions) {
-    const name = CODES[code] ?? 'UNKNOWN';
+    const name = statusOf(code);
     const toDo = TO_DO[name];
     super(`${name}: ${oneLine(reason) || 'no reason given'}${toDo === undefined ? '' : `; ${toDo}`}`, options);
     this.code = name;

@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import type { RequestOptions } from 'node:https';
 import { create } from '@bufbuild/protobuf';
-import { allowInsecureRequests, type ClientAuth, Configuration, customFetch } from 'openid-client';
+import { type ClientAuth, Configuration, customFetch } from 'openid-client';
 import { issuerFetch } from '../../../../engine/issuer-fetch.js';
+import { allowPlain } from '../../../../engine/plain-issuer.js';
 import {
   AuthMetadataService,
   type OAuth2MetadataResponse,
@@ -28,10 +29,6 @@ export const signInMetadata = async (transport: Transport): Promise<SignInMetada
     client: await transport.call(getPublicClientConfig, create(PublicClientAuthConfigRequestSchema), {}),
   };
 };
-
-// Lets an issuer on this machine be reached without TLS; the library marks it as deprecated only to be noticed.
-// eslint-disable-next-line @typescript-eslint/no-deprecated
-const allowPlain: (configuration: Configuration) => void = allowInsecureRequests;
 
 type TlsOptions = Pick<RequestOptions, 'ca' | 'rejectUnauthorized'>;
 

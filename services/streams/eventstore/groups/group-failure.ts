@@ -1,4 +1,4 @@
-import { type GrpcStatus, statusOf } from '../grpc-status.js';
+import { type GrpcStatus, statusOf } from '../../../kernel/grpc-status.js';
 import { type GroupName } from './group-name.js';
 
 /** The failures of calls about a group; official clients read the name as the trailer `exception`. */
