@@ -97,6 +97,18 @@ describe('the ticks that are due', () => {
     expect(due?.fire.map(({ atMs }) => atMs)).toEqual([minute(5)]);
   });
 
+  it.each([
+    [998, [1, 2], []],
+    [999, [1], [2]],
+    [1_000, [], [1, 2]],
+  ])('are skipped where %i wait already and the queue is full', (open, fired, skipped) => {
+    const due = dueTicks(facts(minute(2)), { ...undecided, open });
+    expect(due?.fire.map(({ atMs }) => atMs)).toEqual(fired.map(minute));
+    expect(due?.skipped.map(({ reason, lastMs }) => [reason, lastMs])).toEqual(
+      skipped.slice(-1).map((at) => ['queue-full', minute(at)]),
+    );
+  });
+
   it('are skipped by request, as one that was missed is', () => {
     for (const now of [2, 30])
       expect(dueTicks(facts(minute(now)), { ...undecided, skips: [minute(2)] })?.skipped).toEqual([

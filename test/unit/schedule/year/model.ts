@@ -104,6 +104,9 @@ type Tick = { readonly atMs: number; readonly version: string };
 /** Ticks that are decided later than this are missed, and are not launched for a plan that was switched off since. */
 const LATE_MS = MINUTE;
 
+/** Ticks of a plan that can wait for the end of the execution before them. */
+const MAX_WAITING = 1_000;
+
 /** An execution that starts within a minute ends half a minute after another one. */
 export const endOf = (startMs: number, { takes }: Policy): number =>
   Math.floor(startMs / MINUTE) * MINUTE + takes * MINUTE + MINUTE / 2;
@@ -175,15 +178,18 @@ export const planModel = (policy: Policy) => {
     const due = dueUntil(nowMs);
     decidedMs = Math.max(decidedMs, due.at(-1)?.tick.atMs ?? 0);
     const missed: Tick[] = [];
+    const launched: Tick[] = [];
     for (const { tick, segment } of due) {
       const reason = barred(tick, segment, nowMs);
       if (reason !== undefined) ended(tick, reason);
       else if (nowMs - tick.atMs > LATE_MS) missed.push(tick);
-      else open.push(tick);
+      else launched.push(tick);
     }
     const { policy: which, max } = policy.catchUp;
-    open.push(...missed.splice(-(which === 'last' ? 1 : max)));
+    launched.unshift(...missed.splice(-(which === 'last' ? 1 : max)));
     for (const tick of missed) ended(tick, 'missed');
+    for (const tick of launched.splice(Math.max(0, MAX_WAITING - open.length))) ended(tick, 'queue-full');
+    open.push(...launched);
     open.sort((a, b) => a.atMs - b.atMs);
   };
 
