@@ -369,6 +369,8 @@ describe('the schedules of launch plans', () => {
     return state;
   };
 
+  const timesOf = (act: string, steps: readonly Step[]): number => steps.filter(({ what }) => what === act).length;
+
   it('account for every tick, whenever a process is killed and however many there are', async () => {
     const RUNS = Number(process.env['FLIGHTLOG_TEST_SCHEDULE_KILLS'] ?? 5);
     const what = fc.constantFrom('kill', 'second', 'v1', 'v2', 'off', 'before', 'after', 'none');
@@ -384,8 +386,13 @@ describe('the schedules of launch plans', () => {
         const world = openWorld();
         const state = await play(world, name, played);
         const due = modelOf(world, name);
-        expect([...world.launched.keys()].sort()).toEqual(due);
-        expect(state).toMatchObject({ fired: due.length, skipped: 0, failed: 0, open: 0 });
+        const launched = [...world.launched.keys()];
+        expect(due).toEqual(expect.arrayContaining(launched));
+        expect(state).toMatchObject({ fired: launched.length, skipped: due.length - launched.length, open: 0 });
+        // A tick whose launch has failed is not tried again when it is a minute late and the plan is deactivated.
+        expect(state.skipped).toBeLessThanOrEqual(timesOf('before', played));
+        if (timesOf('off', played) === 0) expect(state.skipped).toBe(0);
+        expect(['fired', 'deactivated']).toEqual(expect.arrayContaining([...state.reasons]));
       }),
       { numRuns: RUNS },
     );
