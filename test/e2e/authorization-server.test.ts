@@ -1,5 +1,5 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
@@ -93,6 +93,14 @@ describe(
         preferred_username: 'alice',
         additional_claims: { roles: ['administrator'] },
       });
+      const audit = (await ask('/api/v1/audit', body['access_token'])).body as { readonly entries: readonly object[] };
+      const byCommand = { principal: userInfo().username, transport: 'command-line', code: 'OK' };
+      expect(audit.entries).toEqual(
+        expect.arrayContaining([
+          expect.objectContaining({ ...byCommand, action: 'flightlog user add', name: 'alice' }),
+          expect.objectContaining({ ...byCommand, action: 'flightlog client remove', name: 'reader' }),
+        ]),
+      );
     });
 
     it('uses no code twice, killed after it was given and while it is used', async () => {

@@ -104,7 +104,7 @@ describe('an engineer on call', () => {
   it('gets one line with code, reason and what to do from a refusal', async () => {
     const { code, stderr } = await done('get', 'execution', 'missing');
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^flightlog: NOT_FOUND: .*missing.*; flightlog list prints .*\n$/u);
+    expect(stderr).toMatch(/^flightlog: NOT_FOUND: .*missing.*; the list commands print .*\n$/u);
   });
 });
 

@@ -14,6 +14,8 @@ export type RawCall = {
   readonly headers?: Readonly<Record<string, string>>;
   /** Leaves the call after the first message for which this returns true. */
   readonly isEnough?: (message: Buffer) => boolean;
+  /** True when the sending side stays open until an answer that is enough. */
+  readonly staysOpen?: boolean;
 };
 
 const FRAME_BYTES = 5;
@@ -63,7 +65,7 @@ const messageIn = (trailers: Trailers): string => decodeURIComponent([trailers['
 export const callRaw = (
   session: ClientHttp2Session,
   path: string,
-  { body, headers, isEnough = () => false }: RawCall,
+  { body, headers, isEnough = () => false, staysOpen = false }: RawCall,
 ): Promise<RawAnswer> =>
   new Promise((resolve) => {
     const stream = openRaw(session, path, headers);
@@ -88,5 +90,6 @@ export const callRaw = (
       const code = trailers['grpc-status'] === undefined ? 'RESET' : codeIn(trailers);
       resolve({ code, message: messageIn(trailers), messages });
     });
-    stream.end(body);
+    if (staysOpen) stream.write(body);
+    else stream.end(body);
   });

@@ -11,7 +11,7 @@ export type AuditEntry = {
   readonly principal: string;
   readonly issuer: string;
   readonly clientId: string;
-  /** `grpc`, `rest` or `eventstoredb`. */
+  /** `grpc`, `rest` or `eventstoredb`; `command-line` for a change of users or clients by the command line. */
   readonly transport: string;
   /** The address of the client, without a port. */
   readonly address: string;

@@ -1,6 +1,13 @@
 import { connect } from 'node:http2';
 
-import { create, type DescMessage, type DescMethod, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
+import {
+  create,
+  type DescMessage,
+  type DescMethod,
+  fromBinary,
+  type MessageInitShape,
+  toBinary,
+} from '@bufbuild/protobuf';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
@@ -12,6 +19,7 @@ import {
 } from '../../../proto/gen/event_store/client/persistent_pb.js';
 import {
   AppendReqSchema,
+  BatchAppendReqSchema,
   DeleteReqSchema,
   ReadReqSchema,
   Streams,
@@ -21,6 +29,11 @@ import { WorkflowExecution_Phase as Phase } from '../../../proto/gen/platformidl
 import { ResourceType } from '../../../proto/gen/platformidl/core/identifier_pb.js';
 import { EngineService } from '../../../proto/gen/platformidl/eventlog/engine_service_pb.js';
 import { ReportRequestSchema } from '../../../proto/gen/platformidl/eventlog/engine_report_pb.js';
+import {
+  WorkJoinSchema,
+  WorkRequestSchema,
+  WorkResponseSchema,
+} from '../../../proto/gen/platformidl/eventlog/engine_work_pb.js';
 import {
   EventLogService,
   TailRequest_Format as Format,
@@ -259,6 +272,29 @@ const anEvent = (project: string): Uint8Array => {
   return toBinary(ReportRequestSchema, create(ReportRequestSchema, { sequence: 1n, event }));
 };
 
+type Asked = Extract<NonNullable<MessageInitShape<typeof WorkRequestSchema>['message']>, { case: string }>;
+
+/** An engine of the stranger joins. */
+const join = (joining: MessageInitShape<typeof WorkJoinSchema>): Asked => ({
+  case: 'join',
+  value: create(WorkJoinSchema, { group: 'strangers', engine: 'engine', ...joining }),
+});
+
+const caseOf = (message: Uint8Array): string | undefined => fromBinary(WorkResponseSchema, message).message.case;
+const isJoined = (message: Uint8Array): boolean => caseOf(message) === 'joined';
+const isAnswer = (message: Uint8Array): boolean => caseOf(message) === 'answer';
+
+/** Sends the messages of an engine, and leaves after the first answer that is enough. */
+const work = async (messages: readonly Asked[], isEnough: (message: Buffer) => boolean) => {
+  const session = connect(`http://${server.ready.grpc}`);
+  const encoded = messages.map((message) => toBinary(WorkRequestSchema, create(WorkRequestSchema, { message })));
+  const body = Buffer.concat(encoded.map((each) => framed(each)));
+  const call = { body, headers: stranger, isEnough, staysOpen: true };
+  const answer = await callRaw(session, pathOf(EngineService.method.work), call);
+  session.close();
+  return answer;
+};
+
 const launchOwn = (name: string) =>
   helloRequest(name, (request) => {
     request.project = OWN;
@@ -381,6 +417,29 @@ describe('a stream', () => {
       expect(text).not.toContain(MARK);
     }
   }, 60_000);
+
+  it("of work has the launches of the stranger's own project alone", async () => {
+    const { code, messages } = await work([join({ freePlaces: 9 })], (message) => message.includes(RUN));
+    expect(code).toBe('OPEN');
+    const text = Buffer.concat(messages).toString('latin1');
+    expect(text).toContain(OWN);
+    expect(text).not.toContain(HIDDEN);
+    expect(text).not.toContain(MARK);
+  });
+
+  it('of work answers about its leases as about those of a project that does not exist', async () => {
+    const answers = async (project: string) => {
+      const lease = { execution: { project, domain: DOMAIN, name: RUN }, number: 1n };
+      const accept: Asked = { case: 'accept', value: { lease } };
+      const asked = [join({ labels: { scopes: [{ project, domain: DOMAIN }] }, leases: [lease] }), accept];
+      const { code, message, messages } = await work(asked, isAnswer);
+      const texts = messages.filter((each) => !isJoined(each)).map((each) => each.toString('latin1'));
+      return [code, message, ...texts].map((text) => text.replaceAll(project, ABSENT));
+    };
+    const refused = await answers(HIDDEN);
+    expect(refused).toEqual(await answers(ABSENT));
+    expect(refused.join()).not.toContain(MARK);
+  });
 });
 
 const empty = {};
@@ -441,6 +500,34 @@ describe('the port of the EventStoreDB protocol', () => {
         expect([name, first.code]).toEqual([name, headers === stranger ? 'PERMISSION_DENIED' : 'UNAUTHENTICATED']);
         expect(first.message + Buffer.from(first.bytes).toString('latin1')).not.toContain(MARK);
       }
+    client.close();
+  });
+
+  it('answers an append in a batch to its streams as one to streams that do not exist, and appends nothing', async () => {
+    const client = grpcClient(server.ready.eventstore ?? '');
+    const head = await server.head();
+    const appended = async (project: string) => {
+      const id = { value: { case: 'string', value: '00000000-0000-4000-8000-000000000001' } } as const;
+      const request = create(BatchAppendReqSchema, {
+        correlationId: id,
+        options: {
+          streamIdentifier: { streamName: Buffer.from(`execution-${project}:${DOMAIN}:${RUN}`) },
+          expectedStreamPosition: { case: 'any', value: empty },
+          deadlineOption: { case: 'deadline', value: { seconds: 10n, nanos: 0 } },
+        },
+        proposedMessages: [
+          { id, metadata: { type: 'Noted', 'content-type': 'application/json' }, data: Buffer.from('{}') },
+        ],
+        isFinal: true,
+      });
+      const bytes = toBinary(BatchAppendReqSchema, request);
+      const answer = await client.rawStream(pathOf(Streams.method.batchAppend), bytes, stranger);
+      return { ...answer, bytes: Buffer.from(answer.bytes).toString('latin1').replaceAll(project, ABSENT) };
+    };
+    const refused = await appended(HIDDEN);
+    expect(refused).toEqual(await appended(ABSENT));
+    expect(refused.code).toBe('PERMISSION_DENIED');
+    expect((await server.eventsAfter(head)).filter(({ type }) => type === 'Noted')).toEqual([]);
     client.close();
   });
 });

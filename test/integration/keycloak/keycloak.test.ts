@@ -162,6 +162,11 @@ describe.skipIf(keycloakFolder === undefined)(
           const me = await page.evaluate(async () => (await fetch('/api/v1/me')).text());
           expect(me).toContain(`"upstream:${name}"`);
           expect(await createProject(page, `by-${name}`)).toBe(status);
+          // Signed out at Keycloak too, which asks for the password again.
+          await page.getByRole('link', { name: 'Sign out' }).click();
+          await page.locator('#kc-logout').click();
+          await page.getByRole('link', { name: 'Sign in with Keycloak' }).click();
+          await page.locator('#username').waitFor();
           await page.context().close();
         }
         await own.stop();

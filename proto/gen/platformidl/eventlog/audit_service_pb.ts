@@ -145,7 +145,7 @@ export type AuditEntry = Message<"platformidl.eventlog.AuditEntry"> & {
   clientId: string;
 
   /**
-   * `grpc`, `rest` or `eventstoredb`.
+   * `grpc`, `rest` or `eventstoredb`; `command-line` for changes by `flightlog user` and `flightlog client`.
    *
    * @generated from field: string transport = 9;
    */
@@ -159,7 +159,7 @@ export type AuditEntry = Message<"platformidl.eventlog.AuditEntry"> & {
   address: string;
 
   /**
-   * The RPC, such as `AdminService.CreateTask`, or the path of an endpoint.
+   * The RPC, such as `AdminService.CreateTask`, the path of an endpoint, or the command, such as `flightlog user add`.
    *
    * @generated from field: string action = 11;
    */
