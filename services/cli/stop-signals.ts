@@ -1,14 +1,21 @@
-/** Resolves at the first SIGINT or SIGTERM; the second one ends the process at once, with code 130. */
+const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
+
+/**
+ * Resolves at the first SIGINT or SIGTERM. The second one ends the process at once, by the signal itself, so that no
+ * thread is waited for. Process 1 of a container ignores such a signal, and exits with code 130 instead.
+ */
 export const onStopSignals = (): Promise<void> =>
   new Promise((resolve) => {
-    let isStopping = false;
+    const end = (signal: NodeJS.Signals): never => {
+      process.removeListener(signal, end);
+      process.kill(process.pid, signal);
+      process.exit(130);
+    };
     const stop = (): void => {
-      if (isStopping) process.exit(130);
-      isStopping = true;
+      for (const signal of SIGNALS) process.removeListener(signal, stop).on(signal, end);
       resolve();
     };
-    process.on('SIGINT', stop);
-    process.on('SIGTERM', stop);
+    for (const signal of SIGNALS) process.on(signal, stop);
   });
 
 /**

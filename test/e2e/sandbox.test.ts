@@ -171,7 +171,7 @@ describe('the sandbox', () => {
     sandbox.child.kill('SIGINT');
     await sandbox.said('Ctrl-C again ends at once');
     sandbox.child.kill('SIGINT');
-    expect((await sandbox.ended).code).toBe(130);
+    expect((await sandbox.ended).signal).toBe('SIGINT');
     sending.destroy();
   });
 });

@@ -7,8 +7,13 @@ import { QUICK_START } from './quick-start.js';
 /** The checkout that the tests are compiled in. */
 export const CHECKOUT = fileURLToPath(new URL('../../..', import.meta.url));
 
-/** The result of a process that has ended. */
-export type Ended = { readonly code: number | null; readonly stdout: string; readonly stderr: string };
+/** The result of a process that has ended, by an exit code or a signal. */
+export type Ended = {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | undefined;
+  readonly stdout: string;
+  readonly stderr: string;
+};
 
 /** A running process whose output is collected. */
 export type Running = {
@@ -39,7 +44,9 @@ export const start = (
   let stderr = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
-  const ended = (once(child, 'close') as Promise<[number | null]>).then(([code]) => ({ code, stdout, stderr }));
+  const ended = (once(child, 'close') as Promise<[number | null, NodeJS.Signals | null]>).then(([code, signal]) => ({
+    ...{ code, signal: signal ?? undefined, stdout, stderr },
+  }));
   const said = (text: string | RegExp): Promise<void> =>
     new Promise((resolve, reject) => {
       const look = (): void => {
