@@ -164,6 +164,7 @@ describe.skipIf(keycloakFolder === undefined)(
           expect(await createProject(page, `by-${name}`)).toBe(status);
           // Signed out at Keycloak too, which asks for the password again.
           await page.getByRole('link', { name: 'Sign out' }).click();
+          await page.getByRole('button', { name: 'Sign out' }).click();
           await page.locator('#kc-logout').click();
           await page.getByRole('link', { name: 'Sign in with Keycloak' }).click();
           await page.locator('#username').waitFor();
