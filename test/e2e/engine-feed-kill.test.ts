@@ -178,7 +178,7 @@ describe.each(SETTINGS)('two engines of the feed on $what', ({ roles }) => {
   );
 
   it(
-    'run every execution to its end, start no attempt twice, and report nothing for a lease that was lost',
+    'run every execution to its end, start no attempt twice, and have no report recorded for a lease that was lost',
     async () => {
       const open = async (): Promise<readonly string[]> =>
         [...(await modelNow())].filter(([, { phase }]) => !ENDED.has(phase)).map(([name]) => name);
@@ -193,10 +193,11 @@ describe.each(SETTINGS)('two engines of the feed on $what', ({ roles }) => {
 
       const { starts, foreign, takeovers } = await withLog(leaseModelOf);
       expect([...starts].filter(([, times]) => times !== 1)).toEqual([]);
+      // A report of an engine that has lost its lease would be here, had it been recorded. Such an engine need not
+      // report anything, so the number of refused reports is only printed.
       expect(foreign).toEqual([]);
       expect(engines.flatMap((engine) => engine.dropped())).toEqual([]);
       const refused = engines.reduce((sum, engine) => sum + engine.refused(), 0);
-      if (KILLS >= 2) expect(refused).toBeGreaterThan(0);
       process.stdout.write(
         `${model.size} executions, ${starts.size} attempts, ${takeovers} takeovers, ${refused} refused reports, ${harms} kills and stops\n`,
       );
