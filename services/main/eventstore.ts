@@ -10,7 +10,11 @@ import { admitting, type OnResult, relayAdmissions } from './threads/access-rela
 import { relayAppends } from './threads/append-relay.js';
 import type { Configuration } from '../config/configuration.js';
 import type { GroupFigures } from '../streams/eventstore/groups/group-figures.js';
-import type { EventstoreThreadData, EventstoreThreadRequest } from './threads/eventstore-thread.js';
+import type {
+  EventstoreThreadData,
+  EventstoreThreadRequest,
+  EventstoreThreadStart,
+} from './threads/eventstore-thread.js';
 import type { LogSource } from './log-source.js';
 import type { PayloadSource } from './payloads.js';
 import { assertPortIsFree } from './ports.js';
@@ -103,7 +107,17 @@ const openAdmissions = (services: Admitting): MessagePort | undefined => {
   return port2;
 };
 
-/** Starts the thread that serves the EventStoreDB protocol, and waits until it listens. */
+const portTaken = (logger: Logger): ServedEventstore => {
+  const why = `port ${USUAL_EVENTSTORE_PORT} is in use`;
+  logger.info(`the EventStoreDB protocol is not served: ${why}; eventstore_port names another`);
+  return unserved;
+};
+
+/**
+ * Starts the thread that serves the EventStoreDB protocol, and waits until it listens.
+ *
+ * @throws {OperatorError} when it cannot listen, unless it was for the usual port, which another process has taken.
+ */
 export const startEventstore = async (
   configuration: Configuration,
   port: number | undefined,
@@ -111,11 +125,7 @@ export const startEventstore = async (
 ): Promise<ServedEventstore> => {
   const { host, eventstore_mode: mode, eventstore_format: format, log_level: logLevel } = configuration;
   if (mode === 'off') return unserved;
-  if (port === undefined) {
-    const why = `port ${USUAL_EVENTSTORE_PORT} is in use`;
-    logger.info(`the EventStoreDB protocol is not served: ${why}; eventstore_port names another`);
-    return unserved;
-  }
+  if (port === undefined) return portTaken(logger);
   const { port1, port2 } = new MessageChannel();
   relayAppends(port1, store);
   const admissions = openAdmissions({ ...admission, logger, isBehindProxy: configuration.auth.behind_tls });
@@ -132,7 +142,12 @@ export const startEventstore = async (
     );
   });
   failed.catch(() => undefined); // not unhandled: callers may await `failed` later
-  const [bound] = (await Promise.race([once(worker, 'message'), failed])) as [number];
+  const [bound] = (await Promise.race([once(worker, 'message'), failed])) as [EventstoreThreadStart];
+  if (bound === 'taken') {
+    port1.close();
+    if (configuration.eventstore_port === undefined) return portTaken(logger);
+    throw new OperatorError(`EventStoreDB port ${host}:${port} is in use`);
+  }
   return {
     address: `${host.includes(':') ? `[${host}]` : host}:${bound}`,
     failed,

@@ -32,6 +32,9 @@ export type EventstoreThreadData = PayloadSource & {
   readonly admissions: MessagePort | undefined;
 };
 
+/** The port that the thread listens on; `taken` where another process has it. */
+export type EventstoreThreadStart = number | 'taken';
+
 /** Asks the thread to end, to answer with the figures of the groups of consumers, or to use these certificates. */
 export type EventstoreThreadRequest = 'close' | 'groups' | Tls;
 
@@ -71,24 +74,34 @@ const rules = source.kind === 'embedded' ? await openStreamRules(log, { isRuled:
 
 const groupCalls = source.kind === 'eventstore' ? await openGroupCalls(source.url) : undefined;
 
-const server = await serveEventstore({
-  host,
-  port,
-  reading: { log, rules, present: given.format === 'json' ? asJson : storedForm, now: Date.now },
-  writing: {
-    store: { ...log, append: relayedAppends(given.appends) },
-    access: given.mode === 'write' ? guestAccess(new Set(codecs.keys())) : readAccess,
-    rules,
-    now: Date.now,
-    newId: () => randomBytes(16),
-  },
-  groupCalls,
-  admissions: given.admissions && relayedAdmissions(given.admissions),
-  tls: given.tls && relayedTls(given.tls),
-  serve: serveEncoded,
-  logger: openLogger(given.logLevel),
+const start = (): ReturnType<typeof serveEventstore> =>
+  serveEventstore({
+    host,
+    port,
+    reading: { log, rules, present: given.format === 'json' ? asJson : storedForm, now: Date.now },
+    writing: {
+      store: { ...log, append: relayedAppends(given.appends) },
+      access: given.mode === 'write' ? guestAccess(new Set(codecs.keys())) : readAccess,
+      rules,
+      now: Date.now,
+      newId: () => randomBytes(16),
+    },
+    groupCalls,
+    admissions: given.admissions && relayedAdmissions(given.admissions),
+    tls: given.tls && relayedTls(given.tls),
+    serve: serveEncoded,
+    logger: openLogger(given.logLevel),
+  });
+
+const isTaken = (error: unknown): boolean =>
+  error instanceof Error && error.cause instanceof Error && 'code' in error.cause && error.cause.code === 'EADDRINUSE';
+
+const server = await start().catch((error: unknown) => {
+  if (!isTaken(error)) throw error;
+  parentPort?.postMessage('taken' satisfies EventstoreThreadStart);
+  return process.exit(0);
 });
-parentPort?.postMessage(server.port);
+parentPort?.postMessage(server.port satisfies EventstoreThreadStart);
 
 const close = async (): Promise<void> => {
   await server.close({ drainMs: DRAIN_MS });

@@ -1,0 +1,51 @@
+import { once } from 'node:events';
+import { rmSync } from 'node:fs';
+import { type AddressInfo, createServer, type Server } from 'node:net';
+import { pino } from 'pino';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+
+import { configure } from '../../../services/config/configuration.js';
+import { OperatorError } from '../../../services/config/operator-errors.js';
+import type { EventStore } from '../../../services/kernel/ports/event-store.js';
+import { type ServedEventstore, startEventstore } from '../../../services/main/eventstore.js';
+import { openTestLog } from '../../support/filled-log.js';
+
+let directory: string;
+let store: EventStore;
+let other: Server;
+let port: number;
+
+beforeAll(async () => {
+  ({ directory, store } = await openTestLog());
+  other = createServer().listen(0, '127.0.0.1');
+  await once(other, 'listening');
+  ({ port } = other.address() as AddressInfo);
+});
+
+afterAll(async () => {
+  other.close();
+  await store.close();
+  rmSync(directory, { recursive: true });
+});
+
+/** Serves on the port that another process took after it was found free. */
+const serve = (configured: Readonly<Record<string, number>>): Promise<ServedEventstore> =>
+  startEventstore(
+    configure(Object.entries(configured).map(([key, value]) => ({ path: [key], value, origin: key }))),
+    port,
+    {
+      ...{ directory, location: { kind: 'file' }, source: { kind: 'embedded', directory }, store },
+      ...{ authentication: undefined, passwords: undefined, audit: undefined, tls: undefined },
+      logger: pino({ level: 'silent' }),
+    },
+  );
+
+it('does not serve the protocol on the usual port, when another process takes that meanwhile', async () => {
+  expect((await serve({})).address).toBeUndefined();
+});
+
+it('fails on a configured port that another process takes meanwhile', async () => {
+  await expect(serve({ eventstore_port: port })).rejects.toThrow(
+    new OperatorError(`EventStoreDB port 127.0.0.1:${port} is in use`),
+  );
+});
