@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { duration, flag, id, integer } from './setting-kinds.js';
 
 const taskType = z.union(

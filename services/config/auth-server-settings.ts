@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { ROLES } from '../auth/permissions/roles.js';
 import { count, duration, flag, readStore } from './setting-kinds.js';
 

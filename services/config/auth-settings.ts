@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { isPrincipalName, NAME_RULE } from '../auth/permissions/principal-name.js';
 import { ANY, ROLES } from '../auth/permissions/roles.js';
 import { authServer, origin } from './auth-server-settings.js';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { agents } from './agent-settings.js';
 import { auth } from './auth-settings.js';
 import { contradictionsIn } from './contradictions.js';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { duration } from './setting-kinds.js';
 
 /** The settings of the engine feed. */

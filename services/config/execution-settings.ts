@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { budgets, duration, flag, labels, texts, tier } from './setting-kinds.js';
 
 /** The settings of the queueing of executions. */

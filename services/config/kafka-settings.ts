@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { EXPORT_FORMATS } from '../reactors/export-to-kafka/message.js';
 import { count, flag } from './setting-kinds.js';
 

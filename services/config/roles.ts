@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** The roles that a process can have. */
 export const ROLES = ['all', 'api', 'projector', 'reactor', 'log'] as const;

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { count, duration, timezone } from './setting-kinds.js';
 
 /** The policies for ticks that were missed. */

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { readStoreLocation } from '../../projections/store/mongo/location.js';
 import { eventstoreAddress } from '../store/eventstore/address.js';
 import { payloadLocation } from '../store/payloads/payload-location.js';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { parse, YAMLParseError } from 'yaml';
-import { z } from 'zod';
+import * as z from 'zod';
 import { type GivenSetting, settings } from './configuration.js';
 import { InvalidConfiguration } from './operator-errors.js';
 

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { RpcError } from '../../kernel/rpc.js';
 import { type FetchJson, issuerDocument } from '../tokens/issuer-metadata.js';
 import type { SignInMetadata } from './rpc.js';

@@ -1,6 +1,6 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { ClientMetadata } from 'oidc-provider';
-import { z } from 'zod';
+import * as z from 'zod';
 import { type RecordsFile, recordsFile } from '../users/records-file.js';
 
 const SECRET_BYTES = 32;

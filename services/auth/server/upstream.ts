@@ -10,7 +10,7 @@ import {
   randomPKCECodeVerifier,
   randomState,
 } from 'openid-client';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { AuthorizationState } from '../../kernel/ports/authorization-state.js';
 import { type Claims, wordsOf } from '../tokens/claims.js';
 import { SIGNED_OUT } from './browser-client.js';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { RpcError } from '../../kernel/rpc.js';
 import { type Claims, identityOf, wordsOf } from './claims.js';
 import type { Introspection, RemoteIssuer, Verified } from './issuer.js';

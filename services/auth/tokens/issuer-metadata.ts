@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** Fetches a JSON document; rejects unless it is answered with 200 in time. */
 export type FetchJson = (url: string, request?: RequestInit) => Promise<unknown>;

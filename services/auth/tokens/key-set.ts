@@ -1,5 +1,5 @@
 import { createLocalJWKSet, errors, type JWTVerifyGetKey } from 'jose';
-import { z } from 'zod';
+import * as z from 'zod';
 import { RpcError } from '../../kernel/rpc.js';
 import { type FetchJson, metadataOf } from './issuer-metadata.js';
 

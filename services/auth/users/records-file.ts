@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { z } from 'zod';
+import * as z from 'zod';
 import { StoreUnavailable } from '../../kernel/fault.js';
 
 /** Named records in a JSON file, which commands change while servers read it. */

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { isPassword, isPasswordHash } from './password-hash.js';
 import { type RecordsFile, recordsFile } from './records-file.js';
 

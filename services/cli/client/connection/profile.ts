@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import { z } from 'zod';
+import * as z from 'zod';
 import { OperatorError } from '../../../config/operator-errors.js';
 
 /** A server by gRPC: `HOST:PORT`, without TLS or with it. */
