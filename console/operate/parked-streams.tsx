@@ -1,4 +1,4 @@
-import { useQuery } from '@tanstack/react-query';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 
 import { DataTable } from '../look/data-table.js';
@@ -6,36 +6,83 @@ import {
   type ListedParkedStream,
   OperationsService,
 } from '../../proto/gen/platformidl/eventlog/operations_service_pb.js';
-import { Empty } from '../look/notes.js';
+import { Ago } from '../look/moments.js';
+import { Empty, FailureNote } from '../look/notes.js';
 import { Card } from '../look/page.js';
 import { QueryResult } from '../look/query-result.js';
-import { asking } from '../server/queries.js';
+import { msOf } from '../look/times.js';
+import { call } from '../server/call.js';
+import { asking, queriesOf } from '../server/queries.js';
 import { EventLink } from './event-link.js';
 import { REFRESHED } from './refreshed.js';
+
+const { listParkedStreams, retryParkedStream } = OperationsService.method;
 
 const effectOf = ({ inViews, inProcess }: ListedParkedStream): string =>
   [...(inViews ? ['views lack what follows'] : []), ...(inProcess ? ['this process refuses commands on it'] : [])].join(
     '; ',
   );
 
+/** The last request to read a stream again, which has not succeeded so far. */
+const LastRetry = ({ listed }: { readonly listed: ListedParkedStream }): ReactNode => {
+  const { retryRequestedAt, retryRequestedBy } = listed;
+  if (!retryRequestedAt) return null;
+  return (
+    <small className="quiet">
+      retried <Ago at={msOf(retryRequestedAt)} />
+      {retryRequestedBy !== '' && ` by ${retryRequestedBy}`}, still parked
+    </small>
+  );
+};
+
+const Retry = ({ stream }: { readonly stream: string }): ReactNode => {
+  const client = useQueryClient();
+  const retry = useMutation({
+    mutationFn: () => call(retryParkedStream, { stream }),
+    onSuccess: () => client.invalidateQueries({ queryKey: queriesOf(listParkedStreams) }),
+  });
+  return (
+    <div className="row-actions">
+      <button
+        type="button"
+        className="button"
+        disabled={retry.isPending}
+        title="The views and every process read the stream again"
+        onClick={() => retry.mutate()}
+      >
+        Retry
+      </button>
+      {retry.error && <FailureNote error={retry.error} />}
+    </div>
+  );
+};
+
+const StreamRow = ({ listed }: { readonly listed: ListedParkedStream }): ReactNode => (
+  <tr>
+    <td className="breaks">{listed.stream}</td>
+    <td>
+      <EventLink stream={listed.stream} position={listed.position} />
+    </td>
+    <td className="breaks">
+      {listed.reason} <small className="quiet">{effectOf(listed)}</small> <LastRetry listed={listed} />
+    </td>
+    <td>
+      <Retry stream={listed.stream} />
+    </td>
+  </tr>
+);
+
 const Streams = ({ streams }: { readonly streams: readonly ListedParkedStream[] }): ReactNode => (
-  <DataTable label="Parked streams" columns={['Stream', 'Position', 'Reason', 'Effect']}>
-    {streams.map((each) => (
-      <tr key={each.stream}>
-        <td>{each.stream}</td>
-        <td>
-          <EventLink stream={each.stream} position={each.position} />
-        </td>
-        <td>{each.reason}</td>
-        <td>{effectOf(each)}</td>
-      </tr>
+  <DataTable label="Parked streams" columns={['Stream', 'Position', 'Reason', '']}>
+    {streams.map((listed) => (
+      <StreamRow key={listed.stream} listed={listed} />
     ))}
   </DataTable>
 );
 
-/** The streams with an event that this release cannot read. */
+/** The streams with an event that cannot be read, which can be retried. */
 export const ParkedStreams = (): ReactNode => {
-  const query = useQuery({ ...asking(OperationsService.method.listParkedStreams, {}), ...REFRESHED });
+  const query = useQuery({ ...asking(listParkedStreams, {}), ...REFRESHED });
   return (
     <Card title="Parked streams">
       <QueryResult query={query}>
@@ -45,8 +92,8 @@ export const ParkedStreams = (): ReactNode => {
           ) : (
             <>
               <p className="card-body quiet">
-                An event of these streams cannot be read; all other streams continue. Views and processes read them
-                again when they start, such as after an upgrade.{' '}
+                An event of these streams cannot be read; all other streams continue. Retry one when its cause is gone,
+                such as a payload that is there again. After an upgrade they are read again without a retry.{' '}
                 {total > streams.length && `${streams.length} of ${total} are listed.`}
               </p>
               <Streams streams={streams} />

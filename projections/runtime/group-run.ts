@@ -120,15 +120,11 @@ export const retryUnavailable = async <Result>(
   return undefined;
 };
 
-/**
- * Retries every parked stream.
- *
- * @returns the streams that are still parked.
- */
-export const retryParked = async (log: EventLog, target: Projector): Promise<ReturnType<Projector['parked']>> => {
+/** Retries a parked stream, or all of them. */
+export const retryParked = async (log: EventLog, target: Projector, only?: StreamName): Promise<void> => {
   for (const { stream } of target.parked())
-    await target.resume(stream as StreamName, log.readStream(stream as StreamName));
-  return target.parked();
+    if (only === undefined || stream === only)
+      await target.resume(stream as StreamName, log.readStream(stream as StreamName));
 };
 
 /** True for the error of a checkpoint that another process has moved; throws any other. */

@@ -1,5 +1,5 @@
 import { metadataOf, type RecordedEvent } from '../../services/kernel/event.js';
-import { categoryOf } from '../../services/kernel/stream.js';
+import { categoryOf, type StreamName } from '../../services/kernel/stream.js';
 import {
   type FollowingGroup,
   followLog,
@@ -20,8 +20,8 @@ export type PartitionRun = FollowingGroup & {
   /** The lowest position over the partitions of the views in service. */
   position(): bigint;
   parked(): readonly ParkedStream[];
-  /** Retries the parked streams, and gives those that are still parked. */
-  retryParked(): Promise<readonly ParkedStream[]>;
+  /** Retries a parked stream. */
+  retryParked(stream: StreamName): Promise<void>;
 };
 
 /** Progress of a run. */
@@ -101,9 +101,12 @@ const level = async (options: PartitionRunOptions, runs: readonly GroupRun[]): P
 };
 
 /** Follows the log with all groups until one of them ends, or one that is being built has reached those in service. */
-const followAll = (options: PartitionRunOptions, groups: Groups): FollowingGroup => {
+const followAll = (
+  options: PartitionRunOptions,
+  groups: Groups,
+  report: ReturnType<typeof reporter>,
+): FollowingGroup => {
   const runs = [...groups.inService, ...groups.building];
-  const report = reporter(options, groups);
   let isClosing = false;
   let isReached = false;
   let onReached = (): void => undefined;
@@ -155,16 +158,18 @@ const opened = async (options: PartitionRunOptions, partitions: readonly Partiti
     inService: runs.filter(({ group }) => !group.isBuilding),
     building: runs.filter(({ group }) => group.isBuilding),
   };
-  for (const run of groups.inService.slice(0, 1)) reporter(options, groups)(run, []);
+  const report = reporter(options, groups);
+  const reportParked = (): void => groups.inService.slice(0, 1).forEach((run) => report(run, []));
+  reportParked();
   return {
     partitions,
     position: () => positionOf(groups.inService),
     parked: () => parkedIn(groups),
-    retryParked: async () => {
-      for (const { target } of runs) await serially(() => retryParked(log, target));
-      return parkedIn(groups);
+    retryParked: async (stream) => {
+      for (const { target } of runs) await serially(() => retryParked(log, target, stream));
+      reportParked();
     },
-    ...followAll(options, groups),
+    ...followAll(options, groups, report),
   };
 };
 

@@ -1,6 +1,7 @@
 import { CheckpointMoved } from '../../services/kernel/fault.js';
 import { logEndText } from '../../services/kernel/log-end.js';
-import { retryUnavailable, type Serially } from './group-run.js';
+import type { StreamName } from '../../services/kernel/stream.js';
+import { isMoved, retryUnavailable, type Serially } from './group-run.js';
 import { type PartitionRun, type PartitionRunOptions, runPartitions } from './partition-run.js';
 import { highestOf, MAX_POSITION, type Partition, PARTITIONS } from './partitions.js';
 import type { Checkpoint, ParkedStream } from './read-store.js';
@@ -24,12 +25,8 @@ export interface RunningProjections {
   position(): bigint;
   /** The parked streams of the assigned partitions. */
   parked(): readonly ParkedStream[];
-  /**
-   * Retries the parked streams.
-   *
-   * @returns the streams that are still parked.
-   */
-  retryParked(): Promise<readonly ParkedStream[]>;
+  /** Retries a stream, if it is a parked one of the assigned partitions. */
+  retryParked(stream: StreamName): Promise<void>;
   /** Replaces the assigned partitions. When the promise resolves, nothing more is written to the previous ones. */
   assign(partitions: readonly Partition[]): Promise<void>;
   /**
@@ -150,7 +147,11 @@ export const runProjections = async (options: RunnerOptions): Promise<RunningPro
   return {
     position: () => run.position(),
     parked: () => run.parked(),
-    retryParked: () => run.retryParked(),
+    retryParked: async (stream) => {
+      // When another process has moved a checkpoint, the run starts again, which retries all parked streams.
+      const retried = (): Promise<unknown> => run.retryParked(stream).catch(isMoved);
+      await retryUnavailable(retried, options.onUnavailable, isClosed);
+    },
     assign: async (partitions) => {
       state.partitions = partitions;
       await (await opening).close();

@@ -4,11 +4,13 @@ import { VIEWS_FILE } from '../../projections/store/sqlite/sqlite-read-store.js'
 import { type ParkedStreams, parkedStreams } from '../kernel/parked-streams.js';
 import type { PayloadStore } from '../kernel/ports/payload-store.js';
 import { followFormat, type FormatInForce } from '../reference/format-in-force.js';
+import type { RetryRequests } from '../reference/retry-requests.js';
 import { type OpenSessions, openSessions } from '../sessions/sessions.js';
 import { openMetrics, type ProcessMetrics } from '../metrics/process-metrics.js';
 import { lockDataDirectory } from '../store/data-directory.js';
 import type { Configuration } from '../config/configuration.js';
 import { type DirectoryWatch, watchDirectory } from './directory-watch.js';
+import { retryParkedStreams } from './parked-retries.js';
 import { logKey, logSource, openWritableLog, type WritableLog } from './log-source.js';
 import { measuredAppends } from './metrics.js';
 import { openPayloads } from './payloads.js';
@@ -29,6 +31,8 @@ export type Foundation = {
   readonly sessions: OpenSessions;
   /** The streams that this process cannot read. */
   readonly parked: ParkedStreams;
+  /** Retries them when an operator asks for it. */
+  readonly retries: RetryRequests;
   /** The data that its threads are started with. */
   readonly source: ViewsThreadData;
   readonly watch: DirectoryWatch;
@@ -82,23 +86,28 @@ export const openFoundation = async (configuration: Configuration, logger: Logge
   );
   const watch = watchDirectory(directory, logger);
   const format = await forSetting(logKey(configuration), () => followFormat(store));
+  const retries = await forSetting(logKey(configuration), () => retryParkedStreams({ store, parked, logger }));
+  const sessions = openSessions({
+    ...{ store, payloads, now: Date.now, maxCachedBytes },
+    isShared: isShared(log),
+    format: format.format,
+    onParked: parked.note,
+  });
+  parked.onResumed((stream) => sessions.resume(stream));
   return {
     directory,
     log,
     format,
     payloads,
-    sessions: openSessions({
-      ...{ store, payloads, now: Date.now, maxCachedBytes },
-      isShared: isShared(log),
-      format: format.format,
-      onParked: parked.note,
-    }),
+    sessions,
     parked,
+    retries,
     source,
     watch,
     metrics,
     close: async () => {
       watch.close();
+      await retries.close();
       await format.close();
       await payloads.close();
       await store.close();

@@ -14,6 +14,7 @@ import { ENGINE_SESSION_CATEGORY, engineSessionCodec } from '../engine-session/e
 import { DEAD_LETTER_CATEGORY, deadLetterCodec } from '../dead-letter/events.js';
 import { executionCodec } from '../execution/events.js';
 import type { EventCodec } from '../kernel/aggregate.js';
+import { PARKED_STREAM_CATEGORY, parkedStreamCodec } from '../parked-stream/events.js';
 import { LOG_CATEGORY, logFormatCodec } from '../log-format/events.js';
 import { launchPlanCodec } from '../launch-plan/events.js';
 import { namedEntityCodec } from '../named-entity/events.js';
@@ -48,6 +49,7 @@ export const codecs: ReadonlyMap<string, EventCodec<unknown>> = new Map<string, 
   ['launchPlanSlots', slotsCodec],
   ['notification', notificationCodec],
   [DEAD_LETTER_CATEGORY, deadLetterCodec],
+  [PARKED_STREAM_CATEGORY, parkedStreamCodec],
   [SCHEDULE_CATEGORY, scheduleCodec],
   [ROLE_BINDING_CATEGORY, roleBindingCodec],
   [ENGINE_SESSION_CATEGORY, engineSessionCodec],

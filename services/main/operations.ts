@@ -4,6 +4,7 @@ import type { EventStore } from '../kernel/ports/event-store.js';
 import type { OperationsServices } from '../operations/rpc.js';
 import type { Unreadable } from '../operations/ports.js';
 import type { EngineFeed } from '../streams/engine-feed/feed.js';
+import { lastRetries } from '../reference/retry-requests.js';
 import { describedGroups } from '../streams/eventstore/groups/described-groups.js';
 
 /** Services that the reads for operators use. */
@@ -25,6 +26,7 @@ export const operationsOf = ({ store, readStore, parked, feed }: OperationsSourc
   unreadable: {
     inViews: async () => once(await readStore.parked()),
     inProcess: () => parked.all().map(({ stream, position, message }) => ({ stream, position, reason: message })),
+    retries: () => lastRetries(store),
   },
   consumers: { all: () => describedGroups(store) },
 });

@@ -43,7 +43,7 @@ export type ReactorServices = {
   readonly launching: Launching;
   /** Called with the outcome and the number of ticks of schedules. */
   readonly countTicks: CountTicks;
-  readonly parked: Pick<ParkedStreams, 'note'>;
+  readonly parked: Pick<ParkedStreams, 'note' | 'onResumed'>;
   /** The format of the log. */
   readonly format: () => number;
   readonly logger: Logger;
@@ -92,7 +92,7 @@ const startersOf = (services: ReactorServices): ReadonlyMap<string, Start> => {
     // The release before, to which a log of an earlier format may return, would never do work that was given up.
     ...(format() >= FORMAT_WITH_DEAD_LETTERS && {
       givingUp: {
-        deadLetters: deadLetters({ name, log, sessions }),
+        deadLetters: deadLetters({ name, log, sessions, parked }),
         afterMs: configuration.reactors.dead_letter_after,
       },
     }),

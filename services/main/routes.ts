@@ -23,6 +23,7 @@ import { mergedConfig } from '../execution/config.js';
 import { executionRoutes } from '../execution/rpc.js';
 import { auditRoutes } from '../audit/rpc.js';
 import { agentRoutes } from '../agents/rpc.js';
+import { parkedStreamRoutes } from '../parked-stream/rpc.js';
 import type { ParkedStreams } from '../kernel/parked-streams.js';
 import type { AuditTrail } from '../kernel/ports/audit-trail.js';
 import type { EventStore } from '../kernel/ports/event-store.js';
@@ -206,6 +207,7 @@ export const allRoutes = (services: RouteServices): readonly AnyRoute[] => {
     }),
     ...deadLetterRoutes(services),
     ...operationsRoutes(operationsOf(services)),
+    ...parkedStreamRoutes({ sessions: services.sessions, log: services.store, format: services.format }),
     ...auditRoutes(services.audit),
     ...files,
     ...agentRoutes(services.agents.clients),

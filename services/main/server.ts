@@ -150,7 +150,7 @@ export const startServer = async (configuration: Configuration, logger: Logger):
     ...[launching.activations, unprojected, agents],
   ];
   const last = [audit, threads, current, foundation];
-  const followers = [log, format, following, launching.activations, keeping, reactors];
+  const followers = [log, format, foundation.retries, following, launching.activations, keeping, reactors];
   return {
     grpc: transports.grpc,
     http: transports.http,

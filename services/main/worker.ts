@@ -118,7 +118,7 @@ export const startWorker = async (configuration: Configuration, logger: Logger):
     data: directory,
     logId,
     copyOf,
-    failed: firstFailure([log.ended, format.ended, ...parts.flatMap(({ ends }) => ends)]),
+    failed: firstFailure([log.ended, format.ended, foundation.retries.ended, ...parts.flatMap(({ ends }) => ends)]),
     close: async () => {
       for (const part of [probes, ...parts, foundation]) await part.close();
     },

@@ -24,11 +24,20 @@ export interface Engines {
 /** A stream with an event that this release cannot read. */
 export type Unreadable = { readonly stream: string; readonly position: bigint; readonly reason: string };
 
+/** A request to read a parked stream again: the caller, and milliseconds since 1970. */
+export type RetryRequest = { readonly actor: string; readonly recordedAtMs: number };
+
 /** Parked streams, by the reader that found them. Each list has a stream at most once. */
 export interface UnreadableStreams {
   /** @throws {Fault} when the store of the views cannot be read. */
   inViews(): Promise<readonly Unreadable[]>;
   inProcess(): readonly Unreadable[];
+  /**
+   * The last request for each stream to be read again.
+   *
+   * @throws {Fault} when the log cannot be read.
+   */
+  retries(): Promise<ReadonlyMap<string, RetryRequest>>;
 }
 
 /** A named consumer. Its positions are revisions of the source, or positions of the log when it reads `$all`. */

@@ -11,7 +11,15 @@ import {
   ParkedStreamListSchema,
 } from '../../proto/gen/platformidl/eventlog/operations_service_pb.js';
 import { invalid, route, type Route } from '../kernel/rpc.js';
-import type { Engines, KnownEngine, NamedConsumer, NamedConsumers, Unreadable, UnreadableStreams } from './ports.js';
+import type {
+  Engines,
+  KnownEngine,
+  NamedConsumer,
+  NamedConsumers,
+  RetryRequest,
+  Unreadable,
+  UnreadableStreams,
+} from './ports.js';
 
 export type OperationsServices = {
   readonly engines: Engines;
@@ -55,9 +63,16 @@ const joined = (inViews: readonly Unreadable[], inProcess: readonly Unreadable[]
   return found.toSorted((one, other) => (one.position < other.position ? -1 : 1));
 };
 
+const toListedStream = (each: ReturnType<typeof joined>[number], retry: RetryRequest | undefined) =>
+  create(ListedParkedStreamSchema, {
+    ...each,
+    ...(retry && { retryRequestedAt: timestampFromMs(retry.recordedAtMs), retryRequestedBy: retry.actor }),
+  });
+
 const listParkedStreams = async ({ unreadable }: OperationsServices, limit: number) => {
   const all = joined(await unreadable.inViews(), unreadable.inProcess());
-  const streams = all.slice(0, limit).map((each) => create(ListedParkedStreamSchema, each));
+  const retries = await unreadable.retries();
+  const streams = all.slice(0, limit).map((each) => toListedStream(each, retries.get(each.stream)));
   return create(ParkedStreamListSchema, { streams, total: all.length });
 };
 

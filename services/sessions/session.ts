@@ -39,6 +39,8 @@ export interface Session<State, Command, Refusal> {
   readKnown<Answer>(look: (folded: Folded<State>) => Answer): Promise<Answer>;
   /** To be called with each event of the stream, in order, recorded by any process. */
   observe(event: RecordedEvent): void;
+  /** Lets the stream be read again after it was parked. */
+  resume(): void;
   /** The approximate memory, in bytes. */
   size(): number;
   /** True when no turn waits and no append is in flight. */

@@ -28,6 +28,8 @@ export type OpenSessions = Sessions & {
   readonly admission: Admission;
   /** Gives an event that any process has recorded to its stream, if that stream is live. */
   observe(event: RecordedEvent): void;
+  /** Lets a stream that was parked be read again by the next command or read. */
+  resume(stream: StreamName): void;
   /** The number of cached live streams and their memory, in bytes. */
   cached(): { readonly sessions: number; readonly bytes: number };
 };
@@ -75,6 +77,7 @@ export const openSessions = (
       session.observe(event);
       cache.weigh(event.stream);
     },
+    resume: (stream) => cache.peek(stream)?.resume(),
     handle: (aggregate, stream, command, context) => {
       const format = services.format?.() ?? NEWEST_FORMAT;
       if (format > NEWEST_FORMAT) return Promise.reject(newerFormat(format));

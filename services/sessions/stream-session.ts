@@ -88,6 +88,10 @@ export class StreamSession<State, Command, Event, Refusal> implements Session<St
     if (!this.#isBusy) this.#foldObserved();
   }
 
+  resume(): void {
+    this.#state.resume();
+  }
+
   size(): number {
     return SESSION_BYTES + this.#state.size();
   }

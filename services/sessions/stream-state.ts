@@ -168,6 +168,11 @@ export class StreamState<State, Command, Event, Refusal> {
     }
   }
 
+  /** Lets the stream be read again after it was parked. */
+  resume(): void {
+    this.#parked = undefined;
+  }
+
   #park(reason: StreamParked): void {
     this.#parked = reason;
     this.#source.onParked?.(reason);

@@ -1,3 +1,6 @@
+import { readdirSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+
 import { create, toBinary } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { EventStoreDBClient, persistentSubscriptionToAllSettingsFromDefaults, START } from '@eventstore/db-client';
@@ -5,8 +8,10 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { DeadLetterRecordedSchema } from '../../proto/gen/platformidl/eventlog/dead_letter_pb.js';
+import { LiteralSchema } from '../../proto/gen/platformidl/core/literals_pb.js';
 import { WorkflowExecution_Phase as Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { VIEWS_FILE } from '../../projections/store/sqlite/sqlite-read-store.js';
 import { deadLetterStream } from '../../services/dead-letter/events.js';
 import type { RecordedEvent } from '../../services/kernel/event.js';
 import { sqliteEventStore } from '../../services/store/log/sqlite-event-store.js';
@@ -16,7 +21,7 @@ import { consoleStory } from '../support/console-story.js';
 import { register } from '../support/control-plane.js';
 import { allEvents, executionStream, newEvent } from '../support/filled-log.js';
 import { withNeeds } from '../support/fixtures.js';
-import { launchHello } from '../support/hello.js';
+import { helloRequest, launchHello, literal } from '../support/hello.js';
 import { launchOf, plan } from '../support/poisoned-streams.js';
 import { workflowReport } from '../support/reports.js';
 import { overGrpc } from '../support/transports.js';
@@ -54,16 +59,27 @@ describe.skipIf(chromiumPath === undefined)('the story of an operator', () => {
     }
     await launchHello(api, 'unreadable');
     await launchHello(api, 'leased');
+    const large = helloRequest('without-its-inputs', ({ inputs }) => {
+      inputs!.literals['name'] = create(LiteralSchema, literal('x'.repeat(100_000)));
+    });
+    await api.call(AdminService.method.createExecution, large);
     api.close();
   };
 
-  /** Adds what faults leave in a log: work that was given up, and an event that cannot be read. */
+  const payloads = (): string => join(story.data, 'payloads/runs/flytesnacks/development/without-its-inputs');
+
+  /**
+   * Does what faults do: work that was given up, an event that cannot be read, and a payload that is missing while the
+   * views are folded again.
+   */
   const damage = async (): Promise<void> => {
     const store = await sqliteEventStore({ directory: story.data });
     letters = (await allEvents(store)).filter(({ type }) => type === 'SlotTaken');
     await store.append(deadLetterStream(REACTOR), 'any', letters.map(deadLetter));
     await store.append(executionStream('unreadable'), 'any', [newEvent('OfANewerRelease', Uint8Array.of(0xff))]);
     await store.close();
+    renameSync(payloads(), `${payloads()}.away`);
+    for (const file of readdirSync(story.data)) if (file.startsWith(VIEWS_FILE)) rmSync(join(story.data, file));
   };
 
   beforeAll(async () => {
@@ -97,13 +113,25 @@ describe.skipIf(chromiumPath === undefined)('the story of an operator', () => {
   });
 
   it('finds a parked stream, and reads its events', async () => {
-    const row = page.getByRole('row', { name: /execution-flytesnacks:development:unreadable/u });
+    const row = page.getByRole('row', { name: /^execution-flytesnacks:development:unreadable/u });
     await row.getByRole('link').click();
     await page.getByRole('heading', { name: 'Events' }).waitFor();
     await page.getByText('OfANewerRelease').first().click();
     await page.locator('.tail pre').first().waitFor();
     expect(await page.locator('.tail li').count()).toBe(1);
     await page.goBack();
+  });
+
+  it('retries a parked stream, which stays parked until its payload is back', async () => {
+    const row = page.getByRole('row', { name: /^execution-flytesnacks:development:without-its-inputs/u });
+    await row.getByText('is missing').waitFor();
+    await row.getByRole('button', { name: 'Retry' }).click();
+    await row.getByText('still parked').waitFor();
+
+    renameSync(`${payloads()}.away`, payloads());
+    await row.getByRole('button', { name: 'Retry' }).click();
+    await row.waitFor({ state: 'detached' });
+    await page.getByRole('row', { name: /^execution-flytesnacks:development:unreadable/u }).waitFor();
   });
 
   it('retries one dead letter and skips another, and the server is killed between', async () => {

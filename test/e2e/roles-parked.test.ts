@@ -1,7 +1,11 @@
+import { renameSync } from 'node:fs';
+import { join } from 'node:path';
+import { create } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { WorkflowExecution_Phase as Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { helloRequest, literal } from '../support/hello.js';
 import { untilCheck } from '../support/health.js';
 import {
   ASKED,
@@ -13,11 +17,13 @@ import {
   poison,
   PROJECTS,
 } from '../support/poisoned-streams.js';
+import { LiteralSchema } from '../../proto/gen/platformidl/core/literals_pb.js';
+import { OperationsService } from '../../proto/gen/platformidl/eventlog/operations_service_pb.js';
 import { ReactorService } from '../../proto/gen/platformidl/eventlog/reactor_service_pb.js';
 import { flightlog } from '../support/command.js';
 import { workflowReport } from '../support/reports.js';
 import { type RoleProcesses, startRoleProcesses } from '../support/roles.js';
-import { overGrpc, type Transport } from '../support/transports.js';
+import { overGrpc, overRest, type Transport } from '../support/transports.js';
 import { until } from '../support/until.js';
 
 const { method } = AdminService;
@@ -97,6 +103,57 @@ describe.each(['that met them while they ran', 'that were started on them'])(
     });
   },
 );
+
+describe('a process that writes no views', () => {
+  const name = 'without-its-inputs';
+  const stream = `execution-flytesnacks:development:${name}`;
+  const folder = (): string => join(processes.directory, 'data/payloads/runs/flytesnacks/development', name);
+  const rest = (): Transport => overRest({ http: httpOf('api-1') });
+  const listed = async (way: Transport) =>
+    (await way.call(OperationsService.method.listParkedStreams, { limit: 1_000 })).streams.find(
+      (each) => each.stream === stream,
+    );
+
+  it('has a stream that the views have parked read again, once its payload is back', async () => {
+    await processes.process('projector-1').kill();
+    const request = helloRequest(name, ({ inputs }) => {
+      inputs!.literals['name'] = create(LiteralSchema, literal('x'.repeat(100_000)));
+    });
+    await api.call(method.createExecution, request);
+    renameSync(folder(), `${folder()}.away`);
+    await processes.process('projector-1').start();
+    const found = await until(
+      () => listed(api),
+      (each) => each?.inViews === true,
+    );
+    expect(found).toMatchObject({ reason: expect.stringContaining('is missing') as string });
+    expect(found?.retryRequestedAt).toBeUndefined();
+
+    await rest().call(OperationsService.method.retryParkedStream, { stream });
+    expect((await listed(api))?.retryRequestedAt).toBeDefined();
+    expect(await listed(rest())).toMatchObject({ inViews: true });
+
+    renameSync(`${folder()}.away`, folder());
+    await flightlog(['parked-stream', 'retry', stream, '--server', httpOf('api-1')]).ended;
+    await until(
+      () => listed(api),
+      (each) => each === undefined,
+    );
+    expect(
+      (await api.call(method.getExecution, { id: { project: 'flytesnacks', domain: 'development', name } })).id,
+    ).toMatchObject({ name });
+    const printed = await flightlog(['parked-stream', 'list', '--server', httpOf('api-1')]).ended;
+    expect(printed.stdout).toContain('execution-flytesnacks:development:run-corrupt');
+    expect(printed.stdout).not.toContain(stream);
+  });
+
+  it('refuses a stream that is not there, over both transports', async () => {
+    for (const way of [api, rest()])
+      expect(
+        await way.refused(OperationsService.method.retryParkedStream, { stream: 'execution-a:b:c' }),
+      ).toMatchObject({ code: 'NOT_FOUND', message: 'there is no stream execution-a:b:c' });
+  });
+});
 
 describe('a process that runs no reactor', () => {
   const NAME = 'release-slots';

@@ -9,6 +9,7 @@ import { addEntityCommands } from './entities/entity-commands.js';
 import { addExecutionCommands } from './executions/execution-commands.js';
 import type { HistoryFlags } from './history.js';
 import type { NotificationsFlags } from './notifications.js';
+import type { ParkedStreamFlags } from './parked-stream.js';
 import type { ReactorFlags } from './reactor.js';
 import type { ScheduleFlags } from './schedule.js';
 import { addSignInCommands } from './sign-in/sign-in-commands.js';
@@ -162,6 +163,24 @@ const addReactorCommands = (program: Command): void => {
       });
 };
 
+const addParkedStreamCommands = (program: Command): void => {
+  const parked = program.command('parked-stream').description('the streams with an event that cannot be read');
+  withConnection(parked.command('list'))
+    .option('--json', 'print JSON', false)
+    .description('print each parked stream: position of the event, what has parked it, stream, reason, last retry')
+    .action(async (flags: ParkedStreamFlags) => {
+      const { listParkedStreams } = await import('./parked-stream.js');
+      await listParkedStreams(flags);
+    });
+  withConnection(parked.command('retry'))
+    .argument('<stream>', 'name of the stream, as the list prints it')
+    .description('read a parked stream again, in the views and in every process')
+    .action(async (stream: string, flags: ParkedStreamFlags) => {
+      const { retryParkedStream } = await import('./parked-stream.js');
+      await retryParkedStream(stream, flags);
+    });
+};
+
 /** Adds the commands that ask a server, and those on notifications. */
 export const addClientCommands = (program: Command, configurationOf: ConfigurationOf): void => {
   withServer(program.command('history'))
@@ -185,6 +204,7 @@ export const addClientCommands = (program: Command, configurationOf: Configurati
   addAccessCommands(program);
   addSignInCommands(program);
   addReactorCommands(program);
+  addParkedStreamCommands(program);
   addAuditCommand(program);
 
   withConnection(program.command('tail'))

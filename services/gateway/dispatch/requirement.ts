@@ -173,6 +173,7 @@ const rows: Readonly<Record<Requirement['permission'], readonly Row[]>> = {
     [ReactorService.method.skipDeadLetter, NOWHERE],
     [OperationsService.method.listEngines, NOWHERE],
     [OperationsService.method.listParkedStreams, NOWHERE],
+    [OperationsService.method.retryParkedStream, NOWHERE],
     [OperationsService.method.listConsumers, NOWHERE],
   ],
 };

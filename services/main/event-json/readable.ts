@@ -12,6 +12,7 @@ import { LiteralMapSchema, LiteralSchema } from '../../../proto/gen/platformidl/
 import { file_platformidl_eventlog_attributes } from '../../../proto/gen/platformidl/eventlog/attributes_pb.js';
 import { ContentSchema } from '../../../proto/gen/platformidl/eventlog/content_pb.js';
 import { file_platformidl_eventlog_dead_letter } from '../../../proto/gen/platformidl/eventlog/dead_letter_pb.js';
+import { file_platformidl_eventlog_parked_stream } from '../../../proto/gen/platformidl/eventlog/parked_stream_pb.js';
 import { file_platformidl_eventlog_engine_session } from '../../../proto/gen/platformidl/eventlog/engine_session_pb.js';
 import {
   file_platformidl_eventlog_execution,
@@ -43,6 +44,7 @@ import { type Opens, type WireJson, wireJson } from './wire-json.js';
 export const eventRegistry = createRegistry(
   file_platformidl_eventlog_attributes,
   file_platformidl_eventlog_dead_letter,
+  file_platformidl_eventlog_parked_stream,
   file_platformidl_eventlog_engine_session,
   file_platformidl_eventlog_execution,
   file_platformidl_eventlog_launch_plan,

@@ -7,6 +7,7 @@ import { assignPartitions } from '../../kernel/assignment.js';
 import { openCoordination, workerName } from '../coordination.js';
 import { type LogSource, openLog } from '../log-source.js';
 import { codecs, models } from '../models.js';
+import { followRetryRequests } from '../../reference/retry-requests.js';
 import { openPayloads, type PayloadSource } from '../payloads.js';
 import { openViews, type ReadStoreSource, viewsKey } from '../read-stores.js';
 import { systemTimers } from '../system-timers.js';
@@ -68,6 +69,8 @@ const projections = await runProjections({
   },
 });
 
+const retries = await followRetryRequests(log, (stream) => projections.retryParked(stream));
+
 const coordination = await openCoordination(workerData as ProjectingThreadData, { isAlone: !isShared, leases: true });
 // Leases assign partitions to this process as they become free, and take away those of other processes.
 const sharing =
@@ -87,6 +90,7 @@ const sharing =
 
 parentPort?.once('message', () => {
   void (async () => {
+    await retries.close();
     await projections.close();
     await sharing?.close();
     await coordination.close();
@@ -96,4 +100,4 @@ parentPort?.once('message', () => {
     process.exit(0);
   })();
 });
-await projections.ended;
+await Promise.all([projections.ended, retries.ended]);

@@ -11,6 +11,7 @@ import {
 import { decodeEvent } from '../../kernel/decode-event.js';
 import type { RecordedEvent } from '../../kernel/event.js';
 import { StreamParked } from '../../kernel/fault.js';
+import type { ParkedStreams } from '../../kernel/parked-streams.js';
 import type { EventLog } from '../../kernel/ports/event-store.js';
 import type { Sessions } from '../../kernel/ports/sessions.js';
 
@@ -47,10 +48,14 @@ export type DeadLettersOptions = {
   readonly name: string;
   readonly log: Pick<EventLog, 'head' | 'readStream' | 'subscribe'>;
   readonly sessions: Pick<Sessions, 'handle'>;
+  /** Letters of parked streams are tried again when a stream is resumed. */
+  readonly parked: Pick<ParkedStreams, 'onResumed'>;
 };
 
 /** The event that a dead letter is about, and when its work was first due, in milliseconds since 1970. */
 export type FailedEvent = Pick<DeadLetterRecord, 'position' | 'stream' | 'revision' | 'sinceMs'>;
+
+const isOfParked = ({ parked }: DeadLetterRecord): boolean => parked;
 
 const MAX_REASON = 1_000;
 
@@ -79,7 +84,7 @@ export type OpenDeadLetters = (onRetry: (letter: DeadLetterRecord) => void) => D
 
 /** Makes what opens the dead letters of a reactor. */
 export const deadLetters =
-  ({ name, log, sessions }: DeadLettersOptions): OpenDeadLetters =>
+  ({ name, log, sessions, parked }: DeadLettersOptions): OpenDeadLetters =>
   (onRetry) => {
     const stream = deadLetterStream(name);
     const known = { state: deadLetterAggregate.decider.initial(), revision: -1n };
@@ -99,6 +104,9 @@ export const deadLetters =
       const asked = letterAt(known.state, event.data.position);
       if (asked) onRetry(asked);
     };
+
+    // The letter names the stream of its event; the stream that is parked may be another.
+    const endResumed = parked.onResumed(() => [...known.state.open.values()].filter(isOfParked).forEach(onRetry));
 
     // The stream is read by itself: a subscription from the start would read the whole log of an event store.
     const begin = async (): Promise<ReturnType<typeof log.subscribe>> => {
@@ -123,17 +131,19 @@ export const deadLetters =
       has: (event) => known.state.open.has(letterKey(event)) || known.state.skipped.has(letterKey(event)),
       isSkipped: (event) => known.state.skipped.has(letterKey(event)),
       count: () => known.state.open.size,
-      again: () => [...known.state.open.values()].filter(({ isRetrying, parked }) => isRetrying || parked),
+      again: () => [...known.state.open.values()].filter((letter) => letter.isRetrying || isOfParked(letter)),
       record: (letter) => handle({ type: 'RecordDeadLetter', reactor: name, letter }),
       settle: async (event) => {
         const letter = known.state.open.get(letterKey(event));
         if (letter) await handle({ type: 'SettleDeadLetter', reactor: name, position: letter.position });
       },
       ended,
-      close: () =>
-        begun.then(
+      close: () => {
+        endResumed();
+        return begun.then(
           (following) => following.close(),
           () => undefined,
-        ),
+        );
+      },
     };
   };

@@ -16,7 +16,7 @@ import { executionStream, newEvent, openTestLog, report } from '../../support/fi
 
 const none: OperationsServices = {
   engines: { known: () => Promise.resolve({ engines: [], waiting: 0 }) },
-  unreadable: { inViews: () => Promise.resolve([]), inProcess: () => [] },
+  unreadable: { inViews: () => Promise.resolve([]), inProcess: () => [], retries: () => Promise.resolve(new Map()) },
   consumers: { all: () => Promise.resolve([]) },
 };
 
@@ -60,12 +60,16 @@ describe('the list of parked streams', () => {
     const unreadable = {
       inViews: () => Promise.resolve([parked('both', 7n), parked('views', 9n)]),
       inProcess: () => [parked('process', 8n), parked('both', 5n)],
+      retries: () => Promise.resolve(new Map([['process', { actor: 'ann', recordedAtMs: 1_000 }]])),
     };
     expect(await ask('ListParkedStreams', { unreadable }, { limit: 2 })).toMatchObject({
       total: 3,
       streams: [
-        { stream: 'both', position: 5n, inViews: true, inProcess: true },
-        { stream: 'process', position: 8n, inViews: false, inProcess: true },
+        { stream: 'both', position: 5n, inViews: true, inProcess: true, retryRequestedBy: '' },
+        {
+          ...{ stream: 'process', position: 8n, inViews: false, inProcess: true },
+          ...{ retryRequestedAt: { seconds: 1n }, retryRequestedBy: 'ann' },
+        },
       ],
     });
   });

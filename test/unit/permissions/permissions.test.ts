@@ -65,7 +65,7 @@ A grant gives a role in some projects and domains, or in all (\`*\`). What the p
 - \`register\`: to register tasks, workflows and launch plans, to activate and deactivate launch plans, to describe and archive names, to pause and resume schedules and skip their ticks, and to upload.
 - \`execute\`: to launch, change and end executions, to set signals, to fire schedules by hand, to send notifications again, to call agents.
 - \`events\`: to take work as an engine, to report events, to create signals.
-- \`admin\`: to change projects and attributes, to see and change role bindings, to see the audit, reactors, engines, parked streams and consumers, and to retry or skip dead letters.
+- \`admin\`: to change projects and attributes, to see and change role bindings, to see the audit, reactors, engines, parked streams and consumers, to retry or skip dead letters, and to retry parked streams.
 
 ## RPCs
 

@@ -57,7 +57,10 @@ const sumOf = async (store: ReadStore, stream: string, part = 'a') =>
   (await store.get(tallies.collection, `${streamName('tally', [stream])}/${part}`))?.fields['sum'];
 
 type More = Partial<
-  Pick<Parameters<typeof runProjections>[0], 'pauseAfterLarge' | 'log' | 'onUnavailable' | 'onWait' | 'partitions'>
+  Pick<
+    Parameters<typeof runProjections>[0],
+    'pauseAfterLarge' | 'codecs' | 'log' | 'onUnavailable' | 'onWait' | 'partitions'
+  >
 > & {
   readonly models?: readonly ReadModel<unknown>[];
 };
@@ -281,14 +284,37 @@ describe('running projections', () => {
     await store.close();
   });
 
-  it('park what they cannot take, and try it again when asked and when started', async () => {
+  it('park what they cannot take, and try it again when asked', async () => {
+    const store = openStore();
+    let isRepaired = false;
+    const decode: typeof tallyCodec.decode = (type, ...rest) =>
+      tallyCodec.decode(isRepaired && type === 'Corrupt' ? 'Added' : type, ...rest);
+    const codecs = new Map([['tally', { ...tallyCodec, decode }]]);
+    const { running, reached, progress } = await run(store, undefined, { codecs });
+    await reached(
+      await append({ stream: 'bad', type: 'Corrupt' }, { stream: 'bad' }, { stream: 'other', type: 'Corrupt' }),
+    );
+    await running.retryParked(streamName('tally', ['bad']));
+    expect(progress.at(-1)?.parked).toBe(2);
+
+    isRepaired = true;
+    await running.retryParked(streamName('tally', ['bad']));
+    expect(progress.at(-1)?.parked).toBe(1);
+    expect(running.parked().map(({ stream }) => stream)).toEqual(['tally-other']);
+    expect(await sumOf(store, 'bad')).toBe(2);
+    await reached(await append({ stream: 'bad' }));
+    expect(await sumOf(store, 'bad')).toBe(3);
+    await running.close();
+    await store.close();
+  });
+
+  it('park what they cannot take, and try it again when started', async () => {
     const store = openStore();
     const { running, reached, progress } = await run(store);
     const last = await append({ stream: 'bad', type: 'Corrupt' }, { stream: 'bad' }, { stream: 'good' });
     await reached(last);
     expect(progress.at(-1)?.parked).toBe(1);
     expect(running.parked().map(({ stream, position }) => [stream, position])).toEqual([['tally-bad', 1n]]);
-    expect(await running.retryParked()).toHaveLength(1);
     await running.close();
 
     const codec = { ...tallyCodec, decode: (_: string, data: Uint8Array) => tallyCodec.decode('Added', data, 1) };
@@ -392,7 +418,8 @@ describe('projections that share the partitions', () => {
     await reachedAll(openStore(), await append({ stream: own }, { stream: foreign }));
     expect(even.running.parked().map(({ stream }) => stream)).toEqual([`tally-${own}`]);
     expect(odd.running.parked().map(({ stream }) => stream)).toEqual([`tally-${foreign}`]);
-    expect(await even.running.retryParked()).toHaveLength(1);
+    await even.running.retryParked(streamName('tally', [foreign]));
+    expect(odd.running.parked()).toHaveLength(1);
     await Promise.all([even.running.close(), odd.running.close()]);
   });
 });

@@ -9,6 +9,7 @@ import { deadLetterAggregate, MAX_DEAD_LETTERS } from '../../../services/dead-le
 import { deadLetterStream } from '../../../services/dead-letter/events.js';
 import type { OpenLetter } from '../../../services/dead-letter/state.js';
 import { StreamParked } from '../../../services/kernel/fault.js';
+import { type ParkedStreams, parkedStreams } from '../../../services/kernel/parked-streams.js';
 import type { Checkpoint } from '../../../services/kernel/ports/checkpoint.js';
 import type { EventStore } from '../../../services/kernel/ports/event-store.js';
 import type { Sessions } from '../../../services/kernel/ports/sessions.js';
@@ -35,6 +36,7 @@ let sessions: Sessions;
 let timers: ReturnType<typeof manualTimers>;
 let checkpoint: Checkpoint;
 let running: MeasuredReactor;
+let parked: ParkedStreams;
 /** The positions that were tried, and those that were done, in order. */
 let tried: bigint[];
 let done: bigint[];
@@ -49,6 +51,7 @@ beforeEach(async () => {
   directory = mkdtempSync(join(tmpdir(), 'flightlog-dead-'));
   store = await sqliteEventStore({ directory });
   timers = manualTimers(START);
+  parked = parkedStreams(() => undefined);
   sessions = openSessions({ store, payloads: filePayloadStore({ directory }), now: () => timers.now() });
   checkpoint = fileCheckpoint({ directory, name: reactor, logId: store.logId });
   [tried, done] = [[], []];
@@ -88,7 +91,10 @@ const open = (): void => {
     afterMs: 0,
     timers,
     random: () => 0,
-    givingUp: { deadLetters: deadLetters({ name: reactor, log: store, sessions: { handle } }), afterMs: GIVE_UP_MS },
+    givingUp: {
+      deadLetters: deadLetters({ name: reactor, log: store, sessions: { handle }, parked }),
+      afterMs: GIVE_UP_MS,
+    },
     itemOf: ({ position }) => {
       const failure = unreadableOf(position);
       if (failure) throw failure;
@@ -254,6 +260,18 @@ describe('work of a parked stream', () => {
     failureOf = () => undefined;
     await restart();
     await hasBeen(() => done, 1n);
+    await until(letters, ({ length }) => length === 0);
+    expect(done).toEqual([2n, 1n]);
+  });
+
+  it('is tried again when a parked stream is resumed', async () => {
+    await record(2);
+    failureOf = (position) => (position === 1n ? new StreamParked(stream, 1n, 'unknown event') : undefined);
+    open();
+    await until(letters, ([first]) => first?.parked === true);
+    failureOf = () => undefined;
+    parked.note(new StreamParked(stream, 1n, 'unknown event'));
+    parked.resume(stream);
     await until(letters, ({ length }) => length === 0);
     expect(done).toEqual([2n, 1n]);
   });

@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { metadataOf, type RecordedEvent } from '../../../services/kernel/event.js';
 import type { EventStore } from '../../../services/kernel/ports/event-store.js';
-import { RevisionConflict, StoreUnavailable } from '../../../services/kernel/fault.js';
+import { RevisionConflict, StoreUnavailable, StreamParked } from '../../../services/kernel/fault.js';
 import type { PayloadStore } from '../../../services/kernel/ports/payload-store.js';
 import type { CommandContext, Folded, Sessions } from '../../../services/kernel/ports/sessions.js';
 import { type StreamName, streamName } from '../../../services/kernel/stream.js';
@@ -155,6 +155,22 @@ describe('a live stream', () => {
     const cold = openSessions({ store, payloads, now: () => 2_000 });
     await expect(cold.handle(purse, stream, { kind: 'add' }, context())).resolves.toMatchObject({ kind: 'refused' });
     await expect(committed(cold)).resolves.toMatchObject({ state: { coins: 10 }, revision: 9n });
+  });
+
+  it('reads a parked stream again once it is resumed, and not before', async () => {
+    await add();
+    let isReadable = false;
+    const decode: typeof purse.codec.decode = (...given) => {
+      if (isReadable) return purse.codec.decode(...given);
+      throw new Error('this cannot be read');
+    };
+    const restarted = openSessions({ store, payloads, now: () => 1_000 });
+    const read = () => restarted.read({ ...purse, codec: { ...purse.codec, decode } }, stream, asIs);
+    await expect(read()).rejects.toBeInstanceOf(StreamParked);
+    isReadable = true;
+    await expect(read()).rejects.toBeInstanceOf(StreamParked);
+    restarted.resume(stream);
+    expect(await read()).toMatchObject({ revision: 0n });
   });
 
   it('gives other calls a turn for every 200 events of a cold stream that it folds', async () => {

@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file platformidl/eventlog/operations_service.proto.
  */
 export const file_platformidl_eventlog_operations_service: GenFile = /*@__PURE__*/
-  fileDesc("Ci1wbGF0Zm9ybWlkbC9ldmVudGxvZy9vcGVyYXRpb25zX3NlcnZpY2UucHJvdG8SFHBsYXRmb3JtaWRsLmV2ZW50bG9nIiIKEUVuZ2luZUxpc3RSZXF1ZXN0Eg0KBWxpbWl0GAEgASgNIlIKCkVuZ2luZUxpc3QSMwoHZW5naW5lcxgBIAMoCzIiLnBsYXRmb3JtaWRsLmV2ZW50bG9nLkxpc3RlZEVuZ2luZRIPCgd3YWl0aW5nGAIgASgNIt8BCgxMaXN0ZWRFbmdpbmUSDQoFZ3JvdXAYASABKAkSDgoGZW5naW5lGAIgASgJEg8KB3Nlc3Npb24YAyABKAkSEQoJY29ubmVjdGVkGAQgASgIEisKB3NlZW5fYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgwKBGZyZWUYBiABKA0SDgoGbGVhc2VkGAcgASgNEkEKCmV4ZWN1dGlvbnMYCCADKAsyLS5wbGF0Zm9ybWlkbC5jb3JlLldvcmtmbG93RXhlY3V0aW9uSWRlbnRpZmllciIoChdQYXJrZWRTdHJlYW1MaXN0UmVxdWVzdBINCgVsaW1pdBgBIAEoDSJcChBQYXJrZWRTdHJlYW1MaXN0EjkKB3N0cmVhbXMYASADKAsyKC5wbGF0Zm9ybWlkbC5ldmVudGxvZy5MaXN0ZWRQYXJrZWRTdHJlYW0SDQoFdG90YWwYAiABKA0ibAoSTGlzdGVkUGFya2VkU3RyZWFtEg4KBnN0cmVhbRgBIAEoCRIQCghwb3NpdGlvbhgCIAEoBBIOCgZyZWFzb24YAyABKAkSEAoIaW5fdmlld3MYBCABKAgSEgoKaW5fcHJvY2VzcxgFIAEoCCIVChNDb25zdW1lckxpc3RSZXF1ZXN0IkcKDENvbnN1bWVyTGlzdBI3Cgljb25zdW1lcnMYASADKAsyJC5wbGF0Zm9ybWlkbC5ldmVudGxvZy5MaXN0ZWRDb25zdW1lciKUAQoOTGlzdGVkQ29uc3VtZXISDgoGc291cmNlGAEgASgJEg0KBWdyb3VwGAIgASgJEhcKCmNoZWNrcG9pbnQYAyABKARIAIgBARIRCgRsYXN0GAQgASgESAGIAQESDwoHcGVuZGluZxgFIAEoDRIOCgZwYXJrZWQYBiABKA1CDQoLX2NoZWNrcG9pbnRCBwoFX2xhc3QyjgMKEU9wZXJhdGlvbnNTZXJ2aWNlEnEKC0xpc3RFbmdpbmVzEicucGxhdGZvcm1pZGwuZXZlbnRsb2cuRW5naW5lTGlzdFJlcXVlc3QaIC5wbGF0Zm9ybWlkbC5ldmVudGxvZy5FbmdpbmVMaXN0IheC0+STAhESDy9hcGkvdjEvZW5naW5lcxKKAQoRTGlzdFBhcmtlZFN0cmVhbXMSLS5wbGF0Zm9ybWlkbC5ldmVudGxvZy5QYXJrZWRTdHJlYW1MaXN0UmVxdWVzdBomLnBsYXRmb3JtaWRsLmV2ZW50bG9nLlBhcmtlZFN0cmVhbUxpc3QiHoLT5JMCGBIWL2FwaS92MS9wYXJrZWQtc3RyZWFtcxJ5Cg1MaXN0Q29uc3VtZXJzEikucGxhdGZvcm1pZGwuZXZlbnRsb2cuQ29uc3VtZXJMaXN0UmVxdWVzdBoiLnBsYXRmb3JtaWRsLmV2ZW50bG9nLkNvbnN1bWVyTGlzdCIZgtPkkwITEhEvYXBpL3YxL2NvbnN1bWVyc2IGcHJvdG8z", [file_google_api_annotations, file_google_protobuf_timestamp, file_platformidl_core_identifier]);
+  fileDesc("Ci1wbGF0Zm9ybWlkbC9ldmVudGxvZy9vcGVyYXRpb25zX3NlcnZpY2UucHJvdG8SFHBsYXRmb3JtaWRsLmV2ZW50bG9nIiIKEUVuZ2luZUxpc3RSZXF1ZXN0Eg0KBWxpbWl0GAEgASgNIlIKCkVuZ2luZUxpc3QSMwoHZW5naW5lcxgBIAMoCzIiLnBsYXRmb3JtaWRsLmV2ZW50bG9nLkxpc3RlZEVuZ2luZRIPCgd3YWl0aW5nGAIgASgNIt8BCgxMaXN0ZWRFbmdpbmUSDQoFZ3JvdXAYASABKAkSDgoGZW5naW5lGAIgASgJEg8KB3Nlc3Npb24YAyABKAkSEQoJY29ubmVjdGVkGAQgASgIEisKB3NlZW5fYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgwKBGZyZWUYBiABKA0SDgoGbGVhc2VkGAcgASgNEkEKCmV4ZWN1dGlvbnMYCCADKAsyLS5wbGF0Zm9ybWlkbC5jb3JlLldvcmtmbG93RXhlY3V0aW9uSWRlbnRpZmllciIoChdQYXJrZWRTdHJlYW1MaXN0UmVxdWVzdBINCgVsaW1pdBgBIAEoDSJcChBQYXJrZWRTdHJlYW1MaXN0EjkKB3N0cmVhbXMYASADKAsyKC5wbGF0Zm9ybWlkbC5ldmVudGxvZy5MaXN0ZWRQYXJrZWRTdHJlYW0SDQoFdG90YWwYAiABKA0iwAEKEkxpc3RlZFBhcmtlZFN0cmVhbRIOCgZzdHJlYW0YASABKAkSEAoIcG9zaXRpb24YAiABKAQSDgoGcmVhc29uGAMgASgJEhAKCGluX3ZpZXdzGAQgASgIEhIKCmluX3Byb2Nlc3MYBSABKAgSNgoScmV0cnlfcmVxdWVzdGVkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIaChJyZXRyeV9yZXF1ZXN0ZWRfYnkYByABKAkiJQoTUGFya2VkU3RyZWFtUmVxdWVzdBIOCgZzdHJlYW0YASABKAkiFAoSUGFya2VkU3RyZWFtQW5zd2VyIhUKE0NvbnN1bWVyTGlzdFJlcXVlc3QiRwoMQ29uc3VtZXJMaXN0EjcKCWNvbnN1bWVycxgBIAMoCzIkLnBsYXRmb3JtaWRsLmV2ZW50bG9nLkxpc3RlZENvbnN1bWVyIpQBCg5MaXN0ZWRDb25zdW1lchIOCgZzb3VyY2UYASABKAkSDQoFZ3JvdXAYAiABKAkSFwoKY2hlY2twb2ludBgDIAEoBEgAiAEBEhEKBGxhc3QYBCABKARIAYgBARIPCgdwZW5kaW5nGAUgASgNEg4KBnBhcmtlZBgGIAEoDUINCgtfY2hlY2twb2ludEIHCgVfbGFzdDKiBAoRT3BlcmF0aW9uc1NlcnZpY2UScQoLTGlzdEVuZ2luZXMSJy5wbGF0Zm9ybWlkbC5ldmVudGxvZy5FbmdpbmVMaXN0UmVxdWVzdBogLnBsYXRmb3JtaWRsLmV2ZW50bG9nLkVuZ2luZUxpc3QiF4LT5JMCERIPL2FwaS92MS9lbmdpbmVzEooBChFMaXN0UGFya2VkU3RyZWFtcxItLnBsYXRmb3JtaWRsLmV2ZW50bG9nLlBhcmtlZFN0cmVhbUxpc3RSZXF1ZXN0GiYucGxhdGZvcm1pZGwuZXZlbnRsb2cuUGFya2VkU3RyZWFtTGlzdCIegtPkkwIYEhYvYXBpL3YxL3BhcmtlZC1zdHJlYW1zEpEBChFSZXRyeVBhcmtlZFN0cmVhbRIpLnBsYXRmb3JtaWRsLmV2ZW50bG9nLlBhcmtlZFN0cmVhbVJlcXVlc3QaKC5wbGF0Zm9ybWlkbC5ldmVudGxvZy5QYXJrZWRTdHJlYW1BbnN3ZXIiJ4LT5JMCIToBKiIcL2FwaS92MS9wYXJrZWQtc3RyZWFtcy9yZXRyeRJ5Cg1MaXN0Q29uc3VtZXJzEikucGxhdGZvcm1pZGwuZXZlbnRsb2cuQ29uc3VtZXJMaXN0UmVxdWVzdBoiLnBsYXRmb3JtaWRsLmV2ZW50bG9nLkNvbnN1bWVyTGlzdCIZgtPkkwITEhEvYXBpL3YxL2NvbnN1bWVyc2IGcHJvdG8z", [file_google_api_annotations, file_google_protobuf_timestamp, file_platformidl_core_identifier]);
 
 /**
  * Asks for the engines.
@@ -216,6 +216,18 @@ export type ListedParkedStream = Message<"platformidl.eventlog.ListedParkedStrea
    * @generated from field: bool in_process = 5;
    */
   inProcess: boolean;
+
+  /**
+   * The time and the principal of the last request to read it again; absent when there was none.
+   *
+   * @generated from field: google.protobuf.Timestamp retry_requested_at = 6;
+   */
+  retryRequestedAt?: Timestamp | undefined;
+
+  /**
+   * @generated from field: string retry_requested_by = 7;
+   */
+  retryRequestedBy: string;
 };
 
 /**
@@ -224,6 +236,38 @@ export type ListedParkedStream = Message<"platformidl.eventlog.ListedParkedStrea
  */
 export const ListedParkedStreamSchema: GenMessage<ListedParkedStream> = /*@__PURE__*/
   messageDesc(file_platformidl_eventlog_operations_service, 5);
+
+/**
+ * Names a parked stream.
+ *
+ * @generated from message platformidl.eventlog.ParkedStreamRequest
+ */
+export type ParkedStreamRequest = Message<"platformidl.eventlog.ParkedStreamRequest"> & {
+  /**
+   * @generated from field: string stream = 1;
+   */
+  stream: string;
+};
+
+/**
+ * Describes the message platformidl.eventlog.ParkedStreamRequest.
+ * Use `create(ParkedStreamRequestSchema)` to create a new message.
+ */
+export const ParkedStreamRequestSchema: GenMessage<ParkedStreamRequest> = /*@__PURE__*/
+  messageDesc(file_platformidl_eventlog_operations_service, 6);
+
+/**
+ * @generated from message platformidl.eventlog.ParkedStreamAnswer
+ */
+export type ParkedStreamAnswer = Message<"platformidl.eventlog.ParkedStreamAnswer"> & {
+};
+
+/**
+ * Describes the message platformidl.eventlog.ParkedStreamAnswer.
+ * Use `create(ParkedStreamAnswerSchema)` to create a new message.
+ */
+export const ParkedStreamAnswerSchema: GenMessage<ParkedStreamAnswer> = /*@__PURE__*/
+  messageDesc(file_platformidl_eventlog_operations_service, 7);
 
 /**
  * Asks for the named consumers.
@@ -238,7 +282,7 @@ export type ConsumerListRequest = Message<"platformidl.eventlog.ConsumerListRequ
  * Use `create(ConsumerListRequestSchema)` to create a new message.
  */
 export const ConsumerListRequestSchema: GenMessage<ConsumerListRequest> = /*@__PURE__*/
-  messageDesc(file_platformidl_eventlog_operations_service, 6);
+  messageDesc(file_platformidl_eventlog_operations_service, 8);
 
 /**
  * The named consumers, in the order of their creation.
@@ -257,7 +301,7 @@ export type ConsumerList = Message<"platformidl.eventlog.ConsumerList"> & {
  * Use `create(ConsumerListSchema)` to create a new message.
  */
 export const ConsumerListSchema: GenMessage<ConsumerList> = /*@__PURE__*/
-  messageDesc(file_platformidl_eventlog_operations_service, 7);
+  messageDesc(file_platformidl_eventlog_operations_service, 9);
 
 /**
  * A named consumer.
@@ -313,10 +357,10 @@ export type ListedConsumer = Message<"platformidl.eventlog.ListedConsumer"> & {
  * Use `create(ListedConsumerSchema)` to create a new message.
  */
 export const ListedConsumerSchema: GenMessage<ListedConsumer> = /*@__PURE__*/
-  messageDesc(file_platformidl_eventlog_operations_service, 8);
+  messageDesc(file_platformidl_eventlog_operations_service, 10);
 
 /**
- * Reads for operators: engines with their work, parked streams, named consumers.
+ * For operators: engines with their work, parked streams, named consumers.
  *
  * @generated from service platformidl.eventlog.OperationsService
  */
@@ -340,6 +384,17 @@ export const OperationsService: GenService<{
     methodKind: "unary";
     input: typeof ParkedStreamListRequestSchema;
     output: typeof ParkedStreamListSchema;
+  },
+  /**
+   * Asks for a parked stream to be read again, by every process that has parked it and by the views. The list no longer
+   * has the stream once all its events could be read.
+   *
+   * @generated from rpc platformidl.eventlog.OperationsService.RetryParkedStream
+   */
+  retryParkedStream: {
+    methodKind: "unary";
+    input: typeof ParkedStreamRequestSchema;
+    output: typeof ParkedStreamAnswerSchema;
   },
   /**
    * The named consumers (persistent subscriptions) of the log, with their progress.

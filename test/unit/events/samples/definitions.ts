@@ -14,6 +14,7 @@ import { NEWEST_FORMAT } from '../../../../services/kernel/log-format.js';
 import { namedEntityStream } from '../../../../services/named-entity/events.js';
 import { notificationStream } from '../../../../services/notification/events.js';
 import { projectStream } from '../../../../services/project/events.js';
+import { RETRIES_STREAM } from '../../../../services/parked-stream/events.js';
 import { deadLetterStream } from '../../../../services/dead-letter/events.js';
 import { roleBindingStream } from '../../../../services/role-binding/events.js';
 import { taskStream } from '../../../../services/task/events.js';
@@ -308,5 +309,10 @@ export const definitionSamples: readonly Sample[] = [
     stream: deadLetterStream('release-slots'),
     data: { reactor: 'release-slots', position: '1042' },
   })),
+  {
+    type: 'ParkedStreamRetryRequested',
+    stream: RETRIES_STREAM,
+    data: { stream: 'execution-flytesnacks:development:a1b2' },
+  },
   { type: 'LogFormatSet', stream: LOG_FORMAT_STREAM, data: { format: NEWEST_FORMAT } },
 ];

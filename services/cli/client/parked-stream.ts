@@ -1,0 +1,54 @@
+import {
+  OperationsService,
+  ParkedStreamListSchema,
+} from '../../../proto/gen/platformidl/eventlog/operations_service_pb.js';
+import { connected } from './connection/connect.js';
+import type { ConnectionFlags } from './connection/profile.js';
+import { jsonOfMessage, print } from './output/documents.js';
+import { cell, coloured, oneLine } from './output/text.js';
+
+/** The flags of the commands of `parked-stream`. */
+export type ParkedStreamFlags = ConnectionFlags & { readonly json?: boolean };
+
+type ShownStream = {
+  readonly stream: string;
+  readonly position: string;
+  readonly reason: string;
+  readonly inViews: boolean;
+  readonly inProcess: boolean;
+  readonly retryRequestedAt?: string;
+  readonly retryRequestedBy: string;
+};
+
+/** The most streams that are printed. */
+const MAX_STREAMS = 1_000;
+
+const lineOf = ({ stream, position, reason, inViews, inProcess, ...retry }: ShownStream): string => {
+  const by = [...(inViews ? ['views'] : []), ...(inProcess ? ['process'] : [])].join(', ');
+  const { retryRequestedAt: at, retryRequestedBy: caller } = retry;
+  const asked = at === undefined ? '' : `  ${coloured(`retried ${at}${caller && ` by ${caller}`}`, 'grey')}`;
+  return `${cell(position, 10)}  ${cell(by, 14)}  ${stream}  ${oneLine(reason)}${asked}`;
+};
+
+/**
+ * Prints the parked streams: the position of the event that cannot be read, the reader that has parked it, the reason.
+ *
+ * @throws {OperatorError} when the server refuses, with its reason.
+ */
+export const listParkedStreams = (flags: ParkedStreamFlags): Promise<void> =>
+  connected(flags, async (connection) => {
+    const list = await connection.call(OperationsService.method.listParkedStreams, { limit: MAX_STREAMS });
+    const shown = jsonOfMessage(ParkedStreamListSchema, list) as unknown as { readonly streams: ShownStream[] };
+    for (const each of shown.streams) print(flags.json === true ? JSON.stringify(each) : lineOf(each));
+    if (list.total > list.streams.length) print(`and ${list.total - list.streams.length} more`);
+  });
+
+/**
+ * Asks for a parked stream to be read again.
+ *
+ * @throws {OperatorError} when there is no such stream, or the server refuses, with its reason.
+ */
+export const retryParkedStream = (stream: string, flags: ParkedStreamFlags): Promise<void> =>
+  connected(flags, async (connection) => {
+    await connection.call(OperationsService.method.retryParkedStream, { stream });
+  });

@@ -1,0 +1,36 @@
+import type { Logger } from 'pino';
+import { decodeEvent } from '../kernel/decode-event.js';
+import type { ParkedStreams } from '../kernel/parked-streams.js';
+import type { EventLog } from '../kernel/ports/event-store.js';
+import { categoryOf, type StreamName } from '../kernel/stream.js';
+import { followRetryRequests, type RetryRequests } from '../reference/retry-requests.js';
+import { codecs } from './models.js';
+
+type ParkedRetriesParts = {
+  readonly store: EventLog;
+  readonly parked: ParkedStreams;
+  readonly logger: Logger;
+};
+
+/** @throws {StreamParked} when an event of the stream still cannot be decoded. */
+const decodeAll = async (store: EventLog, stream: StreamName): Promise<void> => {
+  const codec = codecs.get(categoryOf(stream));
+  if (codec === undefined) return;
+  for await (const page of store.readStream(stream)) for (const event of page) decodeEvent(codec, event);
+};
+
+/**
+ * Reads each stream that this process has parked again when an operator asks for it, and resumes the stream when all its
+ * events can be read. The views have parked streams of their own, which their thread retries.
+ */
+export const retryParkedStreams = ({ store, parked, logger }: ParkedRetriesParts): Promise<RetryRequests> =>
+  followRetryRequests(store, async (stream) => {
+    if (!parked.all().some((each) => each.stream === stream)) return;
+    try {
+      await decodeAll(store, stream);
+      parked.resume(stream);
+      logger.info({ stream }, 'the stream was parked, and can be read again');
+    } catch (error) {
+      logger.error({ stream, err: error }, 'the stream stays parked');
+    }
+  });

@@ -1,0 +1,53 @@
+import { create } from '@bufbuild/protobuf';
+
+import {
+  OperationsService,
+  ParkedStreamAnswerSchema,
+  type ParkedStreamRequest,
+} from '../../proto/gen/platformidl/eventlog/operations_service_pb.js';
+import { contextOf } from '../kernel/command-context.js';
+import type { EventLog } from '../kernel/ports/event-store.js';
+import type { Sessions } from '../kernel/ports/sessions.js';
+import { type Call, missing, route, type Route, RpcError } from '../kernel/rpc.js';
+import type { StreamName } from '../kernel/stream.js';
+import { parkedStreamAggregate } from './decider.js';
+import { RETRIES_STREAM } from './events.js';
+
+export type ParkedStreamServices = {
+  readonly sessions: Pick<Sessions, 'handle'>;
+  readonly log: Pick<EventLog, 'readStream'>;
+  /** The format that the log is written in. */
+  readonly format: () => number;
+};
+
+/** The log format from which on requests are recorded; the release before it does not know their category. */
+const FORMAT_WITH_RETRIES = 2;
+
+const assertFormat = (format: number): void => {
+  if (format >= FORMAT_WITH_RETRIES) return;
+  throw new RpcError(
+    'FAILED_PRECONDITION',
+    `the log is written in format ${format}, which has no requests to retry: switch it with \`flightlog log format --to ${FORMAT_WITH_RETRIES}\`, or restart the processes`,
+  );
+};
+
+const assertThere = async ({ log }: ParkedStreamServices, stream: string): Promise<void> => {
+  for await (const [event] of log.readStream(stream as StreamName, { limit: 1 })) if (event) return;
+  throw new RpcError('NOT_FOUND', `there is no stream ${stream}`);
+};
+
+/** Any process may have parked the stream, and only that process knows: so what must be there is the stream alone. */
+const retry = async (services: ParkedStreamServices, { stream }: ParkedStreamRequest, call: Call) => {
+  if (stream === '') throw missing('stream');
+  assertFormat(services.format());
+  await assertThere(services, stream);
+  const command = { type: 'RetryParkedStream', stream } as const;
+  const outcome = await services.sessions.handle(parkedStreamAggregate, RETRIES_STREAM, command, contextOf(call));
+  call.answeredAt(outcome.position);
+  return create(ParkedStreamAnswerSchema);
+};
+
+/** The route of requests to read parked streams again. */
+export const parkedStreamRoutes = (services: ParkedStreamServices): readonly Route[] => [
+  route(OperationsService.method.retryParkedStream, (request, call) => retry(services, request, call)),
+];

@@ -1,0 +1,174 @@
+import { create } from '@bufbuild/protobuf';
+import { randomUUID } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import { pino } from 'pino';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { ParkedStreamRequestSchema } from '../../../proto/gen/platformidl/eventlog/operations_service_pb.js';
+import { StreamParked, UnknownEvent } from '../../../services/kernel/fault.js';
+import type { EventCodec } from '../../../services/kernel/aggregate.js';
+import type { RecordedEvent } from '../../../services/kernel/event.js';
+import { parkedStreams, type ParkedStreams } from '../../../services/kernel/parked-streams.js';
+import type { EventStore } from '../../../services/kernel/ports/event-store.js';
+import type { Call, Route } from '../../../services/kernel/rpc.js';
+import { type StreamName, streamName } from '../../../services/kernel/stream.js';
+import { retryParkedStreams } from '../../../services/main/parked-retries.js';
+import { RETRIES_STREAM } from '../../../services/parked-stream/events.js';
+import { parkedStreamRoutes } from '../../../services/parked-stream/rpc.js';
+import { foldedStreams, followLog } from '../../../services/reference/live-folds.js';
+import { lastRetries, type RetryRequests } from '../../../services/reference/retry-requests.js';
+import { openSessions } from '../../../services/sessions/sessions.js';
+import { filePayloadStore } from '../../../services/store/payloads/file-payload-store.js';
+import { executionStream, newEvent, openTestLog, report } from '../../support/filled-log.js';
+import { until } from '../../support/until.js';
+
+let directory: string;
+let store: EventStore;
+let format: number;
+let answeredAt: bigint;
+
+const call: Call = {
+  ...{ principal: 'ann', requestId: 'r', isCancelled: () => false },
+  answeredAt: (position) => (answeredAt = position),
+};
+
+const ask = async (stream: string): Promise<void> => {
+  const sessions = openSessions({ store, payloads: filePayloadStore({ directory }), now: () => 1_000 });
+  const [retry] = parkedStreamRoutes({ sessions, log: store, format: () => format }) as readonly [Route];
+  await retry.handle(create(ParkedStreamRequestSchema, { stream }) as never, { ...call, requestId: randomUUID() });
+};
+
+beforeEach(async () => {
+  ({ directory, store } = await openTestLog());
+  [format, answeredAt] = [2, 0n];
+});
+afterEach(async () => {
+  await store.close();
+  rmSync(directory, { recursive: true });
+});
+
+describe('RetryParkedStream', () => {
+  beforeEach(() => report(store, 1, 1, 1));
+
+  it('records each request for a stream, with its caller', async () => {
+    await ask(executionStream('e0'));
+    await ask(executionStream('e0'));
+    expect([...(await lastRetries(store))]).toEqual([
+      [executionStream('e0'), expect.objectContaining({ actor: 'ann', recordedAtMs: 1_000 })],
+    ]);
+    expect(answeredAt).toBe(await store.head());
+    const recorded: RecordedEvent[] = [];
+    for await (const page of store.readStream(RETRIES_STREAM)) recorded.push(...page);
+    expect(recorded).toHaveLength(2);
+  });
+
+  it('refuses a stream that is not there, and a log of a format without such requests', async () => {
+    await expect(ask('')).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+    await expect(ask(executionStream('nothing'))).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    format = 1;
+    await expect(ask(executionStream('e0'))).rejects.toMatchObject({ code: 'FAILED_PRECONDITION' });
+    expect(await lastRetries(store)).toEqual(new Map());
+  });
+});
+
+describe('a process that has parked a stream', () => {
+  const stream = executionStream('e0');
+  let isReadable: boolean;
+  let parked: ParkedStreams;
+  let retries: RetryRequests;
+  let said: string[];
+
+  /** A log whose streams cannot be read until they are repaired. */
+  const damaged = (): EventStore => ({
+    ...store,
+    async *readStream(name, options) {
+      for await (const page of store.readStream(name, options))
+        yield page.map((event) => (isReadable ? event : { ...event, type: 'OfANewerRelease' }));
+    },
+  });
+
+  beforeEach(async () => {
+    [isReadable, said] = [false, []];
+    parked = parkedStreams(() => undefined);
+    await report(store, 1, 2, 3);
+    const logger = pino({}, { write: (line) => said.push((JSON.parse(line) as { msg: string }).msg) });
+    retries = await retryParkedStreams({ store: damaged(), parked, logger });
+    parked.note(new StreamParked(stream, 2n, new UnknownEvent('unknown')));
+  });
+  afterEach(() => retries.close());
+
+  const hasSaid = (lines: number) =>
+    until(
+      () => Promise.resolve(said),
+      ({ length }) => length >= lines,
+    );
+
+  it('leaves it parked while an event cannot be read, and then resumes it', async () => {
+    const resumed: StreamName[] = [];
+    parked.onResumed((each) => resumed.push(each));
+    await ask(stream);
+    await hasSaid(1);
+    expect([resumed, parked.all().length]).toEqual([[], 1]);
+
+    isReadable = true;
+    await store.append(executionStream('of-others'), 'no-stream', [newEvent('Unknown', new Uint8Array())]);
+    await ask(executionStream('of-others')); // this process has not parked it
+    await ask(stream);
+    await hasSaid(2);
+    expect([resumed, parked.all().length]).toEqual([[stream], 0]);
+    expect(said).toEqual(['the stream stays parked', 'the stream was parked, and can be read again']);
+  });
+});
+
+describe('a fold of parked streams', () => {
+  const stream = streamName('counter', ['one']);
+  const reported: StreamName[] = [];
+  let isReadable: boolean;
+
+  const codec = {
+    decode: (type: string) => {
+      if (type === 'Unknown' && !isReadable) throw new UnknownEvent(type);
+      return 1;
+    },
+  } as unknown as EventCodec<number>;
+
+  const append = async (...types: readonly string[]): Promise<bigint> =>
+    (
+      await store.append(
+        stream,
+        'any',
+        types.map((type) => newEvent(type, new Uint8Array())),
+      )
+    ).position;
+
+  it('goes on with the events that it has missed, also those that come while it reads', async () => {
+    isReadable = false;
+    const fold = foldedStreams<number, number>(
+      { category: 'counter', codec, initial: () => 0, evolve: (sum, by) => sum + by },
+      (error) => reported.push(error.stream as StreamName),
+    );
+    const following = followLog(store, [fold]);
+    await following.reached(await append('Known', 'Unknown', 'Known'), 5_000);
+    expect(fold.entries.get(stream)?.state).toBe(1);
+
+    await fold.resume(stream, store);
+    expect([fold.isParked(stream), reported]).toEqual([true, [stream, stream]]);
+
+    isReadable = true;
+    let late = 0n;
+    /** Records an event after the last page, which the subscription then brings while the stream is parked. */
+    const log: Pick<EventStore, 'readStream'> = {
+      async *readStream(...asked) {
+        yield* store.readStream(...asked);
+        if (late > 0n) return;
+        late = await append('Known');
+        await following.reached(late, 5_000);
+      },
+    };
+    await fold.resume(stream, log);
+    expect([fold.isParked(stream), fold.entries.get(stream)?.state]).toEqual([false, 4]);
+    await following.reached(await append('Known'), 5_000);
+    expect(fold.entries.get(stream)?.state).toBe(5);
+    await following.close();
+  });
+});
