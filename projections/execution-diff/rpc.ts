@@ -13,14 +13,14 @@ import type { StreamName } from '../../services/kernel/stream.js';
 import { momentOf } from '../query/moment.js';
 import { absentRun, type ExecutionId, executionIdOf, executionText } from '../query/run-identifiers.js';
 import type { FoldedPrefix, Moment } from '../runtime/prefix-fold.js';
-import type { ReadStore } from '../runtime/read-store.js';
+import type { DocumentReads } from '../runtime/read-store.js';
 import { leavesOf } from './difference.js';
 import { entityDiff, type EntityKind, type ExtraLeaves } from './entities.js';
 
 /** An execution at a moment: the documents of its stream up to then. */
 export type PastExecution = FoldedPrefix & {
   readonly stream: StreamName;
-  readonly store: ReadStore;
+  readonly store: DocumentReads;
   /** Reads its inputs, in JSON. */
   readonly inputs: () => Promise<JsonValue>;
 };

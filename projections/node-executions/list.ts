@@ -9,7 +9,7 @@ import { type Freshness, latestDocument } from '../query/freshness.js';
 import type { EntityKind } from '../query/columns.js';
 import { listMessage } from '../query/list-message.js';
 import { type Listed, listPage } from '../query/list-query.js';
-import type { Condition, ReadStore } from '../runtime/read-store.js';
+import type { Condition, DocumentReads } from '../runtime/read-store.js';
 import {
   absentRun,
   executionIdOf,
@@ -21,7 +21,7 @@ import {
 import { nodeExecutionCollection, nodeExecutionColumns } from './columns.js';
 
 /** The sources of lists of nodes. */
-export type NodeLists = { readonly store: ReadStore; readonly entities: EntityKind; readonly freshness: Freshness };
+export type NodeLists = { readonly store: DocumentReads; readonly entities: EntityKind; readonly freshness: Freshness };
 
 /** Lookup of task executions for lists of their nodes. */
 export interface ParentTasks {

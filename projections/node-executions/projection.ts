@@ -43,7 +43,7 @@ const idFields = ({ id }: NodeExecution): Fields => {
   return { execution_project: project, execution_domain: domain, execution_name: name, node_id: id?.nodeId ?? '' };
 };
 
-const fieldsOf = (key: string, document: NodeDocument, closure: NodeExecutionClosure): Fields => ({
+const fieldsOf = (key: string, document: NodeDocument, closure = closureOf(getAnswer(document))): Fields => ({
   execution: streamOf(key),
   parent: document.parent,
   parent_task: document.parentTask || null,
@@ -128,6 +128,7 @@ export const nodeExecutions = readModel<NodeDocument, EventOf<'NodePhaseReported
         document && closed(document, phaseOf(event), timestampOfMs(event.metadata.recordedAtMs)),
     },
   },
+  fields: fieldsOf,
   store,
   load,
 });

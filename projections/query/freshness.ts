@@ -2,7 +2,7 @@ import type { EventLog } from '../../services/kernel/ports/event-store.js';
 import { type Call, RpcError } from '../../services/kernel/rpc.js';
 import type { Acknowledged } from '../../services/kernel/ports/sessions.js';
 import type { StreamName } from '../../services/kernel/stream.js';
-import type { Collection, Condition, Query, ReadStore, StoredDocument } from '../runtime/read-store.js';
+import type { Collection, Condition, DocumentReads, Query, ReadStore, StoredDocument } from '../runtime/read-store.js';
 import type { UnprojectedEvents } from '../runtime/unprojected-events.js';
 import type { Views, ViewScope } from '../runtime/views.js';
 
@@ -146,13 +146,13 @@ export const freshness = (
 });
 
 /** The sources of a Get. */
-export type FreshReads = { readonly store: ReadStore; readonly freshness: Freshness };
+export type FreshReads = { readonly store: DocumentReads; readonly freshness: Freshness };
 
 /**
  * @throws {RpcError} UNAVAILABLE when the stream is parked: a document that its events would create is not known to be
  * absent.
  */
-const assertNotParked = async (store: ReadStore, stream: StreamName): Promise<void> => {
+const assertNotParked = async (store: DocumentReads, stream: StreamName): Promise<void> => {
   if ((await store.parked()).some((each) => each.stream === stream))
     throw new RpcError(
       'UNAVAILABLE',

@@ -3,7 +3,7 @@ import { RpcError } from '../../services/kernel/rpc.js';
 import { columnNamed, type Columns, type EntityKind } from './columns.js';
 import { type Filters, filtersOf } from './filter.js';
 import { narrowQuery } from './narrowed-query.js';
-import type { Collection, Condition, FieldValue, Query, ReadStore } from '../runtime/read-store.js';
+import type { Collection, Condition, FieldValue, Query, DocumentReads } from '../runtime/read-store.js';
 import { startOf, tokenOf } from './token.js';
 
 /** The fields that every list request has; the generated request messages can be passed as they are. */
@@ -20,7 +20,7 @@ export type ListRequest = {
 export type Listed = {
   /** The RPC's name, for its messages: `ListExecutions`. */
   readonly rpc: string;
-  readonly store: ReadStore;
+  readonly store: DocumentReads;
   readonly collection: Collection;
   readonly columns: Columns;
   /** The other entities that filters may name. */

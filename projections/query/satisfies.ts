@@ -5,8 +5,15 @@ type Fields = Readonly<Record<string, FieldValue>>;
 
 /** Below, equal to or above 0, in the order of the stores: text by its bytes in UTF-8. */
 const order = (a: string | number, b: string | number): number => {
+  if (a === b) return 0;
   if (typeof a === 'number' && typeof b === 'number') return a - b;
   return Buffer.compare(Buffer.from(String(a)), Buffer.from(String(b)));
+};
+
+/** Below, equal to or above 0, in the order of the stores: empty values are the smallest. */
+export const compareValues = (a: FieldValue, b: FieldValue): number => {
+  if (a === null || b === null) return Number(a !== null) - Number(b !== null);
+  return order(a, b);
 };
 
 const COMPARED: Readonly<Record<string, (order: number) => boolean>> = {

@@ -74,21 +74,32 @@ const entryOf = (
   return { event, seen, touched, width, bytes };
 };
 
-/** Decodes the metadata lazily: read models need only the data of most events. */
-const seenOf = (event: RecordedEvent, body: unknown): SeenEvent => {
-  const { type, stream, revision, position } = event;
-  let metadata: EventMetadata | undefined;
-  return {
-    type,
-    body,
-    stream,
-    revision,
-    position,
-    get metadata() {
-      return (metadata ??= metadataOf(event));
-    },
-  };
-};
+/**
+ * An event as read models receive it. Its metadata is decoded when it is first read: most events need only their data.
+ * An object with a getter of its own would cost ten times as much to make.
+ */
+class DecodedEvent implements SeenEvent {
+  readonly body: unknown;
+  readonly type: string;
+  readonly stream: SeenEvent['stream'];
+  readonly revision: bigint;
+  readonly position: bigint;
+  readonly #recorded: RecordedEvent;
+  #metadata: EventMetadata | undefined;
+
+  constructor(recorded: RecordedEvent, body: unknown) {
+    this.body = body;
+    this.type = recorded.type;
+    this.stream = recorded.stream;
+    this.revision = recorded.revision;
+    this.position = recorded.position;
+    this.#recorded = recorded;
+  }
+
+  get metadata(): EventMetadata {
+    return (this.#metadata ??= metadataOf(this.#recorded));
+  }
+}
 
 const followersOf = (models: readonly ReadModel<unknown>[]): ReadonlyMap<string, readonly ReadModel<unknown>[]> => {
   const types = new Set(models.flatMap(({ follows }) => follows));
@@ -121,7 +132,7 @@ export const eventReader = ({ codecs, payloads, models }: EventSources): EventRe
       return undefined;
     }
     const body = codec.decode(type, event.data, schema);
-    const seen = seenOf(event, body);
+    const seen = new DecodedEvent(event, body);
     const refs = codec.contents(body).filter(({ content }) => content.case === 'ref');
     if (refs.length === 0) return entryOf(event, seen, interested, event.data.length);
     return bringIn(refs, payloads)

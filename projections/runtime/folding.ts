@@ -1,7 +1,7 @@
 import { documentCache, type CachedDocument } from './document-cache.js';
 import { type Entry, isPoison } from './event-reader.js';
 import { isShared, type ReadModel } from './read-model.js';
-import type { DocumentWrite, ReadStore } from './read-store.js';
+import type { DocumentWrite, ReadStore, StoredDocument } from './read-store.js';
 
 /** An event that a read model cannot fold or store, with its position and the cause. */
 export class PoisonEntry extends Error {
@@ -14,6 +14,9 @@ export class PoisonEntry extends Error {
   }
 }
 
+/** A changed document that has not been written. */
+export type HeldDocument = Pick<CachedDocument, 'model' | 'key' | 'position' | 'last' | 'document'>;
+
 /** Folds events into documents. */
 export type Folding = {
   /**
@@ -24,6 +27,8 @@ export type Folding = {
   fold(entries: readonly Entry[]): Promise<void>;
   /** The changes that have not been written: number of changed documents, and bytes of the events that changed them. */
   pending(): { readonly documents: number; readonly bytes: number };
+  /** The documents that have not been written. */
+  held(): readonly HeldDocument[];
   /**
    * Takes the pending changes, each document once; nothing is pending afterwards.
    *
@@ -57,6 +62,15 @@ const attempt = <Result>(position: bigint, work: () => Result): Result => {
   }
 };
 
+/** @throws {PoisonEntry} for a document that cannot be stored. */
+export const storedForm = ({ model, key, position, last, document }: HeldDocument): StoredDocument =>
+  // The document is blamed on the last event folded into it; a retry stops before that event.
+  attempt(last, () => ({ key, position, ...model.store(key, document) }));
+
+/** The indexed fields of a document that has not been written. */
+export const fieldsOf = ({ model, key, document }: HeldDocument): StoredDocument['fields'] =>
+  model.fields?.(key, document) ?? model.store(key, document).fields;
+
 /** Creates a folding over a store; `maxBytes` limits the stored size of the documents that it caches. */
 export const folding = (store: Pick<ReadStore, 'getMany'>, maxBytes: number): Folding => {
   const cache = documentCache(store, maxBytes);
@@ -81,11 +95,10 @@ export const folding = (store: Pick<ReadStore, 'getMany'>, maxBytes: number): Fo
   };
 
   const changeOf = (cached: CachedDocument): DocumentWrite => {
-    const { model, key, position, before } = cached;
-    const { collection } = model;
-    const form = model.store(key, cached.document);
-    cache.stored(cached, form);
-    const put: DocumentWrite = { collection, document: { key, position, ...form }, before };
+    const { model, position, before } = cached;
+    const document = storedForm(cached);
+    cache.stored(cached, document);
+    const put: DocumentWrite = { collection: model.collection, document, before };
     return before !== 'nothing' && before.position === position ? { ...put, isLate: true } : put;
   };
 
@@ -102,10 +115,10 @@ export const folding = (store: Pick<ReadStore, 'getMany'>, maxBytes: number): Fo
         bytes += entry.bytes;
       }
     },
+    held: () => [...changed],
     pending: () => ({ documents: changed.size, bytes }),
     changes: () => {
-      // A document that cannot be stored is blamed on the last event folded into it; the retry stops before that event.
-      const changes = [...changed].map((cached) => attempt(cached.last, () => changeOf(cached)));
+      const changes = [...changed].map(changeOf);
       nothingPends();
       return changes;
     },

@@ -3,8 +3,8 @@ import type { EventLog } from '../../services/kernel/ports/event-store.js';
 import { StoreUnavailable } from '../../services/kernel/fault.js';
 import type { StreamName } from '../../services/kernel/stream.js';
 import { type Entry, eventReader, type EventSources } from './event-reader.js';
-import { type Folding, folding, PoisonEntry } from './folding.js';
-import type { ReadStore } from './read-store.js';
+import { type Folding, folding, type HeldDocument, PoisonEntry, storedForm } from './folding.js';
+import type { DocumentReads, ReadStore, StoredDocument } from './read-store.js';
 
 /** A moment of the past: all events up to a position, or all that were recorded up to a time, in ms since 1970. */
 export type Moment = { readonly position: bigint } | { readonly timeMs: number };
@@ -18,7 +18,10 @@ export type Prefix = {
   readonly isWanted?: (collection: string, key: string) => boolean;
 };
 
-/** The documents of a prefix. */
+/** Documents by the name of their collection, and by their key. */
+export type HeldDocuments = ReadonlyMap<string, ReadonlyMap<string, HeldDocument>>;
+
+/** The documents of a prefix. The caller closes it. */
 export type FoldedPrefix = {
   /** The position of the last event of the prefix; 0n when it has none. */
   readonly position: bigint;
@@ -26,12 +29,31 @@ export type FoldedPrefix = {
   readonly isClosed: boolean;
   /** The keys of the documents, by the name of the collection. */
   readonly keys: ReadonlyMap<string, ReadonlySet<string>>;
+  /** All documents, while they are held in memory; `undefined` once they are in the store. */
+  readonly held: () => HeldDocuments | undefined;
+  /**
+   * Encodes a held document.
+   *
+   * @throws {StoreUnavailable} when it cannot be encoded.
+   */
+  readonly encoded: (document: HeldDocument) => StoredDocument;
+  /**
+   * Has all documents in the store, which answers queries from then on.
+   *
+   * @throws {StoreUnavailable} when one of them cannot be encoded.
+   */
+  readonly toStore: () => Promise<DocumentReads>;
+  readonly close: () => Promise<void>;
 };
 
-/** The read models to fold, their sources, and an empty store for their documents, prepared for them. */
+/** A store that is filled once; `finish` makes its indexes after the last write. */
+export type FilledStore = ReadStore & { finish(): Promise<void> };
+
+/** The read models to fold, and their sources. */
 export type PrefixSources = EventSources & {
   readonly log: Pick<EventLog, 'readStream'>;
-  readonly store: ReadStore;
+  /** Opens an empty store, prepared for the read models, for more documents than are held in memory. */
+  readonly openStore: () => Promise<FilledStore>;
 };
 
 /** The limits of a fold's memory. */
@@ -41,13 +63,20 @@ export type FoldMemory = {
   readonly maxEventBytes: number;
   /** Documents that are kept when they are written. */
   readonly cacheBytes: number;
+  /** The bytes of the events of documents that are held in memory after the fold, instead of written. */
+  readonly heldEventBytes: number;
 };
 
 /**
- * Enough for 20,000 nodes of 60,000 events: a document is then written once, although its events are far apart in an
- * execution whose nodes run at the same time.
+ * Enough to hold 20,000 nodes of 60,000 events. Of a larger prefix, a document is mostly written once, although its
+ * events are far apart in an execution whose nodes run at the same time.
  */
-const MEMORY: FoldMemory = { maxDocuments: 25_000, maxEventBytes: 48 * 1024 * 1024, cacheBytes: 48 * 1024 * 1024 };
+const MEMORY: FoldMemory = {
+  maxDocuments: 25_000,
+  maxEventBytes: 48 * 1024 * 1024,
+  cacheBytes: 48 * 1024 * 1024,
+  heldEventBytes: 32 * 1024 * 1024,
+};
 
 const isAfter = (event: RecordedEvent, moment: Moment | undefined): boolean => {
   if (moment === undefined) return false;
@@ -71,39 +100,122 @@ const narrowed = (entry: Entry, isWanted: NonNullable<Prefix['isWanted']>): Entr
   }),
 });
 
-/** The keys of the documents that were written, by collection. */
-type Written = ReadonlyMap<string, Set<string>>;
+/** The keys of documents, by collection. */
+type Keys = ReadonlyMap<string, Set<string>>;
 
-const write = async (store: ReadStore, documents: Folding, written: Written): Promise<void> => {
-  const changes = documents.changes();
-  for (const { collection, document } of changes) written.get(collection.name)?.add(document.key);
-  await store.write({ documents: changes, checkpoints: [] });
-  documents.trim();
+/** Throws an event or document that cannot be processed as a failure of the read. */
+const unlessPoison = (error: unknown): unknown =>
+  error instanceof PoisonEntry ? new StoreUnavailable(error.message, error) : error;
+
+const encoded = (document: HeldDocument): StoredDocument => {
+  try {
+    return storedForm(document);
+  } catch (error) {
+    throw unlessPoison(error);
+  }
 };
 
-/** Reads only what was written: a store that was empty has nothing else. */
-const readingBack = (store: ReadStore, written: Written): Pick<ReadStore, 'getMany'> => ({
-  getMany: (collection, keys) => {
-    const there = keys.filter((key) => written.get(collection.name)?.has(key) === true);
-    return there.length === 0 ? Promise.resolve([]) : store.getMany(collection, there);
-  },
+/** The documents of a folded prefix: in a store, or in memory. */
+type Documents = Omit<FoldedPrefix, 'position' | 'isClosed'>;
+
+const inStore = (store: FilledStore, keys: Keys): Documents => ({
+  keys,
+  encoded,
+  held: () => undefined,
+  toStore: () => Promise.resolve(store),
+  close: () => store.close(),
 });
 
+const byCollection = (documents: readonly HeldDocument[]): HeldDocuments => {
+  const held = new Map<string, Map<string, HeldDocument>>();
+  for (const each of documents) {
+    const { name } = each.model.collection;
+    const ofCollection = held.get(name) ?? new Map<string, HeldDocument>();
+    held.set(name, ofCollection.set(each.key, each));
+  }
+  return held;
+};
+
+const filled = async (openStore: PrefixSources['openStore'], held: HeldDocuments): Promise<FilledStore> => {
+  const documents = [...held.values()].flatMap((each) => [...each.values()]);
+  const store = await openStore();
+  try {
+    const writes = documents.map((each) => ({ collection: each.model.collection, document: encoded(each) }));
+    await store.write({ documents: writes, checkpoints: [] });
+    await store.finish();
+    return store;
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+};
+
+const inMemory = (openStore: PrefixSources['openStore'], documents: readonly HeldDocument[]): Documents => {
+  let held: HeldDocuments | undefined = byCollection(documents);
+  let store: Promise<FilledStore> | undefined;
+  const fill = async (all: HeldDocuments): Promise<FilledStore> => {
+    try {
+      const opened = await filled(openStore, all);
+      held = undefined;
+      return opened;
+    } catch (error) {
+      store = undefined; // the next query tries again
+      throw error;
+    }
+  };
+  return {
+    keys: new Map([...held].map(([name, each]) => [name, new Set(each.keys())])),
+    encoded,
+    held: () => held,
+    toStore: () => (store ??= fill(held ?? new Map())),
+    close: async () => (await store)?.close(),
+  };
+};
+
+/** Folds entries, and writes documents to a store, opened when it is first needed, to bound the memory of the fold. */
+const spilling = ({ models, openStore }: PrefixSources, memory: FoldMemory) => {
+  const written: Keys = new Map(models.map(({ collection }) => [collection.name, new Set<string>()]));
+  let opened: Promise<FilledStore> | undefined;
+  const store = (): Promise<FilledStore> => (opened ??= openStore());
+  // Reads only what was written: a store that was empty has nothing else.
+  const getMany: ReadStore['getMany'] = async (collection, keys) => {
+    const there = keys.filter((key) => written.get(collection.name)?.has(key) === true);
+    return there.length === 0 ? [] : (await store()).getMany(collection, there);
+  };
+  const documents = folding({ getMany }, memory.cacheBytes);
+  const write = async (): Promise<void> => {
+    const changes = documents.changes();
+    for (const { collection, document } of changes) written.get(collection.name)?.add(document.key);
+    await (await store()).write({ documents: changes, checkpoints: [] });
+    documents.trim();
+  };
+  return {
+    fold: async (entries: readonly Entry[]): Promise<void> => {
+      await documents.fold(entries);
+      if (isFull(documents.pending(), memory)) await write();
+    },
+    result: async (): Promise<Documents> => {
+      if (!opened && documents.pending().bytes <= memory.heldEventBytes) return inMemory(openStore, documents.held());
+      await write();
+      await (await store()).finish();
+      return inStore(await store(), written);
+    },
+    close: async (): Promise<void> => (await opened)?.close(),
+  };
+};
+
 /**
- * Folds a prefix of a stream into a store, by the same reader, folds and documents as the projector.
+ * Folds a prefix of a stream, by the same reader, folds and documents as the projector.
  *
  * @throws {StoreUnavailable} when an event of it cannot be read or folded, or the log cannot be read.
  */
 export const foldPrefix = async (
   sources: PrefixSources,
-  prefix: Prefix,
+  { stream, until, isWanted }: Prefix,
   memory: FoldMemory = MEMORY,
 ): Promise<FoldedPrefix> => {
-  const { log, store } = sources;
-  const { until, isWanted } = prefix;
   const read = eventReader(sources);
-  const keys = new Map(sources.models.map(({ collection }) => [collection.name, new Set<string>()]));
-  const documents = folding(readingBack(store, keys), memory.cacheBytes);
+  const documents = spilling(sources, memory);
   let position = 0n;
   let isClosed = false;
 
@@ -118,20 +230,19 @@ export const foldPrefix = async (
       entries.push(...wantedOf(reading instanceof Promise ? await reading : reading));
     }
     await documents.fold(entries);
-    if (isFull(documents.pending(), memory)) await write(store, documents, keys);
     position = events.at(-1)?.position ?? position;
   };
 
   try {
-    for await (const page of log.readStream(prefix.stream)) {
+    for await (const page of sources.log.readStream(stream)) {
       const end = endIn(page, until);
       await take(end < 0 ? page : page.slice(0, end));
       isClosed = end >= 0;
       if (isClosed) break;
     }
-    await write(store, documents, keys);
+    return { position, isClosed, ...(await documents.result()) };
   } catch (error) {
-    throw error instanceof PoisonEntry ? new StoreUnavailable(error.message, error) : error;
+    await documents.close();
+    throw unlessPoison(error);
   }
-  return { position, isClosed, keys };
 };

@@ -35,6 +35,11 @@ export interface ReadModel<Document> {
    * stays absent.
    */
   fold(document: Document | undefined, event: SeenEvent, key: string): Document | undefined;
+  /**
+   * The indexed fields of a document, for models whose documents are also searched in memory. By default the whole
+   * stored form is made, which costs several times as much.
+   */
+  fields?(key: string, document: Document): StoredDocument['fields'];
   /** The stored form of a document. */
   store(key: string, document: Document): Omit<StoredDocument, 'key' | 'position'>;
   /** Decodes a document from its stored form. */

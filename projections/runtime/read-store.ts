@@ -178,6 +178,9 @@ export type ParkedMove = Pick<ParkedStream, 'views' | 'stream'> & {
   readonly to: Pick<ParkedStream, 'position' | 'reason'> | undefined;
 };
 
+/** The part of a read store that answers Gets and Lists. */
+export type DocumentReads = Pick<ReadStore, 'get' | 'getMany' | 'find' | 'findDistinct' | 'parked'>;
+
 /** Storage of the views. They can always be rebuilt from the log. */
 export interface ReadStore {
   /** Number of this build of the views, which rebuilds create beside each other; absent counts as 0. */

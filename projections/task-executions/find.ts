@@ -9,7 +9,7 @@ import {
 import { versionOf, withResourceType } from '../../services/kernel/identifier.js';
 import { type Call, missing, RpcError } from '../../services/kernel/rpc.js';
 import { findFresh, type Freshness, type FoldUnprojected } from '../query/freshness.js';
-import type { ReadStore, StoredDocument } from '../runtime/read-store.js';
+import type { DocumentReads, StoredDocument } from '../runtime/read-store.js';
 import {
   absentRun,
   executionStream,
@@ -22,7 +22,7 @@ import {
 } from '../query/run-identifiers.js';
 import { taskExecutionCollection } from './columns.js';
 
-type Reads = { readonly store: ReadStore; readonly freshness: Freshness };
+type Reads = { readonly store: DocumentReads; readonly freshness: Freshness };
 type Attempt = { readonly node: NodeId; readonly taskId: TaskId; readonly retryAttempt: number };
 
 /**
@@ -39,7 +39,7 @@ const taskIdOf = (sent: Identifier): TaskId => {
  * more than one.
  */
 const onlyTask = async (
-  store: ReadStore,
+  store: DocumentReads,
   unprojected: FoldUnprojected,
   { executionId, nodeId }: NodeId,
   retryAttempt: number,

@@ -143,6 +143,7 @@ export const taskExecutions = readModel<TaskDocument, EventOf<'TaskPhaseReported
         document && closed(document, phaseOf(event), timestampOfMs(event.metadata.recordedAtMs)),
     },
   },
+  fields: fieldsOf,
   store,
   load,
 });

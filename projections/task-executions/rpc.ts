@@ -15,14 +15,14 @@ import type { EntityKind } from '../query/columns.js';
 import { listMessage } from '../query/list-message.js';
 import { type Listed, listPage } from '../query/list-query.js';
 import { type RecordedContents, type CallContents, contentsFor } from '../query/recorded-contents.js';
-import type { ReadStore, StoredDocument } from '../runtime/read-store.js';
+import type { DocumentReads, StoredDocument } from '../runtime/read-store.js';
 import { executionStream, executionStreams, nodeExecutionKey, nodeIdOf } from '../query/run-identifiers.js';
 import { taskExecutionCollection, taskExecutionColumns } from './columns.js';
 import { inputsOf, outputsOf } from './data.js';
 import { findTask } from './find.js';
 
 export type TaskExecutionReads = {
-  readonly store: ReadStore;
+  readonly store: DocumentReads;
   readonly entities: EntityKind;
   readonly freshness: Freshness;
   readonly past: RecordedContents;

@@ -14,7 +14,7 @@ import {
 } from '../../../projections/query/run-identifiers.js';
 import type { Prefix } from '../../../projections/runtime/prefix-fold.js';
 import type { ReadModel } from '../../../projections/runtime/read-model.js';
-import type { ReadStore } from '../../../projections/runtime/read-store.js';
+import type { DocumentReads } from '../../../projections/runtime/read-store.js';
 import { findTask } from '../../../projections/task-executions/find.js';
 import { taskExecutions } from '../../../projections/task-executions/projection.js';
 import { taskExecutionsRoutes } from '../../../projections/task-executions/rpc.js';
@@ -118,7 +118,7 @@ const folded: Freshness = {
 const ownEntities = new Map([...entities].filter(([name]) => name === 'execution' || name === 'node_execution'));
 
 /** The routes of the reads of runs, over a store with the documents of a prefix. */
-export const routesOver = (store: ReadStore, past: RecordedContents): readonly Route[] => {
+export const routesOver = (store: DocumentReads, past: RecordedContents): readonly Route[] => {
   const reads = { store, past, freshness: folded, entities: ownEntities };
   return [
     ...executionsRoutes(reads),

@@ -4,7 +4,7 @@ import { executions } from '../../../projections/executions/projection.js';
 import { nodeExecutions } from '../../../projections/node-executions/projection.js';
 import type { RecordedContents } from '../../../projections/query/recorded-contents.js';
 import { type ExecutionId, executionStream } from '../../../projections/query/run-identifiers.js';
-import type { ReadStore } from '../../../projections/runtime/read-store.js';
+import type { DocumentReads } from '../../../projections/runtime/read-store.js';
 import { taskExecutions } from '../../../projections/task-executions/projection.js';
 import {
   ExecutionSchema,
@@ -20,7 +20,11 @@ import type { Call } from '../../kernel/rpc.js';
 import { routesOver, runModels } from './as-of.js';
 import type { Prefixes } from './prefixes.js';
 
-const dataOf = async (store: ReadStore, id: ExecutionId, { past, call }: { past: RecordedContents; call: Call }) => {
+const dataOf = async (
+  store: DocumentReads,
+  id: ExecutionId,
+  { past, call }: { past: RecordedContents; call: Call },
+) => {
   const data = AdminService.method.getExecutionData;
   const route = routesOver(store, past).find(({ method }) => method === data);
   const request = create(WorkflowExecutionGetDataRequestSchema, { id });

@@ -1,19 +1,22 @@
 import {
+  type FilledStore,
   type FoldedPrefix,
   foldPrefix,
   type Moment,
   type PrefixSources,
 } from '../../../projections/runtime/prefix-fold.js';
-import type { ReadStore } from '../../../projections/runtime/read-store.js';
+import { prefixReads } from '../../../projections/query/prefix-reads.js';
+import type { ReadModel } from '../../../projections/runtime/read-model.js';
+import type { DocumentReads } from '../../../projections/runtime/read-store.js';
 import { sqliteReadStore } from '../../../projections/store/sqlite/sqlite-read-store.js';
 import type { NeededPrefix } from './as-of.js';
 
-/** A folded prefix, and the store that has its documents. */
-export type OpenPrefix = FoldedPrefix & { readonly store: ReadStore };
+/** A folded prefix, and the reads of its documents. */
+export type OpenPrefix = FoldedPrefix & { readonly store: DocumentReads };
 
 /** The folded prefixes of a thread. */
 export interface Prefixes {
-  /** Folds a prefix, or takes one that was folded lately. Its store is valid until the next call but one. */
+  /** Folds a prefix, or takes one that was folded lately. It is valid until the next call but one. */
   open(needed: NeededPrefix, until: Moment | undefined): Promise<OpenPrefix>;
 }
 
@@ -29,29 +32,28 @@ const momentText = (until: Moment | undefined): string => {
 const nameOf = ({ stream, models, part = '' }: NeededPrefix, until: Moment | undefined): string =>
   JSON.stringify([stream, momentText(until), models.map(({ collection }) => collection.name), part]);
 
-/** Opens folded prefixes, each in a temporary store. */
-export const openPrefixes = (sources: Omit<PrefixSources, 'store' | 'models'>): Prefixes => {
+/** Opens a temporary store. Its indexes are made at the end, which is cheaper. */
+const openStore = async (models: readonly ReadModel<unknown>[]): Promise<FilledStore> => {
+  const store = sqliteReadStore({ directory: undefined, mode: 'read-write', isGrowing: true });
+  await store.prepare(models.map(({ collection }) => collection));
+  return store;
+};
+
+/** Opens folded prefixes; those that are not held in memory have a temporary store each. */
+export const openPrefixes = (sources: Omit<PrefixSources, 'openStore' | 'models'>): Prefixes => {
   const kept = new Map<string, OpenPrefix>();
   let count = 0;
 
   const fold = async ({ models, stream, isWanted }: NeededPrefix, until: Moment | undefined): Promise<OpenPrefix> => {
-    // Its indexes are made at the end, which is cheaper.
-    const store = sqliteReadStore({ directory: undefined, mode: 'read-write', isGrowing: true });
-    try {
-      await store.prepare(models.map(({ collection }) => collection));
-      const folded = await foldPrefix({ ...sources, models, store }, { stream, until, ...(isWanted && { isWanted }) });
-      await store.finish();
-      return { store, ...folded };
-    } catch (error) {
-      await store.close();
-      throw error;
-    }
+    const prefix = { stream, until, ...(isWanted && { isWanted }) };
+    const folded = await foldPrefix({ ...sources, models, openStore: () => openStore(models) }, prefix);
+    return { ...folded, store: prefixReads(folded) };
   };
   const closeOldest = async (): Promise<void> => {
-    for (const [name, { store }] of kept) {
+    for (const [name, prefix] of kept) {
       if (kept.size < KEPT) return;
       kept.delete(name);
-      await store.close();
+      await prefix.close();
     }
   };
 

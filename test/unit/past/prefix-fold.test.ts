@@ -3,9 +3,22 @@ import { describe, expect, it } from 'vitest';
 
 import { executions } from '../../../projections/executions/projection.js';
 import { nodeExecutions } from '../../../projections/node-executions/projection.js';
-import { type FoldMemory, foldPrefix, type Moment, type Prefix } from '../../../projections/runtime/prefix-fold.js';
+import { prefixReads } from '../../../projections/query/prefix-reads.js';
+import {
+  type FilledStore,
+  type FoldMemory,
+  foldPrefix,
+  type Moment,
+  type Prefix,
+} from '../../../projections/runtime/prefix-fold.js';
 import type { ReadModel } from '../../../projections/runtime/read-model.js';
-import type { ReadStore, StoredDocument } from '../../../projections/runtime/read-store.js';
+import type {
+  Condition,
+  DocumentReads,
+  Found,
+  Query,
+  StoredDocument,
+} from '../../../projections/runtime/read-store.js';
 import { sqliteReadStore } from '../../../projections/store/sqlite/sqlite-read-store.js';
 import { taskExecutions } from '../../../projections/task-executions/projection.js';
 import type { RecordedEvent } from '../../../services/kernel/event.js';
@@ -17,19 +30,19 @@ import { anyReport, recordedBy, withTimes } from './reports.js';
 
 const models: readonly ReadModel<unknown>[] = [executions, nodeExecutions, taskExecutions];
 
-const storeFor = async (): Promise<ReadStore> => {
-  const store = sqliteReadStore({ directory: undefined, mode: 'read-write' });
+const openStore = async (): Promise<FilledStore> => {
+  const store = sqliteReadStore({ directory: undefined, mode: 'read-write', isGrowing: true });
   await store.prepare(models.map(({ collection }) => collection));
   return store;
 };
 
 /** Writes the documents of each page of events to the store, and reads them again for the next page. */
-const NO_MEMORY: FoldMemory = { maxDocuments: 0, maxEventBytes: 0, cacheBytes: 0 };
+const NO_MEMORY: FoldMemory = { maxDocuments: 0, maxEventBytes: 0, cacheBytes: 0, heldEventBytes: 0 };
 
 const foldOf = async (events: readonly RecordedEvent[], prefix: Omit<Prefix, 'stream'>, memory?: FoldMemory) => {
-  const store = await storeFor();
-  const sources = { log: logIn(withTimes(events)), payloads: noPayloads, codecs, models, store };
-  return { store, ...(await foldPrefix(sources, { ...prefix, stream }, memory)) };
+  const sources = { log: logIn(withTimes(events)), payloads: noPayloads, codecs, models, openStore };
+  const folded = await foldPrefix(sources, { ...prefix, stream }, memory);
+  return { ...folded, store: prefixReads(folded) };
 };
 
 const bytes = ({ key, fields, answer, element, state }: StoredDocument) => ({ key, fields, answer, element, state });
@@ -37,6 +50,28 @@ const bytes = ({ key, fields, answer, element, state }: StoredDocument) => ({ ke
 const documentsIn = async (folded: Awaited<ReturnType<typeof foldOf>>, { collection }: ReadModel<unknown>) => {
   const found = await folded.store.getMany(collection, [...(folded.keys.get(collection.name) ?? [])]);
   return new Map(found.map((each) => [each.key, bytes(each)]));
+};
+
+const anyNodeQuery: fc.Arbitrary<Query> = fc.record({
+  where: fc.subarray<Condition>([
+    { field: 'parent', is: '=', value: '' },
+    { field: 'phase', is: 'in', values: ['RUNNING', 'SUCCEEDED', 'FAILED'] },
+    { field: 'node_id', is: 'not like', pattern: '%1' },
+    { field: 'error_code', is: '=', value: null },
+  ]),
+  orderBy: fc.record({
+    field: fc.constantFrom('created_at', 'recorded', 'started_at', 'duration', 'phase', 'node_id', 'cache_status'),
+    direction: fc.constantFrom('ascending', 'descending'),
+  }),
+  offset: fc.nat({ max: 2 }),
+  limit: fc.integer({ min: 1, max: 4 }),
+});
+
+const pagesOf = async (store: DocumentReads, { offset = 0, ...query }: Query): Promise<readonly Found[]> => {
+  const pages = [await store.find(nodeExecutions.collection, { ...query, offset })];
+  for (let after = pages[0]!.next; after; after = pages.at(-1)!.next)
+    pages.push(await store.find(nodeExecutions.collection, { ...query, after }));
+  return pages;
 };
 
 describe('a prefix of a stream', () => {
@@ -59,11 +94,42 @@ describe('a prefix of a stream', () => {
           }
           expect(folded.position).toBe(prefix.at(-1)?.position ?? 0n);
           expect(folded.isClosed).toBe(prefix.length < events.length);
-          await folded.store.close();
+          await folded.close();
         },
       ),
       { numRuns: Number(process.env['FLIGHTLOG_TEST_RUNS'] ?? 25) },
     ));
+
+  it('finds the same in memory as in its store, page by page', () =>
+    fc.assert(
+      fc.asyncProperty(fc.array(anyReport, { maxLength: 30 }), anyNodeQuery, async (commands, query) => {
+        const folded = await foldOf(await recordedBy(commands), { until: undefined });
+        const inMemory = await pagesOf(folded.store, query);
+        expect(folded.held()).toBeDefined();
+        await folded.toStore();
+        expect(folded.held()).toBeUndefined();
+        expect(inMemory).toEqual(await pagesOf(folded.store, query));
+        await folded.close();
+      }),
+      { numRuns: Number(process.env['FLIGHTLOG_TEST_RUNS'] ?? 25) },
+    ));
+
+  it('has its documents in its store once a query needs one', async () => {
+    const events = await recordedBy([workflow('RUNNING'), node('RUNNING'), node('RUNNING', { node: 'n1' })]);
+    const folded = await foldOf(events, { until: undefined });
+    const ofRunning: Condition = {
+      field: 'execution',
+      is: 'key of',
+      collection: executions.collection,
+      where: [{ field: 'phase', is: '=', value: 'RUNNING' }],
+    };
+    const query: Query = { where: [ofRunning], orderBy: { field: 'node_id', direction: 'descending' }, limit: 10 };
+    const before = await documentsIn(folded, nodeExecutions);
+    expect((await folded.store.find(nodeExecutions.collection, query)).elements).toHaveLength(2);
+    expect(folded.held()).toBeUndefined();
+    expect(await documentsIn(folded, nodeExecutions)).toEqual(before);
+    await folded.close();
+  });
 
   it('has only the documents that are wanted', async () => {
     const events = await recordedBy([workflow('RUNNING'), node('RUNNING'), node('RUNNING', { node: 'n1' })]);
@@ -71,7 +137,7 @@ describe('a prefix of a stream', () => {
     const folded = await foldOf(events, { until: undefined, isWanted });
     expect([...(await documentsIn(folded, nodeExecutions)).keys()]).toEqual([`${stream}/n1`]);
     expect((await documentsIn(folded, executions)).size).toBe(0);
-    await folded.store.close();
+    await folded.close();
   });
 
   it('is unavailable when an event of it cannot be read, and not when a later one cannot', async () => {
