@@ -15,18 +15,18 @@ import { createRequests, DOMAIN, nodeEvents, PROJECT, registerHello } from './wo
 
 const SERVICE = '/flyteidl.service.AdminService';
 
-/** Connections that read Server-Sent Events, in a process of their own. */
+/** Connections that follow streams over Server-Sent Events or gRPC, in a process of their own. */
 type Followers = {
-  /** Resolves when so many events have come since the last call. */
+  /** Resolves when `expected` events have arrived since the last call. */
   readonly received: (expected: number) => Promise<Followed>;
   readonly close: () => void;
 };
 
-/** Reports without an answer; few enough that events are delivered as they come, and not in bursts. */
+/** Reports in flight; few enough that events are delivered as they are recorded, and not in bursts. */
 const IN_FLIGHT = 128;
 
-/** The longest time for events to come; at the full size all tails together receive 4,000,000. */
-const MOST_SECONDS = 300;
+/** The longest time for the events to arrive; at the full size all tails together receive 4,000,000. */
+const MAX_SECONDS = 300;
 
 const openFollowers = async (streams: readonly FollowedStream[]): Promise<Followers> => {
   const child = fork(fileURLToPath(new URL('./followers.js', import.meta.url)));
@@ -34,7 +34,7 @@ const openFollowers = async (streams: readonly FollowedStream[]): Promise<Follow
   await once(child, 'message');
   return {
     received: async (expected) => {
-      const answer = once(child, 'message', { signal: AbortSignal.timeout(MOST_SECONDS * 1_000) });
+      const answer = once(child, 'message', { signal: AbortSignal.timeout(MAX_SECONDS * 1_000) });
       child.send({ expected });
       const [followed] = (await answer) as [Followed];
       if (followed.events !== expected || followed.outOfOrder > 0)
@@ -45,18 +45,18 @@ const openFollowers = async (streams: readonly FollowedStream[]): Promise<Follow
   };
 };
 
-/** A kind of follower: what is followed, by how many, and at which rate of events. */
+/** A kind of follower: the streams that are followed, the number of followers, and the rate of events. */
 type Kind = {
   readonly name: string;
   readonly executions: number;
-  readonly mostPerSecond: number;
+  readonly maxPerSecond: number;
   /** The streams to read, for these executions. */
   readonly streamsOf: (executions: readonly string[], ready: ServerProcess['ready']) => readonly FollowedStream[];
-  /** The followers of each event. */
-  readonly readersOfEach: number;
+  /** The number of followers that receive each event. */
+  readonly followersPerEvent: number;
 };
 
-type Loading = { readonly server: ServerProcess; readonly framesFile: string; readonly count: number };
+type LoadTarget = { readonly server: ServerProcess; readonly framesFile: string; readonly count: number };
 
 type Measured = {
   readonly perSecond: number;
@@ -67,13 +67,13 @@ type Measured = {
 
 const NONE: Followed = { events: 0, p50Ms: 0, p99Ms: 0, outOfOrder: 0 };
 
-/** A part of the events, its rate, and the function that waits until all are delivered. */
-type Part = { readonly index: number; readonly most?: number; readonly delivered?: () => Promise<Followed> };
+/** One of three rounds: which third of the events is sent, its rate, and a function that waits for their delivery. */
+type Round = { readonly index: number; readonly maxPerSecond?: number; readonly delivered?: () => Promise<Followed> };
 
-/** Loads the server with one of three parts of the events, over one stream of reports. */
+/** Sends a third of the events to the server, over one stream of reports. */
 const measured = async (
-  { server, framesFile, count }: Loading,
-  { index, most, delivered }: Part,
+  { server, framesFile, count }: LoadTarget,
+  { index, maxPerSecond: most, delivered }: Round,
 ): Promise<Measured> => {
   const pid = server.child.pid ?? 0;
   const before = figuresOf(pid).cpuSeconds;
@@ -83,14 +83,14 @@ const measured = async (
     framesFile,
     shares: [{ from: index * count, count }],
     inFlight: IN_FLIGHT,
-    ...(most !== undefined && { mostPerSecond: most }),
+    ...(most !== undefined && { maxPerSecond: most }),
   });
   if (failures > 0) throw new Error(`${failures} events were not recorded`);
   const { p50Ms, p99Ms } = (await delivered?.()) ?? NONE;
   return { perSecond, cpuMsPerEvent: ((figuresOf(pid).cpuSeconds - before) * 1_000) / count, p50Ms, p99Ms };
 };
 
-const prepare = async ({ disk, count, nodeArgs }: BenchOptions, kind: Kind): Promise<Loading> => {
+const prepare = async ({ disk, count, nodeArgs }: BenchOptions, kind: Kind): Promise<LoadTarget> => {
   const framesFile = join(disk.directory, `${kind.name}-frames`);
   const server = await startServerProcess({
     data: join(disk.directory, kind.name),
@@ -113,16 +113,16 @@ const prepare = async ({ disk, count, nodeArgs }: BenchOptions, kind: Kind): Pro
 const namesOf = ({ executions }: Kind): readonly string[] =>
   Array.from({ length: executions }, (_, index) => `bench-${index}`);
 
-/** Loads a server without followers, with them as fast as it can, and with them at a rate. */
+/** Measures a server three times: without followers, with followers at full speed, and with followers at a fixed rate. */
 const runKind = async (options: BenchOptions, kind: Kind): Promise<readonly Figure[]> => {
-  const loading = await prepare(options, kind);
-  const { server, count } = loading;
-  const alone = await measured(loading, { index: 0 });
+  const target = await prepare(options, kind);
+  const { server, count } = target;
+  const alone = await measured(target, { index: 0 });
   const streams = kind.streamsOf(namesOf(kind), server.ready);
   const followers = await openFollowers(streams);
-  const delivered = (): Promise<Followed> => followers.received(count * kind.readersOfEach);
-  const atPeak = await measured(loading, { index: 1, delivered });
-  const atRate = await measured(loading, { index: 2, delivered, most: kind.mostPerSecond });
+  const delivered = (): Promise<Followed> => followers.received(count * kind.followersPerEvent);
+  const atPeak = await measured(target, { index: 1, delivered });
+  const atRate = await measured(target, { index: 2, delivered, maxPerSecond: kind.maxPerSecond });
   const { peakRssMb } = figuresOf(server.child.pid ?? 0);
   followers.close();
   await server.stop();
@@ -135,18 +135,18 @@ const runKind = async (options: BenchOptions, kind: Kind): Promise<readonly Figu
         cpuMsPerEventAlone: alone.cpuMsPerEvent,
         cpuMsPerEvent: atPeak.cpuMsPerEvent,
         deliveredP99Ms: atPeak.p99Ms,
-        [`perSecondOf${kind.mostPerSecond}`]: atRate.perSecond,
-        [`cpuMsPerEventAt${kind.mostPerSecond}`]: atRate.cpuMsPerEvent,
-        [`deliveredP50MsAt${kind.mostPerSecond}`]: atRate.p50Ms,
-        [`deliveredP99MsAt${kind.mostPerSecond}`]: atRate.p99Ms,
+        [`perSecondOf${kind.maxPerSecond}`]: atRate.perSecond,
+        [`cpuMsPerEventAt${kind.maxPerSecond}`]: atRate.cpuMsPerEvent,
+        [`deliveredP50MsAt${kind.maxPerSecond}`]: atRate.p50Ms,
+        [`deliveredP99MsAt${kind.maxPerSecond}`]: atRate.p99Ms,
         peakRssMb,
       },
     },
   ];
 };
 
-const WATCHERS_OF_EACH = 4;
-const MOST_EXECUTIONS = 500;
+const WATCHERS_PER_EXECUTION = 4;
+const MAX_EXECUTIONS = 500;
 
 /** 2,000 watchers of 500 executions at the full size. */
 export const watch: Bench = {
@@ -155,17 +155,17 @@ export const watch: Bench = {
   run: (options) =>
     runKind(options, {
       name: 'watch',
-      executions: Math.min(Math.ceil(options.count / 120), MOST_EXECUTIONS),
-      mostPerSecond: 2_000,
-      readersOfEach: WATCHERS_OF_EACH,
+      executions: Math.min(Math.ceil(options.count / 120), MAX_EXECUTIONS),
+      maxPerSecond: 2_000,
+      followersPerEvent: WATCHERS_PER_EXECUTION,
       streamsOf: (executions, { http }) =>
-        Array.from({ length: WATCHERS_OF_EACH }).flatMap(() =>
+        Array.from({ length: WATCHERS_PER_EXECUTION }).flatMap(() =>
           executions.map((name) => ({ url: `${http}/api/v1/watch/executions/${PROJECT}/${DOMAIN}/${name}` })),
         ),
     }),
 };
 
-const MOST_TAILS = 200;
+const MAX_TAILS = 200;
 const TYPES = ['NodePhaseReported'];
 
 /** The stream of one tail, by transport. */
@@ -182,19 +182,19 @@ const TAILS: Readonly<Record<string, (ready: ServerProcess['ready']) => Followed
   },
 };
 
-/** 200 tails of the whole log at the full size, over each transport: each event is delivered as often. */
+/** 200 tails of the whole log at the full size, over each transport; each event is delivered to all of them. */
 export const tails: Bench = {
   name: 'tail',
   target: 0,
   run: async (options) => {
-    const readersOfEach = Math.min(Math.ceil(options.count / 90), MOST_TAILS);
+    const readersOfEach = Math.min(Math.ceil(options.count / 90), MAX_TAILS);
     const figures: Figure[] = [];
     for (const [transport, streamOf] of Object.entries(TAILS)) {
       const kind: Kind = {
         name: `tail over ${transport}`,
         executions: 100,
-        mostPerSecond: 3_000,
-        readersOfEach,
+        maxPerSecond: 3_000,
+        followersPerEvent: readersOfEach,
         streamsOf: (_, ready) => Array.from({ length: readersOfEach }, () => streamOf(ready)),
       };
       figures.push(...(await runKind(options, kind)));

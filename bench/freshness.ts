@@ -10,7 +10,7 @@ import { createRequests, DOMAIN, nodeEvents, PROJECT, registerHello } from './wo
 
 const SERVICE = '/flyteidl.service.AdminService';
 const EXECUTIONS = 100;
-const MOST_SAMPLES = 2_000;
+const MAX_SAMPLES = 2_000;
 
 const newestName = async (client: GrpcClient): Promise<string | undefined> => {
   const { executions } = await client.call(AdminService.method.listExecutions, {
@@ -29,7 +29,7 @@ const newestName = async (client: GrpcClient): Promise<string | undefined> => {
  */
 const sample = async (client: GrpcClient, isOver: () => boolean): Promise<number[]> => {
   const took: number[] = [];
-  for (const [index, request] of createRequests('fresh', MOST_SAMPLES).entries()) {
+  for (const [index, request] of createRequests('fresh', MAX_SAMPLES).entries()) {
     if (isOver()) break;
     const { code, message } = await client.raw(`${SERVICE}/CreateExecution`, request);
     if (code !== 'OK') throw new Error(`CreateExecution answered ${code}: ${message}`);
@@ -60,7 +60,7 @@ export const freshness = async (disk: Disk, count: number): Promise<Figure> => {
   const load = { address: server.ready.grpc, path: `${SERVICE}/CreateNodeEvent`, framesFile, count: half };
   const peak = await generateLoad({ ...load, from: 0, inFlight: 64 });
   let isOver = false;
-  const loaded = generateLoad({ ...load, from: half, inFlight: 64, mostPerSecond: peak.perSecond / 2 });
+  const loaded = generateLoad({ ...load, from: half, inFlight: 64, maxPerSecond: peak.perSecond / 2 });
   void loaded.then(() => (isOver = true));
   const took = await sample(client, () => isOver);
   const { perSecond } = await loaded;

@@ -9,7 +9,7 @@ import { tableOf } from '../projections/store/sqlite/tables.js';
 import { grpcClient, type GrpcClient } from '../test/support/grpc-client.js';
 import { startServerProcess } from '../test/support/server-process.js';
 import type { Bench, BenchOptions, Figure } from './bench.js';
-import { pagesAtServer } from './list-server.js';
+import { pageTimesWithoutNetwork } from './list-without-network.js';
 import { generateLoad, writeFrames } from './processes.js';
 import { createRequests, DOMAIN, PROJECT, registerHello } from './workload.js';
 
@@ -88,7 +88,7 @@ const measure = async ({ disk, count, nodeArgs }: BenchOptions): Promise<readonl
       Array.from({ length: PAGES }, () => pageRequest(token)),
     );
     const load = await generateLoad({ ...target, path: LIST, count: PAGES, inFlight: 1 });
-    const atServer = await pagesAtServer(data, pageRequest(token), PAGES);
+    const atServer = await pageTimesWithoutNetwork(data, pageRequest(token), PAGES);
     const serverP99Ms = atServer[Math.floor(PAGES * 0.99)] ?? Number.NaN;
     if (load.statuses['0'] !== PAGES) throw new Error(`not every page was answered: ${JSON.stringify(load.statuses)}`);
     figures.push({

@@ -14,7 +14,7 @@ export type LoadOrder = {
   readonly count: number;
   readonly inFlight: number;
   /** Limits the average rate of requests; the first `inFlight` are sent at once. Unlimited by default. */
-  readonly mostPerSecond?: number;
+  readonly maxPerSecond?: number;
   /** Headers of each request, besides those of gRPC. */
   readonly headers?: Readonly<Record<string, string>>;
 };
@@ -55,7 +55,7 @@ const run = async ({
   from,
   count,
   inFlight,
-  mostPerSecond = Infinity,
+  maxPerSecond = Infinity,
   headers = {},
 }: LoadOrder): Promise<LoadResult> => {
   const frames = readFrames(framesFile).slice(from, from + count);
@@ -88,7 +88,7 @@ const run = async ({
       });
     };
     const whenDue = (): void => {
-      const dueInMs = started + (next * 1_000) / mostPerSecond - performance.now();
+      const dueInMs = started + (next * 1_000) / maxPerSecond - performance.now();
       if (dueInMs >= 1) setTimeout(whenDue, dueInMs);
       else one();
     };

@@ -116,7 +116,7 @@ export const scheduleBurst: Bench = {
     writeFrames(framesFile, Array.from({ length: 2 * events }, node));
     const report = (from: number): Promise<LoadResult> =>
       generateLoad({
-        ...{ framesFile, from, count: events, inFlight: 16, mostPerSecond: EVENTS_PER_SECOND },
+        ...{ framesFile, from, count: events, inFlight: 16, maxPerSecond: EVENTS_PER_SECOND },
         address: server.ready.grpc,
         path: '/flyteidl.service.AdminService/CreateNodeEvent',
       });

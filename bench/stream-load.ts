@@ -17,7 +17,7 @@ export type StreamOrder = {
   /** The number of messages without an answer, over all streams. */
   readonly inFlight: number;
   /** Limits the average rate of messages over all streams. Unlimited by default. */
-  readonly mostPerSecond?: number;
+  readonly maxPerSecond?: number;
 };
 
 export type StreamResult = {
@@ -60,7 +60,7 @@ const sequenceIn = (message: Buffer): { readonly sequence: number; readonly next
 };
 
 const run = async (order: StreamOrder): Promise<StreamResult> => {
-  const { address, path, shares, inFlight, mostPerSecond = Infinity } = order;
+  const { address, path, shares, inFlight, maxPerSecond = Infinity } = order;
   const frames = readFrames(order.framesFile);
   const sessions = Array.from({ length: CONNECTIONS }, () => connect(`http://${address}`));
   const took: number[] = [];
@@ -85,7 +85,7 @@ const run = async (order: StreamOrder): Promise<StreamResult> => {
         stream.write(frame);
       };
       const whenDue = (): void => {
-        const dueInMs = started + ((next - from) * shares.length * 1_000) / mostPerSecond - performance.now();
+        const dueInMs = started + ((next - from) * shares.length * 1_000) / maxPerSecond - performance.now();
         if (dueInMs >= 1) setTimeout(whenDue, dueInMs);
         else send();
       };

@@ -40,7 +40,7 @@ type Answer = { readonly bytes: Buffer; readonly repeats: number };
 const DEADLINE_MS = 30_000;
 const LONGEST_BACKOFF_MS = 1000;
 const CALLS_PER_CHANNEL = 64;
-const MOST_CHANNELS = 4;
+const MAX_CHANNELS = 4;
 
 /** Retries with a token that is refused: it may have expired, and be renewed in a moment. */
 const TOKEN_ATTEMPTS = 12;
@@ -56,7 +56,7 @@ const CHANNEL_OPTIONS = {
 const asIs = (bytes: Buffer): Buffer => bytes;
 
 const channelsFor = (options: ClientOptions): readonly GrpcClient[] => {
-  const count = Math.min(MOST_CHANNELS, Math.ceil(options.concurrency / CALLS_PER_CHANNEL));
+  const count = Math.min(MAX_CHANNELS, Math.ceil(options.concurrency / CALLS_PER_CHANNEL));
   return Array.from({ length: Math.max(1, count) }, () => openChannel(options, CHANNEL_OPTIONS));
 };
 

@@ -10,7 +10,7 @@ import { AdminService } from '../proto/gen/platformidl/service/admin_pb.js';
 import { type InterfaceClient } from './client.js';
 import { keyOf } from './walk/run.js';
 
-const MOST_DEFINITIONS = 256;
+const MAX_DEFINITIONS = 256;
 const CLOSURE_FILE = '.compiled_workflow_closure.pb';
 
 /** Reads the compiled closures of workflows. Versions are immutable, so the most recently used ones are cached. */
@@ -25,7 +25,7 @@ export const createDefinitions = (
     closures.delete(key);
     closures.set(key, closure);
     const [oldest] = closures.keys();
-    if (closures.size > MOST_DEFINITIONS && oldest !== undefined) closures.delete(oldest);
+    if (closures.size > MAX_DEFINITIONS && oldest !== undefined) closures.delete(oldest);
     return closure;
   };
 };

@@ -18,7 +18,7 @@ type Retry = { readonly count: number; readonly notBefore: number };
 const MAX_ATTEMPTS = 5;
 const FIRST_BACKOFF_MS = 200;
 /** Above this number the oldest is forgotten, and retried if its execution is still open. */
-const MOST_DROPPED = 10_000;
+const MAX_DROPPED = 10_000;
 
 /** The execution was ended by a request, another engine has it, or the engine is stopping: no failure. */
 const isExpected = (error: unknown): boolean =>
@@ -43,7 +43,7 @@ export const createRetries = (logger: EngineLogger): Retries => {
       }
       retries.delete(key);
       dropped.set(key, error instanceof Error ? error.message : String(error));
-      const [oldest] = dropped.size > MOST_DROPPED ? dropped.keys() : [];
+      const [oldest] = dropped.size > MAX_DROPPED ? dropped.keys() : [];
       if (oldest !== undefined) dropped.delete(oldest);
       logger.warn({ execution: key, err: error }, 'execution given up');
     },

@@ -13,7 +13,7 @@ import { createRequests, nodeEvent, nodeEvents, PROJECT, registerHello } from '.
 const SERVICE = '/flyteidl.service.AdminService';
 const EXECUTIONS = 200;
 const IN_FLIGHT = 64;
-/** Ratio of the requests of all callers together to those of the single caller. */
+/** The single caller sends one request for every 30 that are sent concurrently. */
 const ALONE_SHARE = 30;
 
 /** A control plane under load, and the process of its log server. */
@@ -70,7 +70,7 @@ const alone = async ({ client }: Served, count: number): Promise<number> => {
   for (let at = 0; at < count; at += 1) {
     const request = nodeEvent('bench-0', `alone-${at}`, NodeExecution_Phase.QUEUED, Date.UTC(2026, 0, 1));
     const { code, message } = await client.raw(`${SERVICE}/CreateNodeEvent`, request);
-    if (code !== 'OK') throw new Error(`an event was answered ${code}: ${message}`);
+    if (code !== 'OK') throw new Error(`CreateNodeEvent answered ${code}: ${message}`);
   }
   return (count * 1_000) / (performance.now() - start);
 };

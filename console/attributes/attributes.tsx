@@ -9,30 +9,30 @@ import { Card, Page } from '../look/page.js';
 import { QueryResult } from '../look/query-result.js';
 import { SearchForm } from '../look/search-form.js';
 import { useLive } from '../server/live.js';
-import { asking } from '../server/queries.js';
+import { rpcQuery } from '../server/queries.js';
 import { jsonText } from '../values/plain.js';
-import { KINDS, type Level, levelsOf, type Place } from './levels.js';
+import { KINDS, type Level, levelsOf, type AttributeScope } from './levels.js';
 
 const route = getRouteApi('/projects/$project/domains/$domain/attributes');
 
-const FIELDS = [['workflow', 'Workflow, to see what applies to it']] as const;
+const FIELDS = [['workflow', 'Workflow whose attributes to show']] as const;
 
 const USES: Readonly<Record<Level['use'], string>> = {
   applies: 'applies',
-  fallback: 'applies where the level above says nothing',
+  fallback: 'applies to fields that a more specific level leaves unset',
   overridden: 'overridden',
   'of another workflow': 'applies to this workflow alone',
 };
 
-const nameOf = ({ workflow, domain }: Level, place: Place): string => {
+const nameOf = ({ workflow, domain }: Level, place: AttributeScope): string => {
   if (workflow !== '') return `Workflow ${workflow}`;
   return domain === '' ? `Project ${place.project}` : `Domain ${domain}`;
 };
 
-type KindProps = { readonly kind: (typeof KINDS)[number]; readonly place: Place };
+type KindProps = { readonly kind: (typeof KINDS)[number]; readonly place: AttributeScope };
 
 const OfKind = ({ kind: [kind, title], place }: KindProps): ReactNode => {
-  const attributes = useQuery(asking(AdminService.method.listMatchableAttributes, { resourceType: kind }));
+  const attributes = useQuery(rpcQuery(AdminService.method.listMatchableAttributes, { resourceType: kind }));
   return (
     <Card title={title}>
       <QueryResult query={attributes}>
@@ -58,7 +58,7 @@ const OfKind = ({ kind: [kind, title], place }: KindProps): ReactNode => {
   );
 };
 
-/** The attributes of a project and domain by the levels that they are set at, and which of them apply. */
+/** Shows the attributes of a project and domain by the level at which they are set, and which of them apply. */
 export const Attributes = (): ReactNode => {
   const scope = route.useParams();
   const { workflow = '' } = route.useSearch();

@@ -20,7 +20,7 @@ export const KINDS: readonly (readonly [Kind, string])[] = [
 ];
 
 /** A project and domain, and the workflow that is asked about; empty for those without attributes of their own. */
-export type Place = Scope & { readonly workflow: string };
+export type AttributeScope = Scope & { readonly workflow: string };
 
 /** Attributes that are set at one level. */
 export type Level = {
@@ -34,12 +34,12 @@ export type Level = {
 type Configuration = MatchableAttributesConfiguration;
 
 const isAbove =
-  ({ project, domain }: Place) =>
+  ({ project, domain }: AttributeScope) =>
   (level: Configuration): boolean =>
     level.project === project && (level.domain === '' || level.domain === domain);
 
 const isOf =
-  ({ workflow }: Place) =>
+  ({ workflow }: AttributeScope) =>
   (level: Configuration): boolean =>
     level.workflow === '' || level.workflow === workflow;
 
@@ -53,7 +53,11 @@ const valueOf = ({ attributes }: Configuration): unknown => {
  * that is set for the workflow, its domain or its project applies; for settings of executions, the project's fill in
  * what it leaves out.
  */
-export const levelsOf = (kind: Kind, configurations: readonly Configuration[], place: Place): readonly Level[] => {
+export const levelsOf = (
+  kind: Kind,
+  configurations: readonly Configuration[],
+  place: AttributeScope,
+): readonly Level[] => {
   const levels = configurations.filter(isAbove(place));
   const [applying] = levels.filter(isOf(place));
   const useOf = (level: Configuration): Level['use'] => {

@@ -13,7 +13,7 @@ import { Card, Page } from '../look/page.js';
 import type { Named } from '../server/ids.js';
 import { useLive } from '../server/live.js';
 import { useMay } from '../server/permissions.js';
-import { asking } from '../server/queries.js';
+import { rpcQuery } from '../server/queries.js';
 import { Interface } from './typed-interface.js';
 import { type Kind, KINDS } from './kinds.js';
 import { PlanActions } from './plan-actions.js';
@@ -27,7 +27,7 @@ type DefinitionProps = { readonly kind: Kind; readonly id: Named };
 
 const WorkflowGraphLoader = ({ id, version }: { readonly id: Named; readonly version: string }): ReactNode => {
   const workflow = useQuery(
-    asking(AdminService.method.getWorkflow, { id: { ...id, version, resourceType: KINDS.workflows.resourceType } }),
+    rpcQuery(AdminService.method.getWorkflow, { id: { ...id, version, resourceType: KINDS.workflows.resourceType } }),
   );
   return (
     <QueryResult query={workflow}>

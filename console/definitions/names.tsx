@@ -8,7 +8,7 @@ import { QueryResult } from '../look/query-result.js';
 import { Empty } from '../look/notes.js';
 import { Card, Page } from '../look/page.js';
 import type { Scope } from '../server/ids.js';
-import { asking } from '../server/queries.js';
+import { rpcQuery } from '../server/queries.js';
 import { type Kind, KINDS } from './kinds.js';
 
 const SHOWN = 500;
@@ -46,7 +46,7 @@ const Names = ({ kind, scope }: NamesProps): ReactNode => {
   const [text, setText] = useState('');
   const { title, resourceType } = KINDS[kind];
   const names = useQuery(
-    asking(AdminService.method.listNamedEntities, {
+    rpcQuery(AdminService.method.listNamedEntities, {
       resourceType,
       ...scope,
       limit: SHOWN,

@@ -8,7 +8,7 @@ import { Page } from '../look/page.js';
 import { SearchForm } from '../look/search-form.js';
 import { followTail, type TailedEvent } from '../server/tail.js';
 
-const KEPT = 500;
+const MAX_SHOWN = 500;
 
 const route = getRouteApi('/events');
 
@@ -22,20 +22,22 @@ const FIELDS = [
   ['phases', 'Phases, such as FAILED'],
 ] as const;
 
-type Sought = Readonly<Partial<Record<(typeof FIELDS)[number][0], string | undefined>>>;
+type Filters = Readonly<Partial<Record<(typeof FIELDS)[number][0], string | undefined>>>;
 
-const parametersOf = (sought: Sought): Record<string, string> =>
-  Object.fromEntries(Object.entries(sought).filter((entry): entry is [string, string] => typeof entry[1] === 'string'));
+const parametersOf = (filters: Filters): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(filters).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
+  );
 
-/** The newest events first; older ones are dropped. */
-const useTail = (sought: Sought): { readonly events: readonly TailedEvent[]; readonly isOpen: boolean } => {
+/** Follows the log; the newest events come first, and only the last 500 are kept. */
+const useTail = (filters: Filters): { readonly events: readonly TailedEvent[]; readonly isOpen: boolean } => {
   const [events, setEvents] = useState<readonly TailedEvent[]>([]);
   const [isOpen, setOpen] = useState(false);
-  const key = JSON.stringify(parametersOf(sought));
+  const key = JSON.stringify(parametersOf(filters));
   useEffect(() => {
     setEvents([]);
     return followTail(JSON.parse(key) as Record<string, string>, {
-      event: (event) => setEvents((before) => [event, ...before].slice(0, KEPT)),
+      event: (event) => setEvents((before) => [event, ...before].slice(0, MAX_SHOWN)),
       state: setOpen,
     });
   }, [key]);
@@ -44,9 +46,9 @@ const useTail = (sought: Sought): { readonly events: readonly TailedEvent[]; rea
 
 /** The events of the log as they are recorded, with filters. */
 export const Events = (): ReactNode => {
-  const sought = route.useSearch();
+  const filters = route.useSearch();
   const navigate = route.useNavigate();
-  const { events, isOpen } = useTail(sought);
+  const { events, isOpen } = useTail(filters);
   return (
     <Page
       title="Events"
@@ -54,14 +56,14 @@ export const Events = (): ReactNode => {
       beside={<span className="quiet">{isOpen ? 'following' : 'connecting …'}</span>}
     >
       <SearchForm
-        key={JSON.stringify(sought)}
+        key={JSON.stringify(filters)}
         fields={FIELDS}
-        values={sought}
+        values={filters}
         action="Follow"
         search={(search) => void navigate({ search })}
       />
       {events.length === 0 ? (
-        <Empty>No event matches yet. From “start” shows those of the past.</Empty>
+        <Empty>No event matches yet. Set From to “start” to see earlier events.</Empty>
       ) : (
         <ol className="card tail" aria-label="Events">
           {events.map((event) => (

@@ -7,7 +7,7 @@ import { lazy, type ReactNode, Suspense } from 'react';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { QueryResult } from '../look/query-result.js';
 import { Loading } from '../look/notes.js';
-import { asking } from '../server/queries.js';
+import { rpcQuery } from '../server/queries.js';
 import { useLive } from '../server/live.js';
 import { Data } from './data.js';
 import { Head } from './head.js';
@@ -39,7 +39,7 @@ const ExecutionPage = ({ id }: ExecutionPageProps): ReactNode => {
   const { view, asOf = '' } = route.useSearch();
   const name = isViewName(view) ? view : 'nodes';
   const execution = useQuery({
-    ...asking(AdminService.method.getExecution, { id, asOf }),
+    ...rpcQuery(AdminService.method.getExecution, { id, asOf }),
     placeholderData: keepPreviousData, // of another moment, while the slider moves
   });
   useLive(id);

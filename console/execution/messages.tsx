@@ -16,7 +16,7 @@ import { msOf } from '../look/times.js';
 import { call } from '../server/call.js';
 import type { Named } from '../server/ids.js';
 import { useMay } from '../server/permissions.js';
-import { asking } from '../server/queries.js';
+import { rpcQuery } from '../server/queries.js';
 import type { ExecutionAsOf } from './moment.js';
 
 const statusText = (status: NotificationStatus): string =>
@@ -54,7 +54,7 @@ const MessageRow = ({ id, message }: MessageRowProps): ReactNode => {
 
 /** The messages about an execution, each with its status. */
 export const Messages = ({ id }: ExecutionAsOf): ReactNode => {
-  const messages = useQuery(asking(NotificationService.method.listNotifications, { id }));
+  const messages = useQuery(rpcQuery(NotificationService.method.listNotifications, { id }));
   return (
     <QueryResult query={messages}>
       {({ notifications }) =>

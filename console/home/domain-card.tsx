@@ -12,7 +12,7 @@ import { msOf } from '../look/times.js';
 import { withCondition } from '../executions/filter-text.js';
 import { newestExecutions } from '../server/executions.js';
 import type { Scope } from '../server/ids.js';
-import { asking } from '../server/queries.js';
+import { rpcQuery } from '../server/queries.js';
 import { Pulse } from './pulse.js';
 
 const SHOWN = 60;
@@ -71,7 +71,7 @@ type DomainCardProps = { readonly scope: Scope };
 
 /** A domain at a glance: its newest executions as bars, their count by phase, and the last failures. */
 export const DomainCard = ({ scope }: DomainCardProps): ReactNode => {
-  const newest = useQuery(asking(AdminService.method.listExecutions, newestExecutions(scope, SHOWN)));
+  const newest = useQuery(rpcQuery(AdminService.method.listExecutions, newestExecutions(scope, SHOWN)));
   return (
     <article className="card domain">
       <header className="card-head">

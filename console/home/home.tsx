@@ -8,7 +8,7 @@ import { QueryResult } from '../look/query-result.js';
 import { Empty } from '../look/notes.js';
 import { Page } from '../look/page.js';
 import { useLive } from '../server/live.js';
-import { asking } from '../server/queries.js';
+import { rpcQuery } from '../server/queries.js';
 import { DomainCard } from './domain-card.js';
 
 /** Cards are read one by one; further projects are in the menu. */
@@ -16,7 +16,7 @@ const MAX_PROJECTS = 8;
 
 /** Projects and domains with what runs and what has failed in each. */
 export const Home = (): ReactNode => {
-  const projects = useQuery(asking(AdminService.method.listProjects, {}));
+  const projects = useQuery(rpcQuery(AdminService.method.listProjects, {}));
   useLive({});
   return (
     <Page title="What is running">

@@ -20,5 +20,5 @@ const subscribe = (listener: () => void): (() => void) => {
   };
 };
 
-/** The time in milliseconds since 1970, once a second; one timer for the page. */
+/** Returns the time in milliseconds since 1970, and renders the component again each second. All components share a timer. */
 export const useNow = (): number => useSyncExternalStore(subscribe, () => now);

@@ -8,7 +8,7 @@ import type { PhaseKind } from '../look/phases.js';
 import { QueryResult } from '../look/query-result.js';
 import { durationText } from '../look/times.js';
 import { type Check, type Readiness, readReadiness } from '../server/health.js';
-import { asking } from '../server/queries.js';
+import { rpcQuery } from '../server/queries.js';
 import { REFRESHED } from './refreshed.js';
 import { SignText } from './sign-text.js';
 
@@ -26,7 +26,7 @@ const CheckRow = ({ name, state, why, lagMs }: Check): ReactNode => (
 
 /** The health checks of the process that serves the page. */
 export const Checks = (): ReactNode => {
-  const version = useQuery(asking(AdminService.method.getVersion, {}));
+  const version = useQuery(rpcQuery(AdminService.method.getVersion, {}));
   const readiness = useQuery({ queryKey: ['readiness'], queryFn: ({ signal }) => readReadiness(signal), ...REFRESHED });
   return (
     <QueryResult query={readiness}>

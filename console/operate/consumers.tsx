@@ -6,7 +6,7 @@ import { type ListedConsumer, OperationsService } from '../../proto/gen/platform
 import { Empty } from '../look/notes.js';
 import { Card } from '../look/page.js';
 import { QueryResult } from '../look/query-result.js';
-import { asking } from '../server/queries.js';
+import { rpcQuery } from '../server/queries.js';
 import { REFRESHED } from './refreshed.js';
 
 const placeText = (place: bigint | undefined): string => (place === undefined ? '–' : String(place));
@@ -31,7 +31,7 @@ const ConsumerTable = ({ consumers }: { readonly consumers: readonly ListedConsu
 
 /** The named consumers (persistent subscriptions) of the log. */
 export const Consumers = (): ReactNode => {
-  const query = useQuery({ ...asking(OperationsService.method.listConsumers, {}), ...REFRESHED });
+  const query = useQuery({ ...rpcQuery(OperationsService.method.listConsumers, {}), ...REFRESHED });
   return (
     <Card title="Named consumers">
       <QueryResult query={query}>

@@ -9,7 +9,7 @@ import { Empty } from '../look/notes.js';
 import { Card } from '../look/page.js';
 import { QueryResult } from '../look/query-result.js';
 import { msOf } from '../look/times.js';
-import { asking } from '../server/queries.js';
+import { rpcQuery } from '../server/queries.js';
 import { REFRESHED } from './refreshed.js';
 import { SignText } from './sign-text.js';
 
@@ -60,7 +60,7 @@ const EngineTable = ({ engines }: { readonly engines: readonly ListedEngine[] })
 
 /** The engines that use the work stream, with the executions that they have leased. */
 export const Engines = (): ReactNode => {
-  const query = useQuery({ ...asking(OperationsService.method.listEngines, {}), ...REFRESHED });
+  const query = useQuery({ ...rpcQuery(OperationsService.method.listEngines, {}), ...REFRESHED });
   return (
     <Card title="Engines" beside={query.data && <span className="quiet">{query.data.waiting} executions wait</span>}>
       <QueryResult query={query}>

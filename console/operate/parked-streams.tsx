@@ -12,7 +12,7 @@ import { Card } from '../look/page.js';
 import { QueryResult } from '../look/query-result.js';
 import { msOf } from '../look/times.js';
 import { call } from '../server/call.js';
-import { asking, queriesOf } from '../server/queries.js';
+import { rpcQuery, queriesOf } from '../server/queries.js';
 import { EventLink } from './event-link.js';
 import { REFRESHED } from './refreshed.js';
 
@@ -82,7 +82,7 @@ const Streams = ({ streams }: { readonly streams: readonly ListedParkedStream[] 
 
 /** The streams with an event that cannot be read, which can be retried. */
 export const ParkedStreams = (): ReactNode => {
-  const query = useQuery({ ...asking(listParkedStreams, {}), ...REFRESHED });
+  const query = useQuery({ ...rpcQuery(listParkedStreams, {}), ...REFRESHED });
   return (
     <Card title="Parked streams">
       <QueryResult query={query}>

@@ -14,7 +14,7 @@ import { Card } from '../look/page.js';
 import { QueryResult } from '../look/query-result.js';
 import { durationText, lengthOf, msOf } from '../look/times.js';
 import { call } from '../server/call.js';
-import { asking, queriesOf } from '../server/queries.js';
+import { rpcQuery, queriesOf } from '../server/queries.js';
 import { EventLink } from './event-link.js';
 import { REFRESHED } from './refreshed.js';
 import { SignText } from './sign-text.js';
@@ -140,7 +140,7 @@ const Running = ({ reactors }: { readonly reactors: readonly Reactor[] }): React
 
 /** The reactors of the deployment, and their dead letters, which can be retried or skipped. */
 export const Reactors = (): ReactNode => {
-  const query = useQuery({ ...asking(ReactorService.method.listReactors, {}), ...REFRESHED });
+  const query = useQuery({ ...rpcQuery(ReactorService.method.listReactors, {}), ...REFRESHED });
   return (
     <>
       <Card title="Dead letters">

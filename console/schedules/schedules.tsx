@@ -18,7 +18,7 @@ import { call } from '../server/call.js';
 import type { Named, Scope } from '../server/ids.js';
 import { useLive } from '../server/live.js';
 import { useMay } from '../server/permissions.js';
-import { asking } from '../server/queries.js';
+import { rpcQuery } from '../server/queries.js';
 
 const NEXT_SHOWN = 3;
 
@@ -130,7 +130,7 @@ const List = ({
 /** The schedules of a project and domain, each with its next ticks and the outcomes of past ones. */
 export const Schedules = (): ReactNode => {
   const scope = route.useParams();
-  const schedules = useQuery(asking(ScheduleService.method.listSchedules, scope));
+  const schedules = useQuery(rpcQuery(ScheduleService.method.listSchedules, scope));
   useLive(scope);
   return (
     <Page title="Schedules" above={`${scope.project} / ${scope.domain}`}>

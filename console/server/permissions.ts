@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 
 import { AccessService } from '../../proto/gen/platformidl/eventlog/access_service_pb.js';
 import type { Scope } from './ids.js';
-import { asking } from './queries.js';
+import { rpcQuery } from './queries.js';
 
 /** A permission that actions of the console need. */
 export type Permission = 'register' | 'execute' | 'admin';
@@ -15,7 +15,7 @@ const FRESH_MS = 30_000;
  * server would refuse. False until the server has answered.
  */
 export const useMay = (permission: Permission, { project, domain }: Scope): boolean => {
-  const asked = asking(AccessService.method.listOwnPermissions, { project, domain });
+  const asked = rpcQuery(AccessService.method.listOwnPermissions, { project, domain });
   const { data } = useQuery({ ...asked, staleTime: FRESH_MS });
   return data?.permissions.includes(permission) ?? false;
 };

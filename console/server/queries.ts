@@ -16,7 +16,7 @@ const isWorthRetrying = (count: number, error: unknown): boolean =>
   error instanceof ServerUnreachable ||
   (error instanceof ServerFailure && BUSY.has(error.status) && count < MAX_RETRIES);
 
-/** A server that is down is asked again until it answers, one that is busy a few times; other refusals are final. */
+/** Calls to an unreachable server are retried until it answers, those to a busy server a few times; other errors are final. */
 export const RETRIED = {
   retry: isWorthRetrying,
   retryDelay: (attempt: number) => Math.min(RETRY_MS * 2 ** attempt, MAX_RETRY_MS),
@@ -41,17 +41,17 @@ const keyOf = (method: DescMethodUnary, init: object): readonly unknown[] => [
   JSON.stringify(init, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value)),
 ];
 
-type AskOptions<Output extends DescMessage> = UseQueryOptions<MessageShape<Output>>;
+type RpcQueryOptions<Output extends DescMessage> = UseQueryOptions<MessageShape<Output>>;
 
-/** A query that asks an RPC. */
-export const asking = <Input extends DescMessage, Output extends DescMessage>(
+/** The options of a query that calls an RPC. */
+export const rpcQuery = <Input extends DescMessage, Output extends DescMessage>(
   method: DescMethodUnary<Input, Output>,
   init: MessageInitShape<Input>,
-): AskOptions<Output> =>
+): RpcQueryOptions<Output> =>
   queryOptions({
     queryKey: keyOf(method, init),
     queryFn: ({ signal }) => call(method, init, signal),
   });
 
-/** The queries of an RPC, whatever they ask. */
+/** The key prefix of all queries of an RPC. */
 export const queriesOf = ({ parent, name }: DescMethodUnary): readonly unknown[] => [parent.name, name];

@@ -5,13 +5,13 @@ import type { ReactNode } from 'react';
 
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import type { Scope } from '../server/ids.js';
-import { asking } from '../server/queries.js';
+import { rpcQuery } from '../server/queries.js';
 
 type ScopeMenuProps = { readonly scope: Scope | undefined };
 
 /** The project and domain, and a menu of the others. */
 export const ScopeMenu = ({ scope }: ScopeMenuProps): ReactNode => {
-  const { data } = useQuery(asking(AdminService.method.listProjects, {}));
+  const { data } = useQuery(rpcQuery(AdminService.method.listProjects, {}));
   return (
     <DropdownMenu.Root>
       <DropdownMenu.Trigger className="button scope">

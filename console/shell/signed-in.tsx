@@ -2,12 +2,12 @@ import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 
 import { IdentityService } from '../../proto/gen/platformidl/service/identity_pb.js';
-import { asking } from '../server/queries.js';
+import { rpcQuery } from '../server/queries.js';
 import { signOutAddress } from '../server/sign-in.js';
 
 /** The person that is signed in, and the way out; nothing where the server has no authentication. */
 export const SignedIn = (): ReactNode => {
-  const { data } = useQuery({ ...asking(IdentityService.method.userInfo, {}), staleTime: Infinity });
+  const { data } = useQuery({ ...rpcQuery(IdentityService.method.userInfo, {}), staleTime: Infinity });
   if (data === undefined || data.subject === '') return null;
   return (
     <>

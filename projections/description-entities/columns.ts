@@ -44,7 +44,7 @@ const byName = {
   deleted_at: { field: 'recorded', kind: 'opaque' },
 } as const satisfies Readonly<Record<string, Column>>;
 
-/** The columns for filters and sorts of descriptions; filters use the name of the described entity. */
+/** The columns for filters and sorts of descriptions. In filters, columns have the prefix of the described entity: `task.name`. */
 export const descriptionEntityColumns = (kind: Kind): Columns => {
   const entity = kind.toLowerCase();
   return { entity, code: entityCode(entity) ?? entity, byName };

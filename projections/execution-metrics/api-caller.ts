@@ -22,7 +22,7 @@ export type CallApi = <Input extends DescMessage, Output extends DescMessage>(
 /** Limit of nesting when a response is decoded: a response is nested as deeply as the registered entity. */
 const MAX_DEPTH = 200;
 
-/** Calls read methods through their routes, on behalf of a call. */
+/** Makes a function that calls read methods through their routes, with the rights of a call. */
 export const apiCaller = (routes: readonly Route[], caller: Call): CallApi => {
   const { principal, requestId, minPosition } = caller;
   const call: Call = {
@@ -34,7 +34,7 @@ export const apiCaller = (routes: readonly Route[], caller: Call): CallApi => {
   };
   return async (method, request) => {
     const found = routes.find((route) => route.method.name === method.name);
-    if (found === undefined) throw new Error(`${method.name} is not among the reads`);
+    if (found === undefined) throw new Error(`no route reads ${method.name}`);
     const answer = await found.handle(create(method.input, request) as never, call);
     return answer instanceof Uint8Array
       ? fromBinary(method.output, answer, { recursionLimit: MAX_DEPTH })

@@ -1,5 +1,5 @@
 import { WatchResponse_Kind as Kind } from '../../proto/gen/platformidl/eventlog/watch_pb.js';
-import { absentRun, type ExecutionId, executionStream, executionText } from '../query/run-identifiers.js';
+import { executionNotFound, type ExecutionId, executionStream, executionText } from '../query/run-identifiers.js';
 import type { Collection } from '../runtime/read-store.js';
 import { bareAnswer, changeAnswers, stateAnswers, type WatchAnswer } from './answers.js';
 import { openRun, type WatchedExecution, type RunChange, type RunSources } from './run.js';
@@ -21,7 +21,7 @@ export const watchedRun = (id: ExecutionId, sources: WatchedRunSources): Watched
   const load = async (): Promise<void> => {
     if (!isLoaded) await run.load();
     isLoaded = true;
-    if (!run.get(sources.executions, stream)) throw absentRun('execution', executionText(id));
+    if (!run.get(sources.executions, stream)) throw executionNotFound('execution', executionText(id));
   };
   /** The changes between two positions, in a fold of its own, for a watcher that resumes. */
   const replay = async function* (after: bigint, until: bigint): AsyncGenerator<WatchAnswer> {

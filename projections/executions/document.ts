@@ -22,7 +22,7 @@ export type ExecutionDocument = {
   /** The last requested termination. */
   abort: { readonly cause: string; readonly principal: string } | undefined;
   /** Revision of the event that contains the outputs themselves. */
-  outputsAt: number | null;
+  outputsRevision: number | null;
 };
 
 /** The closure, created when it is missing. */

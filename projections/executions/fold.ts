@@ -60,7 +60,7 @@ const created = (event: SeenEvent<EventOf<'ExecutionCreated'>>): ExecutionDocume
       stateChangeDetails: { occurredAt: at, principal },
     },
   });
-  return { execution, origin: originOf(data, event), abort: undefined, outputsAt: null };
+  return { execution, origin: originOf(data, event), abort: undefined, outputsRevision: null };
 };
 
 const resultOf = ({ outputResult: given }: WorkflowExecutionEvent): Result | undefined => {
@@ -88,7 +88,7 @@ const setResult = (
   const result = resultOf(message);
   if (result === undefined || (samePhase && closure.outputResult.case !== undefined)) return;
   closure.outputResult = result;
-  document.outputsAt = result.case === 'outputData' ? Number(revision) : null;
+  document.outputsRevision = result.case === 'outputData' ? Number(revision) : null;
 };
 
 /**

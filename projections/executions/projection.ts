@@ -61,13 +61,13 @@ const abortFields = (abort: ExecutionDocument['abort']): Fields => ({
   abort_principal: abort?.principal ?? null,
 });
 
-const fieldsOf = ({ execution, origin, abort, outputsAt }: ExecutionDocument): Fields => {
+const fieldsOf = ({ execution, origin, abort, outputsRevision }: ExecutionDocument): Fields => {
   const closure = closureOf(execution);
   return {
     // The literal does not start with a spread because V8 would then create a slow-mode object: 60 µs instead of 3.
     phase: enumName(WorkflowExecution_Phase, closure.phase),
     state: closure.stateChangeDetails?.state ?? 0,
-    outputs_at: outputsAt,
+    outputs_at: outputsRevision,
     ...idFields(execution),
     ...specFields(execution),
     ...timeFields(closure),
@@ -95,7 +95,7 @@ const load = ({ fields, answer, state }: StoredDocument): ExecutionDocument => {
     execution: fromBinary(ExecutionSchema, state ?? answer),
     origin: storedOrigin(fields),
     abort: typeof cause === 'string' ? { cause, principal: String(principal ?? '') } : undefined,
-    outputsAt: typeof outputsAt === 'number' ? outputsAt : null,
+    outputsRevision: typeof outputsAt === 'number' ? outputsAt : null,
   };
 };
 

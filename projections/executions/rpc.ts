@@ -11,7 +11,7 @@ import { type Listed, listPage } from '../query/list-query.js';
 import { contentsFor } from '../query/recorded-contents.js';
 import type { StoredDocument } from '../runtime/read-store.js';
 import {
-  absentRun,
+  executionNotFound,
   type ExecutionId,
   executionIdOf,
   executionStream,
@@ -29,7 +29,7 @@ const found = async (reads: ExecutionReads, sent: ExecutionId | undefined, call:
   const id = executionIdOf(sent);
   const stream = executionStream(id);
   const document = await latestDocument(reads, call, executionCollection, { stream, key: stream });
-  if (document === undefined) throw absentRun('execution', executionText(id));
+  if (document === undefined) throw executionNotFound('execution', executionText(id));
   return document;
 };
 

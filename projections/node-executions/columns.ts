@@ -6,6 +6,7 @@ export const nodeExecutionCollection: Collection = {
   name: 'node-executions',
   version: 3,
   fields: {
+    /** Position of the first event of the node. */
     recorded: 'integer',
     execution: 'text',
     parent: 'text',
@@ -25,6 +26,7 @@ export const nodeExecutionCollection: Collection = {
     cache_status: 'text',
     input_uri: 'text',
     closed_by: 'text',
+    /** Revisions of the events that contain the inputs, the outputs and the compiled dynamic workflow. */
     inputs_at: 'integer',
     outputs_at: 'integer',
     dynamic_at: 'integer',

@@ -22,9 +22,9 @@ export type NodeDocument = {
   /** Phase in which the execution ended while this node was open; empty once the engine has reported the node's end. */
   closedBy: string;
   /** Revisions of the events that contain the inputs, the outputs and the dynamic workflow themselves. */
-  inputsAt: number | null;
-  outputsAt: number | null;
-  dynamicAt: number | null;
+  inputsRevision: number | null;
+  outputsRevision: number | null;
+  dynamicWorkflowRevision: number | null;
 };
 
 /** Final phases. */

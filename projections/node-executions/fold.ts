@@ -54,9 +54,9 @@ export const opened = (message: NodeEventFields, event: SeenEvent): NodeDocument
   ...parentsOf(message, event),
   recorded: Number(event.position),
   closedBy: '',
-  inputsAt: null,
-  outputsAt: null,
-  dynamicAt: null,
+  inputsRevision: null,
+  outputsRevision: null,
+  dynamicWorkflowRevision: null,
 });
 
 /** Engines send flags on some events only: once set, a flag stays set. */
@@ -71,7 +71,7 @@ const keepFlags = ({ node }: NodeDocument, message: NodeEventFields): void => {
 /** The first reported inputs are kept. */
 const keepInputs = (document: NodeDocument, { inputValue }: NodeEventFields, revision: number): void => {
   if (inputValue.case === 'inputUri') document.node.inputUri ||= inputValue.value;
-  if (inputValue.case === 'inputData') document.inputsAt ??= revision;
+  if (inputValue.case === 'inputData') document.inputsRevision ??= revision;
 };
 
 /** True when the event reports the phase for the first time; an inferred end does not count as reported. */
@@ -94,7 +94,7 @@ const setResult = (
   const closure = closureOf(document.node);
   if (result.case === undefined || (!isPhaseChange && closure.outputResult.case !== undefined)) return;
   closure.outputResult = result;
-  document.outputsAt = result.case === 'outputData' ? revision : null;
+  document.outputsRevision = result.case === 'outputData' ? revision : null;
 };
 
 const mergedTaskNode = (known: TaskNodeMetadata | undefined, reported: ReportedTaskNode): TaskNodeMetadata => {
@@ -110,7 +110,7 @@ const mergedTaskNode = (known: TaskNodeMetadata | undefined, reported: ReportedT
 
 const keepDynamic = (document: NodeDocument, { dynamicWorkflow }: ReportedTaskNode, revision: number): void => {
   if (dynamicWorkflow === undefined) return;
-  if (dynamicWorkflow.compiledWorkflow) document.dynamicAt = revision;
+  if (dynamicWorkflow.compiledWorkflow) document.dynamicWorkflowRevision = revision;
   if (dynamicWorkflow.dynamicJobSpecUri) {
     closureOf(document.node).dynamicJobSpecUri = dynamicWorkflow.dynamicJobSpecUri;
   }

@@ -11,7 +11,7 @@ import { listMessage } from '../query/list-message.js';
 import { type Listed, listPage } from '../query/list-query.js';
 import type { Condition, DocumentReads } from '../runtime/read-store.js';
 import {
-  absentRun,
+  executionNotFound,
   executionIdOf,
   executionStream,
   executionStreams,
@@ -51,7 +51,7 @@ const parentOf = async (
   const key = nodeExecutionKey(stream, nodeId);
   if ((await reads.store.get(nodeExecutionCollection, key)) !== undefined) return key;
   if ((await latestDocument(reads, call, nodeExecutionCollection, { stream, key })) !== undefined) return key;
-  throw absentRun('node execution', nodeText({ nodeId, executionId: executionIdOf(workflowExecutionId) }));
+  throw executionNotFound('node execution', nodeText({ nodeId, executionId: executionIdOf(workflowExecutionId) }));
 };
 
 const listedAs = (rpc: string, { store, entities }: NodeLists): Listed => ({

@@ -58,9 +58,9 @@ const fieldsOf = (key: string, document: NodeDocument, closure = closureOf(getAn
   cache_status: cacheStatusOf(closure),
   input_uri: document.node.inputUri,
   closed_by: document.closedBy,
-  inputs_at: document.inputsAt,
-  outputs_at: document.outputsAt,
-  dynamic_at: document.dynamicAt,
+  inputs_at: document.inputsRevision,
+  outputs_at: document.outputsRevision,
+  dynamic_at: document.dynamicWorkflowRevision,
 });
 
 const store: ReadModel<NodeDocument>['store'] = (key, document) => {
@@ -82,9 +82,9 @@ const load = ({ fields, answer, state }: StoredDocument): NodeDocument => ({
   parentTask: String(fields['parent_task'] ?? ''),
   recorded: Number(fields['recorded'] ?? 0),
   closedBy: String(fields['closed_by'] ?? ''),
-  inputsAt: numberOr(fields['inputs_at']),
-  outputsAt: numberOr(fields['outputs_at']),
-  dynamicAt: numberOr(fields['dynamic_at']),
+  inputsRevision: numberOr(fields['inputs_at']),
+  outputsRevision: numberOr(fields['outputs_at']),
+  dynamicWorkflowRevision: numberOr(fields['dynamic_at']),
 });
 
 const openIn = (part: Content | undefined): OpenEntities['nodes'] =>

@@ -16,7 +16,7 @@ import { type Call, type Route, route, RpcError } from '../../services/kernel/rp
 import { latestDocument } from '../query/freshness.js';
 import { type RecordedContents, type CallContents, contentsFor, unlessUnreadable } from '../query/recorded-contents.js';
 import type { StoredDocument } from '../runtime/read-store.js';
-import { absentRun, executionStream, nodeExecutionKey, nodeIdOf, nodeText } from '../query/run-identifiers.js';
+import { executionNotFound, executionStream, nodeExecutionKey, nodeIdOf, nodeText } from '../query/run-identifiers.js';
 import { nodeExecutionCollection } from './columns.js';
 import { dynamicWorkflowOf, inputsOf, outputsOf } from './data.js';
 import { listNodes, listNodesForTask, type NodeLists, type ParentTasks } from './list.js';
@@ -32,11 +32,11 @@ const found = async (
   const stream = executionStream(id.executionId);
   const key = nodeExecutionKey(stream, id.nodeId);
   const document = await latestDocument(reads, call, nodeExecutionCollection, { stream, key });
-  if (document === undefined) throw absentRun('node execution', nodeText(id));
+  if (document === undefined) throw executionNotFound('node execution', nodeText(id));
   return document;
 };
 
-/** Names from which clients build links to the data. */
+/** The `flyte://` URLs by which clients refer to the inputs, the outputs and the deck of a node. */
 const urlsOf = ({ id, closure }: NodeExecution): FlyteURLs => {
   const { project = '', domain = '', name = '' } = id?.executionId ?? {};
   const base = `flyte://v1/${project}/${domain}/${name}/${id?.nodeId ?? ''}`;

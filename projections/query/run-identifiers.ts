@@ -76,5 +76,5 @@ export const nodeText = ({ nodeId, executionId }: NodeId): string =>
   `node_id:${JSON.stringify(nodeId)} execution_id:{${executionText(executionId)}}`;
 
 /** The error for an execution, node or task that does not exist: NOT_FOUND. */
-export const absentRun = (kind: 'execution' | 'node execution' | 'task execution', text: string): RpcError =>
+export const executionNotFound = (kind: 'execution' | 'node execution' | 'task execution', text: string): RpcError =>
   new RpcError('NOT_FOUND', `missing entity of type ${kind} with identifier ${text}`);

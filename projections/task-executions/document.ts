@@ -24,8 +24,8 @@ export type TaskDocument = {
    */
   closedBy: string;
   /** Revisions of the events that contain the inputs and the outputs themselves. */
-  inputsAt: number | null;
-  outputsAt: number | null;
+  inputsRevision: number | null;
+  outputsRevision: number | null;
 };
 
 /** Final phases. */

@@ -11,7 +11,7 @@ import { type Call, missing, RpcError } from '../../services/kernel/rpc.js';
 import { findFresh, type Freshness, type FoldUnprojected } from '../query/freshness.js';
 import type { DocumentReads, StoredDocument } from '../runtime/read-store.js';
 import {
-  absentRun,
+  executionNotFound,
   executionStream,
   nodeExecutionKey,
   type NodeId,
@@ -101,5 +101,5 @@ export const findTask = async (
     const why = `the node has not exactly one task at attempt ${retryAttempt}`;
     throw new RpcError('INVALID_ARGUMENT', `missing task_id: ${why}`);
   }
-  throw absentRun('task execution', attemptText({ node, taskId, retryAttempt }));
+  throw executionNotFound('task execution', attemptText({ node, taskId, retryAttempt }));
 };

@@ -32,15 +32,15 @@ export const opened = (message: TaskExecutionEvent, { position }: Pick<SeenEvent
     recorded: Number(position),
     phaseVersion: 0,
     closedBy: '',
-    inputsAt: null,
-    outputsAt: null,
+    inputsRevision: null,
+    outputsRevision: null,
   };
 };
 
 /** The first reported inputs are kept. */
 const keepInputs = (document: TaskDocument, { inputValue }: TaskExecutionEvent, revision: number): void => {
   if (inputValue.case === 'inputUri') document.task.inputUri ||= inputValue.value;
-  if (inputValue.case === 'inputData') document.inputsAt ??= revision;
+  if (inputValue.case === 'inputData') document.inputsRevision ??= revision;
 };
 
 /**
@@ -59,7 +59,7 @@ const setResult = (
   const closure = closureOf(document.task);
   if (result.case === undefined || (!isPhaseChange && closure.outputResult.case !== undefined)) return;
   closure.outputResult = result;
-  document.outputsAt = result.case === 'outputData' ? revision : null;
+  document.outputsRevision = result.case === 'outputData' ? revision : null;
 };
 
 /** Newer engines send a list of reasons; older ones a single text, repeated from event to event. */

@@ -45,7 +45,7 @@ const nodeFields = (key: string, { id }: TaskExecution): Fields => {
 };
 
 const fieldsOf = (key: string, document: TaskDocument): Fields => {
-  const { task, recorded, phaseVersion, closedBy, inputsAt, outputsAt } = document;
+  const { task, recorded, phaseVersion, closedBy, inputsRevision, outputsRevision } = document;
   const closure = closureOf(task);
   return {
     // The literal does not start with a spread because V8 would then create a slow-mode object: 23 µs instead of 1.
@@ -58,8 +58,8 @@ const fieldsOf = (key: string, document: TaskDocument): Fields => {
     duration: microsOf(closure.duration),
     input_uri: task.inputUri,
     closed_by: closedBy,
-    inputs_at: inputsAt,
-    outputs_at: outputsAt,
+    inputs_at: inputsRevision,
+    outputs_at: outputsRevision,
     ...taskFields(task),
     ...nodeFields(key, task),
   };
@@ -83,8 +83,8 @@ const load = ({ fields, answer, state }: StoredDocument): TaskDocument => ({
   recorded: Number(fields['recorded'] ?? 0),
   phaseVersion: numberOr(fields['phase_version']) ?? 0,
   closedBy: String(fields['closed_by'] ?? ''),
-  inputsAt: numberOr(fields['inputs_at']),
-  outputsAt: numberOr(fields['outputs_at']),
+  inputsRevision: numberOr(fields['inputs_at']),
+  outputsRevision: numberOr(fields['outputs_at']),
 });
 
 const openIn = (part: Content | undefined): OpenEntities['tasks'] =>

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { backUp } from '../store/backup/back-up.js';
-import { type BackupFiles, directoryFiles, joinedFiles } from '../store/backup/backup-files.js';
+import { type BackupFiles, directoryFiles, mergedFiles } from '../store/backup/backup-files.js';
 import { type RestoreBucket, restoreBackup } from '../store/backup/restore.js';
 import type { PayloadLocation } from '../store/payloads/payload-location.js';
 import type { Configuration } from '../config/configuration.js';
@@ -24,7 +24,7 @@ export type RestoreFlags = {
 const openFiles = async (directory: string, location: PayloadLocation): Promise<BackupFiles> => {
   if (location.kind === 'file') return directoryFiles(directory);
   const { s3Files } = await import('../store/backup/s3-files.js');
-  return joinedFiles(directoryFiles(directory), s3Files(location));
+  return mergedFiles(directoryFiles(directory), s3Files(location));
 };
 
 const openBucket = async (directory: string, location: PayloadLocation): Promise<RestoreBucket | undefined> => {

@@ -40,12 +40,14 @@ const upstream = z
       .default(['openid', 'profile', 'email'])
       .describe('scopes that are asked for at that provider'),
     name: z.string().default('').describe('name of that provider on the login page; by default its host'),
-    id: word.default('upstream').describe('stands before the names of its people, with a colon'),
+    id: word.default('upstream').describe('prefix, before a colon, of the principals that sign in at that provider'),
     subject_claim: z
       .string()
       .min(1)
       .default('sub')
-      .describe('claim of its ID tokens that names a person; another than `sub` must be unique and never change there'),
+      .describe(
+        'claim of its ID tokens that identifies a person; a claim other than `sub` must be unique and must never change',
+      ),
     groups_claim: z
       .string()
       .min(1)
@@ -84,10 +86,12 @@ export const authServer = z.strictObject({
   access_token_ttl: longerThanNothing.prefault('30m').describe('time for which a token is valid'),
   refresh_token_ttl: longerThanNothing
     .prefault('14d')
-    .describe('time after its last use for which a sign-in can be renewed'),
+    .describe('time after its last use in which a refresh token is valid'),
   key_rotation: longerThanNothing.prefault('30d').describe('time after which a new key signs the tokens'),
   failures_per_minute: count
     .refine((failures) => failures > 0, 'must be 1 or more')
     .default(10)
-    .describe('failed attempts to sign in with one name in a minute; six times as many from one address'),
+    .describe(
+      'failed sign-ins per minute that are allowed for one user name; for one client address six times as many',
+    ),
 });

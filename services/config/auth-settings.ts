@@ -119,5 +119,5 @@ export const auth = z.strictObject({
   browser: browser.prefault({}),
   server: authServer.prefault({}),
   audit_retention: duration.prefault('90d').describe('time for which entries of the audit are kept'),
-  behind_tls: flag.default(false).describe('a proxy in front terminates TLS: take tokens on any address without it'),
+  behind_tls: flag.default(false).describe('a proxy in front terminates TLS: accept tokens without TLS on any address'),
 });

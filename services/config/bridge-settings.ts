@@ -46,7 +46,7 @@ export const bridge = z.strictObject({
     })
     .prefault([{ name: 'default' }])
     .describe(
-      'clusters, each with `name`, `kubeconfig`, `context`, `labels` and `weight`; without a `kubeconfig` that of kubectl or of the pod',
+      'clusters, each with `name`, `kubeconfig`, `context`, `labels` and `weight`; the default `kubeconfig` is that of kubectl or of the pod',
     ),
   scopes: z
     .array(scope)

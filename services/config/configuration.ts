@@ -79,7 +79,7 @@ export const settings = z
     leases: flag
       .default(true)
       .describe(
-        'divide views and reactors over the processes; `off`: each process works on all of them; named `claims` in earlier releases',
+        'divide the work of views and reactors among the processes; `off`: each process does all of it; named `claims` in earlier releases',
       ),
     log_level: z
       .enum(LOG_LEVELS, { error: `must be one of ${LOG_LEVELS.join(', ')}` })
@@ -94,7 +94,9 @@ export const settings = z
           ),
         sample_ratio: share
           .default(1)
-          .describe('share of the traces begun here that are sampled, 0 to 1; the decision of a caller is kept'),
+          .describe(
+            'share of the traces that are sampled, 0 to 1, for requests whose caller has not decided on sampling',
+          ),
       })
       .prefault({}),
     insecure: flag.default(false).describe('serve without authentication'),
@@ -109,14 +111,20 @@ export const settings = z
       .describe('connections at a time, for gRPC and for REST each; further ones are closed'),
     max_unread_bytes: count
       .default(256 * 1024 * 1024)
-      .describe('answers that callers have not read, in bytes; half of it for one connection'),
+      .describe(
+        'memory budget of responses that clients have not read yet, in bytes; one connection may use half of it',
+      ),
     max_request_bytes: count
       .default(256 * 1024 * 1024)
-      .describe('large requests being received or worked on, in bytes; half of it for one connection'),
+      .describe(
+        'memory budget of large requests that are received or processed, in bytes; one connection may use half of it',
+      ),
     cors: cors.prefault({}),
     max_output_bytes: count.default(2 * 1024 * 1024).describe('largest `output_data` in an event, in bytes'),
     max_parallelism: count.default(25).describe('parallel nodes of an execution that does not name a number'),
-    max_session_bytes: count.default(64 * 1024 * 1024).describe('cache of live streams, in bytes'),
+    max_session_bytes: count
+      .default(64 * 1024 * 1024)
+      .describe('cache of the states of streams that receive commands, in bytes'),
     agents: agents.default([]).describe('agents, each with its `name`, `endpoint` and the `task_types` that it runs'),
     kafka: kafka.prefault({}),
     notifications: notifications.prefault({}),
@@ -131,7 +139,7 @@ export const settings = z
         public_url: publicUrl.default('').describe('address in links to files; by default the address listened on'),
         max_upload_bytes: count
           .default(1024 * 1024 * 1024)
-          .describe('largest uploaded file, in bytes; a larger one in a bucket gets no link to read it'),
+          .describe('largest uploaded file, in bytes; for a larger object in a bucket no download link is issued'),
       })
       .prefault({}),
     quality_of_service: qualityOfService.prefault({}),

@@ -116,17 +116,17 @@ const shape = z.strictObject({
     .array(rule)
     .default([])
     .describe(
-      'messages that executions do not ask for: `projects`, `domains`, `phases`, `labels`, `channel`, `recipients`',
+      'rules that notify about executions that do not request it, each with `projects`, `domains`, `phases`, `labels`, `channel`, `recipients`',
     ),
   running_longer_than: duration
     .optional()
-    .describe('time after which an execution that still runs is a message, to rules with the phase `LONG_RUNNING`'),
+    .describe('duration of an execution after which rules with the phase `LONG_RUNNING` send a message'),
   digest: z
     .strictObject({
       after: count
         .default(10)
         .describe(
-          'messages about failures of one launch plan, to one recipient within `window`, that are sent by themselves; further ones are joined in one; 0 joins none, and webhooks get each',
+          'messages about failures of one launch plan that are sent singly to a recipient within `window`; further ones are joined in a digest; 0 switches digests off; webhooks get every message',
         ),
       window: duration.prefault('1m').describe('time for which messages are collected for a digest'),
     })
@@ -134,7 +134,7 @@ const shape = z.strictObject({
   timeout: duration.prefault('30s').describe('longest time that one attempt to send may take'),
   give_up_after: duration
     .prefault('1d')
-    .describe('time for which a message is tried; there are no messages about older events'),
+    .describe('time after an event for which sending its message is retried; older events are not notified'),
 });
 
 type Settings = z.output<typeof shape>;

@@ -1,10 +1,10 @@
 import { RpcError } from '../kernel/rpc.js';
 
 // https://www.zlib.net/zlib_tech.html, "maximum compression factor"
-const MOST_DEFLATED = 1_032;
+const MAX_DEFLATE_RATIO = 1_032;
 
 /** The largest size that compressed bytes can inflate to, capped at `maxBytes`, above which they are refused. */
-export const inflatedBytes = (bytes: number, maxBytes: number): number => Math.min(bytes * MOST_DEFLATED, maxBytes);
+export const inflatedBytes = (bytes: number, maxBytes: number): number => Math.min(bytes * MAX_DEFLATE_RATIO, maxBytes);
 
 /** The longest time that a request may take to arrive, in milliseconds. */
 const RECEIVING_MS = 300_000;

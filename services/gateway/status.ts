@@ -41,31 +41,37 @@ const STORE_UNAVAILABLE: Omit<Failure, 'details'> = {
 /**
  * The status and text of each adapter fault.
  *
- * The text of `append-too-large` contains the words by which engines recognize a message that can never pass. Without
- * them they take it for a busy server, and retry forever.
+ * The text of `append-too-large` contains the words by which engines recognize a message that will never be accepted.
+ * Without these words, engines take the error for a busy server and retry forever.
  */
-export const faultAnswers: Readonly<Record<FaultCode, Omit<Failure, 'details'>>> = {
-  'revision-conflict': { code: 'ABORTED', message: 'the entity changed while the request was decided: send it again' },
-  'append-too-large': { code: 'RESOURCE_EXHAUSTED', message: 'message larger than max: more than one append can hold' },
+export const faultFailures: Readonly<Record<FaultCode, Omit<Failure, 'details'>>> = {
+  'revision-conflict': { code: 'ABORTED', message: 'concurrent requests changed the same entity: retry the request' },
+  'append-too-large': { code: 'RESOURCE_EXHAUSTED', message: 'message larger than max: its events exceed one append' },
   'store-unavailable': STORE_UNAVAILABLE,
-  'outcome-unknown': { code: 'DEADLINE_EXCEEDED', message: 'the store has not answered: it may be recorded or not' },
+  'outcome-unknown': {
+    code: 'DEADLINE_EXCEEDED',
+    message: 'the store has not answered: the change may or may not be recorded; read the entity before a retry',
+  },
   'corrupt-event': { code: 'INTERNAL', message: INTERNAL_ERROR },
   'corrupt-payload': { code: 'INTERNAL', message: INTERNAL_ERROR },
-  'unknown-event': { code: 'UNAVAILABLE', message: 'the entity was written by a newer release and is parked' },
+  'unknown-event': {
+    code: 'UNAVAILABLE',
+    message: 'a newer release has written this entity, which is parked until this server is upgraded',
+  },
   'newer-log-format': {
     code: 'UNAVAILABLE',
     message: 'a newer release writes the log, in a format that this one does not know; nothing was recorded',
   },
   'stream-parked': { code: 'UNAVAILABLE', message: 'the stream is parked: one of its events cannot be read' },
-  'checkpoint-moved': { code: 'ABORTED', message: 'another process has written first: send it again' },
+  'checkpoint-moved': { code: 'ABORTED', message: 'another process has moved the checkpoint: retry the request' },
   'query-too-slow': { code: 'DEADLINE_EXCEEDED', message: 'the query took too long: narrow its filters' },
   'too-many-queries': {
     code: 'RESOURCE_EXHAUSTED',
-    message: 'too many long queries are waiting: try again later',
+    message: 'too many slow queries are waiting: retry later',
     retryAfterMs: RETRY_AFTER_MS,
   },
-  'page-too-large': { code: 'RESOURCE_EXHAUSTED', message: 'the page is too large: ask for fewer at a time' },
-  'read-store-unusable': { code: 'UNAVAILABLE', message: 'the views are unavailable' },
+  'page-too-large': { code: 'RESOURCE_EXHAUSTED', message: 'the page is too large: request fewer elements' },
+  'read-store-unusable': { code: 'UNAVAILABLE', message: 'the store of the views is unavailable' },
   'data-directory-in-use': STORE_UNAVAILABLE,
   'data-directory-unusable': STORE_UNAVAILABLE,
 };
@@ -74,7 +80,7 @@ export const faultAnswers: Readonly<Record<FaultCode, Omit<Failure, 'details'>>>
 const MAX_MESSAGE_BYTES = 32_000;
 
 /** Truncates a text to `maxBytes` of UTF-8 at a character boundary; lone surrogates are replaced by U+FFFD. */
-export const cutText = (text: string, maxBytes: number): string => {
+export const truncateText = (text: string, maxBytes: number): string => {
   const bytes = Buffer.from(text);
   if (bytes.length <= maxBytes) return bytes.toString();
   let end = maxBytes;
@@ -85,12 +91,12 @@ export const cutText = (text: string, maxBytes: number): string => {
 /** Matches the names of RPCs that only read; GetOrCreateSignal writes. */
 const READ = /^(?:Get(?!OrCreate)|List)/u;
 
-/** True for an RPC that only reads, which its name says. */
+/** True for an RPC that only reads, judged by its name. */
 export const isRead = (method: DescMethod): boolean => READ.test(method.name);
 
-/** Reads get another text for an unavailable store: "nothing was recorded" would make no sense for them. */
-const faultAnswer = (code: FaultCode, method: DescMethod | undefined): Omit<Failure, 'details'> => {
-  const answer = faultAnswers[code];
+/** The failure of a fault. For a read from an unavailable store it omits "nothing was recorded", which makes no sense there. */
+const faultFailure = (code: FaultCode, method: DescMethod | undefined): Omit<Failure, 'details'> => {
+  const answer = faultFailures[code];
   return method && isRead(method) && answer === STORE_UNAVAILABLE
     ? { ...answer, message: 'a store is unavailable' }
     : answer;
@@ -105,10 +111,10 @@ const faultAnswer = (code: FaultCode, method: DescMethod | undefined): Omit<Fail
 export const failureOf = (thrown: unknown, method?: DescMethod): Failure => {
   if (thrown instanceof RpcError) {
     const { code, details, retryAfterMs } = thrown;
-    const message = cutText(thrown.message, MAX_MESSAGE_BYTES);
+    const message = truncateText(thrown.message, MAX_MESSAGE_BYTES);
     return { code, message, details, ...(retryAfterMs !== undefined && { retryAfterMs }) };
   }
   if (thrown instanceof StreamParked) return { code: 'UNAVAILABLE', message: thrown.message, details: [] };
-  if (thrown instanceof Fault) return { ...faultAnswer(thrown.code, method), details: [] };
+  if (thrown instanceof Fault) return { ...faultFailure(thrown.code, method), details: [] };
   return { code: 'INTERNAL', message: INTERNAL_ERROR, details: [] };
 };

@@ -48,12 +48,12 @@ export const openBrowserSessions = async (
   const { auth, data } = settings;
   const { browserSessions } = await import('../auth/browser/sessions.js');
   const { cookieJar } = await import('../auth/browser/cookie-jar.js');
-  const { sealedWith } = await import('../auth/browser/sealed.js');
+  const { sealerWith } = await import('../auth/browser/sealed.js');
   const origin = (): string => auth.browser.address || auth.server.issuer || listening();
-  const seal = sealedWith(keyFile(resolve(data), 'session.key'), Date.now);
+  const sealer = sealerWith(keyFile(resolve(data), 'session.key'), Date.now);
   return browserSessions({
     origin,
-    jar: cookieJar({ origin, seal, now: Date.now }),
+    jar: cookieJar({ origin, sealer, now: Date.now }),
     issuer: found.issuer,
     authentication,
     isBehindProxy: auth.behind_tls,

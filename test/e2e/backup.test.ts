@@ -20,7 +20,7 @@ import { runEngine } from '../../engine/engine.js';
 import { bytesOf, type Content } from '../../services/kernel/ports/payload-store.js';
 import { codecs } from '../../services/main/models.js';
 import { backUp } from '../../services/store/backup/back-up.js';
-import { directoryFiles, OWN_FILES } from '../../services/store/backup/backup-files.js';
+import { directoryFiles, CONTROL_PLANE_FILES } from '../../services/store/backup/backup-files.js';
 import { folderTarget } from '../../services/store/targets/object-target.js';
 import { restoreBackup } from '../../services/store/backup/restore.js';
 import { filePayloadStore } from '../../services/store/payloads/file-payload-store.js';
@@ -156,9 +156,9 @@ describe('a backup of a server that is killed in the middle of load', () => {
     const [original, restored] = [await truthOf(data), await truthOf(copy)];
     expect(restored.events).toEqual(original.events.slice(0, events));
     expect([...acknowledged].filter((hash) => !restored.times.has(hash))).toEqual([]);
-    for (const name of [UPLOAD, ...OWN_FILES])
+    for (const name of [UPLOAD, ...CONTROL_PLANE_FILES])
       expect(readFileSync(join(copy, name)).equals(readFileSync(join(data, name)))).toBe(true);
-    for (const name of OWN_FILES) expect(statSync(join(copy, name)).mode & 0o777).toBe(0o600);
+    for (const name of CONTROL_PLANE_FILES) expect(statSync(join(copy, name)).mode & 0o777).toBe(0o600);
     const server = await startServerProcess({ data: copy, args: EMBEDDED });
     expect(await differencesAt(server.ready, restored.head, restored.model)).toEqual([]);
     const nativeUrl = `file://${data}/${UPLOAD}`; // the URL in the events
@@ -181,7 +181,7 @@ describe('a backup of a server that is killed in the middle of load', () => {
     expect(await restoredHere(join(folder, 'after-kill'))).toMatchObject({ events: first['events'] });
     const second = done(await backup());
     expect(second['copiedEvents']).toBe(second['events']! - first['events']!);
-    expect(second['copiedFiles']).toBe(OWN_FILES.length); // these are copied each time
+    expect(second['copiedFiles']).toBe(CONTROL_PLANE_FILES.length); // these are copied each time
     expect(await backedUpHere(data)).toMatchObject({
       copiedEvents: 0,
       copiedPayloads: 0,
@@ -212,7 +212,7 @@ describe('a backup of a server that is killed in the middle of load', () => {
   it.each(['log', 'payloads', 'files'])('has again the next time what has vanished from its %s', async (part) => {
     rmSync(anObject(part));
     const { copiedEvents, copiedPayloads, copiedFiles } = await backedUpHere(data);
-    expect([copiedEvents > 0, copiedPayloads, copiedFiles > OWN_FILES.length]).toEqual([
+    expect([copiedEvents > 0, copiedPayloads, copiedFiles > CONTROL_PLANE_FILES.length]).toEqual([
       part !== 'files',
       part === 'payloads' ? 1 : 0,
       part === 'files',

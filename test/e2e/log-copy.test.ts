@@ -74,7 +74,7 @@ const serveEmbedded = (data: string): Promise<ServerProcess> =>
   });
 
 /** The largest data of one append. */
-const MOST_DATA = 1_000_000 - 16 - 'Counted'.length - metadata.length;
+const MAX_DATA_BYTES = 1_000_000 - 16 - 'Counted'.length - metadata.length;
 
 describe('copying a log', () => {
   const scratch = mkdtempSync(join(tmpdir(), 'flightlog-copy-'));
@@ -177,7 +177,7 @@ describe('copying a log', () => {
   }, 300_000);
 
   it('takes events as large as they may be, one by one', async () => {
-    const large = await filled(place('largest'), 5, () => MOST_DATA);
+    const large = await filled(place('largest'), 5, () => MAX_DATA_BYTES);
     const other = await filled(place('foreign'), 3, () => 10);
     const target = await startLogServer(place('largest-server'));
     const url = `esdb://${target.address}?tls=false`;

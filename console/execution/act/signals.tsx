@@ -7,7 +7,7 @@ import type { Entry } from '../../launch/fields/entry.js';
 import { Field } from '../../launch/fields/field.js';
 import { call } from '../../server/call.js';
 import type { Named } from '../../server/ids.js';
-import { asking } from '../../server/queries.js';
+import { rpcQuery } from '../../server/queries.js';
 import { typeText } from '../../../interface/values/type-text.js';
 import { Confirm } from '../../look/confirm.js';
 
@@ -52,7 +52,9 @@ type SignalsProps = { readonly id: Named };
 
 /** Those of the first 100 signals of an execution that gates still wait for. */
 export const Signals = ({ id }: SignalsProps): ReactNode => {
-  const { data } = useQuery(asking(SignalService.method.listSignals, { workflowExecutionId: id, limit: MAX_SIGNALS }));
+  const { data } = useQuery(
+    rpcQuery(SignalService.method.listSignals, { workflowExecutionId: id, limit: MAX_SIGNALS }),
+  );
   return data?.signals
     .filter(({ value }) => value === undefined)
     .map((signal) => <SetSignal key={signal.id?.signalId} signal={signal} />);

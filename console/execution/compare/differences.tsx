@@ -13,7 +13,7 @@ import { DataTable } from '../../look/data-table.js';
 import { QueryResult } from '../../look/query-result.js';
 import { Empty } from '../../look/notes.js';
 import { Card } from '../../look/page.js';
-import { asking } from '../../server/queries.js';
+import { rpcQuery } from '../../server/queries.js';
 import type { ExecutionAsOf } from '../moment.js';
 
 const SHOWN = 200;
@@ -75,7 +75,7 @@ type DifferencesProps = {
 export const Differences = ({ first, second }: DifferencesProps): ReactNode => {
   const { project, domain, name } = second.id;
   const diff = useQuery(
-    asking(HistoryService.method.diff, {
+    rpcQuery(HistoryService.method.diff, {
       id: { project, domain, name: first.name },
       asOf: first.asOf,
       otherName: name,

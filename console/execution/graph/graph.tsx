@@ -9,7 +9,7 @@ import { WorkflowGraph } from '../../graph/workflow-graph.js';
 import { QueryResult } from '../../look/query-result.js';
 import { Empty } from '../../look/notes.js';
 import { nodePhase } from '../../look/phases.js';
-import { asking } from '../../server/queries.js';
+import { rpcQuery } from '../../server/queries.js';
 import type { ExecutionAsOf } from '../moment.js';
 import { NodePanel } from '../node/node-panel.js';
 import { type Children, specIdOf } from '../nodes/tree.js';
@@ -26,7 +26,7 @@ type OfWorkflowProps = { readonly seen: ExecutionAsOf; readonly workflowId: Iden
 const OfWorkflow = ({ seen, workflowId }: OfWorkflowProps): ReactNode => {
   const { node } = route.useSearch();
   const navigate = route.useNavigate();
-  const workflow = useQuery(asking(AdminService.method.getWorkflow, { id: workflowId }));
+  const workflow = useQuery(rpcQuery(AdminService.method.getWorkflow, { id: workflowId }));
   const { query } = useTree(seen);
   const phases = phasesOf(query.data);
   const choose = (nodeId: string): void => {
@@ -51,7 +51,7 @@ const OfWorkflow = ({ seen, workflowId }: OfWorkflowProps): ReactNode => {
 
 /** The workflow of an execution as a graph, with the phases of its nodes. */
 export const Graph = (seen: ExecutionAsOf): ReactNode => {
-  const execution = useQuery(asking(AdminService.method.getExecution, seen));
+  const execution = useQuery(rpcQuery(AdminService.method.getExecution, seen));
   return (
     <QueryResult query={execution}>
       {({ closure }) =>

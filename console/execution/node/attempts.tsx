@@ -10,7 +10,7 @@ import { Card } from '../../look/page.js';
 import { PhaseBadge } from '../../look/phase-badge.js';
 import { hasEnded, taskPhase } from '../../look/phases.js';
 import { lengthOf, msOf } from '../../look/times.js';
-import { asking } from '../../server/queries.js';
+import { rpcQuery } from '../../server/queries.js';
 import { LinkOut } from '../../values/link-out.js';
 import { VersionLink } from '../links.js';
 import type { ExecutionAsOf } from '../moment.js';
@@ -64,7 +64,7 @@ type AttemptsProps = ExecutionAsOf & { readonly nodeId: string };
 /** The attempts of the task of a node, the newest first. */
 export const Attempts = ({ id, asOf, nodeId }: AttemptsProps): ReactNode => {
   const tasks = useQuery(
-    asking(AdminService.method.listTaskExecutions, {
+    rpcQuery(AdminService.method.listTaskExecutions, {
       nodeExecutionId: { nodeId, executionId: id },
       limit: PAGE_ATTEMPTS,
       asOf,

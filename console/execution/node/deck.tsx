@@ -5,7 +5,7 @@ import type { NodeExecution } from '../../../proto/gen/platformidl/admin/node_ex
 import { ArtifactType, DataProxyService } from '../../../proto/gen/platformidl/service/dataproxy_pb.js';
 import { Card } from '../../look/page.js';
 import { QueryResult } from '../../look/query-result.js';
-import { asking } from '../../server/queries.js';
+import { rpcQuery } from '../../server/queries.js';
 import { LinkOut } from '../../values/link-out.js';
 
 type NodeProps = { readonly id: NonNullable<NodeExecution['id']> };
@@ -17,7 +17,7 @@ const isOfThisServer = (address: string): boolean =>
 /** The deck in a frame without an origin: tasks write it, so its scripts must not reach this page or the server. */
 const Shown = ({ id }: NodeProps): ReactNode => {
   const link = useQuery({
-    ...asking(DataProxyService.method.createDownloadLink, {
+    ...rpcQuery(DataProxyService.method.createDownloadLink, {
       artifactType: ArtifactType.DECK,
       source: { case: 'nodeExecutionId', value: id },
     }),

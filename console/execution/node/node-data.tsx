@@ -4,14 +4,14 @@ import { type ReactNode, useState } from 'react';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
 import { QueryResult } from '../../look/query-result.js';
 import { Card } from '../../look/page.js';
-import { asking } from '../../server/queries.js';
+import { rpcQuery } from '../../server/queries.js';
 import { Literals } from '../../values/literals.js';
 import type { ExecutionAsOf } from '../moment.js';
 
 type NodeDataProps = ExecutionAsOf & { readonly nodeId: string };
 
 const Shown = ({ id, asOf, nodeId }: NodeDataProps): ReactNode => {
-  const data = useQuery(asking(AdminService.method.getNodeExecutionData, { id: { nodeId, executionId: id }, asOf }));
+  const data = useQuery(rpcQuery(AdminService.method.getNodeExecutionData, { id: { nodeId, executionId: id }, asOf }));
   return (
     <QueryResult query={data}>
       {({ fullInputs, fullOutputs }) => (

@@ -12,7 +12,7 @@ import { Card, Facts } from '../../look/page.js';
 import { PhaseBadge } from '../../look/phase-badge.js';
 import { hasEnded, nodePhase } from '../../look/phases.js';
 import { lengthOf, msOf } from '../../look/times.js';
-import { asking } from '../../server/queries.js';
+import { rpcQuery } from '../../server/queries.js';
 import { ExecutionLink } from '../links.js';
 import type { ExecutionAsOf } from '../moment.js';
 import { ErrorNote } from '../why.js';
@@ -62,7 +62,7 @@ type NodePanelProps = ExecutionAsOf & { readonly nodeId: string };
 /** One node: its error first, then its attempts with their logs, then what it took and gave. */
 export const NodePanel = ({ id, asOf, nodeId }: NodePanelProps): ReactNode => {
   const nodeExecutionId = { nodeId, executionId: id };
-  const node = useQuery(asking(AdminService.method.getNodeExecution, { id: nodeExecutionId, asOf }));
+  const node = useQuery(rpcQuery(AdminService.method.getNodeExecution, { id: nodeExecutionId, asOf }));
   return (
     <aside className="panel" aria-label={`Node ${nodeId}`}>
       <QueryResult query={node}>

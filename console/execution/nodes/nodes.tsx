@@ -12,7 +12,7 @@ import { Empty, FailureNote } from '../../look/notes.js';
 import { useNow } from '../../look/now.js';
 import { msOf } from '../../look/times.js';
 import { nodePhase, toneOf } from '../../look/phases.js';
-import { asking } from '../../server/queries.js';
+import { rpcQuery } from '../../server/queries.js';
 import type { ExecutionAsOf } from '../moment.js';
 import { NodePanel } from '../node/node-panel.js';
 import { NodeRow } from './node-row.js';
@@ -123,7 +123,7 @@ const ReadTree = (props: ReadTreeProps): ReactNode => {
   const clock = useClock(all, asOf);
   const [isTimeShown, setTimeShown] = useState(false);
   const metrics = useQuery({
-    ...asking(AdminService.method.getExecutionMetrics, { id, depth: ALL_LEVELS }),
+    ...rpcQuery(AdminService.method.getExecutionMetrics, { id, depth: ALL_LEVELS }),
     enabled: isTimeShown,
   });
   const segments = useMemo(

@@ -20,12 +20,12 @@ const sum = (counts: readonly unknown[]): number => counts.reduce<number>((total
 
 /** Runs one query and has the server explain it. */
 export const explainQuery = async (
-  asking: PageReader,
+  reader: PageReader,
   collection: Collection,
   where: Query['where'],
   question: PageQuery,
 ): Promise<ExplainedQuery> => {
-  const explanation: unknown = await findRows(asking, collection, where, question).explain('executionStats');
+  const explanation: unknown = await findRows(reader, collection, where, question).explain('executionStats');
   return {
     keys: sum(everywhere(explanation, 'totalKeysExamined')),
     documents: sum(everywhere(explanation, 'totalDocsExamined')),

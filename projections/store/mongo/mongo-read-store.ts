@@ -57,7 +57,7 @@ const sumOf = (explanations: readonly ExplainedQuery[], what: 'keys' | 'document
   explanations.reduce((sum, each) => sum + each[what], 0);
 
 const queries = ({ db, guarded }: Connection, build: Build, limitMs: number): Queries => {
-  const asking = (): PageReader => ({ db, build, until: performance.now() + limitMs });
+  const reader = (): PageReader => ({ db, build, until: performance.now() + limitMs });
   const answer = async (from: PageReader, collection: Collection, query: Query, method: Method): Promise<number> =>
     method === 'find'
       ? (await page(from, collection, query)).elements.length
@@ -70,14 +70,14 @@ const queries = ({ db, guarded }: Connection, build: Build, limitMs: number): Qu
   ): Promise<{ explanations: readonly ExplainedQuery[]; returned: number }> => {
     const explanations: ExplainedQuery[] = [];
     const onQuestion = async (question: PageQuery): Promise<void> => {
-      explanations.push(await explainQuery(asking(), collection, query.where, question));
+      explanations.push(await explainQuery(reader(), collection, query.where, question));
     };
-    return { explanations, returned: await answer({ ...asking(), onQuestion }, collection, query, method) };
+    return { explanations, returned: await answer({ ...reader(), onQuestion }, collection, query, method) };
   };
 
   return {
-    find: (collection, query) => guarded(() => page(asking(), collection, query)),
-    findDistinct: (collection, query) => guarded(() => values(asking(), collection, query)),
+    find: (collection, query) => guarded(() => page(reader(), collection, query)),
+    findDistinct: (collection, query) => guarded(() => values(reader(), collection, query)),
     explain: (...given) => guarded(async () => (await explain(...given)).explanations),
     examined: (...given) =>
       guarded(async () => {

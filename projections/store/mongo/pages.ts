@@ -104,12 +104,12 @@ const questionsOf = (collection: Collection, query: Query): readonly Omit<PageQu
   }));
 };
 
-async function* rowsOf(asking: PageReader, collection: Collection, query: Query): AsyncGenerator<PageRow, void> {
+async function* rowsOf(reader: PageReader, collection: Collection, query: Query): AsyncGenerator<PageRow, void> {
   let missing = query.limit;
   for (const question of questionsOf(collection, query)) {
     const limited = { ...question, limit: missing };
-    await asking.onQuestion?.(limited);
-    for await (const row of findRows<PageRow>(asking, collection, query.where, limited)) {
+    await reader.onQuestion?.(limited);
+    for await (const row of findRows<PageRow>(reader, collection, query.where, limited)) {
       missing -= 1;
       yield row;
     }
@@ -132,7 +132,7 @@ const sized = (bytes: number, element: Uint8Array): number => {
  *
  * @throws {PageTooLarge} when the page exceeds the limit of a response.
  */
-export const page = async (asking: PageReader, collection: Collection, given: Query): Promise<Found> => {
+export const page = async (reader: PageReader, collection: Collection, given: Query): Promise<Found> => {
   if (isImpossible(given)) return { elements: [] };
   const query = tightened(storedQuery(given));
   const limit = Math.min(query.limit, MAX_LIMIT);
@@ -140,10 +140,10 @@ export const page = async (asking: PageReader, collection: Collection, given: Qu
   let bytes = 0;
   let last: PageRow | undefined;
   // One more document than requested shows whether more follow.
-  for await (const row of rowsOf(asking, collection, { ...query, limit: limit + 1 })) {
+  for await (const row of rowsOf(reader, collection, { ...query, limit: limit + 1 })) {
     if (elements.length === limit && last)
       return { elements, next: { value: valueOf(last.f?.[query.orderBy.field]), key: originalText(last._id) } };
-    const { element } = await loaded(asking.db, asking.build, collectionName(collection, asking.build), row);
+    const { element } = await loaded(reader.db, reader.build, collectionName(collection, reader.build), row);
     bytes = sized(bytes, element);
     elements.push(element);
     last = row;

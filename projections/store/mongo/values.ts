@@ -32,7 +32,7 @@ const nextQuestion = (collection: Collection, index: readonly string[] | undefin
  * Finds the distinct values of a field one at a time, so that a value with ten thousand documents costs as much as a
  * value with one.
  */
-export const values = async (asking: PageReader, collection: Collection, given: Query): Promise<FoundValues> => {
+export const values = async (reader: PageReader, collection: Collection, given: Query): Promise<FoundValues> => {
   if (isImpossible(given)) return { values: [], hasMore: false };
   const { rest: query, isExcepted } = exceptions(storedQuery(given));
   const { index } = valuesPlanOf(collection, query);
@@ -42,8 +42,8 @@ export const values = async (asking: PageReader, collection: Collection, given: 
   while (found.length <= skip + query.limit) {
     const next = tightened({ ...query, ...(after && { after }) });
     const question = nextQuestion(collection, index, next);
-    await asking.onQuestion?.(question);
-    const [row] = await findRows<ValueRow>(asking, collection, query.where, question).toArray();
+    await reader.onQuestion?.(question);
+    const [row] = await findRows<ValueRow>(reader, collection, query.where, question).toArray();
     if (!row) return { values: found.slice(skip).map(originalValue), hasMore: false };
     const value = row.f[query.orderBy.field] ?? null;
     if (!isExcepted(value)) found.push(value);

@@ -20,7 +20,7 @@ export interface CookieJar {
 type Options = {
   /** The address under which browsers reach this server. */
   readonly origin: () => string;
-  readonly seal: Sealer;
+  readonly sealer: Sealer;
   readonly now: () => number;
 };
 
@@ -52,14 +52,14 @@ const isBegun = (content: Readonly<Record<string, unknown>> | undefined): conten
   content !== undefined && ['state', 'nonce', 'verifier', 'target'].every((name) => typeof content[name] === 'string');
 
 /** Makes the jar of a server. */
-export const cookieJar = ({ origin, seal, now }: Options): CookieJar => {
+export const cookieJar = ({ origin, sealer: seal, now }: Options): CookieJar => {
   const isSecure = (): boolean => origin().startsWith('https:');
   const set = (cookie: Cookie): string => setCookie(cookie, isSecure());
   const read = (header: string, { name, path }: Pick<Cookie, 'name' | 'path'>): string =>
     cookieIn(header, cookieName(name, { isSecure: isSecure(), path })) ?? '';
   return {
     begun: async (begun) => {
-      const value = await seal.close('sign-in', begun, now() + SIGN_IN_MS);
+      const value = await seal.seal('sign-in', begun, now() + SIGN_IN_MS);
       return set({ ...ofBegun(begun.state), value, maxAge: SIGN_IN_MS / MS });
     },
     endOld: (cookies) => {
@@ -70,7 +70,7 @@ export const cookieJar = ({ origin, seal, now }: Options): CookieJar => {
     },
     endBegun: (state) => set({ ...ofBegun(state), value: '', maxAge: 0 }),
     session: async (token, expiresAt) => {
-      const value = await seal.close('session', { token }, expiresAt);
+      const value = await seal.seal('session', { token }, expiresAt);
       return set({ ...OF_SESSION, value, maxAge: Math.max(1, Math.floor((expiresAt - now()) / MS)) });
     },
     endSession: () => set({ ...OF_SESSION, value: '', maxAge: 0 }),

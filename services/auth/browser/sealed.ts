@@ -1,21 +1,29 @@
 import { EncryptJWT, errors, type JWTPayload, jwtDecrypt } from 'jose';
 
-/** The use of a sealed text; a text that was sealed for one use does not open for another. */
+/** The purpose of a sealed text; a text that was sealed for one purpose cannot be opened for another. */
 export type Purpose = 'session' | 'sign-in';
 
-/** Encrypts what a browser keeps for this server, so that browsers can neither read nor change it. */
+/** Encrypts and decrypts the content of cookies, so that browsers can neither read nor change it. */
 export interface Sealer {
-  /** @param expiresAt in milliseconds since 1970. */
-  close(purpose: Purpose, content: Readonly<Record<string, string>>, expiresAt: number): Promise<string>;
-  /** @returns `undefined` for a text that has expired, has another purpose, or was not sealed with this key. */
+  /**
+   * Encrypts a content.
+   *
+   * @param expiresAt in milliseconds since 1970.
+   */
+  seal(purpose: Purpose, content: Readonly<Record<string, string>>, expiresAt: number): Promise<string>;
+  /**
+   * Decrypts a sealed text.
+   *
+   * @returns `undefined` for a text that has expired, has another purpose, or was not sealed with this key.
+   */
   open(purpose: Purpose, sealed: string): Promise<JWTPayload | undefined>;
 }
 
 const MS = 1_000;
 
-/** Seals with a key of 32 bytes, as JWE with AES-256 in Galois counter mode (RFC 7516). */
-export const sealedWith = (key: Uint8Array, now: () => number): Sealer => ({
-  close: (purpose, content, expiresAt) =>
+/** Makes a sealer from a key of 32 bytes; sealed texts are JWEs with AES-256 in Galois counter mode (RFC 7516). */
+export const sealerWith = (key: Uint8Array, now: () => number): Sealer => ({
+  seal: (purpose, content, expiresAt) =>
     new EncryptJWT({ ...content })
       .setProtectedHeader({ alg: 'dir', enc: 'A256GCM' })
       .setAudience(purpose)

@@ -8,7 +8,7 @@ export const unbuiltPage = `<!doctype html>
 </head>
 <body>
 <h1>The console is not built</h1>
-<p>Run <code>npm run build:console</code> in the repository and load this page again. Packages have it built.</p>
+<p>Run <code>npm run build:console</code> in the repository and load this page again. The published packages contain the built console.</p>
 </body>
 </html>
 `;

@@ -1,5 +1,5 @@
 import { rpcStatusBytes } from '../rpc-status.js';
-import { cutText, type Failure, statuses } from '../status.js';
+import { truncateText, type Failure, statuses } from '../status.js';
 
 // Limit for text and details as encoded for sending. Clients in the field refuse more than 8 kB of metadata in all,
 // some of them at random above that; the remainder is for the other entries and the overhead of each.
@@ -23,12 +23,12 @@ const fits = ({ message, details }: Fitted): boolean =>
 
 /** Shortens the text in steps until the result fits; `undefined` when it does not fit with `least` bytes of text. */
 const shorten = (text: string, least: number, fitted: (message: string) => Fitted): Fitted | undefined => {
-  const whole = cutText(text, MAX_STATUS_BYTES * 2);
+  const whole = truncateText(text, MAX_STATUS_BYTES * 2);
   const first = fitted(whole);
   if (whole.length === text.length && fits(first)) return first;
   for (let bytes = MAX_STATUS_BYTES; bytes >= least; bytes = Math.floor(bytes * 0.8)) {
     if (bytes >= Buffer.byteLength(whole)) continue;
-    const shorter = fitted(cutText(whole, bytes) + ELLIPSIS);
+    const shorter = fitted(truncateText(whole, bytes) + ELLIPSIS);
     if (fits(shorter)) return shorter;
   }
   return undefined;

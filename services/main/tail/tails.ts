@@ -8,7 +8,7 @@ import {
   RpcError,
   type StatusCode,
 } from '../../kernel/rpc.js';
-import { sayTogether } from './say-together.js';
+import { batchMessages } from './batched-messages.js';
 import type { ViewsThreadData } from '../threads/views-thread.js';
 
 /** A command to the thread: open a tail, a batch was taken, or close a tail. */
@@ -65,7 +65,7 @@ export const openTails = (data: ViewsThreadData): Tails => {
     started.unref();
     return started;
   };
-  const say = sayTogether<TailCommand>((commands) => worker?.postMessage(commands));
+  const send = batchMessages<TailCommand>((commands) => worker?.postMessage(commands));
 
   const nextOf = async (tail: Open, signal: AbortSignal): Promise<TailMessage | undefined> => {
     while (tail.messages.length === 0 && !signal.aborted) await new Promise<void>((resolve) => (tail.wake = resolve));
@@ -81,16 +81,16 @@ export const openTails = (data: ViewsThreadData): Tails => {
       const tail: Open = { messages: [], wake: () => undefined };
       open.set(id, tail);
       gone.addEventListener('abort', () => tail.wake());
-      say({ open: id, request, form });
+      send({ open: id, request, form });
       try {
         for (let next = await nextOf(tail, gone); next; next = await nextOf(tail, gone)) {
           if (next.failure) throw errorOf(next.failure);
           if (next.answers) yield next.answers;
-          say({ taken: id });
+          send({ taken: id });
         }
       } finally {
         open.delete(id);
-        say({ close: id });
+        send({ close: id });
       }
     },
     close: async () => {

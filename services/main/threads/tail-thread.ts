@@ -13,7 +13,7 @@ import { sharedBatches, tail, type TailSources } from '../../streams/tail/tail.j
 import { openLog } from '../log-source.js';
 import { openPayloads } from '../payloads.js';
 import { tailEncodings, type TailForm } from '../tail/encodings.js';
-import { sayTogether } from '../tail/say-together.js';
+import { batchMessages } from '../tail/batched-messages.js';
 import type { TailCommand, TailMessage } from '../tail/tails.js';
 import type { ViewsThreadData } from './views-thread.js';
 
@@ -24,10 +24,10 @@ const encodings = tailEncodings(await openPayloads({ directory, location }));
 const feed = await openLiveFeed(log);
 const sources: TailSources = { log, feed, labelsOf: labelsFrom(log), batches: sharedBatches() };
 
-type Running = { isOver: boolean; taken: () => void };
+type RunningTail = { isClosed: boolean; onTaken: () => void };
 
-const running = new Map<number, Running>();
-const say = sayTogether<TailMessage>((messages) => parentPort?.postMessage(messages));
+const running = new Map<number, RunningTail>();
+const send = batchMessages<TailMessage>((messages) => parentPort?.postMessage(messages));
 
 const failureOf = (error: unknown): NonNullable<TailMessage['failure']> => {
   if (error instanceof RpcError) return { code: error.code, message: error.message };
@@ -39,41 +39,41 @@ const formOf = (form: FollowForm, { format }: TailRequest): TailForm => {
   return format === Format.PROTOBUF ? 'protobuf' : 'json';
 };
 
-type Opening = Extract<TailCommand, { readonly open: number }>;
+type OpenCommand = Extract<TailCommand, { readonly open: number }>;
 
-/** Sends the answers, and waits after each batch until the consumer has taken it. */
-const run = async ({ open: id, request: encoded, form }: Opening): Promise<void> => {
-  const state: Running = { isOver: false, taken: () => undefined };
+/** Sends the events of one tail in batches; waits after each batch until the consumer has taken it. */
+const runTail = async ({ open: id, request: encoded, form }: OpenCommand): Promise<void> => {
+  const state: RunningTail = { isClosed: false, onTaken: () => undefined };
   running.set(id, state);
   try {
     const request = fromBinary(TailRequestSchema, encoded);
-    const consumer = { encoding: encodings[formOf(form, request)], isOver: () => state.isOver };
+    const consumer = { encoding: encodings[formOf(form, request)], isOver: () => state.isClosed };
     for await (const answers of tail(sources, request, consumer)) {
-      const taken = new Promise<void>((resolve) => (state.taken = resolve));
-      say({ id, answers });
-      if (!state.isOver) await taken;
+      const taken = new Promise<void>((resolve) => (state.onTaken = resolve));
+      send({ id, answers });
+      if (!state.isClosed) await taken;
     }
   } catch (error) {
-    say({ id, failure: failureOf(error) });
+    send({ id, failure: failureOf(error) });
   } finally {
     running.delete(id);
   }
 };
 
-const over = (id: number): void => {
+const endTail = (id: number): void => {
   const state = running.get(id);
   if (!state) return;
-  state.isOver = true;
-  state.taken();
+  state.isClosed = true;
+  state.onTaken();
 };
 
-const obey = (command: TailCommand): void => {
-  if ('request' in command) void run(command);
-  else if ('taken' in command) running.get(command.taken)?.taken();
-  else over(command.close);
+const handle = (command: TailCommand): void => {
+  if ('request' in command) void runTail(command);
+  else if ('taken' in command) running.get(command.taken)?.onTaken();
+  else endTail(command.close);
 };
 
-parentPort?.on('message', (commands: readonly TailCommand[]) => commands.forEach(obey));
+parentPort?.on('message', (commands: readonly TailCommand[]) => commands.forEach(handle));
 feed.ended.catch((error: unknown) => {
   throw error instanceof Error ? error : new Error(String(error)); // ends the thread, and every tail with it
 });

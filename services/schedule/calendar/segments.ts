@@ -1,20 +1,20 @@
 import type { Schedule } from '../../../proto/gen/platformidl/admin/schedule_pb.js';
 
-/** A time from one instant to another, both in milliseconds since 1970; without `untilMs` it goes on. */
+/** A period between two instants, both in milliseconds since 1970; without `untilMs` it has not ended. */
 export type Span = { readonly fromMs: number; readonly untilMs?: number };
 
-/** A time for which one version of a launch plan was active: the ticks after its beginning, up to its end, are its own. */
+/** A period in which one version of a launch plan was active; that version fires the ticks after its beginning, up to its end. */
 export type Segment = Span & {
   readonly version: string;
   /** Absent for a version without a schedule. */
   readonly schedule: Schedule | undefined;
   /** The principal that activated the version. */
   readonly principal: string;
-  /** True when it was ended without another version taking its place. */
+  /** True when the launch plan was deactivated, and no other version became active. */
   readonly isDeactivated?: boolean;
 };
 
-/** An activation or a deactivation, at the time that was recorded. */
+/** An activation of a version, or a deactivation (without `version`), at the recorded time. */
 export type Activation = { readonly atMs: number } & (
   | { readonly version: string; readonly schedule: Schedule | undefined; readonly principal: string }
   | { readonly version?: undefined }
@@ -24,8 +24,8 @@ const endedAt = (segment: Segment, { atMs, version }: Activation): Segment =>
   segment.untilMs === undefined ? { ...segment, untilMs: atMs, isDeactivated: version === undefined } : segment;
 
 /**
- * Ends the last segment, and begins that of the activation. Of segments without a schedule, which have no ticks, only
- * the last one is kept: most launch plans have no schedule and are activated often.
+ * Ends the last segment and adds the segment of the activation. An ended segment without a schedule is dropped, because
+ * it has no ticks: most launch plans have no schedule and are activated often.
  */
 export const withActivation = (segments: readonly Segment[], activation: Activation): readonly Segment[] => {
   const last = segments.at(-1);
@@ -42,6 +42,6 @@ export const activeSegment = (segments: readonly Segment[]): Segment | undefined
   return last?.untilMs === undefined ? last : undefined;
 };
 
-/** True for an instant after the beginning of a span, up to its end. */
+/** True for an instant after the beginning of a span, up to and including its end. */
 export const isWithin = ({ fromMs, untilMs = Infinity }: Span, instantMs: number): boolean =>
   instantMs > fromMs && instantMs <= untilMs;

@@ -9,12 +9,12 @@ const OFFSET = /GMT(?:([+-])(\d\d):(\d\d)(?::(\d\d))?)?$/u;
 
 const UTC: Zone = { offsetAt: () => 0 };
 
-/** Since 1973 clocks have changed at full quarters of an hour of UTC only. */
+/** Since 1973, clocks have been set forward or back at multiples of 15 minutes of UTC only. */
 const QUARTER_MS = 15 * MINUTE_MS;
 const FULL_QUARTERS_FROM_MS = Date.UTC(1973, 0, 1);
 const MAX_REMEMBERED = 1_000;
 
-/** Remembers the offset of each quarter of an hour: the formatter takes some microseconds for each instant. */
+/** Caches the offset of each quarter of an hour: the formatter takes some microseconds for each instant. */
 const remembered = ({ offsetAt }: Zone): Zone => {
   const offsets = new Map<number, number>();
   return {
@@ -47,7 +47,7 @@ const zones = new Map<string, Zone>();
 const MAX_ZONES = 200;
 
 /**
- * Finds a zone. The last ones are remembered: making one takes about a third of a millisecond.
+ * Finds a zone by its name. Zones are cached, because making one takes about a third of a millisecond.
  *
  * @throws {RangeError} for a name that is not in the time zone database.
  */
@@ -60,17 +60,21 @@ export const zoneOf = (name: string): Zone => {
   return zone;
 };
 
-/** Longest time that clocks are set forward or back by; a day that a zone leaves out is longer, and is not foreseen. */
+/**
+ * Longest time by which clocks are set forward or back. A zone that skips a whole day, because it crosses the date line,
+ * is not supported.
+ */
 export const LARGEST_CHANGE_MS = 4 * HOUR_MS;
 
-/** The offsets before and after a change of clocks near a local time; the same twice where there is none. */
+/** The offsets before and after a change of clocks near a local time; both are equal when there is no change. */
 const offsetsAround = (zone: Zone, wallMs: number): readonly [before: number, after: number] => {
   const near = wallMs - zone.offsetAt(wallMs);
   return [zone.offsetAt(near - LARGEST_CHANGE_MS), zone.offsetAt(near + LARGEST_CHANGE_MS)];
 };
 
 /**
- * The instants at which clocks show a local time, ascending: one, two when it occurs twice, none when it is left out.
+ * The instants at which clocks show a local time, ascending: one; two when clocks set back show it twice; none when
+ * clocks set forward skip it.
  *
  * @param wallMs the local time, as milliseconds since 1970 on a clock that shows it.
  */
@@ -79,5 +83,5 @@ export const instantsOf = (zone: Zone, wallMs: number): readonly number[] => {
   return instants.filter((instant) => instant + zone.offsetAt(instant) === wallMs).sort((a, b) => a - b);
 };
 
-/** The instant of a local time that is left out, by the clock as it was before: 02:30 becomes 03:30 in spring. */
+/** The instant of a local time that clocks set forward skip, by the offset before the change: 02:30 becomes 03:30. */
 export const instantInGap = (zone: Zone, wallMs: number): number => wallMs - offsetsAround(zone, wallMs)[0];

@@ -19,7 +19,7 @@ import {
   segmentPath,
   writeManifest,
 } from './manifest.js';
-import { type BackupFiles, CHUNK_BYTES, type FoundFile, isOwnFile } from './backup-files.js';
+import { type BackupFiles, CHUNK_BYTES, type FoundFile, isControlPlaneFile } from './backup-files.js';
 import type { ObjectTarget } from '../targets/object-target.js';
 import { packSegment } from './segment.js';
 
@@ -180,7 +180,7 @@ const copyFiles = async (backingUp: BackUp, writer: Writer, before: Manifest | u
 };
 
 const isUnchanged = (earlier: BackedUpFile, { sizeBytes, version }: FoundFile): boolean =>
-  earlier.sizeBytes === sizeBytes && earlier.version === version && !isOwnFile(earlier.path);
+  earlier.sizeBytes === sizeBytes && earlier.version === version && !isControlPlaneFile(earlier.path);
 
 const areThere = ({ chunks, sizeBytes }: BackedUpFile, { has }: Writer): boolean =>
   chunks.every((sha256, i) =>
@@ -188,7 +188,7 @@ const areThere = ({ chunks, sizeBytes }: BackedUpFile, { has }: Writer): boolean
   );
 
 /**
- * Backs up a log, the payloads that it refers to, the uploads and {@link OWN_FILES}, while servers use them. The log
+ * Backs up a log, the payloads that it refers to, the uploads and {@link CONTROL_PLANE_FILES}, while servers use them. The log
  * is read first, up to its head at the start, then the files beside it: a file is durable before the event that refers
  * to it. Objects that are already in the target are not copied again. The manifest is replaced last, so the previous
  * backup stays valid when this one is interrupted.

@@ -6,12 +6,12 @@ import { filesIn } from '../targets/object-target.js';
 /** Size in bytes of every chunk of a file but the last. */
 export const CHUNK_BYTES = 8 * 1024 * 1024;
 
-/** A file as it is now; `version` changes with its content, where the store knows such a thing. */
+/** A file as it is now; `version` changes with its content, and is absent where the store has no versions. */
 export type FoundFile = { readonly sizeBytes: number; readonly version?: string };
 
-/** Files that a backup has beside log and payloads: uploads of clients, the key of their links, and the users and clients. */
+/** A source of the files in a backup other than log and payloads: uploads, and {@link CONTROL_PLANE_FILES}. */
 export interface BackupFiles {
-  /** Every file by its path in a data directory, `files/…` or one of {@link OWN_FILES}. */
+  /** Every file by its path in a data directory, `files/…` or one of {@link CONTROL_PLANE_FILES}. */
   find(): Promise<ReadonlyMap<string, FoundFile>>;
   /** The content in chunks of `CHUNK_BYTES`, the last one may be smaller; none for an empty file. */
   chunks(path: string, found: FoundFile): AsyncIterable<Uint8Array>;
@@ -22,13 +22,13 @@ export interface BackupFiles {
 export const UPLOADS = 'files/';
 
 /**
- * Paths of the other files of a data directory that a backup has: the key that signs links, and the users and clients
- * of the authorization server. A file that does not exist is left out.
+ * Files that the control plane itself writes: the key that signs links, and the users and clients of the authorization
+ * server. A backup omits those that do not exist.
  */
-export const OWN_FILES = ['link.key', 'users.json', 'clients.json'] as const;
+export const CONTROL_PLANE_FILES = ['link.key', 'users.json', 'clients.json'] as const;
 
-/** True for one of the {@link OWN_FILES}. They change in place and hold secrets; uploads never change. */
-export const isOwnFile = (path: string): boolean => OWN_FILES.some((name) => name === path);
+/** True for one of the {@link CONTROL_PLANE_FILES}. They change in place and hold secrets; uploads never change. */
+export const isControlPlaneFile = (path: string): boolean => CONTROL_PLANE_FILES.some((name) => name === path);
 
 /** The files of a data directory. */
 export const directoryFiles = (directory: string): BackupFiles => ({
@@ -36,7 +36,7 @@ export const directoryFiles = (directory: string): BackupFiles => ({
     const uploads = await filesIn(join(directory, UPLOADS));
     const found = new Map<string, FoundFile>();
     for (const [path, sizeBytes] of uploads) found.set(`${UPLOADS}${path}`, { sizeBytes });
-    for (const name of OWN_FILES) {
+    for (const name of CONTROL_PLANE_FILES) {
       const file = await stat(join(directory, name)).catch(() => undefined);
       if (file) found.set(name, { sizeBytes: file.size });
     }
@@ -47,8 +47,8 @@ export const directoryFiles = (directory: string): BackupFiles => ({
   close: () => Promise.resolve(),
 });
 
-/** Both sources as one; a path that both have is taken from the second. */
-export const joinedFiles = (first: BackupFiles, second: BackupFiles): BackupFiles => {
+/** Merges two sources; a file that is in both is taken from the second. */
+export const mergedFiles = (first: BackupFiles, second: BackupFiles): BackupFiles => {
   let ofSecond: ReadonlyMap<string, FoundFile> = new Map();
   return {
     find: async () => {

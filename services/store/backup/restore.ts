@@ -16,7 +16,7 @@ import { limitConcurrency, MAX_CONCURRENT_COPIES } from './limit-concurrency.js'
 import { markLogCopy } from '../log/identity.js';
 import { sqliteEventStore } from '../log/sqlite-event-store.js';
 import { chunkPath, payloadObject, readManifest, segmentPath, type BackedUpFile, type Manifest } from './manifest.js';
-import { isOwnFile, OWN_FILES } from './backup-files.js';
+import { isControlPlaneFile, CONTROL_PLANE_FILES } from './backup-files.js';
 import type { ObjectTarget } from '../targets/object-target.js';
 import type { UploadRestorer } from './s3-files.js';
 import { unpackSegment } from './segment.js';
@@ -117,14 +117,14 @@ const restoreFile = async ({ target, bucket }: Restore, to: string, file: Backed
   const content = async function* (): AsyncGenerator<Uint8Array> {
     for (const sha256 of chunks) yield genuine(target, chunkPath(sha256), sha256);
   };
-  if (bucket && !isOwnFile(path)) return bucket.uploads.restore(file, content());
+  if (bucket && !isControlPlaneFile(path)) return bucket.uploads.restore(file, content());
   await durableFiles(to).create(join(to, path), content());
-  if (isOwnFile(path)) await chmod(join(to, path), 0o600);
+  if (isControlPlaneFile(path)) await chmod(join(to, path), 0o600);
 };
 
 /** Moves the log last: a directory without it is recognized as an interrupted restore. */
 const moveIntoPlace = async (from: string, directory: string): Promise<void> => {
-  for (const name of ['payloads', 'files', ...OWN_FILES, 'log.db']) {
+  for (const name of ['payloads', 'files', ...CONTROL_PLANE_FILES, 'log.db']) {
     await rename(join(from, name), join(directory, name)).catch((error: unknown) => {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
     });

@@ -3,7 +3,7 @@ import { ResponseBodyError } from 'openid-client';
 import { describe, expect, it } from 'vitest';
 
 import { type CookieJar, cookieJar } from '../../../services/auth/browser/cookie-jar.js';
-import { sealedWith } from '../../../services/auth/browser/sealed.js';
+import { sealerWith } from '../../../services/auth/browser/sealed.js';
 import { signInLimits } from '../../../services/auth/server/sign-in-limits.js';
 import { browserSessions, pathWithin } from '../../../services/auth/browser/sessions.js';
 
@@ -12,7 +12,7 @@ const now = (): number => clock.now;
 const BEGUN = { state: 'the-state', nonce: 'n', verifier: 'v', target: '/console' };
 
 const jarOf = (origin: string, key = 1): CookieJar =>
-  cookieJar({ origin: () => origin, seal: sealedWith(new Uint8Array(32).fill(key), now), now });
+  cookieJar({ origin: () => origin, sealer: sealerWith(new Uint8Array(32).fill(key), now), now });
 
 const sent = (cookie: string): string => `other=1; ${cookie.split(';', 1)[0] ?? ''}`;
 

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
 import { SignalService } from '../../../proto/gen/platformidl/service/signal_pb.js';
-import { cutText, failureOf, faultAnswers, statuses } from '../../../services/gateway/status.js';
+import { truncateText, failureOf, faultFailures, statuses } from '../../../services/gateway/status.js';
 import { CorruptEvent, OutcomeUnknown, RevisionConflict, StoreUnavailable } from '../../../services/kernel/fault.js';
 import { invalid } from '../../../services/kernel/rpc.js';
 
@@ -55,7 +55,7 @@ describe('docs/errors.md', () => {
   });
 
   it('has a line for each fault, with its status', () => {
-    const known = Object.entries(faultAnswers).map(([fault, { code }]) => [fault, code]);
+    const known = Object.entries(faultFailures).map(([fault, { code }]) => [fault, code]);
     expect(rows('Faults').map((row) => row.slice(0, 2))).toEqual(known);
   });
 
@@ -87,12 +87,12 @@ describe('what is thrown', () => {
 
 describe('a text that is cut', () => {
   it('ends between two characters', () => {
-    expect(cutText('aü', 2)).toBe('a');
-    expect(cutText('aü', 3)).toBe('aü');
-    expect(cutText('😀😀', 7)).toBe('😀');
+    expect(truncateText('aü', 2)).toBe('a');
+    expect(truncateText('aü', 3)).toBe('aü');
+    expect(truncateText('😀😀', 7)).toBe('😀');
   });
 
   it('is well-formed, whatever it was', () => {
-    expect(cutText('a\ud800b', 100)).toBe('a\ufffdb');
+    expect(truncateText('a\ud800b', 100)).toBe('a\ufffdb');
   });
 });

@@ -11,9 +11,9 @@ import { sqliteLogReader } from '../services/store/log/sqlite-log-reader.js';
 const call: Call = { principal: '', requestId: 'bench', isCancelled: () => false, answeredAt: () => undefined };
 
 const fail = (): never => {
-  throw new Error('a page of a list waits for no stream');
+  throw new Error('a list page must not read a stream of the log');
 };
-/** Does not wait: this process has written nothing. */
+/** Never waits: this process has written nothing. */
 const fresh: Freshness = {
   awaitAcknowledged: fail,
   recorded: fail,
@@ -22,10 +22,15 @@ const fresh: Freshness = {
 };
 
 /**
- * Measures the server's part of a page, warm: milliseconds from the bytes of the request to those of the response,
- * ascending.
+ * Measures list pages in this process, after a warm-up, without the network.
+ *
+ * @returns milliseconds from the bytes of the request to those of the response, ascending.
  */
-export const pagesAtServer = async (directory: string, request: Uint8Array, pages: number): Promise<number[]> => {
+export const pageTimesWithoutNetwork = async (
+  directory: string,
+  request: Uint8Array,
+  pages: number,
+): Promise<number[]> => {
   const store = servingReadStore({ directory });
   const log = await sqliteLogReader({ directory });
   const payloads = filePayloadStore({ directory });
@@ -33,7 +38,7 @@ export const pagesAtServer = async (directory: string, request: Uint8Array, page
   const route = executionsRoutes({ store, entities, freshness: fresh, past }).find(
     ({ method }) => method === AdminService.method.listExecutions,
   );
-  if (!route) throw new Error('there is no list of executions');
+  if (!route) throw new Error('executionsRoutes has no route for ListExecutions');
   const took: number[] = [];
   for (let page = 0; page < 2 * pages; page += 1) {
     const start = performance.now();
