@@ -11,12 +11,33 @@ import { REFRESHED } from './refreshed.js';
 
 const placeText = (place: bigint | undefined): string => (place === undefined ? '–' : String(place));
 
+const Connections = ({ connections }: Pick<ListedConsumer, 'connections'>): ReactNode => {
+  if (connections.length === 0) return <span className="quiet">none</span>;
+  return connections.map(({ address, name, inFlight, bufferSize }) => (
+    <div key={address}>
+      {name || address}{' '}
+      <small className="quiet">
+        {name !== '' && `${address}, `}
+        {inFlight} of {bufferSize} in flight
+      </small>
+    </div>
+  ));
+};
+
 const ConsumerTable = ({ consumers }: { readonly consumers: readonly ListedConsumer[] }): ReactNode => (
   <DataTable
     label="Named consumers"
-    columns={['Consumer', 'Source', 'Checkpoint', 'Last event', 'Unacknowledged', 'Parked']}
+    columns={[
+      'Consumer',
+      'Source',
+      'Checkpoint',
+      'Last event',
+      'Unacknowledged',
+      'Parked',
+      'Connected to this process',
+    ]}
   >
-    {consumers.map(({ source, group, checkpoint, last, pending, parked }) => (
+    {consumers.map(({ source, group, checkpoint, last, pending, parked, connections }) => (
       <tr key={`${source}::${group}`}>
         <td>{group}</td>
         <td>{source}</td>
@@ -24,6 +45,9 @@ const ConsumerTable = ({ consumers }: { readonly consumers: readonly ListedConsu
         <td>{placeText(last)}</td>
         <td>{pending}</td>
         <td>{parked}</td>
+        <td>
+          <Connections connections={connections} />
+        </td>
       </tr>
     ))}
   </DataTable>

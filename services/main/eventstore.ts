@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { setTimeout } from 'node:timers/promises';
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
 import type { Logger } from 'pino';
 import type { PasswordAuthentication } from '../auth/passwords.js';
@@ -29,7 +30,7 @@ export type ServedEventstore = {
   readonly address: string | undefined;
   /** Rejects when the thread has failed. */
   readonly failed: Promise<never>;
-  /** Reads the figures of the groups of consumers, for metrics. */
+  /** Reads the figures of the groups of consumers; none when they do not come in time. */
   readonly groups: () => Promise<readonly GroupFigures[]>;
   readonly close: () => Promise<void>;
 };
@@ -46,6 +47,19 @@ export type EventstoreServices = PayloadSource & {
   /** Absent where connections are not encrypted. */
   readonly tls: TlsSource | undefined;
   readonly logger: Logger;
+};
+
+const FIGURES_WAIT_MS = 2_000;
+
+/** Reads the figures once for all that ask at the same time; none when they do not come in time. */
+const readOnce = (groups: ServedEventstore['groups']): ServedEventstore['groups'] => {
+  let asked: Promise<readonly GroupFigures[]> | undefined;
+  return () => {
+    asked ??= groups()
+      .catch(() => [])
+      .finally(() => (asked = undefined));
+    return Promise.race([asked, setTimeout(FIGURES_WAIT_MS, [], { ref: false })]);
+  };
 };
 
 const never = new Promise<never>(() => undefined);
@@ -151,16 +165,26 @@ export const startEventstore = async (
   return {
     address: `${host.includes(':') ? `[${host}]` : host}:${bound}`,
     failed,
-    groups: async () => {
+    groups: readOnce(async () => {
       ask('groups');
       const [groups] = (await once(worker, 'message')) as [readonly GroupFigures[]];
       return groups;
-    },
+    }),
     close: async () => {
       const ended = once(worker, 'exit');
       ask('close');
       await ended;
       port1.close();
     },
+  };
+};
+
+/** The server of the EventStoreDB protocol, for routes that ask for its groups and are made before it is started. */
+export const laterEventstore = (): Pick<ServedEventstore, 'groups'> & { readonly start: typeof startEventstore } => {
+  let served: ServedEventstore | undefined;
+  return {
+    groups: async (): Promise<readonly GroupFigures[]> => (await served?.groups()) ?? [],
+    start: async (...given: Parameters<typeof startEventstore>): Promise<ServedEventstore> =>
+      (served = await startEventstore(...given)),
   };
 };

@@ -114,23 +114,11 @@ const GROUP_GAUGES = {
   groupParked: ({ parked }: GroupFigures) => parked,
 } as const;
 
-/** Reads the figures once for all gauges of a scrape; none when they do not come in time. */
-const readOnce = (groups: () => Promise<readonly GroupFigures[]>): (() => Promise<readonly GroupFigures[]>) => {
-  let asked: Promise<readonly GroupFigures[]> | undefined;
-  return () => {
-    asked ??= groups()
-      .catch(() => [])
-      .finally(() => (asked = undefined));
-    return Promise.race([asked, setTimeout(HEAD_WAIT_MS, [], { ref: false })]);
-  };
-};
-
 const measureGroups = (metrics: ProcessMetrics, { groups }: MetricSources): void => {
   if (!groups) return;
-  const read = readOnce(groups);
   for (const gauge of Object.keys(GROUP_GAUGES) as (keyof typeof GROUP_GAUGES)[])
     metrics.read(gauge, async () =>
-      (await read()).map((figures) => {
+      (await groups()).map((figures) => {
         const { source: stream, group } = figures;
         return { labels: { stream, group }, value: GROUP_GAUGES[gauge](figures) };
       }),

@@ -5,6 +5,8 @@ import type { OperationsServices } from '../operations/rpc.js';
 import type { Unreadable } from '../operations/ports.js';
 import type { EngineFeed } from '../streams/engine-feed/feed.js';
 import { lastRetries } from '../reference/retry-requests.js';
+import type { GroupFigures } from '../streams/eventstore/groups/group-figures.js';
+import type { GroupName } from '../streams/eventstore/groups/group-name.js';
 import { describedGroups } from '../streams/eventstore/groups/described-groups.js';
 
 /** Services that the reads for operators use. */
@@ -13,6 +15,8 @@ export type OperationsSources = {
   readonly readStore: Pick<ReadStore, 'parked'>;
   readonly parked: Pick<ParkedStreams, 'all'>;
   readonly feed: EngineFeed;
+  /** The figures of the groups of consumers that are connected to this process. */
+  readonly groups: () => Promise<readonly GroupFigures[]>;
 };
 
 /** Two sets of views may have parked a stream; the lowest position is listed. */
@@ -20,13 +24,21 @@ const once = (parked: readonly Unreadable[]): readonly Unreadable[] => [
   ...new Map(parked.toReversed().map((each) => [each.stream, each])).values(),
 ];
 
+const connectionsIn = (figures: readonly GroupFigures[], { source, group }: GroupName): GroupFigures['connections'] =>
+  figures.find((each) => each.source === source && each.group === group)?.connections ?? [];
+
 /** Joins the reads for operators to the parts of this process. */
-export const operationsOf = ({ store, readStore, parked, feed }: OperationsSources): OperationsServices => ({
+export const operationsOf = ({ store, readStore, parked, feed, groups }: OperationsSources): OperationsServices => ({
   engines: feed,
   unreadable: {
     inViews: async () => once(await readStore.parked()),
     inProcess: () => parked.all().map(({ stream, position, message }) => ({ stream, position, reason: message })),
     retries: () => lastRetries(store),
   },
-  consumers: { all: () => describedGroups(store) },
+  consumers: {
+    all: async () => {
+      const [described, figures] = await Promise.all([describedGroups(store), groups()]);
+      return described.map((each) => ({ ...each, connections: connectionsIn(figures, each) }));
+    },
+  },
 });

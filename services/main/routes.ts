@@ -49,6 +49,7 @@ import { workflowRoutes } from '../workflow/rpc.js';
 import type { UploadStore } from '../kernel/ports/uploads.js';
 import type { Agents } from './agents.js';
 import type { Configuration } from '../config/configuration.js';
+import type { GroupFigures } from '../streams/eventstore/groups/group-figures.js';
 import type { EngineFeed } from '../streams/engine-feed/feed.js';
 import { feedRoutes } from './engine-feed.js';
 import { entities } from './entities.js';
@@ -90,6 +91,8 @@ export type RouteServices = {
   readonly feed: EngineFeed;
   readonly reactors: Reactors;
   readonly parked: ParkedStreams;
+  /** The figures of the groups of consumers that are connected to this process. */
+  readonly groups: () => Promise<readonly GroupFigures[]>;
   /** The format that the log is written in. */
   readonly format: () => number;
 };

@@ -8,7 +8,7 @@ import { openAudit } from './audit.js';
 import { assertAnyUser } from './authorization-server.js';
 import { logChecks, presentChecks, watchViews } from './checks.js';
 import { openCurrentViews } from './current-views.js';
-import { eventstorePort, startEventstore } from './eventstore.js';
+import { eventstorePort, laterEventstore } from './eventstore.js';
 import { beginLog } from './begin-log.js';
 import { hasLeases, openFeed } from './engine-feed.js';
 import { startExport } from './export.js';
@@ -88,10 +88,12 @@ const openThreads = (configuration: Configuration, { source }: Foundation) => {
   const { tasks: largeTasks, workflows: largeWorkflows, launchPlans: largeLaunchPlans } = registrations;
   const launches = largeLaunches();
   const [pastReads, tails, watches] = [pastReader(source), openTails(source), openWatches(source)];
+  const { groups, start: eventstore } = laterEventstore();
   const close = async (): Promise<void> => {
     for (const part of [pastReads, registrations, launches]) await part.close();
   };
-  return { largeTasks, largeWorkflows, largeLaunchPlans, largeLaunches: launches, pastReads, tails, watches, close };
+  const large = { largeTasks, largeWorkflows, largeLaunchPlans, largeLaunches: launches };
+  return { ...large, pastReads, tails, watches, groups, eventstore, close };
 };
 
 /**
@@ -141,7 +143,7 @@ export const startServer = async (configuration: Configuration, logger: Logger):
   const commands = { followers: [following, ...(warm ? [warm] : [])], admission: sessions.admission };
   const hosting = { store, logId: store.logId, logger, uploads, checks, ...commands, metrics, bindings, audit };
   const transports = await startTransports(configuration, routes, hosting);
-  const eventstore = await startEventstore(configuration, eventstoreAt, { ...hosting, ...source, ...transports });
+  const eventstore = await threads.eventstore(configuration, eventstoreAt, { ...hosting, ...source, ...transports });
   registerSources(metrics, configuration, { log: store, checks, sessions, groups: eventstore.groups, ...gauges });
 
   // Closed in this order: components that take calls first, those that others depend on last.

@@ -52,6 +52,18 @@ export type NamedConsumer = {
   readonly pending: number;
   /** The number of events that are parked and can be replayed. */
   readonly parked: number;
+  readonly connections: readonly ConnectedClient[];
+};
+
+/** A client that is connected to this process for a named consumer. */
+export type ConnectedClient = {
+  /** `host:port`. */
+  readonly address: string;
+  /** The name that the client gave its connection; may be empty. */
+  readonly name: string;
+  /** The number of events that it has not answered, and how many it takes at a time. */
+  readonly inFlight: number;
+  readonly bufferSize: number;
 };
 
 /** The named consumers of the log, in the order of their creation. */

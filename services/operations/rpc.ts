@@ -76,9 +76,10 @@ const listParkedStreams = async ({ unreadable }: OperationsServices, limit: numb
   return create(ParkedStreamListSchema, { streams, total: all.length });
 };
 
-const toListedConsumer = ({ checkpoint, last, ...rest }: NamedConsumer) =>
+const toListedConsumer = ({ checkpoint, last, connections, ...rest }: NamedConsumer) =>
   create(ListedConsumerSchema, {
     ...rest,
+    connections: [...connections],
     ...(checkpoint !== undefined && { checkpoint }),
     ...(last !== undefined && { last }),
   });

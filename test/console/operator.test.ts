@@ -43,6 +43,7 @@ describe.skipIf(chromiumPath === undefined)('the story of an operator', () => {
   const story = consoleStory('operator');
   let engine: WorkStream;
   let page: Page;
+  let consumers: EventStoreDBClient;
   let letters: readonly RecordedEvent[];
 
   /** Two executions that held slots have ended, and one waits for an engine. */
@@ -89,12 +90,13 @@ describe.skipIf(chromiumPath === undefined)('the story of an operator', () => {
     await damage();
     await story.start(['--eventstore-mode', 'write']);
     const { eventstore, grpc } = story.server().ready;
-    const client = EventStoreDBClient.connectionString(`esdb://${eventstore}?tls=false`);
-    await client.createPersistentSubscriptionToAll(
+    consumers = EventStoreDBClient.connectionString(`esdb://${eventstore}?tls=false`);
+    await consumers.createPersistentSubscriptionToAll(
       'warehouse',
       persistentSubscriptionToAllSettingsFromDefaults({ startFrom: START }),
     );
-    await client.dispose();
+    const consumer = consumers.subscribeToPersistentSubscriptionToAll('warehouse', { bufferSize: 7 });
+    consumer.on('error', () => undefined); // the server is killed while it is connected
     engine = openWork(grpc, { group: 'default', engine: 'propeller', freePlaces: 5 });
     page = await story.open();
   });
@@ -106,7 +108,8 @@ describe.skipIf(chromiumPath === undefined)('the story of an operator', () => {
       .getByRole('row', { name: /propeller default connected/u })
       .getByRole('link', { name: 'leased' })
       .waitFor();
-    await page.getByRole('row', { name: /warehouse \$all/u }).waitFor();
+    await page.getByRole('row', { name: /warehouse \$all .* 7 of 7 in flight/u }).waitFor();
+    await consumers.dispose();
     await page.getByRole('row', { name: 'parked degraded' }).waitFor();
     expect(await barriersInLooks(page, 'operate')).toEqual([]);
     engine.drop();

@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file platformidl/eventlog/operations_service.proto.
  */
 export const file_platformidl_eventlog_operations_service: GenFile = /*@__PURE__*/
-  fileDesc("Ci1wbGF0Zm9ybWlkbC9ldmVudGxvZy9vcGVyYXRpb25zX3NlcnZpY2UucHJvdG8SFHBsYXRmb3JtaWRsLmV2ZW50bG9nIiIKEUVuZ2luZUxpc3RSZXF1ZXN0Eg0KBWxpbWl0GAEgASgNIlIKCkVuZ2luZUxpc3QSMwoHZW5naW5lcxgBIAMoCzIiLnBsYXRmb3JtaWRsLmV2ZW50bG9nLkxpc3RlZEVuZ2luZRIPCgd3YWl0aW5nGAIgASgNIt8BCgxMaXN0ZWRFbmdpbmUSDQoFZ3JvdXAYASABKAkSDgoGZW5naW5lGAIgASgJEg8KB3Nlc3Npb24YAyABKAkSEQoJY29ubmVjdGVkGAQgASgIEisKB3NlZW5fYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgwKBGZyZWUYBiABKA0SDgoGbGVhc2VkGAcgASgNEkEKCmV4ZWN1dGlvbnMYCCADKAsyLS5wbGF0Zm9ybWlkbC5jb3JlLldvcmtmbG93RXhlY3V0aW9uSWRlbnRpZmllciIoChdQYXJrZWRTdHJlYW1MaXN0UmVxdWVzdBINCgVsaW1pdBgBIAEoDSJcChBQYXJrZWRTdHJlYW1MaXN0EjkKB3N0cmVhbXMYASADKAsyKC5wbGF0Zm9ybWlkbC5ldmVudGxvZy5MaXN0ZWRQYXJrZWRTdHJlYW0SDQoFdG90YWwYAiABKA0iwAEKEkxpc3RlZFBhcmtlZFN0cmVhbRIOCgZzdHJlYW0YASABKAkSEAoIcG9zaXRpb24YAiABKAQSDgoGcmVhc29uGAMgASgJEhAKCGluX3ZpZXdzGAQgASgIEhIKCmluX3Byb2Nlc3MYBSABKAgSNgoScmV0cnlfcmVxdWVzdGVkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIaChJyZXRyeV9yZXF1ZXN0ZWRfYnkYByABKAkiJQoTUGFya2VkU3RyZWFtUmVxdWVzdBIOCgZzdHJlYW0YASABKAkiFAoSUGFya2VkU3RyZWFtQW5zd2VyIhUKE0NvbnN1bWVyTGlzdFJlcXVlc3QiRwoMQ29uc3VtZXJMaXN0EjcKCWNvbnN1bWVycxgBIAMoCzIkLnBsYXRmb3JtaWRsLmV2ZW50bG9nLkxpc3RlZENvbnN1bWVyIpQBCg5MaXN0ZWRDb25zdW1lchIOCgZzb3VyY2UYASABKAkSDQoFZ3JvdXAYAiABKAkSFwoKY2hlY2twb2ludBgDIAEoBEgAiAEBEhEKBGxhc3QYBCABKARIAYgBARIPCgdwZW5kaW5nGAUgASgNEg4KBnBhcmtlZBgGIAEoDUINCgtfY2hlY2twb2ludEIHCgVfbGFzdDKiBAoRT3BlcmF0aW9uc1NlcnZpY2UScQoLTGlzdEVuZ2luZXMSJy5wbGF0Zm9ybWlkbC5ldmVudGxvZy5FbmdpbmVMaXN0UmVxdWVzdBogLnBsYXRmb3JtaWRsLmV2ZW50bG9nLkVuZ2luZUxpc3QiF4LT5JMCERIPL2FwaS92MS9lbmdpbmVzEooBChFMaXN0UGFya2VkU3RyZWFtcxItLnBsYXRmb3JtaWRsLmV2ZW50bG9nLlBhcmtlZFN0cmVhbUxpc3RSZXF1ZXN0GiYucGxhdGZvcm1pZGwuZXZlbnRsb2cuUGFya2VkU3RyZWFtTGlzdCIegtPkkwIYEhYvYXBpL3YxL3BhcmtlZC1zdHJlYW1zEpEBChFSZXRyeVBhcmtlZFN0cmVhbRIpLnBsYXRmb3JtaWRsLmV2ZW50bG9nLlBhcmtlZFN0cmVhbVJlcXVlc3QaKC5wbGF0Zm9ybWlkbC5ldmVudGxvZy5QYXJrZWRTdHJlYW1BbnN3ZXIiJ4LT5JMCIToBKiIcL2FwaS92MS9wYXJrZWQtc3RyZWFtcy9yZXRyeRJ5Cg1MaXN0Q29uc3VtZXJzEikucGxhdGZvcm1pZGwuZXZlbnRsb2cuQ29uc3VtZXJMaXN0UmVxdWVzdBoiLnBsYXRmb3JtaWRsLmV2ZW50bG9nLkNvbnN1bWVyTGlzdCIZgtPkkwITEhEvYXBpL3YxL2NvbnN1bWVyc2IGcHJvdG8z", [file_google_api_annotations, file_google_protobuf_timestamp, file_platformidl_core_identifier]);
+  fileDesc("Ci1wbGF0Zm9ybWlkbC9ldmVudGxvZy9vcGVyYXRpb25zX3NlcnZpY2UucHJvdG8SFHBsYXRmb3JtaWRsLmV2ZW50bG9nIiIKEUVuZ2luZUxpc3RSZXF1ZXN0Eg0KBWxpbWl0GAEgASgNIlIKCkVuZ2luZUxpc3QSMwoHZW5naW5lcxgBIAMoCzIiLnBsYXRmb3JtaWRsLmV2ZW50bG9nLkxpc3RlZEVuZ2luZRIPCgd3YWl0aW5nGAIgASgNIt8BCgxMaXN0ZWRFbmdpbmUSDQoFZ3JvdXAYASABKAkSDgoGZW5naW5lGAIgASgJEg8KB3Nlc3Npb24YAyABKAkSEQoJY29ubmVjdGVkGAQgASgIEisKB3NlZW5fYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgwKBGZyZWUYBiABKA0SDgoGbGVhc2VkGAcgASgNEkEKCmV4ZWN1dGlvbnMYCCADKAsyLS5wbGF0Zm9ybWlkbC5jb3JlLldvcmtmbG93RXhlY3V0aW9uSWRlbnRpZmllciIoChdQYXJrZWRTdHJlYW1MaXN0UmVxdWVzdBINCgVsaW1pdBgBIAEoDSJcChBQYXJrZWRTdHJlYW1MaXN0EjkKB3N0cmVhbXMYASADKAsyKC5wbGF0Zm9ybWlkbC5ldmVudGxvZy5MaXN0ZWRQYXJrZWRTdHJlYW0SDQoFdG90YWwYAiABKA0iwAEKEkxpc3RlZFBhcmtlZFN0cmVhbRIOCgZzdHJlYW0YASABKAkSEAoIcG9zaXRpb24YAiABKAQSDgoGcmVhc29uGAMgASgJEhAKCGluX3ZpZXdzGAQgASgIEhIKCmluX3Byb2Nlc3MYBSABKAgSNgoScmV0cnlfcmVxdWVzdGVkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIaChJyZXRyeV9yZXF1ZXN0ZWRfYnkYByABKAkiJQoTUGFya2VkU3RyZWFtUmVxdWVzdBIOCgZzdHJlYW0YASABKAkiFAoSUGFya2VkU3RyZWFtQW5zd2VyIhUKE0NvbnN1bWVyTGlzdFJlcXVlc3QiRwoMQ29uc3VtZXJMaXN0EjcKCWNvbnN1bWVycxgBIAMoCzIkLnBsYXRmb3JtaWRsLmV2ZW50bG9nLkxpc3RlZENvbnN1bWVyItMBCg5MaXN0ZWRDb25zdW1lchIOCgZzb3VyY2UYASABKAkSDQoFZ3JvdXAYAiABKAkSFwoKY2hlY2twb2ludBgDIAEoBEgAiAEBEhEKBGxhc3QYBCABKARIAYgBARIPCgdwZW5kaW5nGAUgASgNEg4KBnBhcmtlZBgGIAEoDRI9Cgtjb25uZWN0aW9ucxgHIAMoCzIoLnBsYXRmb3JtaWRsLmV2ZW50bG9nLkNvbnN1bWVyQ29ubmVjdGlvbkINCgtfY2hlY2twb2ludEIHCgVfbGFzdCJbChJDb25zdW1lckNvbm5lY3Rpb24SDwoHYWRkcmVzcxgBIAEoCRIMCgRuYW1lGAIgASgJEhEKCWluX2ZsaWdodBgDIAEoDRITCgtidWZmZXJfc2l6ZRgEIAEoDTKiBAoRT3BlcmF0aW9uc1NlcnZpY2UScQoLTGlzdEVuZ2luZXMSJy5wbGF0Zm9ybWlkbC5ldmVudGxvZy5FbmdpbmVMaXN0UmVxdWVzdBogLnBsYXRmb3JtaWRsLmV2ZW50bG9nLkVuZ2luZUxpc3QiF4LT5JMCERIPL2FwaS92MS9lbmdpbmVzEooBChFMaXN0UGFya2VkU3RyZWFtcxItLnBsYXRmb3JtaWRsLmV2ZW50bG9nLlBhcmtlZFN0cmVhbUxpc3RSZXF1ZXN0GiYucGxhdGZvcm1pZGwuZXZlbnRsb2cuUGFya2VkU3RyZWFtTGlzdCIegtPkkwIYEhYvYXBpL3YxL3BhcmtlZC1zdHJlYW1zEpEBChFSZXRyeVBhcmtlZFN0cmVhbRIpLnBsYXRmb3JtaWRsLmV2ZW50bG9nLlBhcmtlZFN0cmVhbVJlcXVlc3QaKC5wbGF0Zm9ybWlkbC5ldmVudGxvZy5QYXJrZWRTdHJlYW1BbnN3ZXIiJ4LT5JMCIToBKiIcL2FwaS92MS9wYXJrZWQtc3RyZWFtcy9yZXRyeRJ5Cg1MaXN0Q29uc3VtZXJzEikucGxhdGZvcm1pZGwuZXZlbnRsb2cuQ29uc3VtZXJMaXN0UmVxdWVzdBoiLnBsYXRmb3JtaWRsLmV2ZW50bG9nLkNvbnN1bWVyTGlzdCIZgtPkkwITEhEvYXBpL3YxL2NvbnN1bWVyc2IGcHJvdG8z", [file_google_api_annotations, file_google_protobuf_timestamp, file_platformidl_core_identifier]);
 
 /**
  * Asks for the engines.
@@ -350,6 +350,13 @@ export type ListedConsumer = Message<"platformidl.eventlog.ListedConsumer"> & {
    * @generated from field: uint32 parked = 6;
    */
   parked: number;
+
+  /**
+   * The clients that are connected to the answering process for it.
+   *
+   * @generated from field: repeated platformidl.eventlog.ConsumerConnection connections = 7;
+   */
+  connections: ConsumerConnection[];
 };
 
 /**
@@ -358,6 +365,46 @@ export type ListedConsumer = Message<"platformidl.eventlog.ListedConsumer"> & {
  */
 export const ListedConsumerSchema: GenMessage<ListedConsumer> = /*@__PURE__*/
   messageDesc(file_platformidl_eventlog_operations_service, 10);
+
+/**
+ * A client that is connected for a named consumer.
+ *
+ * @generated from message platformidl.eventlog.ConsumerConnection
+ */
+export type ConsumerConnection = Message<"platformidl.eventlog.ConsumerConnection"> & {
+  /**
+   * Its address, as `host:port`.
+   *
+   * @generated from field: string address = 1;
+   */
+  address: string;
+
+  /**
+   * The name that it gave its connection; may be empty.
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * The number of events that were sent to it and that it has not answered, and how many it takes at a time.
+   *
+   * @generated from field: uint32 in_flight = 3;
+   */
+  inFlight: number;
+
+  /**
+   * @generated from field: uint32 buffer_size = 4;
+   */
+  bufferSize: number;
+};
+
+/**
+ * Describes the message platformidl.eventlog.ConsumerConnection.
+ * Use `create(ConsumerConnectionSchema)` to create a new message.
+ */
+export const ConsumerConnectionSchema: GenMessage<ConsumerConnection> = /*@__PURE__*/
+  messageDesc(file_platformidl_eventlog_operations_service, 11);
 
 /**
  * For operators: engines with their work, parked streams, named consumers.

@@ -1,6 +1,18 @@
 import type { GroupRegistry } from './groups.js';
+import type { RunningGroup } from './running-group.js';
 
-/** The figures of a group of consumers, for metrics. */
+/** A client that is connected for a group. */
+export type GroupConnection = {
+  /** `host:port`. */
+  readonly address: string;
+  /** The name that the client gave its connection; may be empty. */
+  readonly name: string;
+  /** The number of events that it has not answered, and how many it takes at a time. */
+  readonly inFlight: number;
+  readonly bufferSize: number;
+};
+
+/** The figures of a group of consumers, for metrics and lists. */
 export type GroupFigures = {
   /** The stream that the group reads, or `$all`. */
   readonly source: string;
@@ -9,10 +21,16 @@ export type GroupFigures = {
   readonly lag: number;
   readonly inFlight: number;
   readonly parked: number;
+  readonly connections: readonly GroupConnection[];
 };
 
 /** Groups beyond this number have no figures, because each is a series of a metric. */
 const MAX_MEASURED_GROUPS = 100;
+
+const connectionsOf = (running: RunningGroup): readonly GroupConnection[] =>
+  running.consumers().map(({ from, connectionName, inFlight, bufferSize }) => ({
+    ...{ address: from, name: connectionName, inFlight, bufferSize },
+  }));
 
 /**
  * Reads the figures of the oldest groups; they are opened for that.
@@ -25,7 +43,7 @@ export const groupFigures = async (groups: GroupRegistry): Promise<readonly Grou
     measured.map(async (running) => {
       const { source, group } = running.group;
       const { inFlight, parked } = running.counts();
-      return { source, group, lag: Number(await running.lag()), inFlight, parked };
+      return { source, group, lag: Number(await running.lag()), inFlight, parked, connections: connectionsOf(running) };
     }),
   );
 };
