@@ -10,7 +10,7 @@ import { QueryResult } from '../look/query-result.js';
 import { SearchForm } from '../look/search-form.js';
 import { useLive } from '../server/live.js';
 import { rpcQuery } from '../server/queries.js';
-import { jsonText } from '../values/plain.js';
+import { jsonText } from '../values/display-value.js';
 import { KINDS, type Level, levelsOf, type AttributeScope } from './levels.js';
 
 const route = getRouteApi('/projects/$project/domains/$domain/attributes');

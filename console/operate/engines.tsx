@@ -37,7 +37,7 @@ const EngineRow = ({ engine }: { readonly engine: ListedEngine }): ReactNode => 
     </td>
     <td>
       <SignText tone={engine.connected ? 'good' : 'waiting'}>
-        {engine.connected ? 'connected' : 'elsewhere or lost'}
+        {engine.connected ? 'connected' : 'connected to another process, or lost'}
       </SignText>
     </td>
     <td>
@@ -51,7 +51,7 @@ const EngineRow = ({ engine }: { readonly engine: ListedEngine }): ReactNode => 
 );
 
 const EngineTable = ({ engines }: { readonly engines: readonly ListedEngine[] }): ReactNode => (
-  <DataTable label="Engines" columns={['Engine', 'State', 'Last message', 'Free places', 'Leased executions']}>
+  <DataTable label="Engines" columns={['Engine', 'State', 'Last message', 'Free slots', 'Leased executions']}>
     {engines.map((engine) => (
       <EngineRow key={engine.session} engine={engine} />
     ))}

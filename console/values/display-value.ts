@@ -8,7 +8,7 @@ import { durationText, lengthOf, msOf, utcText } from '../look/times.js';
 /** The tag of binary values that are MessagePack, which dataclasses are. */
 const MESSAGE_PACK = 'msgpack';
 
-/** A literal as something to show: text, structured data, an address, or parts with names. */
+/** A literal in the form in which the console shows it: text, structured data, an address, or parts with names. */
 export type DisplayValue =
   | { readonly kind: 'text'; readonly type: string; readonly text: string }
   | { readonly kind: 'data'; readonly type: string; readonly data: unknown }
@@ -45,7 +45,7 @@ const ofBinary = ({ tag, value }: Binary): DisplayValue => {
   try {
     return { kind: 'data', type: 'data', data: decode(value, { useBigInt64: true }) };
   } catch {
-    return text('binary', `${value.length} bytes that are no MessagePack`);
+    return text('binary', `${value.length} bytes that are not valid MessagePack`);
   }
 };
 
@@ -66,14 +66,14 @@ const ofScalar = ({ value }: Scalar): DisplayValue => {
     case 'error':
       return text('error', value.value.message);
     case 'union':
-      return value.value.value ? plainOf(value.value.value) : text('nothing', '');
+      return value.value.value ? displayValueOf(value.value.value) : text('nothing', '');
     default:
       return text('nothing', 'none');
   }
 };
 
-/** A literal as people read it. */
-export const plainOf = ({ value }: Literal): DisplayValue => {
+/** Converts a literal to the value that the console shows. */
+export const displayValueOf = ({ value }: Literal): DisplayValue => {
   switch (value.case) {
     case 'scalar':
       return ofScalar(value.value);
@@ -88,6 +88,6 @@ export const plainOf = ({ value }: Literal): DisplayValue => {
   }
 };
 
-/** Data as JSON text; whole numbers that JSON has no place for are written as they are. */
+/** Converts data to indented JSON text; a bigint becomes a string, because JSON numbers would lose digits. */
 export const jsonText = (data: unknown): string =>
   JSON.stringify(data, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value), 2);

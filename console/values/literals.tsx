@@ -4,7 +4,7 @@ import { type ReactNode, useState } from 'react';
 
 import type { Literal, LiteralMap } from '../../proto/gen/platformidl/core/literals_pb.js';
 import { LinkOut } from './link-out.js';
-import { jsonText, plainOf } from './plain.js';
+import { jsonText, displayValueOf } from './display-value.js';
 
 const FIRST_PARTS = 20;
 const LONG_TEXT = 2_000;
@@ -37,16 +37,16 @@ const Parts = ({ parts }: { readonly parts: readonly (readonly [string, Literal]
 };
 
 const Value = ({ literal }: { readonly literal: Literal }): ReactNode => {
-  const plain = plainOf(literal);
-  switch (plain.kind) {
+  const displayed = displayValueOf(literal);
+  switch (displayed.kind) {
     case 'text':
-      return <LongText text={plain.text} />;
+      return <LongText text={displayed.text} />;
     case 'data':
-      return <LongText text={jsonText(plain.data)} />;
+      return <LongText text={jsonText(displayed.data)} />;
     case 'address':
-      return <LinkOut address={plain.address} text="Open" />;
+      return <LinkOut address={displayed.address} text="Open" />;
     case 'parts':
-      return <Parts parts={plain.parts} />;
+      return <Parts parts={displayed.parts} />;
   }
 };
 
@@ -57,7 +57,7 @@ const LiteralList = ({ literals }: LiteralListProps): ReactNode => (
     {literals.map(([name, literal]) => (
       <div key={name}>
         <dt>
-          {name} <span className="type">{plainOf(literal).type}</span>
+          {name} <span className="type">{displayValueOf(literal).type}</span>
         </dt>
         <dd>
           <Value literal={literal} />

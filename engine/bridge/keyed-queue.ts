@@ -1,6 +1,6 @@
 import { createSlots } from '../pace.js';
 import { backoffMs } from './backoff.js';
-import { ClusterAway } from './cluster/cluster.js';
+import { ClusterUnavailable } from './cluster/cluster.js';
 
 /** A queue of keys to work on: several keys at a time, but never one key twice at a time. Failed work is retried later. */
 export interface KeyedQueue {
@@ -42,7 +42,7 @@ export const createKeyedQueue = ({ concurrency, work, onFailure }: QueueOptions)
     const count = (failures.get(key) ?? 0) + 1;
     failures.set(key, count);
     onFailure(key, error, count);
-    addAfter(key, backoffMs(count, error instanceof ClusterAway ? error.retryAfterMs : 0));
+    addAfter(key, backoffMs(count, error instanceof ClusterUnavailable ? error.retryAfterMs : 0));
   };
 
   const run = async (key: string): Promise<void> => {

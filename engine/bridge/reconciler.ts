@@ -2,7 +2,7 @@ import { WorkflowExecution_Phase as Phase } from '../../proto/gen/platformidl/co
 import { type InterfaceClient } from '../client.js';
 import { type EngineLogger } from '../options.js';
 import { chosenCluster, type ClusterChoice } from './cluster-choice.js';
-import { type Cluster, ObjectRefused, type StandingObject } from './cluster/cluster.js';
+import { type Cluster, ObjectRefused, type ClusterObject } from './cluster/cluster.js';
 import { nextStep, type ObjectState, type Situation, type Step } from './decide.js';
 import { reportEnd } from './end-report.js';
 import { isStarted, type ManagedExecution } from './execution-table.js';
@@ -31,7 +31,7 @@ export type ReconcilerOptions = {
 
 /** The outcome of a step: the object as read now, a wait for a change, or the end of the management of an execution. */
 type Outcome = Sight | 'wait' | 'forget';
-type Sight = { readonly seen: ObjectState; readonly object?: StandingObject };
+type Sight = { readonly seen: ObjectState; readonly object?: ClusterObject };
 
 const labelOf = ({ work }: ManagedExecution): string => work?.settings?.clusterLabel?.value ?? '';
 
@@ -82,7 +82,7 @@ export class Reconciler {
     return this.#options.clusters.find((each) => each.name === name)?.cluster;
   }
 
-  #seen({ work }: ManagedExecution, object: StandingObject): ObjectState {
+  #seen({ work }: ManagedExecution, object: ClusterObject): ObjectState {
     if (work !== undefined && object.launchId !== launchIdOf(work)) return 'foreign';
     if (object.deletedAtMs === undefined) return 'standing';
     const { finalizerGraceMs } = this.#options;
@@ -153,13 +153,13 @@ export class Reconciler {
     return 'wait';
   }
 
-  async #delete(tended: ManagedExecution, object: StandingObject | undefined): Promise<'wait'> {
+  async #delete(tended: ManagedExecution, object: ClusterObject | undefined): Promise<'wait'> {
     if (object !== undefined) await this.#cluster(tended)?.delete(object);
     return 'wait';
   }
 
-  async #release(tended: ManagedExecution, object: StandingObject | undefined): Promise<'wait'> {
-    if (object !== undefined) await this.#cluster(tended)?.release(object);
+  async #release(tended: ManagedExecution, object: ClusterObject | undefined): Promise<'wait'> {
+    if (object !== undefined) await this.#cluster(tended)?.removeFinalizer(object);
     return 'wait';
   }
 }

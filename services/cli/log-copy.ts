@@ -24,7 +24,7 @@ const MAX_BATCH = { events: 100, bytes: 500_000 } as const;
 /** The most appends, and the most bytes in them, that are in flight at a time. */
 const MAX_IN_FLIGHT = { appends: 512, bytes: 16_000_000 } as const;
 
-/** A copy that makes no progress is tried again for this long, with this pause between two attempts. */
+/** While a store is unreachable, copying is retried for this long since the last progress, with a pause between attempts. */
 const UNREACHABLE_LIMIT_MS = 10_000;
 const PAUSE_MS = 250;
 
@@ -41,11 +41,15 @@ const sizeOf = ({ data, metadata }: RecordedEvent): number => data.length + Buff
 /** The first byte of a JSON object; no stored message begins with it. */
 const BRACE = '{'.charCodeAt(0);
 
-/** @throws {OperatorError} for an event that the server presents as JSON, because its stored bytes are not known then. */
+/**
+ * Checks that an event has its stored bytes.
+ *
+ * @throws {OperatorError} when the server has converted the event to JSON, so that the stored bytes are unknown.
+ */
 const assertStored = ({ stream, data }: RecordedEvent): void => {
   if (data[0] === BRACE && codecs.has(categoryOf(stream)))
     throw new OperatorError(
-      `the server that is read gives events as JSON (${stream}), not as they were stored: ` +
+      `the source server gives events as JSON (${stream}), not as they were stored: ` +
         'leave connectionName out of its connection string, or start it with --eventstore-format stored',
     );
 };
@@ -168,11 +172,11 @@ const isRetryable = (error: unknown): boolean => error instanceof StoreUnavailab
 
 /**
  * Copies all events after a position. After an append whose outcome is unknown, or a store that could not be reached,
- * it goes on after the last event that the target log has.
+ * it continues after the last event that the target log has.
  *
  * @returns the position, in the source log, of the last event that the target has now.
  */
-const copyThrough = async (logs: Logs, after: bigint, onProgress: OnProgress): Promise<bigint> => {
+const copyWithRetries = async (logs: Logs, after: bigint, onProgress: OnProgress): Promise<bigint> => {
   let reached = after;
   let reachedAt = performance.now();
   const advance = (position: bigint): void => {
@@ -195,7 +199,7 @@ const copyThrough = async (logs: Logs, after: bigint, onProgress: OnProgress): P
   }
 };
 
-type Verifying = {
+type Verification = {
   readonly from: EventLog;
   readonly to: EventLog;
   /** The position up to which events were copied; events recorded after it need not be in the copy. */
@@ -208,7 +212,7 @@ type Verifying = {
  * @returns the number of equal events.
  * @throws {OperatorError} at the first event that differs, is missing, or is only in the copy.
  */
-const verify = async ({ from, to, upTo }: Verifying, onProgress: (position: bigint) => void): Promise<number> => {
+const verify = async ({ from, to, upTo }: Verification, onProgress: (position: bigint) => void): Promise<number> => {
   const copies = eventsAfter(to, 0n);
   let count = 0;
   for await (const original of eventsAfter(from, 0n)) {
@@ -275,13 +279,13 @@ export const copyLog = async (flags: LogCopyFlags): Promise<void> => {
     const copying = through('copy');
     copying(after);
     const began = performance.now();
-    const upTo = await copyThrough({ from, to }, after, copying);
+    const upTo = await copyWithRetries({ from, to }, after, copying);
     const copySeconds = secondsSince(began);
     const events = await verify({ from, to, upTo }, through('verify'));
     bar.stop();
     const took = { copySeconds, seconds: secondsSince(started) };
-    const what = { events, resumedAfter: Number(after), logId: to.logId, copyOf: from.logId, ...took };
-    process.stdout.write(`${JSON.stringify(what)}\n`);
+    const summary = { events, resumedAfter: Number(after), logId: to.logId, copyOf: from.logId, ...took };
+    process.stdout.write(`${JSON.stringify(summary)}\n`);
   } catch (error) {
     if (error instanceof RevisionConflict)
       throw new OperatorError(`another process has written to the target log: ${error.message}`, {

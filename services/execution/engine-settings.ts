@@ -29,7 +29,7 @@ export type EngineSources = {
   readonly inheritedLabel: string;
 };
 
-type Turn = { readonly tier: Tier; readonly queueingBudget: Duration };
+type Queueing = { readonly tier: Tier; readonly queueingBudget: Duration };
 
 const MS = 1_000;
 const NANOS_IN_MS = 1_000_000;
@@ -38,7 +38,7 @@ const durationOf = (ms: number): Duration =>
   create(DurationSchema, { seconds: BigInt(Math.floor(ms / MS)), nanos: (ms % MS) * NANOS_IN_MS });
 
 /** Stored levels may not have been checked: an unknown tier or a negative budget counts as not set. */
-const tierTurn = (tier: Tier, budgets: QueueingBudgets): Turn | undefined =>
+const tierQueueing = (tier: Tier, budgets: QueueingBudgets): Queueing | undefined =>
   tier === Tier.HIGH || tier === Tier.MEDIUM || tier === Tier.LOW
     ? { tier, queueingBudget: durationOf(budgets[tier]) }
     : undefined;
@@ -46,21 +46,21 @@ const tierTurn = (tier: Tier, budgets: QueueingBudgets): Turn | undefined =>
 const isBudget = (budget: Duration | undefined): budget is Duration =>
   budget !== undefined && budget.seconds >= 0n && budget.nanos >= 0;
 
-/** The tier or the queueing budget that a level sets; `undefined` when it sets neither. */
-const turnOf = (quality: QualityOfService | undefined, budgets: QueueingBudgets): Turn | undefined => {
+/** The tier or the queueing budget that a level sets; `undefined` when the level sets neither. */
+const queueingOf = (quality: QualityOfService | undefined, budgets: QueueingBudgets): Queueing | undefined => {
   const { designation } = quality ?? {};
-  if (designation?.case === 'tier') return tierTurn(designation.value, budgets);
+  if (designation?.case === 'tier') return tierQueueing(designation.value, budgets);
   const queueingBudget = designation?.value?.queueingBudget;
   return isBudget(queueingBudget) ? { tier: Tier.UNDEFINED, queueingBudget } : undefined;
 };
 
 /**
- * The tier and queueing budget of an execution, from the first that sets one: request, launch plan, workflow,
+ * The tier and queueing budget of an execution, from the first level that sets one: request, launch plan, workflow,
  * attributes, the platform's default for the domain.
  */
-const turn = ({ spec, plan, workflowQuality, attributes, platform, domain }: EngineSources): Turn => {
+const queueing = ({ spec, plan, workflowQuality, attributes, platform, domain }: EngineSources): Queueing => {
   const levels = [spec.qualityOfService, plan?.qualityOfService, workflowQuality, attributes.qualityOfService];
-  const configured = levels.map((level) => turnOf(level, platform.budgets)).find((level) => level !== undefined);
+  const configured = levels.map((level) => queueingOf(level, platform.budgets)).find((level) => level !== undefined);
   const tier = platform.tiers.get(domain) ?? Tier.MEDIUM;
   return configured ?? { tier, queueingBudget: durationOf(platform.budgets[tier]) };
 };
@@ -91,7 +91,7 @@ export const resolveEngineSettings = (sources: EngineSources): EngineSettings =>
   const label = clusterLabel(sources);
   const assignment = clusterAssignment(sources);
   return create(EngineSettingsSchema, {
-    ...turn(sources),
+    ...queueing(sources),
     taskResources: attributes.taskResources ?? platform.taskResources,
     ...(label && { clusterLabel: label }),
     ...(assignment && { clusterAssignment: assignment }),

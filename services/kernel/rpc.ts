@@ -91,8 +91,8 @@ export interface Call {
   readonly answerItem?: ((item: Item) => ItemInProgress) | undefined;
   /** Called when the command has its place in the queue of its stream; for the item of another call. */
   readonly onQueued?: (() => void) | undefined;
-  /** Aborted when the process shuts down: a stream without end answers what it has taken, and ends. */
-  readonly leaving?: AbortSignal | undefined;
+  /** Aborted when the process shuts down: an endless stream then answers the messages that it has taken, and ends. */
+  readonly shutdown?: AbortSignal | undefined;
 }
 
 /** An answer as a message, or as encoded bytes that are sent unchanged. */

@@ -66,7 +66,7 @@ export const openFeed = (parts: FeedParts): EngineFeed => {
     positionToken: (position) => positionTokens(store.logId).format(position),
     weightOf: (project) => weights[project] ?? 1,
     ...{ leaseMs, isShared, now: Date.now, newSession: randomUUID },
-    onFailure: (error) => logger.warn({ err: error }, 'the engine feed has failed at something, and goes on'),
+    onFailure: (error) => logger.warn({ err: error }, 'an operation of the engine feed has failed; the feed continues'),
   });
 };
 

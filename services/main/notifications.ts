@@ -20,7 +20,7 @@ import type { MeasuredReactor } from '../reactors/frame/when-due.js';
 type Settings = Configuration['notifications'];
 type ChannelSettings = Settings['channels'][number];
 
-/** Attempts at a time on a channel that is not mail, whose connections are a setting. */
+/** Concurrent attempts on a channel other than mail; for mail it is the setting `smtp.max_connections`. */
 const MAX_CONCURRENT = 4;
 
 const templatesOf = ({ sender, subject, body, html, link }: Settings): Templates => ({
@@ -90,7 +90,10 @@ export const openChannels = (settings: Settings, logId: string): ReadonlyMap<str
   return new Map([...mailIn(settings), ...others]);
 };
 
-/** The channels of entries, and the rules; entries whose channel is not configured go nowhere. */
+/**
+ * The channels for the notifications that executions request, and the rules. A requested notification whose channel is
+ * not configured is not sent.
+ */
 const routingOf = (
   { slack_channel: slack, pager_duty_channel: pagerDuty, rules }: Settings,
   channels: ReadonlyMap<string, unknown>,
@@ -99,7 +102,7 @@ const routingOf = (
   return { entries: { email: known(MAIL_CHANNEL), slack: known(slack), pagerDuty: known(pagerDuty) }, rules };
 };
 
-/** True when there is a channel to send messages by. */
+/** True when a channel is configured by which messages can be sent. */
 export const hasChannels = ({ channels, smtp, outbox }: Settings): boolean =>
   channels.length > 0 || smtp.host !== '' || outbox !== '';
 

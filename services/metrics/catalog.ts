@@ -89,7 +89,7 @@ export const gauges = {
   },
   viewLag: {
     name: 'flightlog_view_lag_seconds',
-    help: 'Age of the oldest event that is not yet projected, by read model: one value for those in service; for one that is being built, the time since this process saw that.',
+    help: 'Age of the oldest event that is not yet projected, by read model. All read models in service have the same value. A read model that is being built has the time since this process found it being built.',
     labelNames: ['model'],
   },
   exportLag: {
@@ -99,7 +99,7 @@ export const gauges = {
   },
   reactorWaiting: {
     name: 'flightlog_reactor_waiting',
-    help: 'Work that a reactor of this process knows of and has not finished, by reactor; much of it is not due yet.',
+    help: 'Unfinished work that a reactor of this process knows of, by reactor, including work that is not due yet.',
     labelNames: ['reactor'],
   },
   reactorRetrying: {
@@ -119,7 +119,7 @@ export const gauges = {
   },
   groupLag: {
     name: 'flightlog_consumer_group_lag',
-    help: 'What a named consumer has not done yet: revisions of its stream, or positions of the log for $all, after its checkpoint; 0 when nothing is left. Of the first 100 groups.',
+    help: 'Lag of a named consumer: the number of revisions of its stream after its checkpoint, or of positions of the log for $all; 0 when it has caught up. Only for the first 100 groups.',
     labelNames: ['stream', 'group'],
   },
   groupInFlight: {
@@ -173,7 +173,7 @@ export const bridge = {
   },
   executions: {
     name: 'flightlog_bridge_executions',
-    help: 'Executions of the bridge by what the control plane wants of them: run, abort, or over (its object is kept for a while).',
+    help: 'Executions of the bridge by the aim of the control plane: run, abort, or over (ended; the object is kept for a while).',
     labelNames: ['aim'],
   },
   calls: {

@@ -30,14 +30,14 @@ export type WorkflowServices = {
   readonly limits: WorkflowLimits;
 };
 
-/** The refusals of repeated requests, by the hash of the request's bytes. */
-type Answered = Lru<string, WorkflowRefusal['kind']>;
+/** Caches refusals by the hash of the request's bytes. */
+type RefusalCache = Lru<string, WorkflowRefusal['kind']>;
 
 /**
- * The number of cached refusals: clients repeat failed requests without a pause, and the answer for an existing version
- * never changes.
+ * The number of cached refusals. They are cached because clients repeat failed requests without a pause, and the answer
+ * for an existing version never changes.
  */
-const REMEMBERED = 4_096;
+const MAX_CACHED_REFUSALS = 4_096;
 
 type Reason = NonNullable<CreateWorkflowFailureReason['reason']['case']>;
 
@@ -75,18 +75,18 @@ const registration = (
 
 const createWorkflow = async (
   services: WorkflowServices,
-  answered: Answered,
+  answered: RefusalCache,
   request: Uint8Array,
   call: Call,
 ): Promise<Version> => {
   const id = versionOf('WORKFLOW', idIn(request));
-  const barred = await services.projects.check(id.project, id.domain);
-  if (barred !== undefined) throw barred;
+  const projectError = await services.projects.check(id.project, id.domain);
+  if (projectError !== undefined) throw projectError;
   assertReferencesReadable(request, call);
   const hash = sha256Hex(request);
-  const before = answered.get(hash);
+  const cachedRefusal = answered.get(hash);
   // A request with an idempotency key gets its first answer again, not a refusal.
-  if (before !== undefined && call.idempotency === undefined) throw refusals[before](id);
+  if (cachedRefusal !== undefined && call.idempotency === undefined) throw refusals[cachedRefusal](id);
   const command = await registration(services, id, request);
   const outcome = await services.sessions.handle(workflowAggregate, workflowStream(id), command, contextOf(call));
   answered.set(hash, outcome.kind === 'refused' ? outcome.refusal.kind : 'exists-identical');
@@ -96,7 +96,7 @@ const createWorkflow = async (
 };
 
 export const workflowRoutes = (services: WorkflowServices): readonly Route[] => {
-  const answered: Answered = lru(REMEMBERED);
+  const answered: RefusalCache = lru(MAX_CACHED_REFUSALS);
   return [
     bytesRoute(AdminService.method.createWorkflow, async (request, call) =>
       create(WorkflowCreateResponseSchema, { id: await createWorkflow(services, answered, request, call) }),

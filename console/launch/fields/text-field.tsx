@@ -3,7 +3,7 @@ import { type ReactNode, useState } from 'react';
 import { jsonOf } from '../../../interface/values/json-of.js';
 import type { Literal } from '../../../proto/gen/platformidl/core/literals_pb.js';
 import { type LiteralType, SimpleType } from '../../../proto/gen/platformidl/core/types_pb.js';
-import { jsonText } from '../../values/plain.js';
+import { jsonText } from '../../values/display-value.js';
 import { type Entry, entryOfJson, type FieldProps } from './entry.js';
 
 /** The input for values of a type. */

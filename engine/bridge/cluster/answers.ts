@@ -1,5 +1,5 @@
 import { ApiException, type V1Status } from '@kubernetes/client-node';
-import { ClusterAway, ObjectRefused } from './cluster.js';
+import { ClusterUnavailable, ObjectRefused } from './cluster.js';
 
 /** Statuses by which an API server refuses the object itself. */
 const REFUSED: ReadonlySet<number> = new Set([400, 413, 422]);
@@ -26,12 +26,12 @@ export const statusOf = (error: unknown): number | undefined =>
  * The fault for an error of a call. An object that is too large is refused by etcd, which the API server reports as an
  * internal error.
  */
-export const faultOf = (cause: unknown): ClusterAway | ObjectRefused => {
+export const faultOf = (cause: unknown): ClusterUnavailable | ObjectRefused => {
   if (!(cause instanceof ApiException)) {
-    return new ClusterAway(cause instanceof Error ? cause.message : String(cause), { cause });
+    return new ClusterUnavailable(cause instanceof Error ? cause.message : String(cause), { cause });
   }
   const message = `${cause.code} ${messageOf(cause.body)}`;
   const isTooLarge = cause.code === 500 && message.includes('request is too large');
   if (REFUSED.has(cause.code) || isTooLarge) return new ObjectRefused(message, { cause });
-  return new ClusterAway(message, { cause, retryAfterMs: retryAfterMs(cause) });
+  return new ClusterUnavailable(message, { cause, retryAfterMs: retryAfterMs(cause) });
 };

@@ -1,13 +1,13 @@
 import { type WorkflowObject } from '../object/workflow-object.js';
 
-/** The place of an object in a cluster. */
-export type ObjectPlace = { readonly namespace: string; readonly name: string };
+/** Namespace and name of an object in a cluster. */
+export type ObjectKey = { readonly namespace: string; readonly name: string };
 
-/** An object with the execution that it was made for, which has the name of the object. */
-export type ObjectOfExecution = ObjectPlace & { readonly project: string; readonly domain: string };
+/** The key of an object with the project and domain of its execution; the execution has the name of the object. */
+export type ExecutionObject = ObjectKey & { readonly project: string; readonly domain: string };
 
 /** The properties of an object in a cluster that a bridge reads. */
-export type StandingObject = ObjectOfExecution & {
+export type ClusterObject = ExecutionObject & {
   readonly uid: string;
   readonly resourceVersion: string;
   /** The launch that it was made for; empty when something else made it. */
@@ -18,8 +18,8 @@ export type StandingObject = ObjectOfExecution & {
 };
 
 /** The cluster is unreachable or gave no usable answer; a later attempt may succeed. */
-export class ClusterAway extends Error {
-  override readonly name = 'ClusterAway';
+export class ClusterUnavailable extends Error {
+  override readonly name = 'ClusterUnavailable';
   /** The pause that the cluster asks for before the next attempt. */
   readonly retryAfterMs: number;
 
@@ -35,13 +35,13 @@ export class ObjectRefused extends Error {
 }
 
 /** Called for an object that exists, has changed or was deleted. */
-export type OnObject = (object: ObjectOfExecution) => void;
+export type OnObject = (object: ExecutionObject) => void;
 
-/** The objects of one bridge in one cluster. Each method throws `ClusterAway` when the cluster gives no answer. */
+/** The objects of one bridge in one cluster. Each method throws `ClusterUnavailable` when the cluster gives no answer. */
 export interface Cluster {
   readonly name: string;
   /** Reads one object; `undefined` when there is none. */
-  find(place: ObjectPlace): Promise<StandingObject | undefined>;
+  find(key: ObjectKey): Promise<ClusterObject | undefined>;
   /**
    * Creates an object.
    *
@@ -50,9 +50,9 @@ export interface Cluster {
    */
   create(object: WorkflowObject): Promise<'created' | 'exists'>;
   /** Begins the deletion of exactly this object, which ends when its finalizers are removed. Does nothing if it was deleted. */
-  delete(object: StandingObject): Promise<void>;
+  delete(object: ClusterObject): Promise<void>;
   /** Removes the finalizer of the engine from an abandoned object. */
-  release(object: StandingObject): Promise<void>;
+  removeFinalizer(object: ClusterObject): Promise<void>;
   /**
    * Calls back for each object that this bridge has made: first for existing ones, then for each change, until the
    * signal. A change may be reported more than once. Changes during an outage are reported afterwards.

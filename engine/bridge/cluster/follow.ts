@@ -10,7 +10,7 @@ import { EngineStopped } from '../../call-error.js';
 import { backoffMs } from '../backoff.js';
 import { GROUP, PLURAL, VERSION } from '../object/workflow-object.js';
 import { faultOf } from './answers.js';
-import { ClusterAway, type ObjectOfExecution, type OnObject } from './cluster.js';
+import { ClusterUnavailable, type ExecutionObject, type OnObject } from './cluster.js';
 import { type AnsweredMetadata, METADATA_LIST, METADATA_ONLY, executionOfObject } from './metadata-answer.js';
 
 export type WatchTimes = {
@@ -76,11 +76,11 @@ const listed = async (options: FollowOptions, onPlace: OnObject): Promise<string
 
 /** The state of following one cluster: the known objects, and the version to watch from. */
 type Following = {
-  readonly known: Map<string, ObjectOfExecution>;
+  readonly known: Map<string, ExecutionObject>;
   version: string;
 };
 
-const keyOf = ({ namespace, name }: ObjectOfExecution): string => `${namespace}/${name}`;
+const keyOf = ({ namespace, name }: ExecutionObject): string => `${namespace}/${name}`;
 
 /** Lists again, and reports also the objects that were deleted since the last list. */
 const relist = async (options: FollowOptions, following: Following): Promise<void> => {
@@ -125,7 +125,7 @@ const watched = (options: FollowOptions, following: Following): Promise<WatchEnd
         signal.removeEventListener('abort', close);
         if (error?.statusCode === EXPIRED) end = 'expired';
         if (error !== null && end === 'ended') end = 'failed';
-        if (end === 'failed') options.onFailure(new ClusterAway('the watch has failed', { cause: error }));
+        if (end === 'failed') options.onFailure(new ClusterUnavailable('the watch has failed', { cause: error }));
         resolve(end);
       },
     );

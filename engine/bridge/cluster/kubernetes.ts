@@ -12,7 +12,7 @@ import {
 import { FINALIZER, MADE_BY } from '../object/metadata.js';
 import { GROUP, PLURAL, VERSION, type WorkflowObject } from '../object/workflow-object.js';
 import { faultOf, statusOf } from './answers.js';
-import { type Cluster, type ObjectPlace, type StandingObject } from './cluster.js';
+import { type Cluster, type ObjectKey, type ClusterObject } from './cluster.js';
 import { followObjects, type WatchTimes } from './follow.js';
 import { type AnsweredMetadata, METADATA_ONLY, standingObject } from './metadata-answer.js';
 
@@ -73,7 +73,7 @@ export const kubernetesCluster = (options: KubernetesOptions): Cluster => {
   const { name, madeBy, kubeConfig, callTimeoutMs, onFailure } = options;
   const api = apiOf(kubeConfig, callTimeoutMs);
 
-  const find = async ({ namespace, name: objectName }: ObjectPlace): Promise<StandingObject | undefined> => {
+  const find = async ({ namespace, name: objectName }: ObjectKey): Promise<ClusterObject | undefined> => {
     const call = api.getNamespacedCustomObject({ ...RESOURCE, namespace, name: objectName }, BRIEF);
     const found = (await answered(call, [NOT_FOUND])) as number | { readonly metadata: AnsweredMetadata };
     return typeof found === 'number' ? undefined : standingObject(found.metadata);
@@ -85,13 +85,13 @@ export const kubernetesCluster = (options: KubernetesOptions): Cluster => {
     return (await answered(call, [CONFLICT])) === CONFLICT ? 'exists' : 'created';
   };
 
-  const remove = async ({ namespace, name: objectName, uid }: StandingObject): Promise<void> => {
+  const remove = async ({ namespace, name: objectName, uid }: ClusterObject): Promise<void> => {
     const body = Object.assign(new V1DeleteOptions(), { propagationPolicy: 'Background', preconditions: { uid } });
     const call = api.deleteNamespacedCustomObject({ ...RESOURCE, namespace, name: objectName, body });
     await answered(call, [NOT_FOUND, CONFLICT]);
   };
 
-  const release = async (object: StandingObject): Promise<void> => {
+  const removeFinalizer = async (object: ClusterObject): Promise<void> => {
     const { namespace, name: objectName, resourceVersion, uid } = object;
     const finalizers = object.finalizers.filter((each) => each !== FINALIZER);
     const body = { metadata: { uid, resourceVersion, finalizers } };
@@ -104,7 +104,7 @@ export const kubernetesCluster = (options: KubernetesOptions): Cluster => {
     find,
     create,
     delete: remove,
-    release,
+    removeFinalizer,
     follow: (onObject, signal) =>
       followObjects({
         api,

@@ -1,5 +1,5 @@
 import { LAUNCH_ID } from '../object/metadata.js';
-import { type ObjectOfExecution, type StandingObject } from './cluster.js';
+import { type ExecutionObject, type ClusterObject } from './cluster.js';
 
 /** The media type for the metadata alone: objects can be large, and the bridge needs no more. */
 export const METADATA_ONLY = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
@@ -19,7 +19,7 @@ export type AnsweredMetadata = {
 };
 
 /** Reads the execution and the place of an object from its metadata. */
-export const executionOfObject = ({ name = '', namespace = '', labels = {} }: AnsweredMetadata): ObjectOfExecution => ({
+export const executionOfObject = ({ name = '', namespace = '', labels = {} }: AnsweredMetadata): ExecutionObject => ({
   name,
   namespace,
   project: labels['project'] ?? '',
@@ -27,7 +27,7 @@ export const executionOfObject = ({ name = '', namespace = '', labels = {} }: An
 });
 
 /** Reads an object from its metadata. */
-export const standingObject = (metadata: AnsweredMetadata): StandingObject => ({
+export const standingObject = (metadata: AnsweredMetadata): ClusterObject => ({
   ...executionOfObject(metadata),
   uid: metadata.uid ?? '',
   resourceVersion: metadata.resourceVersion ?? '',

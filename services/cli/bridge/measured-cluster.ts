@@ -21,7 +21,7 @@ export const measuredCluster = (cluster: Cluster, metrics: Pick<BridgeMetrics, '
     find: (place) => timed('find', cluster.find(place)),
     create: (object) => timed('create', cluster.create(object)),
     delete: (object) => timed('delete', cluster.delete(object)),
-    release: (object) => timed('release', cluster.release(object)),
+    removeFinalizer: (object) => timed('release', cluster.removeFinalizer(object)),
     follow: (onObject, signal) => cluster.follow(onObject, signal),
   };
 };

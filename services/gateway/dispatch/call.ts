@@ -47,7 +47,7 @@ export type ArrivedCall = {
   /** Called when the command has its place in the queue of its stream; for an item. */
   readonly onQueued?: (() => void) | undefined;
   /** Aborted when the process shuts down; for a stream. */
-  readonly leaving?: AbortSignal | undefined;
+  readonly shutdown?: AbortSignal | undefined;
 };
 
 /** Answers an item of a call, through the same interceptors as a call of its own. */
@@ -110,7 +110,7 @@ export const openCall = (arrival: ArrivedCall): DispatchedCall => {
     reserveMemory: arrival.reserveMemory,
     reserveAnswer: arrival.reserveAnswer,
     onQueued: arrival.onQueued,
-    leaving: arrival.leaving,
+    shutdown: arrival.shutdown,
     answerItem: answerItem && ((item) => answerItem(call, item)),
     principal: '',
     caller: undefined,

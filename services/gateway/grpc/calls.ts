@@ -55,7 +55,7 @@ const open =
 const shutDown = async (sessions: Sessions, connections: Connections, drainMs: number): Promise<void> => {
   const timer = setTimeout(connections.cut, drainMs);
   const closed = connections.close();
-  sessions.leave();
+  sessions.shutDown();
   if (drainMs <= 0) connections.cut();
   await closed;
   clearTimeout(timer);

@@ -22,7 +22,7 @@ const NAMES = new Set(['', 'flyteadmin']);
 export type HealthService = {
   readonly endpoints: readonly Endpoint[];
   /** Sends NOT_SERVING to all watchers and ends their calls; the server is shutting down. */
-  readonly leave: () => void;
+  readonly shutDown: () => void;
 };
 
 const answer = (status: Serving) => create(HealthCheckResponseSchema, { status });
@@ -33,8 +33,8 @@ export const healthService = (isReady: () => boolean): HealthService => {
   const { check, watch } = Health.method;
   const looks = new EventEmitter().setMaxListeners(0);
   const timer = setInterval(() => looks.emit('look'), LOOK_MS).unref();
-  let isLeaving = false;
-  const now = () => (!isLeaving && isReady() ? Serving.SERVING : Serving.NOT_SERVING);
+  let isShuttingDown = false;
+  const now = () => (!isShuttingDown && isReady() ? Serving.SERVING : Serving.NOT_SERVING);
 
   const watched = async function* (
     requests: AsyncIterable<Uint8Array>,
@@ -46,7 +46,7 @@ export const healthService = (isReady: () => boolean): HealthService => {
       sent = NAMES.has(service) ? now() : Serving.SERVICE_UNKNOWN;
       yield encoded(sent);
     }
-    while (!isLeaving) {
+    while (!isShuttingDown) {
       await once(looks, 'look', { signal });
       if (sent === Serving.SERVICE_UNKNOWN || sent === now()) continue;
       sent = now();
@@ -66,8 +66,8 @@ export const healthService = (isReady: () => boolean): HealthService => {
   } as const;
   return {
     endpoints: [endpointOf(check, checked), endpointOf(watch, watching)],
-    leave: () => {
-      isLeaving = true;
+    shutDown: () => {
+      isShuttingDown = true;
       clearInterval(timer);
       looks.emit('look');
     },

@@ -16,11 +16,11 @@ import type { Endpoint } from '../routes.js';
 const pathOf = (method: DescMethod, callersPackage: string): string =>
   `/${method.parent.typeName.replace(/^platformidl(?=\.)/, callersPackage)}/${method.name}`;
 
-const servedBy = (hosting: Hosting, own: readonly Endpoint[], leaving: AbortSignal): ReadonlyMap<string, Served> => {
+const servedBy = (hosting: Hosting, own: readonly Endpoint[], shutdown: AbortSignal): ReadonlyMap<string, Served> => {
   const handlerOf = (endpoint: Endpoint): GrpcHandler =>
     endpoint.method.methodKind === 'unary'
       ? unaryHandler(endpoint, hosting)
-      : streamHandler(endpoint, hosting, leaving);
+      : streamHandler(endpoint, hosting, shutdown);
   const served = new Map<string, Served>();
   for (const endpoint of [...hosting.routes, ...own]) {
     const handle = handlerOf(endpoint);
@@ -44,16 +44,16 @@ const servedBy = (hosting: Hosting, own: readonly Endpoint[], leaving: AbortSign
  */
 export const serveGrpc = async (hosting: Hosting): Promise<Listening> => {
   const health = healthService(() => isReady(hosting.checks?.() ?? []));
-  const leaving = new AbortController();
-  setMaxListeners(0, leaving.signal);
-  const served = servedBy(hosting, health.endpoints, leaving.signal);
+  const shutdown = new AbortController();
+  setMaxListeners(0, shutdown.signal);
+  const served = servedBy(hosting, health.endpoints, shutdown.signal);
   const { handshakeMs = HANDSHAKE_MS } = hosting;
   const calls = await acceptCalls({ ...hosting, protocol: 'gRPC', handshakeMs }, (path) => served.get(path));
   return {
     port: calls.port,
     close: (options) => {
-      health.leave();
-      leaving.abort();
+      health.shutDown();
+      shutdown.abort();
       return calls.close(options);
     },
   };

@@ -6,14 +6,14 @@ import {
 } from 'node:http2';
 import type { Socket } from 'node:net';
 
-/** Is called with each stream that a client opens. */
+/** Called with each stream that a client opens. */
 export type OnStream = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, socket: Socket) => void;
 
 /** The HTTP/2 sessions of a server, one for each connection. */
 export interface Sessions {
   readonly serve: (socket: Socket) => void;
   /** Tells all clients to open no more streams (GOAWAY), and closes each session after its last stream. */
-  readonly leave: () => void;
+  readonly shutDown: () => void;
 }
 
 // Larger metadata would end the connection with all its calls, so the limit is announced to clients in SETTINGS.
@@ -41,7 +41,7 @@ const keepAlive = (session: ServerHttp2Session, socket: Socket): void => {
 /** Runs one HTTP/2 session on each connection given to `serve`. */
 export const http2Sessions = (onStream: OnStream): Sessions => {
   const sessions = new Set<ServerHttp2Session>();
-  let isLeaving = false;
+  let isShuttingDown = false;
   return {
     serve: (socket) => {
       const session = performServerHandshake(socket, OPTIONS);
@@ -52,10 +52,10 @@ export const http2Sessions = (onStream: OnStream): Sessions => {
       );
       session.once('close', () => sessions.delete(session));
       keepAlive(session, socket);
-      if (isLeaving) session.close();
+      if (isShuttingDown) session.close();
     },
-    leave: () => {
-      isLeaving = true;
+    shutDown: () => {
+      isShuttingDown = true;
       for (const session of sessions) session.close();
     },
   };

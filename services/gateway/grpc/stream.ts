@@ -45,7 +45,7 @@ const requestsOf = async function* (
 type Streaming = {
   readonly grpcCall: GrpcCall;
   readonly gone: AbortSignal;
-  readonly leaving: AbortSignal;
+  readonly shutdown: AbortSignal;
   readonly hosting: Hosting;
 };
 
@@ -88,7 +88,7 @@ const answerAll = async (call: DispatchedCall, streaming: Streaming): Promise<Se
   return { length };
 };
 
-const open = (endpoint: Endpoint, { grpcCall, gone, leaving, hosting }: Streaming): DispatchedCall =>
+const open = (endpoint: Endpoint, { grpcCall, gone, shutdown, hosting }: Streaming): DispatchedCall =>
   openCall({
     endpoint,
     transport: 'grpc',
@@ -103,13 +103,13 @@ const open = (endpoint: Endpoint, { grpcCall, gone, leaving, hosting }: Streamin
     reserveMemory: () => Promise.resolve(),
     reserveAnswer: () => undefined, // no budget: each message waits until the client reads
     answerItem: hosting.answerItem,
-    leaving,
+    shutdown,
   });
 
-/** Makes the handler of a streaming RPC. `leaving` is aborted when the server begins to shut down. */
-export const streamHandler = (endpoint: Endpoint, hosting: Hosting, leaving: AbortSignal): GrpcHandler => {
+/** Makes the handler of a streaming RPC. `shutdown` is aborted when the server begins to shut down. */
+export const streamHandler = (endpoint: Endpoint, hosting: Hosting, shutdown: AbortSignal): GrpcHandler => {
   const answer = async (grpcCall: GrpcCall, gone: AbortController): Promise<void> => {
-    const streaming = { grpcCall, gone: gone.signal, leaving, hosting };
+    const streaming = { grpcCall, gone: gone.signal, shutdown, hosting };
     try {
       await hosting.dispatch(open(endpoint, streaming), (call) => answerAll(call, streaming));
       endAnswer(grpcCall, { 'grpc-status': '0' });

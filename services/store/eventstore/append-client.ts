@@ -15,34 +15,34 @@ export interface AppendClient {
 }
 
 /**
- * In milliseconds: a node that has appends in flight and answers none of them for this time is left, because it may be
+ * Time in milliseconds after which a node is abandoned when it has appends in flight and answers none of them: it may be
  * cut off from the other nodes.
  */
 const SILENT_MS = 4_000;
 
 /**
- * Makes a client that appends over the given connection, and leaves the present node when an append fails because of
+ * Makes a client that appends over the given connection. It abandons the current node when an append fails because of
  * the connection.
  *
  * Appends go over at most one node connection at a time: after it breaks, nothing is sent until all appends on it have
- * failed. Reads need a separate connection, so that their failures do not break the one of appends.
+ * failed. Reads need a separate connection, so that their failures do not end the connection of appends.
  */
 export const appendClient = (connection: Connection): AppendClient => {
-  let emptying: Promise<unknown> | undefined;
-  let silence: NodeJS.Timeout | undefined;
+  let draining: Promise<unknown> | undefined;
+  let silenceTimer: NodeJS.Timeout | undefined;
   const inFlight = new Set<Promise<unknown>>();
   const known = new WeakMap<NodeClient, BatchAppends>();
 
-  const empty = async (): Promise<void> => {
+  const drain = async (): Promise<void> => {
     await Promise.allSettled(inFlight);
-    emptying = undefined;
+    draining = undefined;
   };
 
   const node = async (): Promise<NodeClient> => {
     for (;;) {
-      await emptying;
+      await draining;
       const client = await connection.client();
-      if (emptying === undefined) return client;
+      if (draining === undefined) return client;
     }
   };
 
@@ -53,28 +53,28 @@ export const appendClient = (connection: Connection): AppendClient => {
   };
 
   /** Restarts the timer for the next answer, if appends are in flight. */
-  const listen = (client: NodeClient): void => {
-    clearTimeout(silence);
-    if (inFlight.size > 0) silence = setTimeout(() => connection.leave(client), SILENT_MS);
+  const restartSilenceTimer = (client: NodeClient): void => {
+    clearTimeout(silenceTimer);
+    if (inFlight.size > 0) silenceTimer = setTimeout(() => connection.abandon(client), SILENT_MS);
   };
 
   const attempt: SendAppend = async (message) => {
     const client = await node();
     const sent = appendsOver(client).append(message);
     inFlight.add(sent);
-    if (inFlight.size === 1) listen(client);
+    if (inFlight.size === 1) restartSilenceTimer(client);
     try {
       return await sent;
     } catch (error) {
       inFlight.delete(sent);
       if (isConnectionLost(error)) {
-        connection.leave(client);
-        emptying ??= empty();
+        connection.abandon(client);
+        draining ??= drain();
       }
       throw error;
     } finally {
       inFlight.delete(sent);
-      listen(client);
+      restartSilenceTimer(client);
     }
   };
 

@@ -17,12 +17,12 @@ const takeAll = async (
 };
 
 /** Rejects when the process begins to shut down. */
-const shutDown = (leaving: AbortSignal | undefined, over: AbortSignal): Promise<never> =>
+const rejectOnShutdown = (shutdown: AbortSignal | undefined, over: AbortSignal): Promise<never> =>
   new Promise((_, reject) => {
     const refuse = (): void =>
       reject(new RpcError('UNAVAILABLE', 'shutting down; send the unanswered events to another server'));
-    if (leaving?.aborted === true) refuse();
-    leaving?.addEventListener('abort', refuse, { once: true, signal: over });
+    if (shutdown?.aborted === true) refuse();
+    shutdown?.addEventListener('abort', refuse, { once: true, signal: over });
   });
 
 /**
@@ -41,7 +41,7 @@ export const report = async function* (
   const over = new AbortController();
   const isOver = (): boolean => over.signal.aborted;
   gone.addEventListener('abort', () => answers.end(), { once: true });
-  Promise.race([takeAll(requests, { inFlight, answers, isOver }), shutDown(call.leaving, over.signal)])
+  Promise.race([takeAll(requests, { inFlight, answers, isOver }), rejectOnShutdown(call.shutdown, over.signal)])
     .finally(() => {
       over.abort();
       return inFlight.settled();

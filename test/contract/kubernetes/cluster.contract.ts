@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Cluster, ClusterAway, type ObjectOfExecution } from '../../../engine/bridge/cluster/cluster.js';
+import { type Cluster, ClusterUnavailable, type ExecutionObject } from '../../../engine/bridge/cluster/cluster.js';
 import { kubernetesCluster } from '../../../engine/bridge/cluster/kubernetes.js';
 import { FINALIZER } from '../../../engine/bridge/object/metadata.js';
 import { type WorkflowObject, workflowObject } from '../../../engine/bridge/object/workflow-object.js';
@@ -55,7 +55,7 @@ export const newObject = (madeBy = 'east'): WorkflowObject => {
 
 /** Follows a cluster, and remembers the names of objects in the order of the calls. */
 export const following = (cluster: Cluster) => {
-  const seen: ObjectOfExecution[] = [];
+  const seen: ExecutionObject[] = [];
   const stop = new AbortController();
   const ended = cluster.follow((object) => seen.push(object), stop.signal);
   return {
@@ -111,10 +111,10 @@ export const clusterContract = (name: string, open: () => Promise<KubernetesServ
       const deleting = await cluster.find(metadata);
       expect(deleting?.deletedAtMs).toBeTypeOf('number');
       await cluster.delete(deleting!);
-      await cluster.release(deleting!);
+      await cluster.removeFinalizer(deleting!);
       expect(await cluster.find(metadata)).toBeUndefined();
       await cluster.delete(deleting!);
-      await cluster.release(deleting!);
+      await cluster.removeFinalizer(deleting!);
     });
 
     it('deletes no other object that has taken the name', async () => {
@@ -122,7 +122,7 @@ export const clusterContract = (name: string, open: () => Promise<KubernetesServ
       await cluster.create(object);
       const first = (await cluster.find(object.metadata))!;
       await cluster.delete(first);
-      await cluster.release((await cluster.find(object.metadata))!);
+      await cluster.removeFinalizer((await cluster.find(object.metadata))!);
       await cluster.create(object);
       await cluster.delete(first);
       expect((await cluster.find(object.metadata))?.deletedAtMs).toBeUndefined();
@@ -134,7 +134,7 @@ export const clusterContract = (name: string, open: () => Promise<KubernetesServ
       const before = (await cluster.find(object.metadata))!;
       const path = objectPath(NAMESPACE, object.metadata.name);
       await ask(server, 'PATCH', path, { status: { phase: 1 } });
-      await cluster.release(before);
+      await cluster.removeFinalizer(before);
       expect((await cluster.find(object.metadata))?.finalizers).toEqual([FINALIZER]);
     });
 
@@ -153,7 +153,7 @@ export const clusterContract = (name: string, open: () => Promise<KubernetesServ
         () => times(own),
         (count) => count === 2,
       );
-      await cluster.release((await cluster.find(object.metadata))!);
+      await cluster.removeFinalizer((await cluster.find(object.metadata))!);
       await until(
         () => times(own),
         (count) => count === 3,
@@ -165,7 +165,7 @@ export const clusterContract = (name: string, open: () => Promise<KubernetesServ
     it('is away while the namespace is not there', async () => {
       const object = newObject();
       const elsewhere = { ...object, metadata: { ...object.metadata, namespace: 'no-such' } } as WorkflowObject;
-      await expect(cluster.create(elsewhere)).rejects.toThrow(ClusterAway);
+      await expect(cluster.create(elsewhere)).rejects.toThrow(ClusterUnavailable);
     });
 
     it('gives the bridge no more rights than it needs', async () => {
@@ -185,7 +185,7 @@ export const clusterContract = (name: string, open: () => Promise<KubernetesServ
         (count) => count > 0,
       );
       await server.kill();
-      await expect(cluster.create(later)).rejects.toThrow(ClusterAway);
+      await expect(cluster.create(later)).rejects.toThrow(ClusterUnavailable);
       await server.start();
       await until(
         () => cluster.create(later).catch(() => 'away'),

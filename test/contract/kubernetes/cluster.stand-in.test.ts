@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Cluster, ClusterAway, ObjectRefused } from '../../../engine/bridge/cluster/cluster.js';
+import { type Cluster, ClusterUnavailable, ObjectRefused } from '../../../engine/bridge/cluster/cluster.js';
 import { type Fault, type StandIn, startStandIn } from '../../support/kubernetes/stand-in.js';
 import { until } from '../../support/until.js';
 import { clusterContract, clusterOf, following, newObject, prepare } from './cluster.contract.js';
@@ -20,7 +20,7 @@ describe('a cluster with faults', () => {
     async (fault) => {
       const object = newObject();
       server.fail('create', fault, 1);
-      await expect(cluster.create(object)).rejects.toThrow(ClusterAway);
+      await expect(cluster.create(object)).rejects.toThrow(ClusterUnavailable);
       expect(await cluster.create(object)).toBe(fault === 'lost' ? 'exists' : 'created');
     },
   );
@@ -63,7 +63,7 @@ describe('a cluster with faults', () => {
     server.fail('watch', 503, 2);
     server.expire();
     await cluster.delete((await cluster.find(object.metadata))!);
-    await cluster.release((await cluster.find(object.metadata))!);
+    await cluster.removeFinalizer((await cluster.find(object.metadata))!);
     server.expire();
     await until(
       () => times(object.metadata.name),

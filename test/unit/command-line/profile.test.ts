@@ -100,8 +100,8 @@ logger: { level: 0 }
 
   it.each([
     ['ExternalCommand', { kind: 'command', command: ['print-token'] }],
-    ['Pkce', { kind: 'person', way: 'browser' }],
-    ['DeviceFlow', { kind: 'person', way: 'device' }],
+    ['Pkce', { kind: 'person', flow: 'browser' }],
+    ['DeviceFlow', { kind: 'person', flow: 'device' }],
   ])('may ask for %s', (authType, signIn) => {
     expect(inFile(`admin: { endpoint: 'a:1', authType: ${authType}, command: [print-token] }`).signIn).toEqual(signIn);
   });

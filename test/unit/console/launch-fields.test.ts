@@ -9,7 +9,7 @@ import {
   entryOfStruct,
 } from '../../../console/launch/fields/entry.js';
 import { membersOf, memberValues } from '../../../console/launch/fields/members.js';
-import { plainOf } from '../../../console/values/plain.js';
+import { displayValueOf } from '../../../console/values/display-value.js';
 import { jsonOf } from '../../../interface/values/json-of.js';
 import { unionOf } from '../../../interface/values/literal-of.js';
 import { typeText } from '../../../interface/values/type-text.js';
@@ -64,7 +64,7 @@ describe('the values of the fixtures in a form', () => {
   it('are many', () => expect(recorded.length).toBeGreaterThan(30));
 
   it.each(recorded)('%s is shown, and sent byte for byte', (_name, literal) => {
-    expect(plainOf(literal).type).not.toBe('');
+    expect(displayValueOf(literal).type).not.toBe('');
     expect(bytesOf(assembled(literal).literal)).toEqual(bytesOf(literal));
   });
 });

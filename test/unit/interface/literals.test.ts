@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 
 import { jsonOf } from '../../../interface/values/json-of.js';
 import { literalOf } from '../../../interface/values/literal-of.js';
-import { jsonText, plainOf } from '../../../console/values/plain.js';
+import { jsonText, displayValueOf } from '../../../console/values/display-value.js';
 import { typeText } from '../../../interface/values/type-text.js';
 import { ExecutionCreateRequestSchema } from '../../../proto/gen/platformidl/admin/execution_pb.js';
 import { type Literal, LiteralSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
@@ -104,7 +104,7 @@ describe('recorded inputs', () => {
   });
 
   it.each(inputs)('%s can be shown', (_name, literal) => {
-    const plain = plainOf(literal);
+    const plain = displayValueOf(literal);
     expect(plain.type).not.toBe('');
     expect(jsonText(jsonOf(literal))).not.toBe('');
   });

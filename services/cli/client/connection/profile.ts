@@ -18,15 +18,15 @@ export type GrpcAddress = {
 /** A server by REST: its URL. */
 export type RestAddress = { readonly kind: 'rest'; readonly url: string };
 
-/** People sign in with a browser on this machine, or type a code into a browser anywhere. */
-export type Way = 'browser' | 'device';
+/** The sign-in of a person: with a browser on this machine, or by typing a code into a browser on any machine. */
+export type SignInFlow = 'browser' | 'device';
 
 /** The way to get a token, when the server asks for one. */
 export type SignIn =
   | { readonly kind: 'token-file'; readonly file: string }
   | { readonly kind: 'command'; readonly command: readonly string[] }
-  /** By `flightlog sign-in`, and where there is a way, by any command. */
-  | { readonly kind: 'person'; readonly way?: Way }
+  /** A person signs in by `flightlog sign-in`; with a `flow`, any command starts the sign-in when it needs a token. */
+  | { readonly kind: 'person'; readonly flow?: SignInFlow }
   | ClientCredentials;
 
 export type ClientCredentials = {
@@ -36,7 +36,7 @@ export type ClientCredentials = {
   readonly secretVariable?: string;
   readonly scopes: readonly string[];
   readonly audience?: string;
-  /** The address that issues tokens; by default the server says it. */
+  /** The token endpoint; by default the one that the server names. */
   readonly tokenUrl?: string;
 };
 
@@ -64,7 +64,7 @@ const DEFAULT_SECRET_FILE = '/etc/secrets/client_secret';
 const DEFAULT_CLIENT = 'flytepropeller';
 
 /**
- * The part of the file that concerns a client; whatever else other command lines keep there is left alone.
+ * The keys of the configuration file that this client uses; it ignores the keys of other command lines.
  *
  * @see https://www.union.ai/docs/v1/flyte/api-reference/flytectl-cli/ for its keys
  */
@@ -113,9 +113,9 @@ const signInOf = (admin: Admin, path: string): SignIn => {
     case 'externalcommand':
       return { kind: 'command', command };
     case 'pkce':
-      return { kind: 'person', way: 'browser' };
+      return { kind: 'person', flow: 'browser' };
     case 'deviceflow':
-      return { kind: 'person', way: 'device' };
+      return { kind: 'person', flow: 'device' };
     default:
       throw new OperatorError(`${path}: admin.authType: ${authType}: must be ${AUTH_TYPES.join(', ')}`);
   }
@@ -133,7 +133,7 @@ export const profileIn = (text: string, path: string): Profile => {
     throw new OperatorError(`${path}: ${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'is not valid'}`);
   }
   const { admin, console } = data;
-  if (admin.endpoint === '') throw new OperatorError(`${path}: admin.endpoint: names no server`);
+  if (admin.endpoint === '') throw new OperatorError(`${path}: admin.endpoint: names no server: set it to HOST:PORT`);
   const address: GrpcAddress = {
     kind: 'grpc',
     target: targetOf(admin.endpoint, admin.insecure),

@@ -3,7 +3,7 @@ import { clientCredentialsGrant, ClientSecretBasic } from 'openid-client';
 import { OperatorError } from '../../../config/operator-errors.js';
 import type { Transport } from '../connection/connection.js';
 import type { ClientCredentials, Profile } from '../connection/profile.js';
-import { asking, issuerFor, signInMetadata } from './issuer.js';
+import { callIssuer, issuerFor, signInMetadata } from './issuer.js';
 
 const secretOf = ({ secretFile = '', secretVariable }: ClientCredentials): string => {
   if (secretVariable !== undefined) {
@@ -34,7 +34,7 @@ export const byCredentials = async (
   const scopes = given.scopes.length > 0 ? given.scopes : metadata.client.scopes;
   const audience = given.audience ?? metadata.client.audience;
   const { token_endpoint: url = '' } = configuration.serverMetadata();
-  const { access_token: token } = await asking(url, "check clientId and the client's secret", () =>
+  const { access_token: token } = await callIssuer(url, "check clientId and the client's secret", () =>
     clientCredentialsGrant(configuration, { scope: scopes.join(' '), ...(audience !== '' && { audience }) }),
   );
   return token;

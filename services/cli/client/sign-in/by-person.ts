@@ -13,10 +13,10 @@ import {
 } from 'openid-client';
 import { OperatorError } from '../../../config/operator-errors.js';
 import type { Transport } from '../connection/connection.js';
-import type { Profile, Way } from '../connection/profile.js';
+import type { Profile, SignInFlow } from '../connection/profile.js';
 import { oneLine } from '../output/text.js';
 import { openInBrowser, returnFromBrowser } from './browser.js';
-import { asking, issuerFor, signInMetadata } from './issuer.js';
+import { callIssuer, issuerFor, signInMetadata } from './issuer.js';
 import { savedToken, savedTokens, saveTokens, tokensFile } from './saved-tokens.js';
 import { withTokenLock } from './token-lock.js';
 
@@ -58,7 +58,7 @@ const byDevice = async ({ configuration, parameters }: Issuer): Promise<TokenEnd
   return pollDeviceAuthorizationGrant(configuration, device);
 };
 
-const WAYS = { browser: byBrowser, device: byDevice } as const;
+const FLOWS = { browser: byBrowser, device: byDevice } as const;
 
 const issuerOf = async (profile: Profile, transport: Transport): Promise<Issuer> => {
   const metadata = await signInMetadata(transport);
@@ -91,10 +91,10 @@ const renewed = async (profile: Profile, transport: Transport): Promise<string |
   return tokens && keep(profile, tokens, known);
 };
 
-const signInAs = async (way: Way, profile: Profile, transport: Transport): Promise<string> => {
+const signInAs = async (flow: SignInFlow, profile: Profile, transport: Transport): Promise<string> => {
   const issuer = await issuerOf(profile, transport);
   const { issuer: name } = issuer.configuration.serverMetadata();
-  return keep(profile, await asking(name, 'run the command again to sign in', () => WAYS[way](issuer)));
+  return keep(profile, await callIssuer(name, 'run the command again to sign in', () => FLOWS[flow](issuer)));
 };
 
 /**
@@ -102,23 +102,23 @@ const signInAs = async (way: Way, profile: Profile, transport: Transport): Promi
  *
  * @throws {OperatorError} when the person does not sign in, or the issuer gives no token.
  */
-export const signInPerson = (way: Way, profile: Profile, transport: Transport): Promise<string> =>
-  withTokenLock(lockFile(), () => signInAs(way, profile, transport));
+export const signInPerson = (flow: SignInFlow, profile: Profile, transport: Transport): Promise<string> =>
+  withTokenLock(lockFile(), () => signInAs(flow, profile, transport));
 
 /**
  * Gets a token for a person: by the refresh token of an earlier sign-in where there is one, otherwise by a sign-in where
- * the profile has a way; `undefined` without either.
+ * the profile has a flow; `undefined` without either.
  *
  * @param refused the token that the server has refused: another command may have got the next one meanwhile.
  * @throws {OperatorError} when the person does not sign in, or the issuer gives no token.
  */
 export const byPerson = (
-  way: Way | undefined,
+  flow: SignInFlow | undefined,
   profile: Profile,
   { transport, refused }: { readonly transport: Transport; readonly refused: string | undefined },
 ): Promise<string | undefined> =>
   withTokenLock(lockFile(), async () => {
     const saved = savedToken(profile.address);
     if (saved !== undefined && saved !== refused) return saved;
-    return (await renewed(profile, transport)) ?? (way && signInAs(way, profile, transport));
+    return (await renewed(profile, transport)) ?? (flow && signInAs(flow, profile, transport));
   });

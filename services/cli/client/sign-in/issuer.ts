@@ -73,7 +73,7 @@ const codeOf = (error: unknown): string => {
  *
  * @throws {OperatorError} with the code of the issuer and `advice`.
  */
-export const asking = async <Answer>(url: string, advice: string, ask: () => Promise<Answer>): Promise<Answer> => {
+export const callIssuer = async <Answer>(url: string, advice: string, ask: () => Promise<Answer>): Promise<Answer> => {
   try {
     return await ask();
   } catch (cause) {

@@ -1,7 +1,7 @@
 import { IdentityService } from '../../../../proto/gen/platformidl/service/identity_pb.js';
 import { OperatorError } from '../../../config/operator-errors.js';
 import { connected, transportTo } from '../connection/connect.js';
-import { type ConnectionFlags, type Profile, profileOf, type Way } from '../connection/profile.js';
+import { type ConnectionFlags, type Profile, profileOf, type SignInFlow } from '../connection/profile.js';
 import { print } from '../output/documents.js';
 import { signInPerson } from './by-person.js';
 import { forgetTokens } from './saved-tokens.js';
@@ -16,10 +16,10 @@ const BY_PROGRAM = {
 } as const;
 
 /** @throws {OperatorError} when programs sign in at the server of the profile, and people do not. */
-const wayOf = ({ signIn: by }: Profile, isDevice: boolean): Way => {
+const flowOf = ({ signIn: by }: Profile, isDevice: boolean): SignInFlow => {
   if (by.kind !== 'person')
     throw new OperatorError(`${BY_PROGRAM[by.kind]}: leave it out, or set admin.authType: Pkce or DeviceFlow`);
-  return isDevice ? 'device' : (by.way ?? 'browser');
+  return isDevice ? 'device' : (by.flow ?? 'browser');
 };
 
 const serverOf = ({ address }: Profile): string => (address.kind === 'rest' ? address.url : address.target);
@@ -31,10 +31,10 @@ const serverOf = ({ address }: Profile): string => (address.kind === 'rest' ? ad
  */
 export const signIn = async ({ device, ...flags }: SignInFlags): Promise<void> => {
   const profile = profileOf(flags);
-  const way = wayOf(profile, device);
+  const flow = flowOf(profile, device);
   const transport = await transportTo(profile);
   try {
-    await signInPerson(way, profile, transport);
+    await signInPerson(flow, profile, transport);
   } finally {
     transport.close();
   }

@@ -32,7 +32,7 @@ export const tokenAtHand = ({ signIn, address }: Profile): string | undefined =>
 };
 
 /**
- * Gets a new access token in the way of the profile; `undefined` where it has none.
+ * Gets a new access token by the sign-in of the profile; `undefined` where it has none.
  *
  * @param refused the token that the server has refused, if one was sent.
  * @throws {OperatorError} when a command, the authorization server or the person gives none, with the reason.
@@ -51,6 +51,6 @@ export const newToken = async (
     case 'client-credentials':
       return (await import('./by-credentials.js')).byCredentials(signIn, profile, transport);
     case 'person':
-      return (await import('./by-person.js')).byPerson(signIn.way, profile, { transport, refused });
+      return (await import('./by-person.js')).byPerson(signIn.flow, profile, { transport, refused });
   }
 };

@@ -8,8 +8,8 @@ export type Values = ReadonlyMap<string, string>;
 const PLACEHOLDER = /\{\{ ?([a-z_.]+) ?\}\}/gu;
 
 /**
- * Puts values in the place of `{{ key }}` and `{{key}}`. Placeholders of which nothing is known stay as they are. Values
- * are put in as they are after `escape`: what looks like a placeholder in them is not read as one.
+ * Replaces the placeholders `{{ key }}` and `{{key}}` with values. Placeholders with an unknown key stay unchanged.
+ * Values pass through `escape`; placeholders inside a value are not replaced.
  */
 export const fillTemplate = (template: string, values: Values, escape: (value: string) => string = String): string =>
   template.replace(PLACEHOLDER, (placeholder, key: string) => {
@@ -31,20 +31,20 @@ export const escapeHtml = (text: string): string => text.replace(/[&<>"']/gu, (c
 /** Escapes text for Slack, whose links, mentions and commands all begin with `<`. */
 export const escapeSlack = (text: string): string => text.replace(/[&<>]/gu, (char) => ENTITIES[char] ?? char);
 
-/** Text as it may stand in the name or the local part of a sender: letters, digits, dots, dashes and spaces alone. */
+/** Replaces all characters that are not allowed in the name or local part of a sender: anything but letters, digits, `.`, `_` and `-`. */
 export const wordsOnly = (text: string): string => text.replace(/[^\p{L}\p{N}._-]+/gu, ' ').trim();
 
 /** Text on one line, without control characters: for headers. */
 export const onOneLine = (text: string): string => text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim();
 
-/** The first code units of a text; a character of two is not cut, which readers of JSON may refuse. */
+/** Truncates a text to `maxLength` code units without splitting a surrogate pair, which some JSON parsers would refuse. */
 export const beginningOf = (text: string, maxLength: number): string =>
   text.slice(0, maxLength).replace(/\p{Cs}$/u, '');
 
 const ERROR_LINES = 10;
 const ERROR_CHARACTERS = 2_000;
 
-/** The first lines of an error, with a mark where more follow. */
+/** The first lines of an error, with `…` at the end when it is truncated. */
 export const firstLines = (error: string): string => {
   const head = beginningOf(error.split('\n').slice(0, ERROR_LINES).join('\n'), ERROR_CHARACTERS).trimEnd();
   return head.length < error.trimEnd().length ? `${head} …` : head;
@@ -75,7 +75,7 @@ const identifierValues = (prefix: string, id: Identifier | undefined): readonly 
   [`${prefix}.version`, id?.version ?? ''],
 ];
 
-/** The phase of an execution that runs for long: it `has been running for long`. */
+/** The value of `phase` for a long-running execution, which follows the word "has" in sentences. */
 const LONG_RUNNING = 'been running for long';
 
 /**

@@ -20,8 +20,8 @@ export interface Connection {
    * @throws {Fault} when a node refuses permanently.
    */
   client(): Promise<NodeClient>;
-  /** Leaves a node that does not answer; its open calls fail. Does nothing when it was left before. */
-  leave(client: NodeClient): void;
+  /** Abandons a node that does not answer; its open calls fail. Does nothing when the node was abandoned before. */
+  abandon(client: NodeClient): void;
   close(): Promise<void>;
 }
 
@@ -49,7 +49,7 @@ const connected = async (node: Endpoint, settings: NodeSettings, onLoss: OnLoss)
     client.serverVersion = await serverVersion(await client.getChannel());
     return client;
   } catch (error) {
-    client.leave();
+    client.abandon();
     throw error;
   }
 };
@@ -69,14 +69,14 @@ export const nodeConnection = (settings: NodeSettings): Connection => {
     if (client !== present) return;
     present = undefined;
     named = leader;
-    client.leave();
+    client.abandon();
     if (!ending.signal.aborted) search = begin();
   };
   const connect = async (): Promise<NodeClient> => {
     const node = named ?? (await nodeToCall(settings));
     named = undefined;
     const client = await connected(node, settings, lose);
-    if (ending.signal.aborted) client.leave();
+    if (ending.signal.aborted) client.abandon();
     return client;
   };
   const next = (pauseMs: number, looked: Omit<Search, 'round'>): Search => {
@@ -108,12 +108,12 @@ export const nodeConnection = (settings: NodeSettings): Connection => {
       }
       return present;
     },
-    leave: lose,
+    abandon: lose,
     close: async () => {
       ending.abort();
       await search?.round.catch(() => undefined);
       await present?.dispose();
-      present?.leave();
+      present?.abandon();
     },
   };
 };

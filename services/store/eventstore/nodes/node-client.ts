@@ -23,11 +23,11 @@ import { eventRead } from '../wire/event-read.js';
  * no caller can catch. Errors of calls are also passed to `onError`; the caller of the call gets them as usual.
  */
 export class NodeClient extends EventStoreDBClient {
-  readonly #way: NodeChannel;
+  readonly #nodeChannel: NodeChannel;
   readonly #onError: (error: unknown) => void;
   readonly node: Endpoint;
-  /** True after {@link leave}: the client takes no more calls. */
-  isLeft = false;
+  /** True after {@link abandon}: the client takes no more calls. */
+  isAbandoned = false;
   /** The version that the node reports. */
   serverVersion: string | undefined;
 
@@ -35,21 +35,21 @@ export class NodeClient extends EventStoreDBClient {
     const { user, tls, connectionName, deadlineMs } = settings;
     const endpoint = { address: node.host, port: node.port };
     super({ endpoint, connectionName, defaultDeadline: deadlineMs }, { insecure: tls === undefined }, user);
-    this.#way = nodeChannel(node, settings);
+    this.#nodeChannel = nodeChannel(node, settings);
     this.#onError = onError;
     this.node = node;
   }
 
   /** Takes no more calls, and breaks the connection: open calls fail as if the node had ended. */
-  leave(): void {
-    this.isLeft = true;
-    this.#way.channel.close();
-    this.#way.cut();
+  abandon(): void {
+    this.isAbandoned = true;
+    this.#nodeChannel.channel.close();
+    this.#nodeChannel.cut();
   }
 
   /** Calls `disconnected` when the present connection has ended, also when no calls are open. */
   onDisconnect(disconnected: () => void): void {
-    const { channel } = this.#way;
+    const { channel } = this.#nodeChannel;
     if (channel.getConnectivityState(false) !== connectivityState.READY) disconnected();
     else channel.watchConnectivityState(connectivityState.READY, Infinity, disconnected);
   }
@@ -76,7 +76,7 @@ export class NodeClient extends EventStoreDBClient {
     return read;
   }
 
-  override getChannel = (): Promise<Channel> => Promise.resolve(this.#way.channel);
+  override getChannel = (): Promise<Channel> => Promise.resolve(this.#nodeChannel.channel);
 
   protected override handleError = (_: unknown, error: Error): Promise<void> => {
     this.#onError(error);

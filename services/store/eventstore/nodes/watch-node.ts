@@ -28,7 +28,7 @@ const leaderBy = async (client: NodeClient, settings: NodeSettings): Promise<End
  */
 export const watchNode = (client: NodeClient, settings: NodeSettings, onLoss: (leader?: Endpoint) => void): void => {
   const look = async (): Promise<void> => {
-    if (client.isLeft) return;
+    if (client.isAbandoned) return;
     try {
       const leader = await leaderBy(client, settings);
       if (leader?.host === client.node.host && leader.port === client.node.port) lookLater();
