@@ -17,7 +17,7 @@ const NOTE = 'This is a test message, sent by `flightlog notifications test`.';
 
 const EXECUTION = { project: 'test', domain: 'test', name: 'test' };
 
-/** An execution that was never there. It has succeeded, so that PagerDuty raises no alarm. */
+/** The execution that the test message is about; it does not exist. It has succeeded, so that PagerDuty raises no alarm. */
 const factsAt = (nowMs: number): MessageContent => ({
   execution: EXECUTION,
   eventId: '',

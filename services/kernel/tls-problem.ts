@@ -11,7 +11,7 @@ const PLAIN = /wrong version number|packet length too long/;
 const UNTRUSTED =
   /self-signed certificate|unable to (?:verify the first|get (?:local )?issuer) certificate|certificate has expired|does not match certificate's altnames/;
 
-/** Says in words what is wrong with TLS, and what to change; `undefined` when the error of a driver is about other things. */
+/** Describes the TLS problem in a driver's error, and what to change; `undefined` when the error has another cause. */
 export const tlsProblem = (text: string, { plain, untrusted }: TlsAdvice): string | undefined => {
   if (PLAIN.test(text)) return `the server does not speak TLS: ${plain}`;
   const [reason] = UNTRUSTED.exec(text) ?? [];

@@ -51,7 +51,7 @@ const has = (permission: Permission, { role }: Grant): boolean =>
 /**
  * The access that grants give, narrowed by the scopes of the token.
  *
- * @param grants are asked for at each check, so that a binding counts at once.
+ * @param grants is called at each check, so that a new role binding applies immediately.
  */
 export const accessBy = (scopes: readonly string[], grants: () => Iterable<Grant>): Access => {
   const allowed = permissionsByScopes(scopes);

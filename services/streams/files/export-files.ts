@@ -19,7 +19,7 @@ export type FileExportOptions = {
   /** The most events in a file. A file also ends at {@link MAX_FILE_BYTES} and, by date, with its date. */
   readonly eventsPerFile: number;
   readonly onProgress: (position: bigint, head: bigint) => void;
-  /** Called when a file is durable in its place. */
+  /** Called when a file is durable in the target. */
   readonly onFile: () => void;
 };
 
@@ -31,9 +31,9 @@ export type Exported = {
   readonly bytes: number;
 };
 
-/** An export that has found where it goes on. */
+/** An opened export, which knows the position after which it continues. */
 export interface FileExport {
-  /** Writes all events up to the present end of the log; until `isStopping` says so, then it ends with a whole file. */
+  /** Writes all events up to the present end of the log. Once `isStopping` returns true, it ends after the current file. */
   run(isStopping: () => boolean): Promise<Exported>;
   /** All events up to this position are in files, or do not match. */
   readonly position: bigint;
@@ -81,7 +81,7 @@ const pathOfRows = (rows: readonly EventRow[], { format, description }: FileExpo
   return pathOf({ first: first.position, last: last.position }, format.extension, date);
 };
 
-/** The events of a file that was planned, and perhaps not written. */
+/** The events of a planned file, which may not have been written yet. */
 const rowsBetween = async (
   { first, last }: PositionRange,
   { log, filter, matches, rowOf }: FileExportOptions,
