@@ -59,8 +59,15 @@ type Keeping = {
  */
 export const openViews = async ({ directory, views }: ReadStoreSource, keeping: Keeping): Promise<ReadStore> => {
   const beforeCommit = (): void => failPoint('inside-checkpoint');
-  if (views.kind === 'mongodb') return openMongo({ location: views, beforeCommit, ...keeping });
-  return sqliteReadStore({ directory, mode: 'read-write', beforeCommit });
+  const store =
+    views.kind === 'mongodb'
+      ? await openMongo({ location: views, beforeCommit, ...keeping })
+      : sqliteReadStore({ directory, mode: 'read-write', beforeCommit });
+  const write: ReadStore['write'] = (batch) => {
+    failPoint('before-views-write');
+    return store.write(batch);
+  };
+  return { ...store, write };
 };
 
 /**

@@ -1,4 +1,4 @@
-/** Points at which a test may kill the process with SIGKILL, or block the thread that passes. */
+/** Points at which a test may kill or suspend the process, or block the thread that passes. */
 export type FailPoint =
   | 'before-commit'
   | 'after-commit'
@@ -7,6 +7,7 @@ export type FailPoint =
   | 'after-consume'
   | 'authorization-write'
   | 'payload-aside'
+  | 'before-views-write'
   | 'inside-checkpoint'
   | 'backup-object'
   | 'exported-file';
@@ -21,12 +22,13 @@ const holdThread = (): void => {
 
 /**
  * Kills the process at the N-th passage of the point named by `FLIGHTLOG_FAIL_POINT=<point>:<N>`; with
- * `<point>:<N>:hold`, blocks the thread there permanently instead. Without that variable it does nothing.
+ * `<point>:<N>:hold`, blocks the thread there permanently instead; with `<point>:<N>:suspend`, suspends the process
+ * until it gets SIGCONT. Without that variable it does nothing.
  */
 export const failPoint = (point: FailPoint): void => {
   if (point !== chosen) return;
   passagesLeft -= 1;
   if (passagesLeft !== 0) return;
   if (does === 'hold') holdThread();
-  else process.kill(process.pid, 'SIGKILL');
+  else process.kill(process.pid, does === 'suspend' ? 'SIGSTOP' : 'SIGKILL');
 };

@@ -14,7 +14,8 @@ export type Part = {
   readonly server: () => ServerProcess;
   readonly kill: () => Promise<void>;
   readonly stop: () => Promise<number | null>;
-  readonly start: () => Promise<void>;
+  /** Starts it; `more` are further variables of its environment, for this start alone. */
+  readonly start: (more?: Readonly<Record<string, string>>) => Promise<void>;
 };
 
 /** Processes with roles on one log; they share one data directory, unless the views are elsewhere. */
@@ -57,9 +58,9 @@ const openPart = (name: string, data: string, { args = [], env }: RoleProcessesO
   return {
     name,
     server: running,
-    start: async () => {
+    start: async (more = {}) => {
       const ports = server ? portFlags(server) : [];
-      server = await startServerProcess({ data, args: [...args, ...ports], ...(env && { env }) });
+      server = await startServerProcess({ data, args: [...args, ...ports], env: { ...env, ...more } });
     },
     kill: async () => {
       if (server?.child.exitCode === null && server.child.signalCode === null) await server.kill();
