@@ -14,7 +14,7 @@ import { until } from '../support/until.js';
 
 /** The number of kills under load; the variable sets another. */
 const KILLS = Number(process.env['FLIGHTLOG_TEST_KILLS'] ?? 4);
-const LIMIT_MS = 180_000 + KILLS * 30_000;
+const LIMIT_MS = 300_000 + KILLS * 30_000;
 /** Fewer on MongoDB's protocol, whose servers may be slow. */
 const MONGO_KILLS = Math.max(2, Number(process.env['FLIGHTLOG_TEST_KILLS'] ?? 0));
 /**
