@@ -12,6 +12,8 @@ const CONTAINED: readonly (readonly [string, string])[] = [
   ['name', 'Name'],
   ['workflow.name', 'Workflow'],
   ['launch_plan.name', 'Launch plan'],
+  ['user', 'Principal'],
+  ['error_code', 'Error code'],
 ];
 
 type FiltersProps = { readonly filters: string; readonly setFilters: (filters: string) => void };

@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 
 import type { Execution } from '../../proto/gen/platformidl/admin/execution_pb.js';
+import { ScheduleService } from '../../proto/gen/platformidl/eventlog/schedule_service_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { QueryResult } from '../look/query-result.js';
 import { Ago } from '../look/moments.js';
@@ -25,6 +26,8 @@ const COUNTED: readonly (readonly [PhaseKind, string, readonly string[]])[] = [
   ['good', 'succeeded', ['SUCCEEDED']],
 ];
 
+type DomainCardProps = { readonly scope: Scope };
+
 type Shown = { readonly scope: Scope; readonly executions: readonly Execution[] };
 
 const toneIn = ({ closure }: Execution): PhaseKind => toneOf(executionPhase(closure?.phase));
@@ -45,6 +48,20 @@ const Counts = ({ scope, executions }: Shown): ReactNode => (
     ))}
   </ul>
 );
+
+/** The schedules of a domain, and their ticks that are due; nothing where there is no schedule. */
+const Due = ({ scope }: DomainCardProps): ReactNode => {
+  const { data } = useQuery(rpcQuery(ScheduleService.method.listSchedules, scope));
+  if (!data || data.schedules.length === 0) return null;
+  const due = data.schedules.reduce((sum, { open }) => sum + open, 0);
+  const count = data.schedules.length;
+  return (
+    <Link to="/projects/$project/domains/$domain/schedules" params={scope} className="quiet">
+      {count} {count === 1 ? 'schedule' : 'schedules'}
+      {due > 0 && `, ${due} due`}
+    </Link>
+  );
+};
 
 const Failed = ({ scope, executions }: Shown): ReactNode => (
   <ul className="failed">
@@ -67,8 +84,6 @@ const Failed = ({ scope, executions }: Shown): ReactNode => (
   </ul>
 );
 
-type DomainCardProps = { readonly scope: Scope };
-
 /** A domain at a glance: its newest executions as bars, their count by phase, and the last failures. */
 export const DomainCard = ({ scope }: DomainCardProps): ReactNode => {
   const newest = useQuery(rpcQuery(AdminService.method.listExecutions, newestExecutions(scope, SHOWN)));
@@ -80,7 +95,10 @@ export const DomainCard = ({ scope }: DomainCardProps): ReactNode => {
             {scope.domain}
           </Link>
         </h3>
-        <span className="quiet">the newest {SHOWN}</span>
+        <span className="beside">
+          <Due scope={scope} />
+          <span className="quiet">the newest {SHOWN}</span>
+        </span>
       </header>
       <QueryResult query={newest}>
         {({ executions }) =>

@@ -10,6 +10,7 @@ import { Page } from '../look/page.js';
 import { useLive } from '../server/live.js';
 import { rpcQuery } from '../server/queries.js';
 import { DomainCard } from './domain-card.js';
+import { State } from './state.js';
 
 /** Cards are read one by one; further projects are in the menu. */
 const MAX_PROJECTS = 8;
@@ -20,6 +21,7 @@ export const Home = (): ReactNode => {
   useLive({});
   return (
     <Page title="What is running">
+      <State />
       <QueryResult query={projects}>
         {(answer) =>
           answer.projects.length === 0 ? (

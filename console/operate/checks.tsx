@@ -9,8 +9,8 @@ import { QueryResult } from '../look/query-result.js';
 import { durationText } from '../look/times.js';
 import { type Check, type Readiness, readReadiness } from '../server/health.js';
 import { rpcQuery } from '../server/queries.js';
-import { REFRESHED } from './refreshed.js';
-import { SignText } from './sign-text.js';
+import { REFRESHED } from '../server/refreshed.js';
+import { SignText } from '../look/sign-text.js';
 
 const TONES: Readonly<Record<Check['state'], PhaseKind>> = { well: 'good', degraded: 'stopped', down: 'bad' };
 

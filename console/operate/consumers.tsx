@@ -7,7 +7,7 @@ import { Empty } from '../look/notes.js';
 import { Card } from '../look/page.js';
 import { QueryResult } from '../look/query-result.js';
 import { rpcQuery } from '../server/queries.js';
-import { REFRESHED } from './refreshed.js';
+import { REFRESHED } from '../server/refreshed.js';
 
 const placeText = (place: bigint | undefined): string => (place === undefined ? '–' : String(place));
 

@@ -10,8 +10,8 @@ import { Card } from '../look/page.js';
 import { QueryResult } from '../look/query-result.js';
 import { msOf } from '../look/times.js';
 import { rpcQuery } from '../server/queries.js';
-import { REFRESHED } from './refreshed.js';
-import { SignText } from './sign-text.js';
+import { REFRESHED } from '../server/refreshed.js';
+import { SignText } from '../look/sign-text.js';
 
 const Leased = ({ engine: { executions, leased } }: { readonly engine: ListedEngine }): ReactNode => (
   <div className="executions-of-engine">
@@ -62,7 +62,10 @@ const EngineTable = ({ engines }: { readonly engines: readonly ListedEngine[] })
 export const Engines = (): ReactNode => {
   const query = useQuery({ ...rpcQuery(OperationsService.method.listEngines, {}), ...REFRESHED });
   return (
-    <Card title="Engines" beside={query.data && <span className="quiet">{query.data.waiting} executions wait</span>}>
+    <Card
+      title="Engines"
+      beside={query.data && <span className="quiet">waiting executions: {query.data.waiting}</span>}
+    >
       <QueryResult query={query}>
         {({ engines }) =>
           engines.length === 0 ? (

@@ -14,7 +14,7 @@ import { msOf } from '../look/times.js';
 import { call } from '../server/call.js';
 import { rpcQuery, queriesOf } from '../server/queries.js';
 import { EventLink } from './event-link.js';
-import { REFRESHED } from './refreshed.js';
+import { REFRESHED } from '../server/refreshed.js';
 
 const { listParkedStreams, retryParkedStream } = OperationsService.method;
 

@@ -16,8 +16,8 @@ import { durationText, lengthOf, msOf } from '../look/times.js';
 import { call } from '../server/call.js';
 import { rpcQuery, queriesOf } from '../server/queries.js';
 import { EventLink } from './event-link.js';
-import { REFRESHED } from './refreshed.js';
-import { SignText } from './sign-text.js';
+import { REFRESHED } from '../server/refreshed.js';
+import { SignText } from '../look/sign-text.js';
 
 const LATE_MS = 5_000;
 
@@ -118,9 +118,13 @@ const ReactorRow = ({
         {name}
         {muted !== '' && <div className="label">{muted}</div>}
       </td>
-      <td>{worker === '' ? 'none' : worker}</td>
+      <td>{worker === '' ? <span className="quiet">runs nowhere</span> : worker}</td>
       <td>
-        <SignText tone={lagMs > LATE_MS ? 'bad' : 'good'}>{durationText(lagMs)}</SignText>
+        {worker === '' ? (
+          <span className="quiet">–</span>
+        ) : (
+          <SignText tone={lagMs > LATE_MS ? 'bad' : 'good'}>{durationText(lagMs)}</SignText>
+        )}
       </td>
       <td>{String(position)}</td>
       <td>{waiting}</td>

@@ -6,8 +6,8 @@ import { Card } from '../look/page.js';
 import { QueryResult } from '../look/query-result.js';
 import { durationText } from '../look/times.js';
 import { type Metric, readMetrics } from '../server/health.js';
-import { REFRESHED } from './refreshed.js';
-import { SignText } from './sign-text.js';
+import { REFRESHED } from '../server/refreshed.js';
+import { SignText } from '../look/sign-text.js';
 
 const LATE_MS = 5_000;
 const SECOND_MS = 1_000;

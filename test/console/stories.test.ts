@@ -69,6 +69,7 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
     });
     await page.goto(http);
     await page.getByRole('link', { name: 'development' }).waitFor();
+    await page.getByRole('region', { name: 'State of the system' }).getByText('Dead letters').waitFor();
     page.removeAllListeners('response');
     expect(page.url()).toBe(`${http}/console`);
     const total = (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
@@ -83,6 +84,12 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
     await page.getByRole('row', { name: /good/u }).waitFor({ state: 'detached' });
     expect(new URL(page.url()).searchParams.get('filters')).toBe('value_in(phase,FAILED)');
     await page.reload();
+    await page.getByRole('row', { name: /broken/u }).waitFor();
+    await page.getByLabel('Error code contains').fill('no such code');
+    await page.getByLabel('Error code contains').press('Enter');
+    await page.getByRole('row', { name: /broken/u }).waitFor({ state: 'detached' });
+    await page.getByLabel('Error code contains').fill('');
+    await page.getByLabel('Error code contains').press('Enter');
     await page.getByRole('row', { name: /broken/u }).waitFor();
     expect(await page.getByRole('row', { name: /good/u }).count()).toBe(0);
   });

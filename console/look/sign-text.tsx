@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 
-import { PhaseSign } from '../look/phase-badge.js';
-import type { PhaseKind } from '../look/phases.js';
+import { PhaseSign } from './phase-badge.js';
+import type { PhaseKind } from './phases.js';
 
 type SignTextProps = { readonly tone: PhaseKind; readonly children: ReactNode };
 

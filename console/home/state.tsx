@@ -1,0 +1,63 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+
+import { OperationsService } from '../../proto/gen/platformidl/eventlog/operations_service_pb.js';
+import { ReactorService } from '../../proto/gen/platformidl/eventlog/reactor_service_pb.js';
+import { Facts } from '../look/page.js';
+import type { PhaseKind } from '../look/phases.js';
+import { SignText } from '../look/sign-text.js';
+import { durationText } from '../look/times.js';
+import { readReadiness } from '../server/health.js';
+import { useMay } from '../server/permissions.js';
+import { rpcQuery } from '../server/queries.js';
+import { REFRESHED } from '../server/refreshed.js';
+
+const LATE_MS = 5_000;
+const ALL_PROJECTS = { project: '', domain: '' };
+
+type CountProps = { readonly count: number | undefined; readonly tone: PhaseKind };
+
+/** A number that is good while it is 0. */
+const Count = ({ count, tone }: CountProps): ReactNode =>
+  count === undefined ? '–' : <SignText tone={count === 0 ? 'good' : tone}>{count}</SignText>;
+
+const Lag = (): ReactNode => {
+  const readiness = useQuery({ queryKey: ['readiness'], queryFn: ({ signal }) => readReadiness(signal), ...REFRESHED });
+  const lagMs = readiness.data?.checks.find(({ name }) => name === 'views')?.lagMs;
+  if (lagMs === undefined) return '–';
+  return <SignText tone={lagMs > LATE_MS ? 'bad' : 'good'}>{durationText(lagMs)}</SignText>;
+};
+
+const Engines = (): ReactNode => {
+  const { data } = useQuery({ ...rpcQuery(OperationsService.method.listEngines, {}), ...REFRESHED });
+  if (!data) return '–';
+  const connected = data.engines.filter((engine) => engine.connected).length;
+  return (
+    <SignText tone={connected === 0 && data.waiting > 0 ? 'bad' : 'good'}>
+      {connected} connected, {data.waiting} waiting
+    </SignText>
+  );
+};
+
+const Figures = (): ReactNode => {
+  const parked = useQuery({ ...rpcQuery(OperationsService.method.listParkedStreams, {}), ...REFRESHED });
+  const reactors = useQuery({ ...rpcQuery(ReactorService.method.listReactors, {}), ...REFRESHED });
+  const dead = reactors.data?.reactors.reduce((sum, each) => sum + each.dead, 0);
+  return (
+    <section className="card state" aria-label="State of the system">
+      <Facts
+        facts={[
+          ['Lag of views', <Lag />],
+          ['Parked streams', <Count count={parked.data?.total} tone="stopped" />],
+          ['Dead letters', <Count count={dead} tone="bad" />],
+          ['Engines', <Engines />],
+        ]}
+      />
+      <Link to="/operate">Operate</Link>
+    </section>
+  );
+};
+
+/** The state of the system in four figures, for people with the permission `admin`. */
+export const State = (): ReactNode => (useMay('admin', ALL_PROJECTS) ? <Figures /> : null);
