@@ -2,12 +2,12 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { RecordedEvent } from '../../kernel/event.js';
 import { StoreUnavailable } from '../../kernel/fault.js';
 import { isSlowConsumer } from './eventstore-fault.js';
-import { startOf } from './nearest-positions.js';
 import { headOf } from './read-backwards.js';
 import type { Connection } from './nodes/connection.js';
-import { nodeOf } from './read-pages.js';
+import { isEvent, openRead, startOf } from './read-pages.js';
 import { silenceCheck, watchSilence } from './silence.js';
-import { type SubscriptionItem, subscriptionBuffer, type SubscriptionBuffer } from './subscription-buffer.js';
+import type { EventRead } from './wire/event-read.js';
+import type { ReadAnswer } from './wire/read-answer.js';
 
 /** Is called with each batch of new events, in log order. */
 export type Listener = (events: readonly RecordedEvent[]) => void;
@@ -40,8 +40,8 @@ const silent = (): StoreUnavailable =>
   new StoreUnavailable('the log has newer events, and the subscription has delivered none of them');
 
 /** Removes events that were delivered before: a node that lags behind sends again what another node has sent. */
-const eventsAfter = (position: bigint, brought: readonly SubscriptionItem[]): readonly RecordedEvent[] =>
-  brought.filter((each) => each !== 'caught-up').filter((event) => event.position > position);
+const eventsAfter = (position: bigint, brought: readonly ReadAnswer[]): readonly RecordedEvent[] =>
+  brought.filter(isEvent).filter((event) => event.position > position);
 
 /**
  * Follows the log from a position, including events of other writers, so that its position is comparable with the head.
@@ -53,13 +53,15 @@ const eventsAfter = (position: bigint, brought: readonly SubscriptionItem[]): re
 export const liveFeed = (connection: Connection, { onTrouble, onDrop }: FeedEvents): LiveFeed => {
   const listeners = new Set<Listener>();
   let position: bigint | undefined;
-  let buffer: SubscriptionBuffer | undefined;
+  let read: EventRead | undefined;
   let isClosed = false;
   let ended = Promise.resolve();
 
-  const deliver = async (from: SubscriptionBuffer, countReceived: () => void): Promise<never> => {
+  const deliver = async (from: EventRead, countReceived: () => void): Promise<never> => {
     for (;;) {
-      const events = eventsAfter(position ?? 0n, await from.next());
+      const answers = await from.next();
+      if (answers.length === 0) throw new Error('the event store has ended the subscription');
+      const events = eventsAfter(position ?? 0n, answers);
       countReceived();
       const last = events.at(-1);
       if (last === undefined) continue;
@@ -72,10 +74,8 @@ export const liveFeed = (connection: Connection, { onTrouble, onDrop }: FeedEven
   const take = async (from: bigint): Promise<void> => {
     let signs = 0;
     const onSign = (): void => void (signs += 1);
-    const fresh = (buffer = subscriptionBuffer(
-      (await nodeOf(connection)).subscribeToAll({ fromPosition: startOf(from) }),
-      'fail',
-    ));
+    const fresh = (read = await openRead(connection, { from: startOf(from), isSubscription: true, isLive: true }));
+    if (isClosed) fresh.close();
     const received = () => ({ signs, position: position ?? from });
     const look = silenceCheck(received, () => headOf(connection));
     const watch = watchSilence(look, () => fresh.fail(silent()));
@@ -90,7 +90,7 @@ export const liveFeed = (connection: Connection, { onTrouble, onDrop }: FeedEven
       const why: unknown = await take(position ?? 0n).catch((error: unknown) => error);
       if (isSlowConsumer(why)) onDrop();
       else if (goesOn()) onTrouble(why);
-      await buffer?.close();
+      read?.close();
       if (position !== before && isSlowConsumer(why)) continue;
       pauseMs = position === before ? Math.min(PAUSE_MS.most, pauseMs * 2) : PAUSE_MS.first;
       if (goesOn()) await pause(pauseMs);
@@ -108,7 +108,7 @@ export const liveFeed = (connection: Connection, { onTrouble, onDrop }: FeedEven
     },
     close: async () => {
       isClosed = true;
-      await buffer?.close();
+      read?.close();
       await ended;
     },
   };

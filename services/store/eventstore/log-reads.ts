@@ -1,14 +1,14 @@
-import { BACKWARDS, END, FORWARDS, type Position, START, streamNameFilter } from '@eventstore/db-client';
+import { BACKWARDS, FORWARDS, streamNameFilter } from '@eventstore/db-client';
 import type { EventFilter, LogPage, ReadLogOptions, ReadStreamOptions } from '../../kernel/ports/event-store.js';
 import type { RecordedEvent } from '../../kernel/event.js';
 import { StoreUnavailable } from '../../kernel/fault.js';
 import { logEndText } from '../../kernel/log-end.js';
 import type { StreamName } from '../../kernel/stream.js';
 import { isNoEventPosition, readFault } from './eventstore-fault.js';
-import { nearestPositions, startOf } from './nearest-positions.js';
-import { isWanted, LEADER, nodeOf, pagesOf, retryUnavailable } from './read-pages.js';
+import { nearestPositions } from './nearest-positions.js';
+import { eventsOf, isEvent, isWanted, LEADER, openRead, pagesOf, retryUnavailable, startOf } from './read-pages.js';
 import type { Connection } from './nodes/connection.js';
-import { subscriptionBuffer } from './subscription-buffer.js';
+import type { ReadAnswer } from './wire/read-answer.js';
 
 /** Limits pages to a number of events in all; the position of a cut page is that of its last remaining event. */
 async function* limited(pages: AsyncIterable<LogPage>, limit: number): AsyncGenerator<LogPage> {
@@ -22,8 +22,8 @@ async function* limited(pages: AsyncIterable<LogPage>, limit: number): AsyncGene
   }
 }
 
-const countOf = (limit: number | undefined): { maxCount?: number } =>
-  limit === undefined || !Number.isFinite(limit) ? {} : { maxCount: limit };
+const countOf = (limit: number | undefined): { count?: number } =>
+  limit === undefined || !Number.isFinite(limit) ? {} : { count: limit };
 
 /** Reads the events of one stream, in pages; none when the stream does not exist. */
 export const readStream = (
@@ -39,13 +39,13 @@ async function* streamPages(
 ): AsyncGenerator<readonly RecordedEvent[]> {
   if (limit === 0) return;
   const isForwards = direction === 'forwards';
-  const read = (await nodeOf(connection)).readStream(stream, {
+  yield* pagesOf(connection, {
+    stream,
     direction: isForwards ? FORWARDS : BACKWARDS,
-    fromRevision: from ?? (isForwards ? START : END),
+    from: from ?? (isForwards ? 'start' : 'end'),
     ...countOf(limit),
     ...LEADER,
   });
-  yield* pagesOf(read);
 }
 
 /** The requested read, and the position that the server reads from: the same, or that of the event before it. */
@@ -56,8 +56,7 @@ const isAsked = ({ after, isInclusive, filter }: ReadFrom, event: RecordedEvent)
 
 /** Reads every event, up to a position or to the end of what the node has. */
 async function* readWhole(connection: Connection, asked: ReadFrom, upTo: bigint): AsyncGenerator<LogPage> {
-  const read = (await nodeOf(connection)).readAll({ fromPosition: startOf(asked.start), ...LEADER });
-  for await (const page of pagesOf(read)) {
+  for await (const page of pagesOf(connection, { from: startOf(asked.start), ...LEADER })) {
     const inside = page.filter(({ position }) => position <= upTo);
     const isOver = inside.length < page.length;
     const seen = isOver ? upTo : page.at(-1)?.position;
@@ -79,37 +78,33 @@ const SEARCH_WINDOW = 500;
 const firstOf = async (connection: Connection, asked: ReadFrom): Promise<readonly RecordedEvent[]> => {
   if (asked.isInclusive !== true || asked.start !== asked.after) return [];
   const found: RecordedEvent[] = [];
-  const read = (await nodeOf(connection)).readAll({ fromPosition: startOf(asked.start), maxCount: 1, ...LEADER });
-  for await (const page of pagesOf(read)) found.push(...page.filter((event) => isAsked(asked, event)));
+  const first = { from: startOf(asked.start), count: 1, ...LEADER } as const;
+  for await (const events of eventsOf(connection, first))
+    found.push(...events.filter((event) => isAsked(asked, event)));
   return found;
 };
 
+/** True for an answer after which nothing up to a position is missing. */
+const isEndBy = (answer: ReadAnswer, upTo: bigint): boolean => {
+  if (isEvent(answer) || answer.mark === 'checkpoint') return answer.position >= upTo;
+  return answer.mark === 'caught-up';
+};
+
 /**
- * Reads the events that match a filter. The client library supports filters only in subscriptions, so this is a
- * subscription that ends when it has caught up. It is on the leader, which has every event that any node has shown.
+ * Reads the events that match a filter. The server supports filters only in subscriptions, so this is a subscription
+ * that ends when it has caught up. It is on the leader, which has every event that any node has shown.
  */
 async function* readFiltered(connection: Connection, asked: ReadFrom, upTo: bigint): AsyncGenerator<LogPage> {
   const first = await firstOf(connection, asked);
   if (first.length > 0) yield { events: first, position: asked.after };
-  const checkpointReached = (_: unknown, { commit }: Position): void => {
-    if (commit >= upTo) buffer.mark();
-  };
-  const buffer = subscriptionBuffer(
-    (await nodeOf(connection)).subscribeToAll({
-      fromPosition: startOf(asked.start),
-      filter: streamNameFilter({
-        prefixes: prefixesOf(asked.filter),
-        maxSearchWindow: SEARCH_WINDOW,
-        checkpointReached,
-      }),
-      ...LEADER,
-    }),
-  );
+  const filter = streamNameFilter({ prefixes: prefixesOf(asked.filter), maxSearchWindow: SEARCH_WINDOW });
+  const read = await openRead(connection, { from: startOf(asked.start), filter, isSubscription: true, ...LEADER });
   try {
     for (;;) {
-      const items = await buffer.next();
-      const events = items.filter((each) => each !== 'caught-up');
-      const isOver = items.includes('caught-up') || events.some(({ position }) => position >= upTo);
+      const answers = await read.next();
+      if (answers.length === 0) throw new Error('the event store has ended the subscription');
+      const events = answers.filter(isEvent);
+      const isOver = answers.some((answer) => isEndBy(answer, upTo));
       const inside = events.filter((event) => event.position <= upTo && isAsked(asked, event));
       const position = isOver ? upTo : events.at(-1)?.position;
       if (position !== undefined) yield { events: inside, position };
@@ -118,7 +113,7 @@ async function* readFiltered(connection: Connection, asked: ReadFrom, upTo: bigi
   } catch (error) {
     throw readFault(error);
   } finally {
-    await buffer.close();
+    read.close();
   }
 }
 

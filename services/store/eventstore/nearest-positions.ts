@@ -1,11 +1,6 @@
-import { BACKWARDS, END, type Position, type ResolvedEvent, START } from '@eventstore/db-client';
-import { positionOf } from './eventstore-events.js';
-import { readFault } from './eventstore-fault.js';
-import { abandonRead, nodeOf, type LibraryRead } from './read-pages.js';
+import { BACKWARDS } from '@eventstore/db-client';
+import { eventsOf, LEADER } from './read-pages.js';
 import type { Connection } from './nodes/connection.js';
-
-/** Converts the position after which the log is to be read to a start position of the client library. */
-export const startOf = (position: bigint): Position | typeof START => (position === 0n ? START : positionOf(position));
 
 /** The positions of the events next to a given position, which may be between two events. */
 export type NearestPositions = {
@@ -22,22 +17,11 @@ export type NearestPositions = {
  * @throws {StoreUnavailable} when the log cannot be read.
  */
 export const nearestPositions = async (connection: Connection, position: bigint): Promise<NearestPositions> => {
-  const read: LibraryRead = (await nodeOf(connection)).readAll({
-    direction: BACKWARDS,
-    fromPosition: END,
-    requiresLeader: true,
-  });
   let after: { atOrAfter?: bigint } = {};
-  try {
-    for await (const { event } of read.iterator({ destroyOnReturn: false }) as AsyncIterable<ResolvedEvent>) {
-      const at = event?.position?.commit ?? 0n;
+  for await (const events of eventsOf(connection, { direction: BACKWARDS, from: 'end', ...LEADER }))
+    for (const { position: at } of events) {
       if (at >= position) after = { atOrAfter: at };
       if (at <= position) return { atOrBefore: at, ...after };
     }
-    return { atOrBefore: 0n, ...after };
-  } catch (error) {
-    throw readFault(error);
-  } finally {
-    if (!read.readableEnded) abandonRead(read);
-  }
+  return { atOrBefore: 0n, ...after };
 };

@@ -1,10 +1,9 @@
-import { BACKWARDS, END } from '@eventstore/db-client';
+import { BACKWARDS } from '@eventstore/db-client';
 import type { ReadLogBackwardsOptions } from '../../kernel/ports/event-store.js';
 import type { RecordedEvent } from '../../kernel/event.js';
-import { positionOf } from './eventstore-events.js';
 import { isNoEventPosition } from './eventstore-fault.js';
 import { nearestPositions } from './nearest-positions.js';
-import { isWanted, LEADER, nodeOf, PAGE_EVENTS, pagesOf, retryUnavailable } from './read-pages.js';
+import { eventsOf, isWanted, LEADER, PAGE_EVENTS, retryUnavailable } from './read-pages.js';
 import type { Connection } from './nodes/connection.js';
 
 /** The largest position in the protocol. */
@@ -19,10 +18,9 @@ const eventsBefore = async (
   before: bigint | undefined,
   maxCount: number,
 ): Promise<RecordedEvent[]> => {
-  const fromPosition = before === undefined ? END : positionOf(before);
   const found: RecordedEvent[] = [];
-  const read = (await nodeOf(connection)).readAll({ direction: BACKWARDS, fromPosition, maxCount, ...LEADER });
-  for await (const page of pagesOf(read)) found.push(...page);
+  const asked = { direction: BACKWARDS, from: before ?? 'end', count: maxCount, ...LEADER } as const;
+  for await (const events of eventsOf(connection, asked)) found.push(...events);
   return found;
 };
 

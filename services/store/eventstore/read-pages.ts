@@ -1,14 +1,14 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { ResolvedEvent, StreamingRead } from '@eventstore/db-client';
 import type { EventFilter } from '../../kernel/ports/event-store.js';
 import type { RecordedEvent } from '../../kernel/event.js';
 import { StoreUnavailable } from '../../kernel/fault.js';
 import { isSystemStream } from '../../kernel/ports/log-identity.js';
 import { categoryOf } from '../../kernel/stream.js';
-import { toOurs } from './eventstore-events.js';
-import { isNotFound, readFault } from './eventstore-fault.js';
+import { readFault } from './eventstore-fault.js';
 import type { Connection } from './nodes/connection.js';
-import type { NodeClient } from './nodes/node-client.js';
+import { type EventRead, eventRead } from './wire/event-read.js';
+import type { ReadAnswer } from './wire/read-answer.js';
+import type { ReadParameters } from './wire/read-request.js';
 
 /** The server's own events begin so, such as `$streamDeleted`, also in streams of ours. */
 const SERVER_TYPE_PREFIX = '$';
@@ -26,50 +26,50 @@ export const LEADER = { requiresLeader: true } as const;
 /** The maximum number of events in a page. */
 export const PAGE_EVENTS = 200;
 
-/** An open read of the client library. */
-export type LibraryRead = StreamingRead<ResolvedEvent>;
+/** Converts the position after which the log is to be read to the start of a read. */
+export const startOf = (position: bigint): bigint | 'start' => (position === 0n ? 'start' : position);
 
 /**
- * Abandons a read before its end. The stream is still drained: on close, the client waits for all its streams, and one
- * that is not read never ends.
- */
-export const abandonRead = (read: LibraryRead): void => {
-  read.on('error', () => undefined);
-  read.resume();
-  read.cancel().catch(() => undefined); // the read may have failed to open
-};
-
-/**
- * Returns the client of the node to read from.
+ * Opens a read on the node that calls go to at present. The caller closes it.
  *
  * @throws {StoreUnavailable} when there is none.
  */
-export const nodeOf = async (connection: Connection): Promise<NodeClient> => {
+export const openRead = async (connection: Connection, asked: ReadParameters): Promise<EventRead> => {
   try {
-    return await connection.client();
+    return eventRead(await connection.client(), asked);
   } catch (error) {
     throw readFault(error);
   }
 };
 
-/** Collects a read into pages, and converts its errors to faults; no pages when the stream does not exist. */
-export async function* pagesOf(read: LibraryRead): AsyncGenerator<RecordedEvent[]> {
-  let page: RecordedEvent[] = [];
+/** True for the answers that are events. */
+export const isEvent = (answer: ReadAnswer): answer is RecordedEvent => !('mark' in answer);
+
+/** The events of a read as they arrive, its errors as faults; none when the stream does not exist. */
+export async function* eventsOf(connection: Connection, asked: ReadParameters): AsyncGenerator<RecordedEvent[]> {
+  const read = await openRead(connection, asked);
   try {
-    for await (const { event } of read.iterator({ destroyOnReturn: false }) as AsyncIterable<ResolvedEvent>) {
-      if (event === undefined) continue;
-      page.push(toOurs(event));
-      if (page.length < PAGE_EVENTS) continue;
-      yield page;
-      page = [];
+    for (;;) {
+      const answers = await read.next();
+      if (answers.length === 0) return;
+      const events = answers.filter(isEvent);
+      if (events.length > 0) yield events;
     }
   } catch (error) {
-    if (isNotFound(error)) return;
     throw readFault(error);
   } finally {
-    if (!read.readableEnded) abandonRead(read);
+    read.close();
   }
-  if (page.length > 0) yield page;
+}
+
+/** Collects the events of a read into pages, of which only the last is not full. */
+export async function* pagesOf(connection: Connection, asked: ReadParameters): AsyncGenerator<RecordedEvent[]> {
+  let rest: RecordedEvent[] = [];
+  for await (const events of eventsOf(connection, asked)) {
+    rest = rest.length === 0 ? events : rest.concat(events);
+    for (; rest.length >= PAGE_EVENTS; rest = rest.slice(PAGE_EVENTS)) yield rest.slice(0, PAGE_EVENTS);
+  }
+  if (rest.length > 0) yield rest;
 }
 
 /** The pauses between attempts of a read, in milliseconds. */

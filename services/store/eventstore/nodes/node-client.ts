@@ -1,22 +1,16 @@
-import {
-  type AllStreamResolvedEvent,
-  type AllStreamSubscription,
-  EventStoreDBClient,
-  type EventType,
-  type Position,
-  type ReadAllOptions,
-  type ReadStreamOptions,
-  type ResolvedEvent,
-  START,
-  type StreamingRead,
-  type SubscribeToAllOptions,
-} from '@eventstore/db-client';
+import { EventStoreDBClient } from '@eventstore/db-client';
 import { type Channel, connectivityState } from '@grpc/grpc-js';
 import type { Endpoint } from '../address.js';
+import { type Call, type CallListener, callOn } from '../wire/call.js';
 import { type NodeChannel, nodeChannel } from './channel.js';
+import { type NodeSession, nodeSession } from './node-session.js';
 import type { NodeSettings } from './settings.js';
-import { openRead } from '../wire/calls.js';
-import { eventRead } from '../wire/event-read.js';
+
+/** The headers by which a node identifies its caller. As in the library, credentials are sent over TLS only. */
+const callerHeaders = ({ connectionName, user, tls }: NodeSettings): Readonly<Record<string, string>> => ({
+  'connection-name': connectionName,
+  ...(user && tls && { authorization: `Basic ${Buffer.from(`${user.username}:${user.password}`).toString('base64')}` }),
+});
 
 /**
  * The library's client for one fixed node. It does not search for others: the library's own search has rejections that
@@ -24,6 +18,8 @@ import { eventRead } from '../wire/event-read.js';
  */
 export class NodeClient extends EventStoreDBClient {
   readonly #nodeChannel: NodeChannel;
+  readonly #session: NodeSession;
+  readonly #headers: Readonly<Record<string, string>>;
   readonly #onError: (error: unknown) => void;
   readonly node: Endpoint;
   /** True after {@link abandon}: the client takes no more calls. */
@@ -36,6 +32,8 @@ export class NodeClient extends EventStoreDBClient {
     const endpoint = { address: node.host, port: node.port };
     super({ endpoint, connectionName, defaultDeadline: deadlineMs }, { insecure: tls === undefined }, user);
     this.#nodeChannel = nodeChannel(node, settings);
+    this.#session = nodeSession(node, settings);
+    this.#headers = callerHeaders(settings);
     this.#onError = onError;
     this.node = node;
   }
@@ -45,6 +43,7 @@ export class NodeClient extends EventStoreDBClient {
     this.isAbandoned = true;
     this.#nodeChannel.channel.close();
     this.#nodeChannel.cut();
+    this.#session.cut();
   }
 
   /** Calls `disconnected` when the present connection has ended, also when no calls are open. */
@@ -54,26 +53,26 @@ export class NodeClient extends EventStoreDBClient {
     else channel.watchConnectivityState(connectivityState.READY, Infinity, disconnected);
   }
 
-  /** Reads with our own decoder, which takes less processor time than that of the library. */
-  override readAll(options: ReadAllOptions = {}): StreamingRead<AllStreamResolvedEvent> {
-    const { fromPosition: from = START, maxCount: count, ...asked } = options;
-    return eventRead(openRead(this, { from, count, ...asked })) as StreamingRead<AllStreamResolvedEvent>;
-  }
-
-  override readStream<Known extends EventType = EventType>(
-    stream: string,
-    options: ReadStreamOptions = {},
-  ): StreamingRead<ResolvedEvent<Known>> {
-    const { fromRevision: from = START, maxCount: count, ...asked } = options;
-    return eventRead(openRead(this, { stream, from, count, ...asked })) as StreamingRead<ResolvedEvent<Known>>;
-  }
-
-  override subscribeToAll(options: SubscribeToAllOptions = {}): AllStreamSubscription {
-    const { fromPosition: from = START, filter, ...asked } = options;
-    const opening = openRead(this, { from, filter, isSubscription: true, ...asked });
-    const onCheckpoint = (position: Position): unknown => filter?.checkpointReached?.(read, position);
-    const read = eventRead(opening, onCheckpoint) as AllStreamSubscription;
-    return read;
+  /**
+   * Opens a streaming call of the service that has the events, whose messages are not decoded by the library. The call
+   * ends with the library's errors.
+   */
+  open(method: 'Read' | 'BatchAppend', requiresLeader: boolean, { onMessages, onEnd }: CallListener): Call {
+    const stream = this.#session.open({
+      ':method': 'POST',
+      ':path': `/event_store.client.streams.Streams/${method}`,
+      'content-type': 'application/grpc',
+      te: 'trailers',
+      ...this.#headers,
+      ...(requiresLeader && { 'requires-leader': 'true' }),
+    });
+    return callOn(stream, {
+      onMessages,
+      onEnd: (error) => {
+        if (error) this.#onError(error);
+        onEnd(error);
+      },
+    });
   }
 
   override getChannel = (): Promise<Channel> => Promise.resolve(this.#nodeChannel.channel);

@@ -1,8 +1,7 @@
-import type { EventStoreDBClient } from '@eventstore/db-client';
 import type { Appended } from '../../../kernel/ports/event-store.js';
+import type { NodeClient } from '../nodes/node-client.js';
+import { appendAnswer } from './append-answer.js';
 import { type AppendMessage, appendRequest } from './append-request.js';
-import type { AppendAnswer } from './append-answer.js';
-import { type AppendCall, callError, openAppends } from './calls.js';
 
 type Waiting = { readonly resolve: (appended: Appended) => void; readonly reject: (error: unknown) => void };
 
@@ -16,49 +15,55 @@ export interface BatchAppends {
   append(message: AppendMessage): Promise<Appended>;
 }
 
-/** One batch stream. Appends sent on it are answered on it, or fail when it ends. */
-const appendStream = (opening: Promise<AppendCall>, onEnd: () => void): BatchAppends => {
+/**
+ * One batch stream. Appends sent on it are answered on it, or fail when it ends. Those of one turn of the event loop are
+ * sent together.
+ */
+const appendStream = (client: NodeClient, onEnd: () => void): BatchAppends => {
   const waiting = new Map<number, Waiting>();
   let count = 0;
+  let unsent: Buffer[] = [];
 
-  const take = ({ correlation, result }: AppendAnswer): void => {
+  const take = (message: Buffer): void => {
+    const { correlation, result } = appendAnswer(message);
     const asked = waiting.get(correlation); // absent for a second answer, which servers may send
     waiting.delete(correlation);
     if (result instanceof Error) asked?.reject(result);
     else asked?.resolve(result);
   };
 
-  const fail = (error: unknown): void => {
+  const fail = (error: Error): void => {
     onEnd();
     const failed = [...waiting.values()];
     waiting.clear();
-    for (const { reject } of failed) reject(callError(error));
+    for (const { reject } of failed) reject(error);
   };
 
-  opening.then((call) => {
-    call.on('data', take);
-    call.on('error', fail);
-    call.on('end', () => fail(new Error('the event store has ended the stream of appends')));
-  }, fail);
+  const call = client.open('BatchAppend', true, {
+    onMessages: (messages) => messages.forEach(take),
+    onEnd: (error) => fail(error ?? new Error('the event store has ended the stream of appends')),
+  });
+
+  const send = (): void => {
+    call.write(unsent);
+    unsent = [];
+  };
 
   return {
     append: (message) => {
       count += 1;
       const correlation = count;
-      const bytes = appendRequest(correlation, message);
-      return new Promise((resolve, reject) => {
-        waiting.set(correlation, { resolve, reject });
-        opening.then((call) => call.write(bytes), reject);
-      });
+      if (unsent.push(appendRequest(correlation, message)) === 1) setImmediate(send);
+      return new Promise((resolve, reject) => waiting.set(correlation, { resolve, reject }));
     },
   };
 };
 
 /** Sends all appends of a client over one stream. When it ends, all of them fail, and the next append opens another. */
-export const batchAppends = (client: EventStoreDBClient): BatchAppends => {
+export const batchAppends = (client: NodeClient): BatchAppends => {
   let current: BatchAppends | undefined;
   const open = (): BatchAppends => {
-    const opened: BatchAppends = appendStream(openAppends(client), () => {
+    const opened = appendStream(client, () => {
       if (current === opened) current = undefined;
     });
     return opened;

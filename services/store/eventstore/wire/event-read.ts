@@ -1,78 +1,72 @@
-import { Readable } from 'node:stream';
-import { setImmediate as turn } from 'node:timers/promises';
-import { type Position, StreamNotFoundError } from '@eventstore/db-client';
-import { callError, type ReadCall } from './calls.js';
-import type { Mark, ReadAnswer } from './read-answer.js';
+import type { NodeClient } from '../nodes/node-client.js';
+import type { Call } from './call.js';
+import { type ReadAnswer, readAnswer } from './read-answer.js';
+import { type ReadParameters, readRequest } from './read-request.js';
 
-/** The number of buffered events at which the call is paused. */
-const HIGH_WATER_MARK = 256;
-
-/**
- * The events of a read or subscription in the form of the library: a stream of `{ event }` that also emits `caughtUp`.
- * Errors are converted to those of the library; an iteration gets the events received before an error first.
- */
-class EventRead extends Readable {
-  readonly #opening: Promise<ReadCall>;
-  readonly #onCheckpoint: ((position: Position) => unknown) | undefined;
-  #call: ReadCall | undefined;
-  #isLeft = false;
-
-  constructor(opening: Promise<ReadCall>, onCheckpoint?: (position: Position) => unknown) {
-    super({ objectMode: true, highWaterMark: HIGH_WATER_MARK });
-    this.#opening = opening;
-    this.#onCheckpoint = onCheckpoint;
-    opening.then(
-      (call) => this.#follow(call),
-      (error: unknown) => this.#fail(error),
-    );
-  }
-
-  #follow(call: ReadCall): void {
-    this.#call = call;
-    call.on('data', (answer: ReadAnswer) => this.#take(call, answer));
-    call.on('error', (error: Error) => this.#fail(error));
-    call.on('end', () => this.push(null));
-  }
-
-  #fail(error: unknown): void {
-    if (this.#isLeft) this.push(null);
-    else this.emit('error', callError(error));
-  }
-
-  #take(call: ReadCall, answer: ReadAnswer): void {
-    if ('mark' in answer) this.#note(call, answer);
-    else if (!this.push({ event: answer })) call.pause();
-  }
-
-  #note(call: ReadCall, mark: Mark): void {
-    if (mark.mark === 'caught-up') this.emit('caughtUp');
-    else if (mark.mark === 'checkpoint') this.#onCheckpoint?.({ commit: mark.position, prepare: mark.position });
-    else if (mark.mark === 'not-found') {
-      this.#isLeft = true;
-      this.emit('error', new StreamNotFoundError(null as never));
-      call.cancel();
-    }
-  }
-
-  override _read(): void {
-    this.#call?.resume();
-  }
-
-  /** Ends the read early. */
-  async cancel(): Promise<void> {
-    this.#isLeft = true;
-    const call = await this.#opening;
-    await turn(); // cancelling a call in the turn in which it was opened has no effect
-    call.resume();
-    call.cancel();
-  }
-
-  /** Ends a subscription, as {@link cancel} does. */
-  unsubscribe(): Promise<void> {
-    return this.cancel();
-  }
+/** The answers to a read or subscription, taken in batches. */
+export interface EventRead {
+  /**
+   * Takes the answers received since the last call; waits until there is at least one. Empty at the end of the read.
+   *
+   * @throws the error that ended the read, after the answers that were received before it.
+   */
+  next(): Promise<readonly ReadAnswer[]>;
+  /** Ends the read with an error, as if the node had. */
+  fail(error: Error): void;
+  /** Ends the read early; does nothing when it has ended. */
+  close(): void;
 }
 
-/** Makes a stream of the library's type from a call; callers cast it to the type of the read that they opened. */
-export const eventRead = (opening: Promise<ReadCall>, onCheckpoint?: (position: Position) => unknown): unknown =>
-  new EventRead(opening, onCheckpoint);
+/**
+ * The maximum of answers that wait to be taken. At it, a read is paused, and the node waits. A node would drop a live
+ * subscription for that, so it fails here instead, where the events received are not lost.
+ */
+const MAX_WAITING = { read: 1_000, live: 10_000 } as const;
+
+/** The end of a read, with the error if there was one. */
+type End = { readonly error?: Error | undefined };
+
+/** Opens a read or a subscription on the client's connection. */
+export const eventRead = (client: NodeClient, asked: ReadParameters): EventRead => {
+  const kind = asked.isLive === true ? 'live' : 'read';
+  let waiting: ReadAnswer[] = [];
+  let end: End | undefined;
+  let isPaused = false;
+  let wake = (): void => undefined;
+
+  const finish = (error?: Error): void => {
+    end ??= { error };
+    wake();
+  };
+  const full = (): void => {
+    if (kind === 'live') finish(new Error('Consumer too slow: received events are not read'));
+    else call.pause();
+    isPaused = true;
+  };
+  const onMessages = (messages: readonly Buffer[]): void => {
+    if (end !== undefined) return;
+    for (const message of messages) waiting.push(readAnswer(message));
+    if (waiting.length >= MAX_WAITING[kind]) full();
+    wake();
+  };
+
+  const call: Call = client.open('Read', asked.requiresLeader === true, { onMessages, onEnd: finish });
+  call.end([readRequest(asked)]);
+
+  return {
+    next: async () => {
+      if (waiting.length === 0 && end === undefined) await new Promise<void>((resolve) => (wake = resolve));
+      if (waiting.length === 0 && end?.error !== undefined) throw end.error;
+      const taken = waiting;
+      waiting = [];
+      if (isPaused) call.resume();
+      isPaused = false;
+      return taken;
+    },
+    fail: finish,
+    close: () => {
+      finish();
+      call.cancel();
+    },
+  };
+};

@@ -7,7 +7,8 @@ import {
   skipValue,
 } from '../../../kernel/encoding/wire-cursor.js';
 
-const MAX_GROUP_DEPTH = 100;
+/** The most levels of groups that are skipped. */
+export const MAX_GROUP_DEPTH = 100;
 
 /** The bytes of a nested message or other field, from `start` up to but not including `end`. */
 export type Range = { readonly start: number; readonly end: number };
@@ -20,6 +21,17 @@ export const delimited = (field: number): number => (field << 3) | DELIMITED;
 
 /** The tag of a varint field. */
 export const varint = (field: number): number => field << 3;
+
+/** True for the tag of a length-delimited field. */
+export const isDelimited = (tag: number): boolean => (tag & 7) === DELIMITED;
+
+/** Reads the length of a length-delimited field, moves the cursor past the field, and returns where its content is. */
+export const readRange = (cursor: Cursor, end: number): Range => {
+  const contentEnd = readLength(cursor, end);
+  const start = cursor.pos;
+  cursor.pos = contentEnd;
+  return { start, end: contentEnd };
+};
 
 /** Reads a field that it knows, moves the cursor past it and returns true; returns false for other fields. */
 type TakeNumber = (tag: number, cursor: Cursor) => boolean;
@@ -39,21 +51,21 @@ export const eachField = (
   const cursor: Cursor = { bytes, pos: start };
   while (cursor.pos < end) {
     const tag = readTag(cursor, end);
-    if ((tag & 7) === DELIMITED) {
-      const range = { start: 0, end: readLength(cursor, end) };
-      range.start = cursor.pos;
-      cursor.pos = range.end;
-      onRange(tag, range);
-    } else if (!takeNumber(tag, cursor)) skipValue(cursor, end, tag, MAX_GROUP_DEPTH);
+    if (isDelimited(tag)) onRange(tag, readRange(cursor, end));
+    else if (!takeNumber(tag, cursor)) skipValue(cursor, end, tag, MAX_GROUP_DEPTH);
   }
 };
 
 /** Finds the last field with a tag in a message; {@link NOWHERE} when there is none. */
-export const fieldIn = (bytes: Uint8Array, message: Range, wanted: number): Range => {
+export const fieldIn = (bytes: Uint8Array, { start, end }: Range, wanted: number): Range => {
+  const cursor: Cursor = { bytes, pos: start };
   let found = NOWHERE;
-  eachField(bytes, message, (tag, range) => {
-    if (tag === wanted) found = range;
-  });
+  while (cursor.pos < end) {
+    const tag = readTag(cursor, end);
+    if (!isDelimited(tag)) skipValue(cursor, end, tag, MAX_GROUP_DEPTH);
+    else if (tag === wanted) found = readRange(cursor, end);
+    else readRange(cursor, end);
+  }
   return found;
 };
 

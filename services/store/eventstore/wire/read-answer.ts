@@ -1,12 +1,24 @@
-import type { RecordedEvent } from '@eventstore/db-client';
-import { readVarint64 } from '../../../kernel/encoding/wire-cursor.js';
-import { delimited, eachField, fieldIn, NOWHERE, numberIn, type Range, varint } from './fields.js';
+import { type Cursor, readTag, readVarint64, skipValue } from '../../../kernel/encoding/wire-cursor.js';
+import type { RecordedEvent } from '../../../kernel/event.js';
+import type { StreamName } from '../../../kernel/stream.js';
+import {
+  delimited,
+  eachField,
+  fieldIn,
+  isDelimited,
+  MAX_GROUP_DEPTH,
+  NOWHERE,
+  numberIn,
+  type Range,
+  readRange,
+  varint,
+} from './fields.js';
 
 /** An answer of a read other than an event. A checkpoint means that all events up to its position were examined. */
 export type Mark =
   { readonly mark: 'caught-up' | 'not-found' | 'other' } | { readonly mark: 'checkpoint'; readonly position: bigint };
 
-/** One answer of a read or subscription. Events have the library's form, except that metadata is bytes. */
+/** One answer of a read or subscription. */
 export type ReadAnswer = RecordedEvent | Mark;
 
 /** The tags of `ReadResp` and of the messages in it. */
@@ -16,7 +28,6 @@ const RECORDED = {
   id: delimited(1),
   stream: delimited(2),
   revision: varint(3),
-  prepare: varint(4),
   commit: varint(5),
   metadata: delimited(6),
   custom: delimited(7),
@@ -27,54 +38,13 @@ const TEXT_ID = delimited(2);
 const STREAM_NAME = delimited(3);
 const [KEY, VALUE] = [delimited(1), delimited(2)];
 
+/** The key of the type of an event in its map of strings; the others (content type, time) are not needed. */
+const TYPE = 'type';
+
 const text = (bytes: Buffer, { start, end }: Range): string => bytes.toString('utf8', start, end);
 
-/** The properties of an event that the protocol sends in a map of strings. */
-type Properties = { type: string; contentType: string; created: string };
-
-const putProperty = (bytes: Buffer, entry: Range, into: Properties): void => {
-  const value = fieldIn(bytes, entry, VALUE);
-  const key = text(bytes, fieldIn(bytes, entry, KEY));
-  if (key === 'type') into.type = text(bytes, value);
-  else if (key === 'content-type') into.contentType = text(bytes, value);
-  else if (key === 'created') into.created = text(bytes, value);
-};
-
-/** Converts a time in units of 100 ns since 1970. */
-const createdAt = (ticks: string): Date => new Date(Number(ticks.slice(0, -4)));
-
-const parsed = (json: string): unknown => {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return json;
-  }
-};
-
-/** Finds the ranges and numbers of an event in its bytes. */
-const placesIn = (bytes: Buffer, message: Range) => {
-  const found = { id: NOWHERE, stream: NOWHERE, custom: NOWHERE, data: NOWHERE, revision: 0n, commit: 0n, prepare: 0n };
-  const properties: Properties = { type: '', contentType: '', created: '' };
-  eachField(
-    bytes,
-    message,
-    (tag, range) => {
-      if (tag === RECORDED.data) found.data = range;
-      else if (tag === RECORDED.custom) found.custom = range;
-      else if (tag === RECORDED.id) found.id = range;
-      else if (tag === RECORDED.stream) found.stream = range;
-      else if (tag === RECORDED.metadata) putProperty(bytes, range, properties);
-    },
-    (tag, cursor) => {
-      if (tag === RECORDED.revision) found.revision = readVarint64(cursor, message.end);
-      else if (tag === RECORDED.prepare) found.prepare = readVarint64(cursor, message.end);
-      else if (tag === RECORDED.commit) found.commit = readVarint64(cursor, message.end);
-      else return false;
-      return true;
-    },
-  );
-  return { ...found, ...properties };
-};
+const isType = (bytes: Buffer, { start, end }: Range): boolean =>
+  end - start === TYPE.length && bytes.toString('latin1', start, end) === TYPE;
 
 /**
  * Copies a range: an event that is kept would otherwise retain everything that arrived in the same packet. The copy is
@@ -85,21 +55,44 @@ const copied = (bytes: Buffer, { start, end }: Range): Uint8Array => {
   return new Uint8Array(buffer, byteOffset, length);
 };
 
-const recordedEvent = (bytes: Buffer, message: Range): RecordedEvent => {
-  const { id, stream, custom, data, revision, commit, prepare, type, contentType, created } = placesIn(bytes, message);
-  const isJson = contentType === 'application/json';
-  const event = {
-    streamId: text(bytes, fieldIn(bytes, stream, STREAM_NAME)),
-    id: text(bytes, fieldIn(bytes, id, TEXT_ID)),
+const uuidBytes = (bytes: Buffer, { start, end }: Range): Buffer =>
+  Buffer.from(bytes.toString('latin1', start, end).replaceAll('-', ''), 'hex');
+
+const NO_METADATA = '{}';
+
+/** The fields of an event that are preceded by their length. */
+type Fields = { id: Range; stream: Range; custom: Range; data: Range; type: string };
+
+const noteField = (bytes: Buffer, tag: number, range: Range, into: Fields): void => {
+  if (tag === RECORDED.data) into.data = range;
+  else if (tag === RECORDED.custom) into.custom = range;
+  else if (tag === RECORDED.id) into.id = fieldIn(bytes, range, TEXT_ID);
+  else if (tag === RECORDED.stream) into.stream = fieldIn(bytes, range, STREAM_NAME);
+  else if (tag === RECORDED.metadata && isType(bytes, fieldIn(bytes, range, KEY)))
+    into.type = text(bytes, fieldIn(bytes, range, VALUE));
+};
+
+const recordedEvent = (bytes: Buffer, { start, end }: Range): RecordedEvent => {
+  const cursor: Cursor = { bytes, pos: start };
+  const fields: Fields = { id: NOWHERE, stream: NOWHERE, custom: NOWHERE, data: NOWHERE, type: '' };
+  let [revision, position] = [0n, 0n];
+  while (cursor.pos < end) {
+    const tag = readTag(cursor, end);
+    if (isDelimited(tag)) noteField(bytes, tag, readRange(cursor, end), fields);
+    else if (tag === RECORDED.revision) revision = readVarint64(cursor, end);
+    else if (tag === RECORDED.commit) position = readVarint64(cursor, end);
+    else skipValue(cursor, end, tag, MAX_GROUP_DEPTH);
+  }
+  const { id, stream, custom, data, type } = fields;
+  return {
+    stream: text(bytes, stream) as StreamName,
     revision,
+    position,
+    id: uuidBytes(bytes, id),
     type,
-    data: isJson ? parsed(text(bytes, data)) : copied(bytes, data),
-    metadata: custom.start === custom.end ? undefined : bytes.subarray(custom.start, custom.end),
-    isJson,
-    created: createdAt(created),
-    position: { commit, prepare },
+    data: copied(bytes, data),
+    metadata: custom.start === custom.end ? NO_METADATA : text(bytes, custom),
   };
-  return event as RecordedEvent; // the library's type of event types is only a name
 };
 
 const CAUGHT_UP: Mark = { mark: 'caught-up' };

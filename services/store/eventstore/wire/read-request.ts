@@ -1,5 +1,5 @@
 import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
-import { type Direction, type Filter, FORWARDS, type Position, STREAM_NAME } from '@eventstore/db-client';
+import { type Direction, type Filter, FORWARDS, STREAM_NAME } from '@eventstore/db-client';
 import {
   type ReadReq_Options_AllOptionsSchema,
   type ReadReq_Options_FilterOptionsSchema,
@@ -16,15 +16,18 @@ type AllOptions = MessageInitShape<typeof ReadReq_Options_AllOptionsSchema>;
 type StreamOptions = MessageInitShape<typeof ReadReq_Options_StreamOptionsSchema>;
 type FilterOptions = MessageInitShape<typeof ReadReq_Options_FilterOptionsSchema>;
 
-/** The parameters of a read or a subscription, in the types of the library. */
+/** The parameters of a read or a subscription. */
 export type ReadParameters = {
   /** The whole log by default. */
   readonly stream?: string;
-  readonly from: 'start' | 'end' | bigint | Position;
+  /** A revision of the stream, or a position in the log. */
+  readonly from: 'start' | 'end' | bigint;
   readonly direction?: Direction;
   /** All events by default; unused for a subscription. */
   readonly count?: number | bigint | undefined;
   readonly isSubscription?: boolean;
+  /** A subscription that ends when its events are not taken in time, before the node drops it for that. */
+  readonly isLive?: boolean;
   readonly filter?: Filter | undefined;
   readonly requiresLeader?: boolean | undefined;
 };
@@ -33,13 +36,12 @@ const end = (from: 'start' | 'end') => ({ case: from, value: {} }) as const;
 
 const allOption = (from: ReadParameters['from']): NonNullable<AllOptions['allOption']> => {
   if (from === 'start' || from === 'end') return end(from);
-  const { commit, prepare } = typeof from === 'bigint' ? { commit: from, prepare: from } : from;
-  return { case: 'position', value: { commitPosition: commit, preparePosition: prepare } };
+  return { case: 'position', value: { commitPosition: from, preparePosition: from } };
 };
 
 const revisionOption = (from: ReadParameters['from']): NonNullable<StreamOptions['revisionOption']> => {
   if (from === 'start' || from === 'end') return end(from);
-  return { case: 'revision', value: typeof from === 'bigint' ? from : from.commit };
+  return { case: 'revision', value: from };
 };
 
 const streamOption = ({ stream, from }: ReadParameters): NonNullable<Options['streamOption']> =>
