@@ -46,8 +46,14 @@ export const metadataFor = ({ custom, isJson, recordedAtMs }: EventProperties): 
   return JSON.stringify({ ...wrapped, actor: '', commandId: '', schema: 0 });
 };
 
-/** Reverses {@link metadataFor}. */
+/** Matches wrapped metadata, and all that has escaped characters, in which its keys could be hidden. */
+const WRAPPED = /\$custom|\$isJson|\\u/u;
+const RECORDED_AT = /"recordedAtMs":(?<ms>\d{1,15})[,}]/u;
+
+/** Reverses {@link metadataFor}. Metadata of a control plane is not parsed as JSON, which takes most of the time. */
 export const propertiesOf = ({ metadata }: Pick<RecordedEvent, 'metadata'>): EventProperties => {
+  const ms = WRAPPED.test(metadata) ? undefined : RECORDED_AT.exec(metadata)?.groups?.['ms'];
+  if (ms !== undefined) return { custom: Buffer.from(metadata), isJson: false, recordedAtMs: Number(ms) };
   const value = parsed(metadata) ?? {};
   const { recordedAtMs, $custom, $isJson } = value;
   return {

@@ -6,9 +6,9 @@ import { OWN_CONNECTION } from '../../kernel/ports/log-identity.js';
 import { decoded } from './codec.js';
 import { readOnce, type ReadServices } from './read.js';
 import { readPlan } from './read-request.js';
-import { storedForm, encoded } from './recorded.js';
+import { storedForm } from './recorded.js';
 import { aborted, type Shutdown, unlessSignalled } from './shutdown.js';
-import { follow, type Send } from './subscribe.js';
+import { follow } from './subscribe.js';
 
 const untilGone = async ({ gone }: EncodedCall, subscription: Subscription, { begun }: Shutdown): Promise<void> => {
   try {
@@ -24,13 +24,12 @@ const readingFor = (reading: ReadServices, { header }: EncodedCall): ReadService
 
 const answer = async (reading: ReadServices, call: EncodedCall, shutdown: Shutdown): Promise<void> => {
   const plan = readPlan(decoded(ReadReqSchema, await call.request()));
-  const send: Send = (content) => call.send(encoded(content));
   const { count } = plan;
   if (count !== undefined) {
-    for await (const content of readOnce(reading, { ...plan, count })) await send(content);
+    for await (const content of readOnce(reading, { ...plan, count })) await call.send(content);
     return;
   }
-  await untilGone(call, await follow(reading, plan, { send, subscriptionId: randomUUID() }), shutdown);
+  await untilGone(call, await follow(reading, plan, { send: call.send, subscriptionId: randomUUID() }), shutdown);
 };
 
 /** Serves Read: reads and subscriptions. A shutdown ends subscriptions at once, and reads after the drain time. */

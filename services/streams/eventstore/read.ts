@@ -2,9 +2,10 @@ import type { EventLog, ReadLogOptions } from '../../kernel/ports/event-store.js
 import type { RecordedEvent } from '../../kernel/event.js';
 import type { StreamName } from '../../kernel/stream.js';
 import { StreamTombstoned } from './failure.js';
+import { eventAnswer } from './event-answer.js';
 import { propertiesOf } from './event-metadata.js';
 import type { From, ReadPlan } from './read-request.js';
-import { eventContent, type EventDataEncoder, type ReadContent } from './recorded.js';
+import { encoded, type EventDataEncoder, type ReadContent } from './recorded.js';
 import { identifierOf } from './stream-identifier.js';
 import type { StreamRulesTable, StreamRules } from './stream-rules.js';
 import { createYieldTurn } from './turns.js';
@@ -80,22 +81,22 @@ function* endsOf({ direction, from, saysEnds }: CountedPlan, { first, last }: Ex
 async function* readStream(
   reading: ReadServices,
   plan: CountedPlan & { readonly stream: StreamName },
-): AsyncGenerator<ReadContent> {
+): AsyncGenerator<Buffer> {
   const { stream, form } = plan;
   const ruled = await reading.rules.of(stream);
   if (ruled.isTombstoned) throw new StreamTombstoned(stream);
   const last = await lastRevision(reading.log, stream);
   const first = last === undefined ? 0n : firstVisible(ruled, last);
   if (last === undefined || first > last) {
-    yield { case: 'streamNotFound', value: { streamIdentifier: identifierOf(stream) } };
+    yield encoded({ case: 'streamNotFound', value: { streamIdentifier: identifierOf(stream) } });
     return;
   }
   let isEmpty = true;
   for await (const event of shownEvents(reading, plan, last)) {
     isEmpty = false;
-    yield await eventContent(event, form, reading.present);
+    yield await eventAnswer(event, form, reading.present);
   }
-  yield* endsOf(plan, { first, last }, isEmpty);
+  for (const end of endsOf(plan, { first, last }, isEmpty)) yield encoded(end);
 }
 
 const logPages = (
@@ -116,7 +117,7 @@ async function* eventsOf(log: EventLog, options: ReadLogOptions): AsyncGenerator
 }
 
 /** Reads the whole log through the filter, if any; `count` counts matching events. */
-async function* readAll({ log, present }: ReadServices, plan: CountedPlan): AsyncGenerator<ReadContent> {
+async function* readAll({ log, present }: ReadServices, plan: CountedPlan): AsyncGenerator<Buffer> {
   const pages = logPages(log, plan);
   let left = plan.count;
   if (pages === undefined || left <= 0) return;
@@ -125,7 +126,7 @@ async function* readAll({ log, present }: ReadServices, plan: CountedPlan): Asyn
     for (const event of page) {
       await turn();
       if (plan.filter?.matches(event) === false) continue;
-      yield await eventContent(event, plan.form, present);
+      yield await eventAnswer(event, plan.form, present);
       left -= 1;
       if (left <= 0) return;
     }
@@ -133,9 +134,9 @@ async function* readAll({ log, present }: ReadServices, plan: CountedPlan): Asyn
 }
 
 /**
- * Yields the answers to a counted read, in order.
+ * Yields the encoded answers to a counted read, in order.
  *
  * @throws {StreamTombstoned} when the stream was deleted permanently.
  */
-export const readOnce = (reading: ReadServices, plan: CountedPlan): AsyncGenerator<ReadContent> =>
+export const readOnce = (reading: ReadServices, plan: CountedPlan): AsyncGenerator<Buffer> =>
   plan.stream === undefined ? readAll(reading, plan) : readStream(reading, { ...plan, stream: plan.stream });

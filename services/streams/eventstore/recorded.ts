@@ -31,6 +31,9 @@ export const positionFields = (position: bigint): { commitPosition: bigint; prep
   preparePosition: position,
 });
 
+/** The time of an event in the protocol: units of 100 ns since 1970. */
+export const createdText = (recordedAtMs: number): string => String(BigInt(Math.trunc(recordedAtMs)) * TICKS_IN_MS);
+
 /** An event in the protocol, with its position. */
 type ReadEvent = {
   readonly event: MessageInitShape<typeof ReadResp_ReadEvent_RecordedEventSchema>;
@@ -52,7 +55,7 @@ export const readEvent = async (
     ...positionFields(event.position),
     metadata: {
       type: event.type,
-      created: String(BigInt(Math.trunc(recordedAtMs)) * TICKS_IN_MS),
+      created: createdText(recordedAtMs),
       'content-type': isJson ? 'application/json' : 'application/octet-stream',
     },
     customMetadata: custom,
@@ -60,13 +63,3 @@ export const readEvent = async (
   };
   return { event: recorded, position: { case: 'commitPosition', value: event.position } };
 };
-
-/** Converts an event to an answer of a read. */
-export const eventContent = async (
-  event: RecordedEvent,
-  form: UuidForm,
-  present: EventDataEncoder,
-): Promise<ReadContent> => ({
-  case: 'event',
-  value: await readEvent(event, form, present),
-});

@@ -1,16 +1,17 @@
 import type { EventLog, LogPage, Subscription } from '../../kernel/ports/event-store.js';
 import type { RecordedEvent } from '../../kernel/event.js';
 import { categoryOf, type StreamName } from '../../kernel/stream.js';
+import { eventAnswer } from './event-answer.js';
 import { StreamTombstoned } from './failure.js';
 import { firstVisible, lastRevision, type ReadServices } from './read.js';
 import type { From, ReadPlan } from './read-request.js';
-import { eventContent, positionFields, type ReadContent } from './recorded.js';
+import { encoded, positionFields } from './recorded.js';
 import { createYieldTurn } from './turns.js';
 
-/** Sends an answer, and resolves when the client can take the next one. */
-export type Send = (content: ReadContent) => Promise<void>;
+/** Sends an encoded answer, and resolves when the client can take the next one. */
+export type Send = (answer: Buffer) => Promise<void>;
 
-const CAUGHT_UP: ReadContent = { case: 'caughtUp', value: {} };
+const CAUGHT_UP = encoded({ case: 'caughtUp', value: {} });
 
 /** Makes a function that sends matching events, and a checkpoint whenever enough events were examined. */
 const sender = ({ present }: ReadServices, { form, filter }: ReadPlan, send: Send) => {
@@ -18,11 +19,11 @@ const sender = ({ present }: ReadServices, { form, filter }: ReadPlan, send: Sen
   let considered = 0;
   const checkpoint = async (position: bigint): Promise<void> => {
     considered = 0;
-    await send({ case: 'checkpoint', value: positionFields(position) });
+    await send(encoded({ case: 'checkpoint', value: positionFields(position) }));
   };
   return async (event: RecordedEvent): Promise<void> => {
     await turn();
-    if (filter?.matches(event) !== false) await send(await eventContent(event, form, present));
+    if (filter?.matches(event) !== false) await send(await eventAnswer(event, form, present));
     considered += 1;
     if (filter !== undefined && considered >= filter.checkpointEvery) await checkpoint(event.position);
   };
@@ -91,6 +92,6 @@ export const follow = async (
 ): Promise<Subscription> => {
   const { stream } = plan;
   if (stream !== undefined && (await reading.rules.of(stream)).isTombstoned) throw new StreamTombstoned(stream);
-  await send({ case: 'confirmation', value: { subscriptionId } });
+  await send(encoded({ case: 'confirmation', value: { subscriptionId } }));
   return stream === undefined ? followAll(reading, plan, send) : followStream(reading, { ...plan, stream }, send);
 };

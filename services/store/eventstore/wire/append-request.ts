@@ -1,6 +1,6 @@
 import type { ExpectedRevision } from '../../../kernel/ports/event-store.js';
 import type { NewEvent } from '../../../kernel/event.js';
-import { varintBytes, WireWriter } from './writer.js';
+import { varintBytes, WireWriter } from '../../../kernel/encoding/wire-writer.js';
 
 /** The content of an append request. */
 export type AppendMessage = {
