@@ -52,23 +52,36 @@ export interface Questions<Question, Answer> {
   failAll(error: Error): void;
 }
 
+/** Sends the messages of one turn of the event loop as one, because each that crosses threads costs as much as an event. */
+const sendTogether = (channel: ChannelEnd): ((message: unknown) => void) => {
+  let unsent: unknown[] = [];
+  const send = (): void => {
+    channel.postMessage(unsent);
+    unsent = [];
+  };
+  return (message) => {
+    if (unsent.push(message) === 1) setImmediate(send);
+  };
+};
+
 /** Asks questions over a channel; the other end is {@link answerOver}. */
 export const askOver = <Question, Answer>(channel: ChannelEnd): Questions<Question, Answer> => {
   const waiting = new Map<number, Waiting<Answer>>();
+  const send = sendTogether(channel);
   let count = 0;
-  channel.on('message', (message) => {
-    const answered = message as Answered<Answer>;
+  const settle = (answered: Answered<Answer>): void => {
     const asked = waiting.get(answered.id);
     waiting.delete(answered.id);
     if ('answer' in answered) asked?.resolve(answered.answer);
     else asked?.reject(errorOf(answered.failure));
-  });
+  };
+  channel.on('message', (message) => (message as readonly Answered<Answer>[]).forEach(settle));
   return {
     ask: (question) =>
       new Promise((resolve, reject) => {
         count += 1;
         waiting.set(count, { resolve, reject });
-        channel.postMessage({ id: count, question } satisfies Asked<Question>);
+        send({ id: count, question } satisfies Asked<Question>);
       }),
     waiting: () => waiting.size,
     failAll: (error) => {
@@ -87,7 +100,8 @@ export const answerOver = (channel: ChannelEnd, work: (question: never) => unkno
       return { id, failure: failureOf(error) };
     }
   };
+  const send = sendTogether(channel);
   channel.on('message', (message) => {
-    void answerTo(message as Asked<never>).then((answered) => channel.postMessage(answered));
+    for (const asked of message as readonly Asked<never>[]) void answerTo(asked).then(send);
   });
 };
