@@ -54,27 +54,31 @@ const assertStored = ({ stream, data }: RecordedEvent): void => {
     );
 };
 
-async function* eventsAfter(log: EventLog, after: bigint): AsyncGenerator<RecordedEvent> {
-  for await (const { events } of log.readLog({ after }))
-    for (const event of events.filter(isCopied)) {
-      assertStored(event);
-      yield event;
-    }
+/** Reads the events that are copied, in the pages of the log: a promise for each event takes longer than its copy. */
+async function* pagesAfter(log: EventLog, after: bigint): AsyncGenerator<readonly RecordedEvent[]> {
+  for await (const { events } of log.readLog({ after })) {
+    const copied = events.filter(isCopied);
+    copied.forEach(assertStored);
+    if (copied.length > 0) yield copied;
+  }
 }
+
+const isFull = ({ events, bytes }: Batch, more: number): boolean =>
+  events.length >= MAX_BATCH.events || bytes + more > MAX_BATCH.bytes;
 
 async function* batchesAfter(log: EventLog, after: bigint): AsyncGenerator<Batch> {
   let batch: Batch | undefined;
-  for await (const event of eventsAfter(log, after)) {
-    const bytes = sizeOf(event);
-    const isFull = batch && (batch.events.length >= MAX_BATCH.events || batch.bytes + bytes > MAX_BATCH.bytes);
-    if (batch !== undefined && (batch.stream !== event.stream || isFull === true)) {
-      yield batch;
-      batch = undefined;
+  for await (const page of pagesAfter(log, after))
+    for (const event of page) {
+      const bytes = sizeOf(event);
+      if (batch !== undefined && (batch.stream !== event.stream || isFull(batch, bytes))) {
+        yield batch;
+        batch = undefined;
+      }
+      batch ??= { stream: event.stream, events: [], bytes: 0 };
+      batch.events.push(event);
+      batch.bytes += bytes;
     }
-    batch ??= { stream: event.stream, events: [], bytes: 0 };
-    batch.events.push(event);
-    batch.bytes += bytes;
-  }
   if (batch) yield batch;
 }
 
@@ -206,6 +210,21 @@ type Verification = {
   readonly upTo: bigint;
 };
 
+/** Splits pages at other places: reads as many events as asked for, and fewer only at the end of the log. */
+const eventsOf = (pages: AsyncGenerator<readonly RecordedEvent[]>) => {
+  let rest: readonly RecordedEvent[] = [];
+  return async (count: number): Promise<readonly RecordedEvent[]> => {
+    while (rest.length < count) {
+      const next = await pages.next();
+      if (next.done === true) break;
+      rest = rest.concat(next.value);
+    }
+    const taken = rest.slice(0, count);
+    rest = rest.slice(count);
+    return taken;
+  };
+};
+
 /**
  * Reads both logs in parallel and compares them event by event.
  *
@@ -213,22 +232,21 @@ type Verification = {
  * @throws {OperatorError} at the first event that differs, is missing, or is only in the copy.
  */
 const verify = async ({ from, to, upTo }: Verification, onProgress: (position: bigint) => void): Promise<number> => {
-  const copies = eventsAfter(to, 0n);
+  const copies = eventsOf(pagesAfter(to, 0n));
   let count = 0;
-  for await (const original of eventsAfter(from, 0n)) {
-    const next = await copies.next();
-    if (next.done === true) {
-      if (original.position > upTo) return count;
-      throw new OperatorError(`the copy is incomplete: ${nameOf(original)} is missing`);
+  for await (const originals of pagesAfter(from, 0n)) {
+    const found = await copies(originals.length);
+    for (const [at, original] of originals.entries()) {
+      const copy = found[at];
+      if (copy === undefined && original.position > upTo) return count;
+      if (copy === undefined) throw new OperatorError(`the copy is incomplete: ${nameOf(original)} is missing`);
+      if (!isSame(original, copy)) throw new OperatorError(differenceOf(nameOf(original), nameOf(copy)));
+      count += 1;
+      onProgress(original.position);
     }
-    const copy = next.value;
-    if (!isSame(original, copy)) throw new OperatorError(differenceOf(nameOf(original), nameOf(copy)));
-    count += 1;
-    onProgress(original.position);
   }
-  const more = await copies.next();
-  if (more.done !== true)
-    throw new OperatorError(`the copy has an event that the source has not: ${nameOf(more.value)}`);
+  const [more] = await copies(1);
+  if (more !== undefined) throw new OperatorError(`the copy has an event that the source has not: ${nameOf(more)}`);
   return count;
 };
 
