@@ -97,7 +97,10 @@ export const routeTable = (routes: readonly AnyRoute[]): RouteTable => {
       return endpointOf(method, route, requirementOf(method));
     }),
   );
-  for (const method of unused.keys()) throw new Error(`${rpcName(method)} is not an RPC of the interface`);
+  for (const method of unused.keys())
+    throw new Error(
+      `${rpcName(method)} is not an RPC of the interface: the services in services/gateway/routes.ts do not have it`,
+    );
   return table;
 };
 

@@ -1,17 +1,14 @@
 import type { Check } from '../gateway/readiness.js';
 import type { EventLog } from '../kernel/ports/event-store.js';
+import { isOutward } from './reactor-names.js';
 
 type Identified = Pick<EventLog, 'copyOf'>;
-
-/** The reactors whose work leaves the control plane. The others only write to the log, which a copy has for itself. */
-const OUTWARD: ReadonlySet<string> = new Set(['fire-schedules', 'notify', 'notify-long-running']);
 
 /**
  * True for a reactor that must not run, because the control plane on the original log does the same work: each schedule
  * would start its execution in both, and each recipient would get two messages.
  */
-export const isMuted = (reactor: string, { copyOf }: Identified): boolean =>
-  copyOf !== undefined && OUTWARD.has(reactor);
+export const isMuted = (reactor: string, { copyOf }: Identified): boolean => copyOf !== undefined && isOutward(reactor);
 
 /** The sentence that says what a copy of a log does not do, and how that ends; `undefined` for a log that is no copy. */
 export const copyNotice = ({ copyOf }: Identified): string | undefined =>

@@ -3,6 +3,7 @@ import type { WorkFigures } from '../reactors/frame/work-queue.js';
 import type { Reactors, RunningReactor } from '../dead-letter/ports.js';
 import type { Coordination } from './coordination.js';
 import { copyNotice, isMuted } from './copied-log.js';
+import { reactorNames } from './reactor-names.js';
 
 /** The group of the leases of reactors. */
 export const REACTORS = 'reactors';
@@ -12,16 +13,6 @@ export type ReactorFigures = ReadonlyMap<string, Omit<WorkFigures, 'dead'>>;
 
 /** The text that a process attaches to its lease, for `figuresIn`. */
 export const describeReactors = (figures: ReactorFigures): string => JSON.stringify(Object.fromEntries(figures));
-
-/** Reactors that are listed even when no process runs them. */
-const LISTED_REACTORS = [
-  'expire-terminations',
-  'fire-schedules',
-  'notify',
-  'notify-long-running',
-  'release-slots',
-  'time-out-executions',
-];
 
 const figuresIn = (worker: string, text: string): readonly RunningReactor[] =>
   Object.entries(JSON.parse(text) as Record<string, WorkFigures>).map(([name, { waiting, retrying, lagMs }]) => ({
@@ -40,7 +31,7 @@ export const reactorBoard = (
   log: Pick<EventLog, 'logId' | 'copyOf'>,
   ownFigures: () => ReactorFigures,
 ): Reactors => ({
-  names: LISTED_REACTORS,
+  names: reactorNames,
   muted: (name) => (isMuted(name, log) ? copyNotice(log) : undefined),
   running: async () => {
     if (!leases) return [...ownFigures()].map(([name, figures]) => ({ name, worker: 'this process', ...figures }));

@@ -27,6 +27,7 @@ import type { Launching } from './launching.js';
 import { launcherOf, scheduleSettings, settingsOf } from './schedules.js';
 import { isMuted } from './copied-log.js';
 import { describeReactors, REACTORS } from './reactor-board.js';
+import type { ReactorName } from './reactor-names.js';
 import { systemTimers } from './system-timers.js';
 
 /** The services that the reactors need. */
@@ -54,6 +55,9 @@ const FORMAT_WITH_DEAD_LETTERS = 2;
 
 type Start = () => MeasuredReactor;
 
+/** The reactors that the settings ask for. */
+type Starters = Readonly<Partial<Record<ReactorName, Start>>>;
+
 /** The reactors of this process. */
 export type RunningReactors = Reactor & {
   /** The figures of those that run here, by name. */
@@ -65,10 +69,10 @@ type Shared = Pick<NotifyOptions, 'checkpoint' | 'timers' | 'givingUp' | 'onFail
 /** The reactors that send messages; none without a channel. */
 const notifyStarters = (
   { configuration: { notifications }, store, sessions, executions, ...parts }: ReactorServices,
-  shared: (name: string) => Shared,
-): Record<string, Start> => {
+  shared: (name: ReactorName) => Shared,
+): Starters => {
   if (!hasChannels(notifications)) return {};
-  const partsOf = (name: string) => ({ ...shared(name), ...parts, sessions });
+  const partsOf = (name: ReactorName) => ({ ...shared(name), ...parts, sessions });
   const { running_longer_than: afterMs } = notifications;
   const isRunning = async (stream: StreamName): Promise<boolean> =>
     !(await hasEnded(store, stream)) &&
@@ -85,7 +89,7 @@ const notifyStarters = (
 const startersOf = (services: ReactorServices): ReadonlyMap<string, Start> => {
   const { configuration, coordination, store: log, slots, parked, logger } = services;
   const { sessions, executions, launching, countTicks, format } = services;
-  const shared = (name: string) => ({
+  const shared = (name: ReactorName) => ({
     log,
     checkpoint: coordination.checkpoint(name, log.logId),
     timers: systemTimers,
@@ -105,7 +109,7 @@ const startersOf = (services: ReactorServices): ReadonlyMap<string, Start> => {
     sessions.handle(executions, stream, command, context);
   const { timeout } = configuration.execution;
   const { schedules } = configuration;
-  const starters: Record<string, Start> = {
+  const starters: Starters = {
     'expire-terminations': () =>
       expireTerminations({ ...shared('expire-terminations'), handle, afterMs: configuration.abort.timeout }),
     'fire-schedules': () =>

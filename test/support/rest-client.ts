@@ -15,22 +15,9 @@ import { status } from '@grpc/grpc-js';
 import { http } from '../../proto/gen/google/api/annotations_pb.js';
 import type { HttpRule } from '../../proto/gen/google/api/http_pb.js';
 import { type Status, StatusSchema } from '../../proto/gen/google/rpc/status_pb.js';
-import { HistoryService } from '../../proto/gen/platformidl/eventlog/history_pb.js';
-import { AccessService } from '../../proto/gen/platformidl/eventlog/access_service_pb.js';
-import { EngineService } from '../../proto/gen/platformidl/eventlog/engine_service_pb.js';
-import { AuditService } from '../../proto/gen/platformidl/eventlog/audit_service_pb.js';
-import { NotificationService } from '../../proto/gen/platformidl/eventlog/notification_service_pb.js';
-import { OperationsService } from '../../proto/gen/platformidl/eventlog/operations_service_pb.js';
-import { ReactorService } from '../../proto/gen/platformidl/eventlog/reactor_service_pb.js';
-import { ScheduleService } from '../../proto/gen/platformidl/eventlog/schedule_service_pb.js';
-import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
-import {
-  AgentMetadataService,
-  AsyncAgentService,
-  SyncAgentService,
-} from '../../proto/gen/platformidl/service/agent_pb.js';
-import { DataProxyService } from '../../proto/gen/platformidl/service/dataproxy_pb.js';
-import { SignalService } from '../../proto/gen/platformidl/service/signal_pb.js';
+import { AuthMetadataService } from '../../proto/gen/platformidl/service/auth_pb.js';
+import { IdentityService } from '../../proto/gen/platformidl/service/identity_pb.js';
+import { services } from '../../services/gateway/routes.js';
 
 /** The answer to a request, with the gRPC status when it is an error. */
 export type RestAnswer = {
@@ -54,23 +41,10 @@ const METHODS = ['get', 'post', 'put', 'delete'] as const;
 const OCTETS = 'application/octet-stream';
 
 const withDependencies = (file: DescFile): DescFile[] => [file, ...file.dependencies.flatMap(withDependencies)];
-// The agents' services come last, so that an RPC requested by its name alone is found in the others first.
-const SERVICES = [
-  AdminService,
-  DataProxyService,
-  SignalService,
-  AsyncAgentService,
-  SyncAgentService,
-  AgentMetadataService,
-  HistoryService,
-  NotificationService,
-  AccessService,
-  EngineService,
-  AuditService,
-  ReactorService,
-  OperationsService,
-  ScheduleService,
-];
+/** Services that this client does not call: their answers are about signing in. */
+const SIGN_IN: readonly string[] = [AuthMetadataService.typeName, IdentityService.typeName];
+// An RPC that is requested by its name alone is found in AdminService before the agents' services.
+const SERVICES = services.filter(({ typeName }) => !SIGN_IN.includes(typeName));
 const registry = createRegistry(...new Set(SERVICES.flatMap(({ file }) => withDependencies(file))));
 
 /** The path of a field in the JSON mapping: `workflow_execution_id.name` becomes `workflowExecutionId.name`. */

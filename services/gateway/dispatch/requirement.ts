@@ -198,5 +198,7 @@ export const AUTHENTICATED: Requirement = { permission: 'authenticated', target:
 export const requirementOf = (method: DescMethod): Requirement => {
   const found = requirements.get(method);
   if (found) return found;
-  throw new Error(`no permission is declared for ${method.parent.name}.${method.name}`);
+  throw new Error(
+    `no permission is declared for ${method.parent.name}.${method.name}: add a row in services/gateway/dispatch/requirement.ts`,
+  );
 };

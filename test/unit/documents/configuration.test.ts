@@ -24,17 +24,23 @@ const read = (text: string) => {
 
 describe('the reference of the settings', () => {
   it('has each setting in one section', () => {
-    expect(misplacedSettings()).toEqual([]);
+    expect(misplacedSettings(), 'to be in one section of test/support/settings-reference.ts').toEqual([]);
   });
 
   it('is docs/operations/settings.md', async () => {
-    await expect(settingsPage()).toMatchFileSnapshot(join(ROOT, 'docs/operations/settings.md'));
+    await expect(settingsPage()).toMatchFileSnapshot(
+      join(ROOT, 'docs/operations/settings.md'),
+      '`npm run settings-list` writes it',
+    );
   });
 });
 
 describe('the file with all settings as comments', () => {
   it('is deployment/flightlog.yaml', async () => {
-    await expect(exampleFile()).toMatchFileSnapshot(join(ROOT, 'deployment/flightlog.yaml'));
+    await expect(exampleFile()).toMatchFileSnapshot(
+      join(ROOT, 'deployment/flightlog.yaml'),
+      '`npm run settings-list` writes it',
+    );
   });
 
   it('gives the defaults when every setting is uncommented', () => {

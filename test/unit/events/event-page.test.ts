@@ -27,7 +27,10 @@ for (const schema of eventSchemas(comments).values()) ajv.addSchema(closed(schem
 const EXCLUDED: readonly string[] = ['ExecutionCreated.taskId'];
 
 it('is the page that the code gives', async () => {
-  await expect(await eventPage(types, comments)).toMatchFileSnapshot(join(CHECKOUT, 'docs/events/README.md'));
+  await expect(await eventPage(types, comments)).toMatchFileSnapshot(
+    join(CHECKOUT, 'docs/events/README.md'),
+    '`npm run event-schemas` writes it',
+  );
 });
 
 it('explains every member that a sample has', () => {

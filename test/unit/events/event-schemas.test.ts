@@ -9,10 +9,13 @@ const FOLDER = join(CHECKOUT, 'docs/events');
 const schemas = eventSchemas(protoComments());
 
 it.each([...schemas.keys()])('%s is what the messages give', async (file) => {
-  await expect(`${JSON.stringify(schemas.get(file), undefined, 2)}\n`).toMatchFileSnapshot(join(FOLDER, file));
+  await expect(`${JSON.stringify(schemas.get(file), undefined, 2)}\n`).toMatchFileSnapshot(
+    join(FOLDER, file),
+    '`npm run event-schemas` writes it',
+  );
 });
 
 it('publishes the schemas of all events and of nothing else', () => {
   const published = readdirSync(FOLDER).filter((file) => file.endsWith('.json'));
-  expect(published.sort()).toEqual([...schemas.keys()].sort());
+  expect(published.sort(), '`npm run event-schemas` writes them').toEqual([...schemas.keys()].sort());
 });

@@ -82,7 +82,7 @@ describe('the metrics', () => {
   });
 
   it('are those that docs/operations/metrics.md lists', async () => {
-    await expect(paper).toMatchFileSnapshot(PAPER);
+    await expect(paper).toMatchFileSnapshot(PAPER, '`npm run metrics-list` writes it');
   });
 
   it.each(rules.map(({ alert, expr }) => [alert, expr] as const))(

@@ -79,5 +79,5 @@ ${sections.join('\n\n')}
 `;
 
 it('docs/permissions.md is what the code requires', async () => {
-  await expect(paper).toMatchFileSnapshot(PAPER);
+  await expect(paper).toMatchFileSnapshot(PAPER, '`npm run permissions-list` writes it');
 });

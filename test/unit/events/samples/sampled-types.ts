@@ -45,7 +45,7 @@ const samples = new Map([...executionSamples, ...definitionSamples].map((each) =
 const sampleOf = ({ message }: EventType): readonly [sample: Sample, format: number] => {
   const isOlder = message.name === ENGINE_REPORTED;
   const sample = samples.get(isOlder ? 'NodePhaseReported' : message.name);
-  if (!sample) throw new Error(`there is no sample of ${message.name}`);
+  if (!sample) throw new Error(`there is no sample of ${message.name}: add one to test/unit/events/samples`);
   return [sample, isOlder ? 1 : NEWEST_FORMAT];
 };
 
