@@ -1,5 +1,5 @@
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
-import { type ReactNode, type RefObject, useEffect, useRef } from 'react';
+import { type ReactNode, type RefObject, useEffect, useMemo, useRef } from 'react';
 
 import type { Execution } from '../../proto/gen/platformidl/admin/execution_pb.js';
 import { lengthOf } from '../look/times.js';
@@ -8,7 +8,7 @@ import { Row } from './row.js';
 
 const ROW_PX = 52;
 const OVERSCAN = 12;
-const LOAD_AHEAD_ROWS = 60;
+const LOAD_AHEAD_ROWS = 200;
 
 const COLUMNS = ['Phase', 'Name', 'Workflow', 'Started', 'Duration'];
 
@@ -24,7 +24,7 @@ type RowsProps = {
   readonly readAgain: () => void;
 };
 
-/** The list of executions. It renders only the rows in view, and asks for the next page 60 rows before its end. */
+/** The list of executions. It renders only the rows in view, and asks for the next page 200 rows before its end. */
 export const Rows = ({ executions, more, inView, readAgain }: RowsProps): ReactNode => {
   const bodyRef = useRef<HTMLDivElement>(null);
   const virtualizer = useWindowVirtualizer({
@@ -47,7 +47,7 @@ export const Rows = ({ executions, more, inView, readAgain }: RowsProps): ReactN
   useEffect(() => {
     if (!isScrolling) readAgain();
   }, [isScrolling, readAgain]);
-  const longest = longestOf(executions);
+  const longest = useMemo(() => longestOf(executions), [executions]);
   return (
     <div className="card rows" role="table" aria-label="Executions" aria-rowcount={more ? -1 : executions.length + 1}>
       <div className="row row-head" role="row">

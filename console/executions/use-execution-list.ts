@@ -9,14 +9,20 @@ import type { Scope } from '../server/ids.js';
 import { queriesOf, RETRIED } from '../server/queries.js';
 import { type CreatedRange, type ExecutionList, filtersWithin, withPage, withRange } from './execution-list.js';
 
-const PAGE_ROWS = 100;
+/** The first page is small, to be there soon; the others are large, to be there before the rows that are scrolled to. */
+const FIRST_ROWS = 100;
+const PAGE_ROWS = 500;
 /** As many pages are read again at once; more have come only after a long pause, and the list begins anew. */
 const MAX_PAGES = 10;
 
 type Asked = { readonly scope: Scope; readonly filters: string; readonly signal?: AbortSignal };
 
 const readPage = ({ scope, filters, signal }: Asked, token = ''): Promise<ExecutionList> =>
-  call(AdminService.method.listExecutions, { ...newestExecutions(scope, PAGE_ROWS), filters, token }, signal);
+  call(
+    AdminService.method.listExecutions,
+    { ...newestExecutions(scope, token === '' ? FIRST_ROWS : PAGE_ROWS), filters, token },
+    signal,
+  );
 
 /** Reads the executions of a range, as far as they fit into some pages. */
 const readRange = async (asked: Asked, range: CreatedRange): Promise<ExecutionList> => {

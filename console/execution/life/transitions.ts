@@ -21,8 +21,8 @@ const newestPage = (id: Named, token: string, signal: AbortSignal): Promise<Tran
   call(HistoryService.method.listTransitions, { id, limit: PAGE_TRANSITIONS, token, newestFirst: true }, signal);
 
 /**
- * Reads the transitions of an execution that are not known yet. `found` gets what is known after each page, so that a
- * long life is shown while it is read.
+ * Reads the transitions of an execution that are not known yet. `found` gets what is known after the first page, and
+ * then whenever that has doubled: a long life is shown while it is read, and few times.
  */
 export const readLife = async (
   id: Named,
@@ -33,13 +33,16 @@ export const readLife = async (
   const last = before.at(-1)?.position ?? -1n;
   let newer: readonly Transition[] = [];
   let token = '';
+  let shown = 0;
   do {
     const page = await newestPage(id, token, signal);
     const unknown = page.transitions.filter(({ position }) => position > last);
     newer = [...unknown.reverse(), ...newer];
     token = unknown.length < page.transitions.length ? '' : page.token;
     // With a gap between what was known and what was read, nothing can be shown.
-    if (before.length === 0 && token !== '') found({ transitions: newer, isWhole: false });
+    if (before.length > 0 || token === '' || newer.length < 2 * shown) continue;
+    shown = newer.length;
+    found({ transitions: newer, isWhole: false });
   } while (token !== '');
   return { transitions: [...before, ...newer], isWhole: true };
 };

@@ -6,7 +6,7 @@ import { allPages } from '../../server/pages.js';
 import type { ExecutionAsOf } from '../moment.js';
 import { type Children, idOf } from './tree.js';
 
-const PAGE_NODES = 1_000;
+const PAGE_NODES = 5_000;
 
 const nodesBelow = (
   { id, asOf }: ExecutionAsOf,
