@@ -18,11 +18,19 @@ export type Figure = {
   readonly target?: number;
 };
 
+/** A measured value with the limit that it has to keep. */
+export type Limited = {
+  readonly name: string;
+  readonly value: number;
+  readonly unit: string;
+  readonly limit?: { readonly kind: 'most' | 'least'; readonly value: number };
+};
+
 export type Bench = {
   readonly name: string;
   /** Smallest accepted ratio to the floor; 0 for no target, or where the bench checks a limit of its own. */
   readonly target: number;
   /** True for a bench that waits for minutes of the clock: it runs only when it is named. */
   readonly onlyByName?: boolean;
-  readonly run: (options: BenchOptions) => Promise<readonly Figure[]>;
+  readonly run: (options: BenchOptions) => Promise<readonly (Figure | Limited)[]>;
 };

@@ -1,7 +1,8 @@
 import { rmSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { authentication } from './authentication.js';
-import type { Bench, Figure } from './bench.js';
+import type { Bench, Figure, Limited } from './bench.js';
+import { consoleWithLargeData } from './console/console.js';
 import { creates } from './create.js';
 import { eventstore } from './eventstore/eventstore.js';
 import { fanOut } from './fan-out.js';
@@ -37,7 +38,12 @@ const BENCHES: readonly Bench[] = [
   kafkaExport,
   scheduleBurst,
   feed,
+  consoleWithLargeData,
 ];
+
+/** Columns of a table of values with limits. */
+const NAME_WIDTH = 56;
+const VALUE_WIDTH = 9;
 
 const say = (text: string): void => {
   process.stdout.write(`${text}\n`);
@@ -58,13 +64,23 @@ const show = ({ name, perSecond, floor, notes }: Figure, target: number): void =
   );
 };
 
+const verdictOf = (value: number, { kind, value: limit }: NonNullable<Limited['limit']>): string =>
+  ` (at ${kind} ${rounded(limit)}: ${(kind === 'most' ? value <= limit : value >= limit) ? 'reached' : 'MISSED'})`;
+
+const showLimited = ({ name, value, unit, limit }: Limited): void =>
+  say(
+    `${name.padEnd(NAME_WIDTH)} ${rounded(value).padStart(VALUE_WIDTH)} ${unit}${limit ? verdictOf(value, limit) : ''}`,
+  );
+
 const runOne = async (
   bench: Bench,
   disk: Disk,
   { count, profile }: { count: number; profile: boolean },
 ): Promise<void> => {
   const nodeArgs = profile ? ['--cpu-prof', '--cpu-prof-dir=cpu-profiles'] : [];
-  for (const figure of await bench.run({ disk, count, nodeArgs })) show(figure, figure.target ?? bench.target);
+  for (const figure of await bench.run({ disk, count, nodeArgs }))
+    if ('unit' in figure) showLimited(figure);
+    else show(figure, figure.target ?? bench.target);
 };
 
 const { values, positionals } = parseArgs({

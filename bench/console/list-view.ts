@@ -1,0 +1,109 @@
+import type { Locator, Page } from 'playwright-core';
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import type { GrpcClient } from '../../test/support/grpc-client.js';
+import type { Limited } from '../bench.js';
+import { generateLoad, writeFrames } from '../processes.js';
+import { createRequests, DOMAIN, nodeEvents, PROJECT } from '../workload.js';
+import { framesOf, type Measured, most, opening, wheeled } from './views.js';
+
+const SERVICE = '/flyteidl.service.AdminService';
+const PATH = `/console/projects/${PROJECT}/domains/${DOMAIN}/executions`;
+const OPEN_MS = 2_000;
+const EVENTS_A_SECOND = 500;
+const LIVE_SECONDS = 20;
+const LIVE_EXECUTIONS = 100;
+const ROW_PX = 52;
+const SCROLLED_ROWS = 10_000;
+const SCROLL_STEP_ROWS = 20;
+const LIVE_SCROLL_STEPS = 250;
+const FRESH_SAMPLES = 10;
+
+type Target = { readonly address: string; readonly framesFile: string };
+
+/** Creates so many executions. */
+export const createMany = async ({ address, framesFile }: Target, count: number): Promise<void> => {
+  writeFrames(framesFile, createRequests('listed', count));
+  await generateLoad({ address, framesFile, path: `${SERVICE}/CreateExecution`, from: 0, count, inFlight: 128 });
+};
+
+const nameOf = (name: string, page: Page) => page.getByRole('link', { name, exact: true });
+
+/** Reports 500 events a second of some executions; resolves with the rate that was reached. */
+const events = async (client: GrpcClient, { address, framesFile }: Target): Promise<() => Promise<number>> => {
+  for (const request of createRequests('live', LIVE_EXECUTIONS))
+    await client.raw(`${SERVICE}/CreateExecution`, request);
+  const names = Array.from({ length: LIVE_EXECUTIONS }, (_, index) => `live-${index}`);
+  const { requests } = nodeEvents(names, EVENTS_A_SECOND * LIVE_SECONDS);
+  writeFrames(framesFile, requests);
+  const order = { address, framesFile, path: `${SERVICE}/CreateNodeEvent`, from: 0, count: requests.length };
+  return async () => (await generateLoad({ ...order, inFlight: 64, maxPerSecond: EVENTS_A_SECOND })).perSecond;
+};
+
+/** The time from the answer to a create until its row is shown, sorted. */
+const freshnessOf = async ({ page }: Measured, client: GrpcClient): Promise<readonly number[]> => {
+  const took: number[] = [];
+  for (const [index, request] of createRequests('seen', FRESH_SAMPLES).entries()) {
+    await client.raw(`${SERVICE}/CreateExecution`, request);
+    const started = performance.now();
+    await nameOf(`seen-${index}`, page).waitFor();
+    took.push(performance.now() - started);
+  }
+  return took.sort((a, b) => a - b);
+};
+
+/** Turns the wheel until so many rows have passed, each of which the list has to read first. */
+const scrollTo = async (measured: Measured, list: Locator, row: number): Promise<void> => {
+  const top = (): Promise<number> => measured.page.evaluate<number>('scrollY');
+  while ((await top()) < row * ROW_PX) await wheeled(measured, list, SCROLL_STEP_ROWS * ROW_PX, SCROLL_STEP_ROWS);
+};
+
+/** The time that the server takes for a page of the list, as the console asks for it, in milliseconds. */
+const pageMs = async (client: GrpcClient): Promise<number> => {
+  const started = performance.now();
+  await client.call(AdminService.method.listExecutions, {
+    ...{ id: { project: PROJECT, domain: DOMAIN }, limit: 100, sortBy: { key: 'created_at' } },
+  });
+  return performance.now() - started;
+};
+
+/** Measures the list over many executions, at rest and while events come in. */
+export const listView = async (
+  measured: Measured,
+  {
+    server,
+    client,
+    target,
+    count,
+  }: { readonly server: string; readonly client: GrpcClient; readonly target: Target; readonly count: number },
+): Promise<readonly Limited[]> => {
+  const { page, meter } = measured;
+  const rows = page.getByRole('table', { name: 'Executions' });
+  const opened = await opening(measured, 'open the list', {
+    limitMs: OPEN_MS,
+    open: async () => {
+      await page.goto(`${server}${PATH}`);
+      await rows.getByRole('row').nth(5).waitFor();
+    },
+  });
+  const scroll = await meter.frames(() => scrollTo(measured, rows, Math.min(SCROLLED_ROWS, count / 2)));
+  const rest = await meter.memory();
+  const report = await events(client, target);
+  await page.goto(`${server}${PATH}`);
+  await rows.getByRole('row').nth(5).waitFor();
+  const reported = report();
+  const fresh = await freshnessOf(measured, client);
+  const live = await meter.frames(() => wheeled(measured, rows, ROW_PX * 2, LIVE_SCROLL_STEPS));
+  const busyPageMs = await pageMs(client);
+  const rate = await reported;
+  return [
+    ...opened,
+    ...framesOf('scroll the list', scroll),
+    most('list: heap of the page', rest.heapMb, 'MB', 300),
+    most('list: private memory of its process', rest.processMb, 'MB', 300),
+    { name: 'events while the list is open', value: rate, unit: '/s' },
+    ...framesOf('scroll the list while events come in', live),
+    most('a new execution is in the list after, median', fresh[FRESH_SAMPLES / 2] ?? Number.NaN, 'ms'),
+    most('a new execution is in the list after, longest', fresh.at(-1) ?? Number.NaN, 'ms'),
+    most('a page of the list at the server meanwhile', busyPageMs, 'ms'),
+  ];
+};

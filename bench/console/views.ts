@@ -1,0 +1,70 @@
+import type { Locator, Page } from 'playwright-core';
+import type { Limited } from '../bench.js';
+import { processorMs } from '../processor-time.js';
+import type { Frames, Meter } from './meter.js';
+
+/** Least frames a second, and what the main thread may take for one of them. */
+const FRAMES = { perSecond: 30, ms: 1_000 / 30 };
+const STEPS = 90;
+const WHEEL_PX = 900;
+
+/** The page that is measured, its meter, and the process of the server that it reads from. */
+export type Measured = { readonly page: Page; readonly meter: Meter; readonly serverPid: number };
+
+export const most = (name: string, value: number, unit: string, limit?: number): Limited => ({
+  ...{ name, value, unit },
+  ...(limit !== undefined && { limit: { kind: 'most', value: limit } }),
+});
+
+export const framesOf = (name: string, { perSecond, p95Ms, mainThreadMs, browserMs }: Frames): readonly Limited[] => [
+  { name: `${name}: frames`, value: perSecond, unit: '/s', limit: { kind: 'least', value: FRAMES.perSecond } },
+  most(`${name}: p95 between frames`, p95Ms, 'ms'),
+  most(`${name}: main thread for a frame`, mainThreadMs, 'ms', FRAMES.ms),
+  most(`${name}: browser for a frame`, browserMs, 'ms'),
+];
+
+/** Measures how long it takes to open an address, by the clock, and by the processor time of the page and the server. */
+export const opening = async (
+  { meter, serverPid }: Measured,
+  name: string,
+  { open, limitMs }: { readonly open: () => Promise<void>; readonly limitMs: number },
+): Promise<readonly Limited[]> => {
+  const serverBefore = processorMs(serverPid);
+  const started = performance.now();
+  await open();
+  const tookMs = performance.now() - started;
+  return [
+    most(name, tookMs, 'ms', limitMs),
+    most(`${name}: main thread`, await meter.mainThreadMs(), 'ms', limitMs),
+    most(`${name}: server`, processorMs(serverPid) - serverBefore, 'ms'),
+  ];
+};
+
+const boxOf = async (place: Locator): Promise<{ x: number; y: number; width: number; height: number }> => {
+  const box = await place.boundingBox();
+  if (!box) throw new Error('it is not on the page');
+  return box;
+};
+
+/** Drags from one place of an element to another and back, by shares of its width. */
+export const dragged = async (
+  { page }: Measured,
+  place: Locator,
+  { from, to, back = false }: { readonly from: number; readonly to: number; readonly back?: boolean },
+): Promise<void> => {
+  const { x, y, width, height } = await boxOf(place);
+  const middle = y + height / 2;
+  await page.mouse.move(x + width * from, middle);
+  await page.mouse.down();
+  await page.mouse.move(x + width * to, middle, { steps: STEPS });
+  if (back) await page.mouse.move(x + width * from, middle, { steps: STEPS });
+  await page.mouse.up();
+};
+
+/** Turns the wheel over an element, step by step. */
+export const wheeled = async ({ page }: Measured, place: Locator, stepPx = WHEEL_PX, steps = STEPS): Promise<void> => {
+  const { x, y, width, height } = await boxOf(place);
+  const bottom = Math.min(y + height, page.viewportSize()?.height ?? Infinity);
+  await page.mouse.move(x + width / 2, (y + bottom) / 2);
+  for (let step = 0; step < steps; step += 1) await page.mouse.wheel(0, stepPx);
+};
