@@ -1,12 +1,20 @@
 import { spawnSync } from 'node:child_process';
-import { Argument, Command } from 'commander';
-import { describe, expect, it } from 'vitest';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { Argument, Command, Option } from 'commander';
+import { afterAll, describe, expect, it } from 'vitest';
 
 import { completionScript, SHELLS, type Shell } from '../../../services/cli/completion/completion.js';
 
 const program = new Command('flightlog');
 const watch = program.command('watch');
-watch.command('execution').option('--project <id>').option('--inputs <file>');
+watch
+  .command('execution')
+  .argument('<name>')
+  .option('-p, --project <id>')
+  .option('--inputs <file>')
+  .addOption(new Option('-o, --output <form>').choices(['table', 'json']));
 program.command('completion').addArgument(new Argument('<shell>').choices(SHELLS));
 
 /** Prints the words that a shell offers for the last word of `line`, a line each; the script is in `$SCRIPT`. */
@@ -22,11 +30,17 @@ const PROGRAMS: Readonly<Record<Shell, string>> = {
     complete -C "$argv" | string replace -r '\\t.*' ''`,
 };
 
+/** Stands in for the program that the scripts ask for names: it prints one, after the kind that it was asked for. */
+const folder = mkdtempSync(join(tmpdir(), 'flightlog-completion-'));
+writeFileSync(join(folder, 'flightlog'), '#!/bin/sh\necho "$2-1"\n', { mode: 0o755 });
+afterAll(() => rmSync(folder, { recursive: true }));
+
 const has = (shell: Shell): boolean => spawnSync(shell, ['-c', 'true']).status === 0;
 
 const offered = (shell: Shell, ...words: readonly string[]): readonly string[] => {
   const arguments_ = shell === 'fish' ? [PROGRAMS.fish, words.join(' ')] : [PROGRAMS[shell], shell, ...words];
-  const env = { ...process.env, SCRIPT: completionScript(shell, program) };
+  const PATH = `${folder}${delimiter}${process.env['PATH'] ?? ''}`;
+  const env = { ...process.env, PATH, SCRIPT: completionScript(shell, program) };
   const { stdout, stderr } = spawnSync(shell, ['-c', ...arguments_], { encoding: 'utf8', env, cwd: '/' });
   expect(stderr).toBe('');
   return stdout.trim().split(/\n/u).sort();
@@ -37,6 +51,16 @@ describe.each(SHELLS.map((shell) => ({ shell })))('completion in $shell', ({ she
     expect(offered(shell, 'flightlog', 'wa')).toEqual(['watch']);
     expect(offered(shell, 'flightlog', 'watch', 'execution', 'f4rj8', '--p')).toEqual(['--project']);
     expect(offered(shell, 'flightlog', 'completion', 'z')).toEqual(['zsh']);
+  });
+
+  it.skipIf(!has(shell))('offers the values of a flag with choices, after its short form too', () => {
+    expect(offered(shell, 'flightlog', 'watch', 'execution', '--output', 'j')).toEqual(['json']);
+    expect(offered(shell, 'flightlog', 'watch', 'execution', '-o', 't')).toEqual(['table']);
+  });
+
+  it.skipIf(!has(shell))('offers the names that the server knows', () => {
+    expect(offered(shell, 'flightlog', 'watch', 'execution', 'executions-')).toEqual(['executions-1']);
+    expect(offered(shell, 'flightlog', 'watch', 'execution', '-p', 'projects-')).toEqual(['projects-1']);
   });
 
   it.skipIf(!has(shell))('offers files after a flag that takes one', () => {
