@@ -18,6 +18,14 @@ const keyOf = (entry: AuditEntry): string => {
   ]);
 };
 
+/** Equal refusals as one entry, which has the request id of the first that was added. */
+const together = (known: AuditEntry, added: AuditEntry): AuditEntry => ({
+  ...known,
+  atMs: Math.min(known.atMs, added.atMs),
+  lastAtMs: Math.max(known.lastAtMs, added.lastAtMs),
+  count: known.count + added.count,
+});
+
 /** Entries that are stored together. */
 export type AuditBatch = {
   /** Adds an entry, or adds it to the count of an equal refusal; counts it as dropped when the batch is full. */
@@ -36,7 +44,7 @@ export const auditBatch = (): AuditBatch => {
   const addRefusal = (entry: AuditEntry): void => {
     const key = keyOf(entry);
     const known = refusals.get(key);
-    if (known) refusals.set(key, { ...known, lastAtMs: entry.lastAtMs, count: known.count + entry.count });
+    if (known) refusals.set(key, together(known, entry));
     else if (refusals.size < MAX_REFUSALS) refusals.set(key, entry);
     else dropped += entry.count;
   };

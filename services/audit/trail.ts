@@ -7,13 +7,15 @@ export type AuditTrailOptions = {
   readonly retentionMs: number;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** Called with the number of entries that were dropped or could not be stored. */
+  /** Called with the number of entries that were dropped. */
   readonly onDropped: (count: number) => void;
   readonly onError: (error: unknown) => void;
 };
 
 const BATCH_MS = 1_000;
 const CLEANING_MS = 3_600_000;
+/** A store that is away may take minutes to fail; a list, and the end of the process, wait this long at most. */
+const FLUSH_WAIT_MS = 5_000;
 
 const NOTHING = { principal: '', issuer: '', clientId: '', transport: '', address: '', action: '', project: '' };
 
@@ -24,8 +26,9 @@ const lossOf = (count: number, now: number): AuditEntry => ({
 });
 
 /**
- * Opens an audit trail. Entries are stored once a second, outside the path of calls. Dropped entries, and entries that
- * could not be stored, are counted; the count becomes an entry as soon as the store answers. The trail closes its store.
+ * Opens an audit trail. Entries are stored once a second, outside the path of calls. Entries that cannot be stored are
+ * kept for the next attempt. Entries beyond the limits of a batch are dropped and counted; the count becomes an entry as
+ * soon as the store answers. The trail closes its store.
  */
 export const auditTrail = ({ store, retentionMs, now, onDropped, onError }: AuditTrailOptions): AuditTrail => {
   let batch = auditBatch();
@@ -48,7 +51,7 @@ export const auditTrail = ({ store, retentionMs, now, onDropped, onError }: Audi
       await store.write(losses === 0 ? entries : [...entries, lossOf(losses, now())]);
       lost -= losses;
     } catch (error) {
-      lose(entries.reduce((sum, { count }) => sum + count, 0));
+      for (const entry of entries) batch.add(entry);
       onError(error);
     }
   };
@@ -57,6 +60,14 @@ export const auditTrail = ({ store, retentionMs, now, onDropped, onError }: Audi
     storing = storing.then(storeNow);
     return storing;
   };
+  const flushSoon = (): Promise<void> =>
+    new Promise((resolve) => {
+      const timer = setTimeout(resolve, FLUSH_WAIT_MS);
+      void flush().then(() => {
+        clearTimeout(timer);
+        resolve();
+      });
+    });
   const clean = (): void => void store.removeBefore(now() - retentionMs).catch(onError);
 
   clean();
@@ -68,12 +79,12 @@ export const auditTrail = ({ store, retentionMs, now, onDropped, onError }: Audi
   return {
     record: (entry) => batch.add(entry),
     list: async (query) => {
-      await flush();
+      await flushSoon();
       return store.list(query);
     },
     close: async () => {
       for (const timer of timers) clearInterval(timer);
-      await flush();
+      await flushSoon();
       await store.close();
     },
   };

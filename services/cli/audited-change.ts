@@ -1,7 +1,9 @@
 import { existsSync } from 'node:fs';
 import { hostname, userInfo } from 'node:os';
 import { resolve } from 'node:path';
-import { auditDatabase } from '../store/audit/audit-database.js';
+import type { Configuration } from '../config/configuration.js';
+import type { AuditEntry } from '../kernel/ports/audit-trail.js';
+import { openAuditStore } from '../main/audit.js';
 
 /** The account of this machine; a container may run as a number that has no name. */
 const accountName = (): string => {
@@ -12,31 +14,35 @@ const accountName = (): string => {
   }
 };
 
+const entryOf = (action: string, name: string, now: number): AuditEntry => ({
+  ...{ kind: 'call', atMs: now, lastAtMs: now, count: 1, action, name, code: 'OK' },
+  ...{ principal: accountName(), transport: 'command-line', address: hostname() },
+  ...{ issuer: '', clientId: '', project: '', domain: '', reason: '', requestId: '', position: undefined },
+});
+
 /**
- * Records a change of users or clients in the audit of the data directory, where a server may run. The principal is the
- * account of this machine, the address its name. Without a data directory it prints that nothing was recorded.
+ * Records a change of users or clients in the audit, beside the views: in the database, or in the data directory, where
+ * a server may run. The principal is the account of this machine, the address its name. Without a data directory it
+ * prints that nothing was recorded.
  *
  * @param action the command, such as `flightlog user add`.
  * @param name the user or client.
- * @throws {Error} of SQLite when the entry cannot be stored; the change has been made.
+ * @throws {Fault} when the entry cannot be stored; the change has been made.
  */
-export const recordChange = ({ data }: { readonly data: string }, action: string, name: string): void => {
+export const recordChange = async (
+  { data, read_store: views }: Pick<Configuration, 'data' | 'read_store'>,
+  action: string,
+  name: string,
+): Promise<void> => {
   const directory = resolve(data);
-  if (!existsSync(directory)) {
+  if (views.kind === 'sqlite' && !existsSync(directory)) {
     process.stderr.write(`not recorded in the audit: there is no data directory ${directory}\n`);
     return;
   }
-  const database = auditDatabase(directory);
-  const now = Date.now();
+  const store = await openAuditStore({ directory, views });
   try {
-    database.write([
-      {
-        ...{ kind: 'call', atMs: now, lastAtMs: now, count: 1, action, name, code: 'OK' },
-        ...{ principal: accountName(), transport: 'command-line', address: hostname() },
-        ...{ issuer: '', clientId: '', project: '', domain: '', reason: '', requestId: '', position: undefined },
-      },
-    ]);
+    await store.write([entryOf(action, name, Date.now())]);
   } finally {
-    database.close();
+    await store.close();
   }
 };

@@ -18,7 +18,7 @@ export type ClientFlags = {
   readonly public: boolean;
 };
 
-type Settings = Pick<Configuration, 'data' | 'auth'>;
+type Settings = Pick<Configuration, 'data' | 'auth' | 'read_store'>;
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
@@ -60,7 +60,7 @@ export const addUser = async (settings: Settings, name: string, flags: UserFlags
     ...(flags.email !== undefined && { email: flags.email }),
   };
   await users.change((before) => new Map(before).set(name, entry));
-  recordChange(settings, 'flightlog user add', name);
+  await recordChange(settings, 'flightlog user add', name);
   say(`${name} can sign in (${paths.users})`);
 };
 
@@ -70,13 +70,13 @@ export const changePassword = async (settings: Settings, name: string): Promise<
   if (!found) throw new OperatorError(`there is no user ${name}`);
   const password = await newPassword();
   await users.change((before) => without(before, name, 'user').set(name, { ...found, password }));
-  recordChange(settings, 'flightlog user passwd', name);
+  await recordChange(settings, 'flightlog user passwd', name);
   say(`the password of ${name} is changed`);
 };
 
 export const removeUser = async (settings: Settings, name: string): Promise<void> => {
   await filesOf(settings).users.change((before) => without(before, name, 'user'));
-  recordChange(settings, 'flightlog user remove', name);
+  await recordChange(settings, 'flightlog user remove', name);
   say(`${name} can sign in no longer`);
 };
 
@@ -104,14 +104,14 @@ export const addClient = async (settings: Settings, id: string, flags: ClientFla
       ...(secret !== undefined && { secret_hash: hashSecret(secret) }),
     }),
   );
-  recordChange(settings, 'flightlog client add', id);
+  await recordChange(settings, 'flightlog client add', id);
   if (secret !== undefined) process.stderr.write(`the secret of ${id}, which is not shown again:\n`);
   say(secret ?? `${id} is added, without a secret`);
 };
 
 export const removeClient = async (settings: Settings, id: string): Promise<void> => {
   await filesOf(settings).clients.change((before) => without(before, id, 'client'));
-  recordChange(settings, 'flightlog client remove', id);
+  await recordChange(settings, 'flightlog client remove', id);
   say(`${id} gets no more tokens`);
 };
 

@@ -121,7 +121,7 @@ export const startServer = async (configuration: Configuration, logger: Logger):
   const executions = executionAggregate({ payloads });
   const threads = openThreads(configuration, foundation);
   const warm = await warmSessions(log, sessions);
-  const audit = openAudit(configuration, { directory, metrics, logger });
+  const audit = await openAudit(configuration, { directory, metrics, logger });
   const parts = { configuration, store, payloads, sessions, executions, readStore, freshness, parked, logger };
   const slots = slotsOf(sessions, executions);
   const launching = openLaunching({ ...parts, ...threads, slots, isShared: warm !== undefined });
