@@ -2,12 +2,23 @@ import * as z from 'zod';
 import { ROLES } from '../auth/permissions/roles.js';
 import { count, duration, flag, readStore } from './setting-kinds.js';
 
-/** The address of a server without a path; empty for the one that is listened on. */
-export const origin = z
-  .string()
-  .refine((text) => text === '' || (URL.canParse(text) && new URL(text).origin === text), {
-    error: 'must be http://HOST:PORT or https://HOST, without a path or a slash at its end',
-  });
+/** Segments of a path that stand for themselves in a URL and in the path of a cookie. */
+const PLAIN_PATH = /^(?:\/[\w.~-]+)*$/u;
+
+const isBaseUrl = (text: string): boolean => {
+  if (!/^https?:/u.test(text) || !URL.canParse(text)) return false;
+  const { origin, pathname } = new URL(text);
+  const path = pathname === '/' ? '' : pathname;
+  return `${origin}${path}` === text && PLAIN_PATH.test(path);
+};
+
+/**
+ * The address of a server, with the path prefix of a proxy where it has one; empty for the address that is listened on.
+ */
+export const baseUrl = z.string().refine((text) => text === '' || isBaseUrl(text), {
+  error:
+    'must be http://HOST:PORT or https://HOST, with the path of a proxy where it has one, without a slash at its end',
+});
 
 const client = z.strictObject({
   id: z.string().min(1),
@@ -64,7 +75,11 @@ export const authServer = z.strictObject({
   enabled: flag
     .default(false)
     .describe('issue tokens here, to the people of `users_file` and the programs of `clients_file`'),
-  issuer: origin.default('').describe('address under which clients reach REST; by default the address listened on'),
+  issuer: baseUrl
+    .default('')
+    .describe(
+      'address under which clients reach REST, with the path prefix of a proxy where it has one; by default the address listened on',
+    ),
   users_file: z
     .string()
     .default('')

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { isPrincipalName, NAME_RULE } from '../auth/permissions/principal-name.js';
 import { ANY, ROLES } from '../auth/permissions/roles.js';
-import { authServer, origin } from './auth-server-settings.js';
+import { authServer, baseUrl } from './auth-server-settings.js';
 import { count, duration, flag } from './setting-kinds.js';
 
 /** Signature algorithms with a public key. Symmetric ones are left out: their key would verify and sign. */
@@ -73,9 +73,11 @@ const browser = z.strictObject({
     .array(z.string().min(1))
     .default(['openid', 'profile'])
     .describe('scopes that the client for the console asks for'),
-  address: origin
+  address: baseUrl
     .default('')
-    .describe('address under which browsers reach REST; by default `auth.server.issuer`, or the address listened on'),
+    .describe(
+      'address under which browsers reach REST, with the path prefix of a proxy where it has one; by default `auth.server.issuer`, or the address listened on',
+    ),
 });
 
 const certificate = z

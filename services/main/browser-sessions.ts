@@ -49,11 +49,11 @@ export const openBrowserSessions = async (
   const { browserSessions } = await import('../auth/browser/sessions.js');
   const { cookieJar } = await import('../auth/browser/cookie-jar.js');
   const { sealerWith } = await import('../auth/browser/sealed.js');
-  const origin = (): string => auth.browser.address || auth.server.issuer || listening();
+  const baseUrl = (): string => auth.browser.address || auth.server.issuer || listening();
   const sealer = sealerWith(keyFile(resolve(data), 'session.key'), Date.now);
   return browserSessions({
-    origin,
-    jar: cookieJar({ origin, sealer, now: Date.now }),
+    baseUrl,
+    jar: cookieJar({ baseUrl, sealer, now: Date.now }),
     issuer: found.issuer,
     authentication,
     isBehindProxy: auth.behind_tls,

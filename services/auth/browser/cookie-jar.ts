@@ -1,5 +1,6 @@
 import { type Cookie, cookieIn, cookieName, cookieNames, setCookie } from './cookies.js';
 import type { Sealer } from './sealed.js';
+import { pathPrefix } from '../server/endpoints.js';
 import type { BegunSignIn } from './sign-in.js';
 
 /** Writes and reads what browsers keep for this server. The methods that write return a value of `Set-Cookie`. */
@@ -18,8 +19,8 @@ export interface CookieJar {
 }
 
 type Options = {
-  /** The address under which browsers reach this server. */
-  readonly origin: () => string;
+  /** The URL under which browsers reach this server, without a slash at its end. */
+  readonly baseUrl: () => string;
   readonly sealer: Sealer;
   readonly now: () => number;
 };
@@ -35,38 +36,34 @@ const BEGUN = 'flightlog_sign_in_';
 
 const begunName = (state: string): string => `${BEGUN}${state.replace(/[^\w-]/gu, '').slice(0, 16)}`;
 
-/**
- * The issuer is another site and leads the browser back, so this cookie must come along from there. With the path `/`
- * no other host of the domain can set it, and so sign a person in under another name.
- */
-const AS_BEGUN = { path: '/', sameSite: 'Lax' } as const;
+/** The issuer is another site and leads the browser back, so this cookie must come along from there. */
+const ofBegun = (state: string) => ({ name: begunName(state), sameSite: 'Lax' }) as const;
 
-const ofBegun = (state: string): Pick<Cookie, 'name' | 'path' | 'sameSite'> => ({
-  name: begunName(state),
-  ...AS_BEGUN,
-});
-
-const OF_SESSION = { name: 'flightlog_session', path: '/', sameSite: 'Strict' } as const;
+const OF_SESSION = { name: 'flightlog_session', sameSite: 'Strict' } as const;
 
 const isBegun = (content: Readonly<Record<string, unknown>> | undefined): content is BegunSignIn =>
   content !== undefined && ['state', 'nonce', 'verifier', 'target'].every((name) => typeof content[name] === 'string');
 
-/** Makes the jar of a server. */
-export const cookieJar = ({ origin, sealer: seal, now }: Options): CookieJar => {
-  const isSecure = (): boolean => origin().startsWith('https:');
-  const set = (cookie: Cookie): string => setCookie(cookie, isSecure());
-  const read = (header: string, { name, path }: Pick<Cookie, 'name' | 'path'>): string =>
-    cookieIn(header, cookieName(name, { isSecure: isSecure(), path })) ?? '';
+/**
+ * Makes the jar of a server. With the path `/` no other host of the domain can set its cookies, and so sign a person in
+ * under another name. Below a path prefix other programs of the host do not get them.
+ */
+export const cookieJar = ({ baseUrl, sealer: seal, now }: Options): CookieJar => {
+  const isSecure = (): boolean => baseUrl().startsWith('https:');
+  const path = (): string => pathPrefix(baseUrl()) || '/';
+  const set = (cookie: Omit<Cookie, 'path'>): string => setCookie({ ...cookie, path: path() }, isSecure());
+  const nameOf = (name: string): string => cookieName(name, { isSecure: isSecure(), path: path() });
+  const read = (header: string, { name }: Pick<Cookie, 'name'>): string => cookieIn(header, nameOf(name)) ?? '';
   return {
     begun: async (begun) => {
       const value = await seal.seal('sign-in', begun, now() + SIGN_IN_MS);
       return set({ ...ofBegun(begun.state), value, maxAge: SIGN_IN_MS / MS });
     },
     endOld: (cookies) => {
-      const prefix = cookieName(BEGUN, { isSecure: isSecure(), path: AS_BEGUN.path });
+      const prefix = nameOf(BEGUN);
       const old = cookieNames(cookies).filter((name) => name.startsWith(prefix));
-      const ended = { ...AS_BEGUN, value: '', maxAge: 0 };
-      return old.slice(0, -MAX_BEGUN).map((name) => set({ ...ended, name: `${BEGUN}${name.slice(prefix.length)}` }));
+      const states = old.slice(0, -MAX_BEGUN).map((name) => name.slice(prefix.length));
+      return states.map((state) => set({ ...ofBegun(state), value: '', maxAge: 0 }));
     },
     endBegun: (state) => set({ ...ofBegun(state), value: '', maxAge: 0 }),
     session: async (token, expiresAt) => {

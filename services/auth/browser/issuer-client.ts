@@ -10,7 +10,7 @@ import {
 } from 'openid-client';
 import type { AuthorizationServer } from '../server/authorization-server.js';
 import { BROWSER_CLIENT } from '../server/browser-client.js';
-import { ROUTES, serverMetadata } from '../server/endpoints.js';
+import { pathPrefix, ROUTES, serverMetadata } from '../server/endpoints.js';
 
 /** The issuer that signs people in, and our client there. */
 export interface IssuerClient {
@@ -39,8 +39,9 @@ const inProcess =
   (server: AuthorizationServer, remoteAddress: string): NonNullable<Configuration[typeof customFetch]> =>
   async (url, { method, headers, body }) => {
     const { pathname, search } = new URL(url);
+    const prefix = pathPrefix(server.issuer);
     const answered = await inject((request, response) => void server.answer(request, response), {
-      ...{ method: method as 'POST', url: `${pathname}${search}`, headers, remoteAddress },
+      ...{ method: method as 'POST', url: `${pathname.slice(prefix.length)}${search}`, headers, remoteAddress },
       ...(body instanceof URLSearchParams && { payload: body.toString() }),
     });
     return new Response(answered.payload, { status: answered.statusCode, headers: headersOf(answered.headers) });

@@ -4,6 +4,7 @@ import type { Authentication, Caller } from '../../kernel/ports/authentication.j
 import { RpcError } from '../../kernel/rpc.js';
 import { clientAddress } from '../client-address.js';
 import { CALLBACK, SIGNED_OUT } from '../server/browser-client.js';
+import { pathPrefix } from '../server/endpoints.js';
 import type { OnAttempt, SignInAttempt } from '../server/sign-in-attempt.js';
 import type { SignInLimits } from '../server/sign-in-limits.js';
 import type { CookieJar } from './cookie-jar.js';
@@ -14,8 +15,8 @@ import { sendSignInFailure, SignInFailure } from './sign-in-failure.js';
 
 /** Settings and services of browser sessions. */
 export type BrowserSessionsOptions = {
-  /** The address under which browsers reach this server, without a path. */
-  readonly origin: () => string;
+  /** The URL under which browsers reach this server, without a slash at its end. */
+  readonly baseUrl: () => string;
   readonly issuer: IssuerClient;
   readonly jar: CookieJar;
   readonly authentication: Authentication;
@@ -40,19 +41,23 @@ export interface BrowserSessions {
 /** The life of a session whose token does not say when it expires, in milliseconds. */
 const SESSION_MS = 3_600_000;
 
-/** The path on this server that a text names; `undefined` for every other address. */
-export const pathWithin = (text: string, origin: string): string | undefined => {
-  if (!/^\/(?![/\\])/u.test(text) || !URL.canParse(text, origin)) return undefined;
-  const url = new URL(text, origin);
+/** The path on this server that a text names, below its path prefix; `undefined` for every other address. */
+export const pathWithin = (text: string, baseUrl: string): string | undefined => {
+  if (!/^\/(?![/\\])/u.test(text) || !URL.canParse(text, baseUrl)) return undefined;
+  const url = new URL(text, baseUrl);
   const path = `${url.pathname}${url.search}`;
+  const isBelow = `${url.pathname}/`.startsWith(`${pathPrefix(baseUrl)}/`);
   // Without its dot segments, `/.//host` is `//host`, which browsers take for an address.
-  return url.origin === origin && !path.startsWith('//') ? path : undefined;
+  return url.origin === new URL(baseUrl).origin && isBelow && !path.startsWith('//') ? path : undefined;
 };
 
-/** A request of a browser for one of the paths; `url` has the origin of this server, whatever its `Host` says. */
+/** A request of a browser for one of the paths. */
 type Exchange = {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
+  /** The URL of this server for browsers, without a slash at its end. */
+  readonly baseUrl: string;
+  /** The URL of the request, below `baseUrl`, whatever its `Host` says. */
   readonly url: URL;
   /** The address of the browser. */
   readonly address: string;
@@ -64,8 +69,10 @@ const redirect = (response: ServerResponse, to: string, cookies: readonly string
   response.writeHead(302, { location: to, 'set-cookie': [...cookies], 'cache-control': 'no-store' }).end();
 };
 
-const targetOf = ({ searchParams, origin }: URL): string => {
-  const target = pathWithin(searchParams.get('redirect_url') ?? SIGNED_OUT, origin);
+const consoleBelow = (baseUrl: string): string => `${pathPrefix(baseUrl)}${SIGNED_OUT}`;
+
+const targetOf = ({ url: { searchParams }, baseUrl }: Exchange): string => {
+  const target = pathWithin(searchParams.get('redirect_url') ?? consoleBelow(baseUrl), baseUrl);
   if (target === undefined) throw new SignInFailure(403, 'redirect_url must be a path of this server.');
   return target;
 };
@@ -73,14 +80,14 @@ const targetOf = ({ searchParams, origin }: URL): string => {
 const away = (cause: unknown): SignInFailure =>
   new SignInFailure(503, 'The issuer of sign-ins does not answer. Try again later.', { cause });
 
-const logIn: Step = async ({ request, response, url, address }, { issuer, jar }) => {
-  const visit = { origin: url.origin, address };
-  const { url: to, begun } = await beginSignIn(issuer, targetOf(url), visit).catch((cause: unknown) => {
+const logIn: Step = async (asked, { issuer, jar }) => {
+  const { request, response, baseUrl } = asked;
+  const { url: to, begun } = await beginSignIn(issuer, targetOf(asked), asked).catch((cause: unknown) => {
     throw cause instanceof SignInFailure ? cause : away(cause);
   });
   const cookie = await jar.begun(begun);
   const isKept = cookie.length <= MAX_COOKIE_BYTES; // browsers drop a larger one
-  const kept = isKept ? cookie : await jar.begun({ ...begun, target: SIGNED_OUT });
+  const kept = isKept ? cookie : await jar.begun({ ...begun, target: consoleBelow(baseUrl) });
   redirect(response, to.href, [kept, ...jar.endOld(request.headers.cookie ?? '')]);
 };
 
@@ -140,12 +147,13 @@ const isOwnRequest = ({ headers }: IncomingMessage): boolean =>
   ['same-origin', 'none'].includes(headers['sec-fetch-site'] ?? 'none');
 
 /** Ends the session here, and leads to the issuer to end it there. A request of another page ends nothing. */
-const logOut: Step = async ({ request, response, url, address }, { issuer, jar }) => {
-  const target = targetOf(url);
+const logOut: Step = async (asked, { issuer, jar }) => {
+  const { request, response, baseUrl, address } = asked;
+  const target = targetOf(asked);
   if (!isOwnRequest(request)) throw new SignInFailure(403, 'Sign out from the console.');
   const configuration = await issuer.configuration(address).catch(() => undefined);
   const hasPage = configuration?.serverMetadata().end_session_endpoint !== undefined;
-  const after = { post_logout_redirect_uri: `${url.origin}${SIGNED_OUT}` };
+  const after = { post_logout_redirect_uri: `${baseUrl}${SIGNED_OUT}` };
   redirect(response, hasPage ? buildEndSessionUrl(configuration, after).href : target, [jar.endSession()]);
 };
 
@@ -153,11 +161,13 @@ const STEPS: Readonly<Record<string, Step>> = { '/login': logIn, [CALLBACK]: com
 
 const CODES: Readonly<Record<number, SignInAttempt['code']>> = { 429: 'RESOURCE_EXHAUSTED', 503: 'UNAVAILABLE' };
 
-const fail = (error: unknown, { response, url, address }: Exchange, options: BrowserSessionsOptions): void => {
+const pathOf = ({ url = '' }: IncomingMessage): string => url.split('?', 1)[0] ?? '';
+
+const fail = (error: unknown, { request, response, address }: Exchange, options: BrowserSessionsOptions): void => {
   if (!(error instanceof SignInFailure)) throw error;
   options.onFailure(error.cause ?? error);
   const attempt = { action: CALLBACK, principal: '', clientId: '', address };
-  if (url.pathname === CALLBACK) options.onAttempt({ ...attempt, code: CODES[error.status] ?? 'UNAUTHENTICATED' });
+  if (pathOf(request) === CALLBACK) options.onAttempt({ ...attempt, code: CODES[error.status] ?? 'UNAUTHENTICATED' });
   sendSignInFailure(response, error);
 };
 
@@ -165,13 +175,14 @@ const fail = (error: unknown, { response, url, address }: Exchange, options: Bro
 export const browserSessions = (options: BrowserSessionsOptions): BrowserSessions => ({
   answers: (path) => Object.hasOwn(STEPS, path),
   answer: async (request, response) => {
-    const url = new URL(`${options.origin()}${request.url ?? ''}`);
-    const step = request.method === 'GET' ? STEPS[url.pathname] : undefined;
+    const baseUrl = options.baseUrl();
+    const url = new URL(`${baseUrl}${request.url ?? ''}`);
+    const step = request.method === 'GET' ? STEPS[pathOf(request)] : undefined;
     if (!step) {
       response.writeHead(405, { allow: 'GET' }).end();
       return;
     }
-    const asked = { request, response, url, address: clientAddress(request, options.isBehindProxy) };
+    const asked = { request, response, baseUrl, url, address: clientAddress(request, options.isBehindProxy) };
     await step(asked, options).catch((error: unknown) => fail(error, asked, options));
   },
   tokenOf: (cookies) => options.jar.tokenIn(cookies),

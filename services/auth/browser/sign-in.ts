@@ -18,18 +18,18 @@ export type BegunSignIn = {
   readonly target: string;
 };
 
-/** An exchange with a browser: the origin under which it reaches this server, and its address. */
-export type BrowserRequest = { readonly origin: string; readonly address: string };
+/** An exchange with a browser: the URL under which it reaches this server, and its address. */
+export type BrowserRequest = { readonly baseUrl: string; readonly address: string };
 
 /** Begins a sign-in by the code flow with PKCE. `url` is where the issuer asks the person. */
 export const beginSignIn = async (
   issuer: IssuerClient,
   target: string,
-  { origin, address }: BrowserRequest,
+  { baseUrl, address }: BrowserRequest,
 ): Promise<{ readonly url: URL; readonly begun: BegunSignIn }> => {
   const begun = { state: randomState(), nonce: randomNonce(), verifier: randomPKCECodeVerifier(), target };
   const url = buildAuthorizationUrl(await issuer.configuration(address), {
-    redirect_uri: `${origin}${CALLBACK}`,
+    redirect_uri: `${baseUrl}${CALLBACK}`,
     scope: issuer.scope,
     ...(issuer.audience !== '' && { audience: issuer.audience }),
     code_challenge: await calculatePKCECodeChallenge(begun.verifier),

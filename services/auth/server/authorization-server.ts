@@ -5,17 +5,26 @@ import type { AuthorizationState } from '../../kernel/ports/authorization-state.
 import { clientAddress } from '../client-address.js';
 import type { Users } from '../users/users.js';
 import type { Clients } from './clients.js';
+import { pathPrefix } from './endpoints.js';
 import { answerPage, INTERACTIONS, type PageRequest, type SignIn } from './interactions.js';
 import { pageHeaders } from './pages/page.js';
 import { makeProvider, type ProviderParts, type TokenLifetimes } from './provider.js';
 import { ALGORITHM, currentKeys, type SigningKeys } from './signing-keys.js';
-import { returnFromUpstream, type Upstream, upstream, UPSTREAM_CALLBACK, type UpstreamProvider } from './upstream.js';
+import { SIGNED_OUT } from './browser-client.js';
+import {
+  returnFromUpstream,
+  type ReturnPages,
+  type Upstream,
+  upstream,
+  UPSTREAM_CALLBACK,
+  type UpstreamProvider,
+} from './upstream.js';
 import type { OnAttempt } from './sign-in-attempt.js';
 import { signInLimits } from './sign-in-limits.js';
 
 /** Settings and services of an authorization server. */
 export type AuthorizationServerOptions = {
-  /** The base URL of REST, without a path; empty: the URL that the server listens on. */
+  /** The base URL of REST, without a slash at its end; empty: the URL that the server listens on. */
   readonly issuer: string;
   readonly state: AuthorizationState;
   readonly users: Users;
@@ -59,12 +68,13 @@ type Started = {
   readonly keys: SigningKeys;
 };
 
-/** Makes all addresses in answers those of the issuer, whatever a client has put in `Host`. */
-const pinHost = (request: IncomingMessage, issuer: string, isBehindProxy: boolean): void => {
+/** Makes all addresses in answers those of the issuer, whatever a client has put in `Host`, with its path prefix. */
+const pinAddress = (request: IncomingMessage, issuer: string, isBehindProxy: boolean): void => {
   const { host, protocol } = new URL(issuer);
   request.headers.host = host;
   if (isBehindProxy) request.headers['x-forwarded-proto'] = protocol.replace(':', '');
   delete request.headers['x-forwarded-host'];
+  Object.assign(request, { baseUrl: pathPrefix(issuer) }); // oidc-provider reads it
 };
 
 const answerEndpoint = async (
@@ -83,12 +93,17 @@ const startedWithKeys = ({ upstream: others, ...parts }: Parts): Started => {
   return { keys: parts.keys, upstream: signsIn, provider: makeProvider({ ...parts, upstream: signsIn }) };
 };
 
+const pagesBelow = (issuer: string): ReturnPages => {
+  const prefix = pathPrefix(issuer);
+  return { interactions: `${prefix}${INTERACTIONS}`, signedOut: `${prefix}${SIGNED_OUT}` };
+};
+
 /** Answers a request for a page of signing in, or for an endpoint. */
 const answerAt = async (signIn: SignIn, asked: PageRequest): Promise<void> => {
   const { request, response } = asked;
   const { url = '' } = request;
   const isFromUpstream = signIn.upstream !== undefined && url.split('?', 1)[0] === UPSTREAM_CALLBACK;
-  if (isFromUpstream) returnFromUpstream(request, response, INTERACTIONS);
+  if (isFromUpstream) returnFromUpstream(request, response, pagesBelow(signIn.provider.issuer));
   else if (url.startsWith(INTERACTIONS)) await answerPage(signIn, asked);
   else await answerEndpoint(signIn.provider, request, response);
 };
@@ -128,7 +143,7 @@ export const authorizationServer = (options: AuthorizationServerOptions): Author
       response.writeHead(UNAVAILABLE).end();
       return;
     }
-    pinHost(request, issuer, isBehindProxy);
+    pinAddress(request, issuer, isBehindProxy);
     const signIn = { ...started, users: options.users, limits, onAttempt, onError };
     await answerAt(signIn, { request, response, address: addressOf(request) });
   };

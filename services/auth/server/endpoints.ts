@@ -13,6 +13,9 @@ export const ROUTES = {
   end_session: '/oauth2/logout',
 } as const;
 
+/** The path below which a proxy serves an address: empty, or such as `/flightlog`. Requests arrive without it. */
+export const pathPrefix = (address: string): string => new URL(address).pathname.replace(/\/$/u, '');
+
 /** The answer of GetOAuth2Metadata, as the command lines and SDKs in the field expect it. */
 export const serverMetadata = (issuer: string): Awaited<ReturnType<SignInMetadata['server']>> => ({
   issuer,

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { InteractionResults, Provider } from 'oidc-provider';
 import type { Users } from '../users/users.js';
+import { pathPrefix } from './endpoints.js';
 import type { OnAttempt, SignInAttempt } from './sign-in-attempt.js';
 import { checkLimited, type SignInLimits } from './sign-in-limits.js';
 import { failurePage, consentPage, loginPage } from './pages/sign-in.js';
@@ -193,12 +194,12 @@ const answerInteraction = async (signIn: SignIn, asked: PageRequest, path: strin
   const interaction = await signIn.provider.interactionDetails(request, response);
   const own = `${INTERACTIONS}${interaction.uid}`;
   if (!path.startsWith(own)) throw new Error('the cookie is of another interaction');
+  const answering = { ...asked, interaction, path: `${pathPrefix(signIn.provider.issuer)}${own}` };
   const take = request.method === 'POST' && step !== undefined ? steps[step] : undefined;
   if (take && step !== undefined && isDue(step, interaction)) {
-    await take(signIn, { ...asked, interaction, path: own });
+    await take(signIn, answering);
     return;
   }
-  const answering = { ...asked, interaction, path: own };
   const upstream = step === 'upstream' ? upstreamFor(signIn, answering) : undefined;
   if (upstream) await visitUpstream(signIn, upstream, answering);
   else show(signIn, answering);

@@ -12,7 +12,7 @@ import { confirmDevicePage, deviceConnectedPage, type DeviceForm, userCodePage }
 import { page, pageHeaders, html } from './pages/page.js';
 import { failurePage } from './pages/sign-in.js';
 import { BROWSER_CLIENT, browserClient } from './browser-client.js';
-import { ROUTES } from './endpoints.js';
+import { pathPrefix, ROUTES } from './endpoints.js';
 import { OPENID_SCOPES, SCOPES } from './scopes.js';
 import { ALGORITHM, type SigningKeys } from './signing-keys.js';
 import type { Upstream } from './upstream.js';
@@ -23,7 +23,7 @@ export type TokenLifetimes = { readonly accessSeconds: number; readonly refreshS
 
 /** The parts of a provider. */
 export type ProviderParts = EndpointLimits & {
-  /** The address under which clients reach it, without a path. */
+  /** The address under which clients reach it, without a slash at its end. */
   readonly issuer: string;
   readonly state: AuthorizationState;
   readonly clients: Clients;
@@ -178,26 +178,36 @@ const loadExistingGrant =
     return clientId === BROWSER_CLIENT ? browserGrant(provider, session?.accountId, issuer) : undefined;
   };
 
-/** With TLS, browsers take these cookies from this host alone, so that no other host of the domain can plant its own. */
+/**
+ * With TLS and without a path prefix, browsers take these cookies from this host alone, so that no other host of the
+ * domain can plant its own.
+ */
 const cookieNames = (issuer: string): NonNullable<Configuration['cookies']>['names'] => {
   const isSecure = issuer.startsWith('https:');
   const named = (name: string, path: string): string => cookieName(name, { isSecure, path });
+  const prefix = pathPrefix(issuer);
   return {
-    session: named('flightlog_issuer', '/'),
-    interaction: named('flightlog_interaction', INTERACTIONS),
-    resume: named('flightlog_resume', ROUTES.authorization),
+    session: named('flightlog_issuer', prefix || '/'),
+    interaction: named('flightlog_interaction', `${prefix}${INTERACTIONS}`),
+    resume: named('flightlog_resume', `${prefix}${ROUTES.authorization}`),
   };
 };
 
 const configurationOf = (parts: ProviderParts): Configuration => {
   const { issuer, state, clients, keys, lifetimes } = parts;
+  const prefix = pathPrefix(issuer);
   const cookie = { httpOnly: true, sameSite: 'lax', signed: true, secure: issuer.startsWith('https:') } as const;
   return {
     adapter: adapters(state, clients),
     clients: [browserClient(issuer)],
     loadExistingGrant: loadExistingGrant(parts),
     jwks: { keys: keys.private },
-    cookies: { keys: [...keys.cookies], names: cookieNames(issuer), long: cookie, short: cookie },
+    cookies: {
+      keys: [...keys.cookies],
+      names: cookieNames(issuer),
+      long: { ...cookie, path: prefix || '/' },
+      short: cookie,
+    },
     ttl: ttl(lifetimes),
     scopes: OPENID_SCOPES,
     claims: { profile: ['name', 'preferred_username'], email: ['email'] },
@@ -211,7 +221,7 @@ const configurationOf = (parts: ProviderParts): Configuration => {
       client.grantTypeAllowed('refresh_token') && hasAny(source.scopes, STAYS_SIGNED_IN),
     expiresWithSession: (_context, source) => !hasAny(source.scopes, STAYS_SIGNED_IN),
     rotateRefreshToken: true,
-    interactions: { policy: signInPolicy(), url: (_context, { uid }) => `${INTERACTIONS}${uid}` },
+    interactions: { policy: signInPolicy(), url: (_context, { uid }) => `${prefix}${INTERACTIONS}${uid}` },
     findAccount: async (_context, name) => {
       const found = await personOf(parts, name);
       if (!found) return undefined;

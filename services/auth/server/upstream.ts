@@ -13,7 +13,6 @@ import {
 import * as z from 'zod';
 import type { AuthorizationState } from '../../kernel/ports/authorization-state.js';
 import { type Claims, wordsOf } from '../tokens/claims.js';
-import { SIGNED_OUT } from './browser-client.js';
 
 /** An OpenID Connect provider that signs people in for this authorization server. */
 export type UpstreamProvider = {
@@ -175,18 +174,21 @@ export const upstream = ({ provider, state, issuer, now }: Options): Upstream =>
   };
 };
 
+/** The paths of the pages to which a browser is led that comes back from the provider. */
+export type ReturnPages = { readonly interactions: string; readonly signedOut: string };
+
 const INTERACTION = /^([\w-]{1,64})\./u;
 
 /**
  * Leads on a browser that comes back from the provider. After a sign-in it goes to the page of its interaction, which
  * alone gets the cookie of the interaction: the answer counts in the browser that has begun it. After a sign-out, when
  * the provider sends no parameters, it goes to the page that is shown after a sign-out.
- *
- * @param pages the path of the pages of interactions.
  */
-export const returnFromUpstream = (request: IncomingMessage, response: ServerResponse, pages: string): void => {
+export const returnFromUpstream = (request: IncomingMessage, response: ServerResponse, pages: ReturnPages): void => {
   const { searchParams } = new URL(request.url ?? '', 'http://localhost');
   const [, interaction = 'unknown'] = INTERACTION.exec(searchParams.get('state') ?? '') ?? [];
-  const location = searchParams.size === 0 ? SIGNED_OUT : `${pages}${interaction}/upstream?${searchParams.toString()}`;
+  const { interactions, signedOut } = pages;
+  const location =
+    searchParams.size === 0 ? signedOut : `${interactions}${interaction}/upstream?${searchParams.toString()}`;
   response.writeHead(303, { location, 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' }).end();
 };

@@ -135,7 +135,6 @@ export const openApi = (routes: RouteTable, bindings: readonly Binding[], versio
       description: DESCRIPTION,
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    servers: [{ url: '/' }],
     tags: tagsOf(routes, bindings),
     security: [{}, { bearer: [] }],
     paths: { ...paths, '/healthcheck': probe('healthcheck'), '/healthz': probe('healthz'), '/readyz': readiness },

@@ -17,11 +17,16 @@ const PAGE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src data:; connect-src 'self'; frame-ancestors 'none'";
 
 const pagesOf = (hosting: Hosting, bindings: readonly Binding[]): Readonly<Record<string, BrowserFile>> => {
-  let document: Buffer | undefined; // made for its first reader
-  const documentNow = (): Buffer =>
-    (document ??= Buffer.from(JSON.stringify(openApi(hosting.routes, bindings, hosting.version ?? 'unknown'))));
-  const json = { mediaType: 'application/json', read: () => Promise.resolve(documentNow()) };
-  return { '/openapi.json': json, '/api/v1/openapi': json, ...openApiPage };
+  /** The document with the way from its own address to this server, which holds below the path prefix of a proxy too. */
+  const documentWith = (server: string): BrowserFile => {
+    let document: Buffer | undefined; // made for its first reader
+    const make = (): Buffer => {
+      const described = openApi(hosting.routes, bindings, hosting.version ?? 'unknown');
+      return Buffer.from(JSON.stringify({ ...described, servers: [{ url: server }] }));
+    };
+    return { mediaType: 'application/json', read: () => Promise.resolve((document ??= make())) };
+  };
+  return { '/openapi.json': documentWith('.'), '/api/v1/openapi': documentWith('../..'), ...openApiPage };
 };
 
 /** HTTP servers answer HEAD wherever they answer GET; Node leaves the body out. */

@@ -12,7 +12,7 @@ const now = (): number => clock.now;
 const BEGUN = { state: 'the-state', nonce: 'n', verifier: 'v', target: '/console' };
 
 const jarOf = (origin: string, key = 1): CookieJar =>
-  cookieJar({ origin: () => origin, sealer: sealerWith(new Uint8Array(32).fill(key), now), now });
+  cookieJar({ baseUrl: () => origin, sealer: sealerWith(new Uint8Array(32).fill(key), now), now });
 
 const sent = (cookie: string): string => `other=1; ${cookie.split(';', 1)[0] ?? ''}`;
 
@@ -46,6 +46,20 @@ describe('the cookies of browser sessions', () => {
   });
 });
 
+describe('the cookies of a server below a path prefix', () => {
+  const jar = jarOf('https://example.com/tools/flightlog');
+
+  it('are for that prefix, and are read again', async () => {
+    const session = await jar.session('token', now() + 60_000);
+    expect(session).toMatch(/^__Secure-flightlog_session=[^;]+; Path=\/tools\/flightlog; .*; Secure$/u);
+    expect(await jar.tokenIn(sent(session))).toBe('token');
+    const begun = await jar.begun(BEGUN);
+    expect(begun).toMatch(/^__Secure-flightlog_sign_in_the-state=[^;]+; Path=\/tools\/flightlog; /u);
+    expect(await jar.begunIn(sent(begun), 'the-state')).toMatchObject(BEGUN);
+    expect(jar.endSession()).toMatch(/^__Secure-flightlog_session=; Path=\/tools\/flightlog; Max-Age=0; /u);
+  });
+});
+
 describe('a return from the issuer', () => {
   const refusing = new ResponseBodyError('invalid_grant', {
     cause: { error: 'invalid_grant' },
@@ -55,7 +69,7 @@ describe('a return from the issuer', () => {
     const attempts: string[] = [];
     const jar = jarOf('https://example.com');
     const sessions = browserSessions({
-      origin: () => 'https://example.com',
+      baseUrl: () => 'https://example.com',
       jar,
       issuer: { scope: '', audience: '', configuration: () => Promise.reject(failure()) },
       authentication: { callerOf: () => Promise.reject(new Error('not asked')) },
@@ -116,4 +130,12 @@ describe('the page to show after a sign-in', () => {
     ...['//evil.example', '/\\evil.example', 'https://evil.example', '/\t/evil.example', 'javascript:1', 'x', ''],
     ...['/.//evil.example', '/console/..//evil.example', '/%2e//evil.example', '/./\\evil.example'],
   ])('may not be %j', (path) => expect(pathWithin(path, 'https://example.com')).toBeUndefined());
+  it.each(['/tools/flightlog', '/tools/flightlog/console?a=b', '/tools/flightlog/'])(
+    'below a prefix may be %s',
+    (path) => expect(pathWithin(path, 'https://example.com/tools/flightlog')).toBe(path),
+  );
+  it.each(['/', '/console', '/tools/flightlog-other', '/tools/flightlog/../other', '//tools/flightlog/'])(
+    'below a prefix may not be %s',
+    (path) => expect(pathWithin(path, 'https://example.com/tools/flightlog')).toBeUndefined(),
+  );
 });

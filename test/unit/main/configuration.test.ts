@@ -82,10 +82,20 @@ describe('the configuration', () => {
     ['projects', 'one', 'must be a list, such as [one, two]'],
     ['role', [], 'must not be empty'],
     ['nope', 1, 'is not a setting'],
+    ['auth.server.issuer', 'https://example.com/', 'must be http://HOST:PORT or https://HOST'],
+    ['auth.server.issuer', 'https://example.com/tools/../flightlog', 'must be http://HOST:PORT or https://HOST'],
+    ['auth.browser.address', 'https://example.com/tools?a', 'must be http://HOST:PORT or https://HOST'],
+    ['auth.browser.address', 'https://example.com/a;b', 'must be http://HOST:PORT or https://HOST'],
   ])('says that %s cannot be %j, and where that came from', (key, value, why) => {
     const [path = '', element] = key.split('.0');
     const whole = element === undefined ? value : [value];
     expect(() => given(path, whole)).toThrow(`${key} (from test): ${why}`);
+  });
+
+  it('has the path prefix of a proxy in the address under which clients reach it', () => {
+    const address = 'https://example.com/tools/flightlog';
+    expect(given('auth.server.issuer', address).auth.server.issuer).toBe(address);
+    expect(given('auth.browser.address', address).auth.browser.address).toBe(address);
   });
 
   const together = (settings: Readonly<Record<string, unknown>>) =>
