@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openBrowser } from '../support/browser.js';
 import { type Ended, flightlog, freePort, type Running } from '../support/command.js';
 import { type ServerProcess, startServerProcess } from '../support/server-process.js';
+import { refresh } from '../support/sign-in.js';
 import { until } from '../support/until.js';
 
 const ALICE = { name: 'alice', password: 'password-of-alice' };
@@ -66,8 +67,11 @@ const returnOfBrowser = async (command: Running): Promise<string> => {
 
 type Saved = { readonly accessToken: string; readonly expiresAt: number; readonly refreshToken: string };
 
+/** The tokens that the command line has kept, by server. */
+const allSaved = (): Record<string, Saved> => JSON.parse(readFileSync(tokens, 'utf8')) as Record<string, Saved>;
+
 /** The tokens that the command line has kept for the server. */
-const saved = (): Saved => Object.values(JSON.parse(readFileSync(tokens, 'utf8')) as Record<string, Saved>)[0]!;
+const saved = (): Saved => Object.values(allSaved())[0]!;
 
 const save = (changed: Saved): void =>
   writeFileSync(tokens, JSON.stringify({ [`grpc://${server.ready.grpc}`]: changed }));
@@ -137,10 +141,23 @@ describe('sign-in', () => {
     await fetch(await returnOfBrowser(command));
     expect(await command.ended).toMatchObject({ code: 0, stdout: `signed in at ${server.ready.http} as alice\n` });
     expect(await onServer('list', 'projects', '-o', 'name').ended).toEqual(READ);
-    expect((await onServer('sign-out').ended).stdout).toBe(`signed out at ${server.ready.http}\n`);
+    const { refreshToken } = allSaved()[server.ready.http]!;
+    const { stdout } = await onServer('sign-out').ended;
+    expect(stdout).toBe(`signed out at ${server.ready.http}\nrevoked the refresh token at ${server.ready.http}\n`);
+    expect(await refresh(server.ready.http, refreshToken)).toMatchObject({ status: 400 });
     const { code, stderr } = await onServer('list', 'projects').ended;
     expect(code).toBe(1);
     expect(stderr).toMatch(/^flightlog: UNAUTHENTICATED: .*; flightlog sign-in is for people; /u);
+  });
+
+  it('ends on this machine although the issuer is away, and says so', async () => {
+    const away = `http://127.0.0.1:${await freePort()}`;
+    const kept = { accessToken: 'kept', expiresAt: 0, refreshToken: 'kept' };
+    writeFileSync(tokens, JSON.stringify({ [away]: kept }));
+    const { code, stdout, stderr } = await flightlog(['sign-out', '--server', away], { env }).ended;
+    expect([code, stdout]).toEqual([0, `signed out at ${away}\n`]);
+    expect(stderr).toMatch(/^flightlog: the refresh token is not revoked: [^\n]*127\.0\.0\.1[^\n]*\n$/u);
+    expect(allSaved()).toEqual({});
   });
 
   it('is not for profiles of programs', async () => {

@@ -17,7 +17,7 @@ import type { Profile, SignInFlow } from '../connection/profile.js';
 import { oneLine } from '../output/text.js';
 import { openInBrowser, returnFromBrowser } from './browser.js';
 import { callIssuer, issuerFor, signInMetadata } from './issuer.js';
-import { savedToken, savedTokens, saveTokens, tokensFile } from './saved-tokens.js';
+import { forgetTokens, type SavedTokens, savedToken, savedTokens, saveTokens, tokensFile } from './saved-tokens.js';
 import { withTokenLock } from './token-lock.js';
 
 const MS_A_SECOND = 1_000;
@@ -122,3 +122,7 @@ export const byPerson = (
     if (saved !== undefined && saved !== refused) return saved;
     return (await renewed(profile, transport)) ?? (flow && signInAs(flow, profile, transport));
   });
+
+/** Removes the tokens that were saved for a server, and returns them; `undefined` when there were none. */
+export const takeTokens = ({ address }: Profile): Promise<SavedTokens | undefined> =>
+  withTokenLock(lockFile(), () => Promise.resolve(forgetTokens(address)));

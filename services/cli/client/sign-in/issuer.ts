@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { RequestOptions } from 'node:https';
 import { create } from '@bufbuild/protobuf';
-import { type ClientAuth, Configuration, customFetch } from 'openid-client';
+import { type ClientAuth, Configuration, customFetch, discovery, None } from 'openid-client';
 import { issuerFetch } from '../../../../engine/issuer-fetch.js';
 import { allowPlain } from '../../../../engine/plain-issuer.js';
 import {
@@ -62,7 +62,15 @@ export const issuerFor = (
   return configuration;
 };
 
-const codeOf = (error: unknown): string => {
+/** The issuer of the server's tokens by its own metadata, with the client of people. */
+export const discoveredIssuer = ({ server, client }: SignInMetadata, profile: Profile): Promise<Configuration> =>
+  discovery(new URL(server.issuer), client.clientId, {}, None(), {
+    execute: server.issuer.startsWith('http:') ? [allowPlain] : [],
+    [customFetch]: issuerFetch(tlsOf(profile)),
+  });
+
+/** The code with which an issuer has refused, or the reason why it could not be asked. */
+export const codeOf = (error: unknown): string => {
   const { error: code, cause } = error as { readonly error?: unknown; readonly cause?: unknown };
   if (typeof code === 'string') return code;
   return cause instanceof Error ? cause.message : (error as Error).message;

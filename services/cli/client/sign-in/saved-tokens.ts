@@ -63,9 +63,9 @@ export const saveTokens = (address: Address, tokens: SavedTokens): void => {
   }
 };
 
-/** Removes the tokens for a server; false when there were none. */
-export const forgetTokens = (address: Address): boolean => {
+/** Removes the tokens for a server, and returns them; `undefined` when there were none. */
+export const forgetTokens = (address: Address): SavedTokens | undefined => {
   const { [keyOf(address)]: forgotten, ...others } = readAll();
   if (forgotten) writeAll(others);
-  return forgotten !== undefined;
+  return forgotten;
 };

@@ -13,9 +13,9 @@ export const addSignInCommands = (program: Command): void => {
       await signIn(flags);
     });
   withConnection(program.command('sign-out'))
-    .description('remove the tokens of the sign-in from this machine')
+    .description('remove the tokens of the sign-in from this machine, and revoke the refresh token at the issuer')
     .action(async (flags: ConnectionFlags) => {
       const { signOut } = await import('./sign-in.js');
-      signOut(flags);
+      await signOut(flags);
     });
 };

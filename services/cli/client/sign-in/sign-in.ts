@@ -3,8 +3,9 @@ import { OperatorError } from '../../../config/operator-errors.js';
 import { connected, transportTo } from '../connection/connect.js';
 import { type ConnectionFlags, type Profile, profileOf, type SignInFlow } from '../connection/profile.js';
 import { print } from '../output/documents.js';
-import { signInPerson } from './by-person.js';
-import { forgetTokens } from './saved-tokens.js';
+import { oneLine } from '../output/text.js';
+import { signInPerson, takeTokens } from './by-person.js';
+import { revokeToken } from './revocation.js';
 
 /** The flags of `sign-in`. */
 export type SignInFlags = ConnectionFlags & { readonly device: boolean };
@@ -21,6 +22,8 @@ const flowOf = ({ signIn: by }: Profile, isDevice: boolean): SignInFlow => {
     throw new OperatorError(`${BY_PROGRAM[by.kind]}: leave it out, or set admin.authType: Pkce or DeviceFlow`);
   return isDevice ? 'device' : (by.flow ?? 'browser');
 };
+
+const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 const serverOf = ({ address }: Profile): string => (address.kind === 'rest' ? address.url : address.target);
 
@@ -44,9 +47,18 @@ export const signIn = async ({ device, ...flags }: SignInFlags): Promise<void> =
   });
 };
 
-/** Removes the tokens of the person for a server. */
-export const signOut = (flags: ConnectionFlags): void => {
+/**
+ * Removes the tokens of the person for a server, and then revokes the refresh token at the issuer. Where the issuer
+ * cannot, a line on standard error says why; the person is signed out on this machine all the same.
+ */
+export const signOut = async (flags: ConnectionFlags): Promise<void> => {
   const profile = profileOf(flags);
-  const wasSignedIn = forgetTokens(profile.address);
-  print(`${wasSignedIn ? 'signed out at' : 'not signed in at'} ${serverOf(profile)}`);
+  const tokens = await takeTokens(profile);
+  print(`${tokens ? 'signed out at' : 'not signed in at'} ${serverOf(profile)}`);
+  if (tokens?.refreshToken === undefined) return;
+  try {
+    print(`revoked the refresh token at ${await revokeToken(profile, tokens.refreshToken)}`);
+  } catch (error) {
+    process.stderr.write(`${oneLine(`flightlog: the refresh token is not revoked: ${reasonOf(error)}`)}\n`);
+  }
 };
