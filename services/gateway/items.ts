@@ -44,7 +44,7 @@ const open = (endpoint: Endpoint, { request, onQueued }: Item, parent: Dispatche
     certificate: parent.certificate,
     isCancelled: () => parent.isCancelled(),
     onQueued,
-    receive: () => new Promise((resolve) => resolve(receive(endpoint, request))),
+    receive: () => receive(endpoint, request),
     reserveMemory: () => Promise.resolve(),
     reserveAnswer: () => undefined, // the handler of the call bounds its answers
   });

@@ -22,7 +22,8 @@ import { IdentityService } from '../../proto/gen/platformidl/service/identity_pb
 import { SignalService } from '../../proto/gen/platformidl/service/signal_pb.js';
 import { OPEN, type Requirement, requirementOf } from './dispatch/requirement.js';
 import { type ReadTarget, targetReader } from './dispatch/target.js';
-import { type AnyRoute, type FollowRoute, type Route, RpcError, type StreamRoute } from '../kernel/rpc.js';
+import { type AnyRoute, type BatchStreamRoute, type FollowRoute } from '../kernel/rpc.js';
+import { type Route, RpcError, type StreamRoute } from '../kernel/rpc.js';
 
 /** All services of the interface. */
 export const services: readonly DescService[] = [
@@ -53,7 +54,7 @@ export type Endpoint = {
   readonly name: string;
   readonly route: Route | undefined;
   /** The handler of a streaming RPC. */
-  readonly stream?: StreamRoute | FollowRoute;
+  readonly stream?: StreamRoute | BatchStreamRoute | FollowRoute;
   /** The permission that callers need, and the request fields that name the resource. */
   readonly requires: Requirement;
   /** Reads those fields. */
@@ -73,9 +74,9 @@ export const endpointOf = (method: DescMethod, route: AnyRoute | undefined, requ
   const targetOf = targetReader(method.input, requires.target);
   const readsOf = requires.reads.map((target) => targetReader(method.input, target));
   const named = { method, name: rpcName(method), requires, targetOf, readsOf };
-  return route?.takes === 'stream' || route?.takes === 'follow'
-    ? { ...named, route: undefined, stream: route }
-    : { ...named, route };
+  return route !== undefined && 'handle' in route
+    ? { ...named, route }
+    : { ...named, route: undefined, ...(route && { stream: route }) };
 };
 
 /**

@@ -129,8 +129,24 @@ export type StreamRoute = {
   readonly takes: 'stream';
   /** The handler must end its answers when the signal reports that the client has disconnected. */
   readonly open: (requests: AsyncIterable<Uint8Array>, call: Call, signal: AbortSignal) => AsyncIterable<Uint8Array>;
-  /** The transport does not check that the requests decode: the handler does. */
-  readonly checksRequests?: true;
+};
+
+/**
+ * One streaming RPC of many small messages and its handler. It takes the requests that have arrived together as one
+ * batch, and gives batches of answers, because a turn of an iterator for each message would cost more than the message.
+ */
+export type BatchStreamRoute = {
+  readonly method: DescMethod;
+  readonly takes: 'batches';
+  /**
+   * The transport does not check that the requests decode: the handler does. It must end its answers when the signal
+   * reports that the client has disconnected.
+   */
+  readonly open: (
+    requests: AsyncIterable<readonly Uint8Array[]>,
+    call: Call,
+    signal: AbortSignal,
+  ) => AsyncIterable<readonly Uint8Array[]>;
 };
 
 /** The encoding in which a client follows: framed gRPC messages, or Server-Sent Events. */
@@ -156,7 +172,7 @@ export type FollowRoute = {
 };
 
 /** One RPC of any kind and its handler. */
-export type AnyRoute = Route | StreamRoute | FollowRoute;
+export type AnyRoute = Route | StreamRoute | BatchStreamRoute | FollowRoute;
 
 /**
  * Checks the timestamps and durations of a request.

@@ -1,9 +1,10 @@
 import { create, toBinary } from '@bufbuild/protobuf';
-import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
+import { type BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 
 import { ContentSchema, PayloadRefSchema } from '../../../proto/gen/platformidl/eventlog/content_pb.js';
+import { keptWriter } from '../../kernel/encoding/kept-writer.js';
 import type { Content } from '../../kernel/ports/payload-store.js';
-import { bytesIn, type Fields, fieldsOf, has, longIn, messageIn, numberIn, textIn } from './fields.js';
+import { bytesIn, type Fields, fieldsOf, fixed64In, has, longIn, messageIn, numberIn, textIn } from './fields.js';
 
 /** The kind of entity whose phase an engine reported. */
 export type Entity = 'workflow' | 'node' | 'task';
@@ -94,7 +95,7 @@ const writeContent = (writer: BinaryWriter, number: number, { content }: Content
   writer.tag(1, WireType.LengthDelimited).bytes(content.value);
 };
 
-const written = (writer: BinaryWriter, report: EngineReport): Uint8Array => {
+const write = (writer: BinaryWriter, report: EngineReport): void => {
   writeText(writer, 2, report.nodeId);
   if (report.taskId !== undefined) writeTaskId(writer, 3, report.taskId);
   writeNumber(writer, 4, report.retryAttempt);
@@ -106,18 +107,19 @@ const written = (writer: BinaryWriter, report: EngineReport): Uint8Array => {
   writer.tag(10, WireType.Bit64).fixed64(report.messageHash);
   if (report.closed !== undefined) writeContent(writer, 11, report.closed);
   if (report.samePhase) writeNumber(writer, 12, 1);
-  return writer.finish();
 };
+
+const encodeWith = keptWriter();
 
 /** Encodes a report as `WorkflowPhaseReported`, `NodePhaseReported` or `TaskPhaseReported`. */
-export const encodeReport = (report: EngineReport): Uint8Array => written(new BinaryWriter(), report);
+export const encodeReport = (report: EngineReport): Uint8Array => encodeWith((writer) => write(writer, report));
 
 /** Encodes a report as `EngineReported`: the entity in field 1, and otherwise the same fields. */
-export const encodeEngineReported = (report: EngineReport): Uint8Array => {
-  const writer = new BinaryWriter();
-  writeNumber(writer, 1, ENTITIES.indexOf(report.entity));
-  return written(writer, report);
-};
+export const encodeEngineReported = (report: EngineReport): Uint8Array =>
+  encodeWith((writer) => {
+    writeNumber(writer, 1, ENTITIES.indexOf(report.entity));
+    write(writer, report);
+  });
 
 /** Reads a `core.Identifier`. */
 export const taskIdOf = (id: Fields): TaskId => ({
@@ -141,11 +143,6 @@ const contentOf = (content: Fields): Content => {
   const sizeBytes = BigInt.asUintN(64, longIn(ref, 3));
   const value = { scope: textIn(ref, 1), sha256: textIn(ref, 2), sizeBytes, keyId: textIn(ref, 4) };
   return { content: { case: 'ref', value } };
-};
-
-const fixed64In = ({ bytes, starts }: Fields, number: number): bigint => {
-  const start = starts[number];
-  return start === undefined ? 0n : new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(start, true);
 };
 
 const reportOf = (fields: Fields, entity: Entity): EngineReport => ({

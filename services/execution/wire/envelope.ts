@@ -1,6 +1,6 @@
 import { invalid, missing } from '../../kernel/rpc.js';
 import { type EngineReport, type Entity, instantOf, type TaskId, taskIdOf } from './engine-report.js';
-import { type Fields, has, messageIn, numberIn, textIn } from './fields.js';
+import { type Fields, has, messageIn, numberIn, sizeIn, textIn } from './fields.js';
 import { isPhase } from '../phases.js';
 
 export type ExecutionId = { readonly project: string; readonly domain: string; readonly name: string };
@@ -82,8 +82,6 @@ const task = (event: Fields): TaskId => {
     if (id[part] === '') throw missing(`${part} of task_id`);
   return id;
 };
-
-const sizeIn = (event: Fields, number: number): number => (event.ends[number] ?? 0) - (event.starts[number] ?? 0);
 
 export const scanWorkflow = (event: Fields, assertOutputSize: OutputLimit): ScannedFields => {
   const id = execution(event, 1);

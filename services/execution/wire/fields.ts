@@ -14,14 +14,17 @@ const MAX_GROUP_DEPTH = 100;
 const MAX_NUMBER = 31;
 
 /**
- * The byte ranges of the fields of one message, by field number. The bytes are well-formed: they have been checked, or
- * this program wrote them.
+ * The byte ranges of the fields of one message. The bytes are well-formed: they have been checked, or this program wrote
+ * them.
  */
 export type Fields = {
   readonly bytes: Uint8Array;
-  /** The start of each value, after its length; 0 for an absent field, since a tag precedes every value. */
-  readonly starts: number[];
-  readonly ends: number[];
+  /**
+   * Three numbers for each field in the order of the message: the field number, and the start and the end of its value,
+   * after its length. One list, because every engine event makes several of these, and lists by field number would have
+   * gaps that take most of their memory.
+   */
+  readonly spans: number[];
   /** A bit for each field that is present. */
   present: number;
   /** A bit for each field that occurs more than once. */
@@ -30,7 +33,7 @@ export type Fields = {
 
 /** Indexes the message in the bytes from `start` to `end`. */
 export const fieldsOf = (bytes: Uint8Array, start: number, end: number): Fields => {
-  const fields: Fields = { bytes, starts: [], ends: [], present: 0, repeated: 0 };
+  const fields: Fields = { bytes, spans: [], present: 0, repeated: 0 };
   const cursor: Cursor = { bytes, pos: start };
   while (cursor.pos < end) {
     const tag = readTag(cursor, end);
@@ -48,40 +51,59 @@ const note = (fields: Fields, number: number, start: number, end: number): void 
   const bit = 1 << number;
   fields.repeated |= fields.present & bit;
   fields.present |= bit;
-  fields.starts[number] = start;
-  fields.ends[number] = end;
+  fields.spans.push(number, start, end);
 };
 
+const NOTHING = new Uint8Array();
+
 /** The empty message. */
-const NO_FIELDS: Fields = { bytes: new Uint8Array(), starts: [], ends: [], present: 0, repeated: 0 };
+const NO_FIELDS: Fields = { bytes: NOTHING, spans: [], present: 0, repeated: 0 };
 
 export const has = (fields: Fields, number: number): boolean => (fields.present & (1 << number)) !== 0;
 
-/** The fields of a nested message; empty when it is absent. */
-export const messageIn = ({ bytes, starts, ends }: Fields, number: number): Fields => {
-  const start = starts[number];
-  return start === undefined ? NO_FIELDS : fieldsOf(bytes, start, ends[number] ?? start);
+/** The index of the last span of a field, which counts when it is repeated; -1 when the field is absent. */
+const spanOf = (fields: Fields, number: number): number => {
+  if (!has(fields, number)) return -1;
+  const { spans } = fields;
+  let at = spans.length - 3;
+  while (spans[at] !== number) at -= 3;
+  return at;
 };
 
-export const textIn = ({ bytes, starts, ends }: Fields, number: number): string => {
-  const start = starts[number];
-  return start === undefined ? '' : textAt(bytes, start, ends[number] ?? start);
+/** Reads the value of a field between its two offsets; `absent` when there is none. */
+const valueIn = <Value>(
+  fields: Fields,
+  number: number,
+  absent: Value,
+  read: (bytes: Uint8Array, start: number, end: number) => Value,
+): Value => {
+  const at = spanOf(fields, number);
+  return at < 0 ? absent : read(fields.bytes, fields.spans[at + 1] ?? 0, fields.spans[at + 2] ?? 0);
 };
+
+const longAt = (bytes: Uint8Array, start: number, end: number): bigint => readVarint64({ bytes, pos: start }, end);
+const numberAt = (bytes: Uint8Array, start: number, end: number): number => readVarint32({ bytes, pos: start }, end);
+const fixed64At = (bytes: Uint8Array, start: number): bigint =>
+  new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(start, true);
+const viewAt = (bytes: Uint8Array, start: number, end: number): Uint8Array => bytes.subarray(start, end);
+const sizeAt = (_: Uint8Array, start: number, end: number): number => end - start;
+
+/** The fields of a nested message; empty when it is absent. */
+export const messageIn = (fields: Fields, number: number): Fields => valueIn(fields, number, NO_FIELDS, fieldsOf);
+
+export const textIn = (fields: Fields, number: number): string => valueIn(fields, number, '', textAt);
 
 /** The value of an unsigned 32-bit field; 0 when it is absent. */
-export const numberIn = ({ bytes, starts, ends }: Fields, number: number): number => {
-  const start = starts[number];
-  return start === undefined ? 0 : readVarint32({ bytes, pos: start }, ends[number] ?? start);
-};
+export const numberIn = (fields: Fields, number: number): number => valueIn(fields, number, 0, numberAt);
 
 /** The value of a signed 64-bit field; 0n when it is absent. */
-export const longIn = ({ bytes, starts, ends }: Fields, number: number): bigint => {
-  const start = starts[number];
-  return start === undefined ? 0n : readVarint64({ bytes, pos: start }, ends[number] ?? start);
-};
+export const longIn = (fields: Fields, number: number): bigint => valueIn(fields, number, 0n, longAt);
+
+/** The value of a `fixed64` field; 0n when it is absent. */
+export const fixed64In = (fields: Fields, number: number): bigint => valueIn(fields, number, 0n, fixed64At);
 
 /** The bytes of a field, as a view; empty when it is absent. */
-export const bytesIn = ({ bytes, starts, ends }: Fields, number: number): Uint8Array => {
-  const start = starts[number];
-  return start === undefined ? new Uint8Array() : bytes.subarray(start, ends[number] ?? start);
-};
+export const bytesIn = (fields: Fields, number: number): Uint8Array => valueIn(fields, number, NOTHING, viewAt);
+
+/** The size of the value of a field, in bytes; 0 when it is absent. */
+export const sizeIn = (fields: Fields, number: number): number => valueIn(fields, number, 0, sizeAt);

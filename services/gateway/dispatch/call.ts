@@ -36,8 +36,8 @@ export type ArrivedCall = {
   readonly isCancelled: () => boolean;
   /** Calls `listener` when the call is answered or its client has gone; at once when that has happened already. */
   readonly onEnd?: ((listener: () => void) => void) | undefined;
-  /** Receives the request of a unary call and decodes it as its route asks. */
-  readonly receive: () => Promise<ReceivedCall>;
+  /** Receives the request of a unary call and decodes it as its route asks. An item is there already. */
+  readonly receive: () => Promise<ReceivedCall> | ReceivedCall;
   /** Reserves memory for an answer that is composed from this many bytes; waits while the budget is full. */
   readonly reserveMemory: (bytes: number) => Promise<void>;
   /** Replaces that reservation by the size of the answer that is sent, in bytes. */

@@ -8,8 +8,8 @@ const UNCOUNTED_BYTES = 1_024;
  *
  * @throws {RpcError} RESOURCE_EXHAUSTED when there is no memory for it.
  */
-export const memoryBudget: Interceptor = async (call, next) => {
-  const answer = await next();
-  if (answer.length > UNCOUNTED_BYTES) call.reserveAnswer(answer.length);
-  return answer;
-};
+export const memoryBudget: Interceptor = (call, next) =>
+  next().then((answer) => {
+    if (answer.length > UNCOUNTED_BYTES) call.reserveAnswer(answer.length);
+    return answer;
+  });

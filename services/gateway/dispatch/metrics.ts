@@ -20,18 +20,16 @@ const isShed = (thrown: unknown): boolean => thrown instanceof RpcError && throw
 /** Records the RPC, transport, status and duration of every call. */
 export const metrics =
   (requests: RequestMetrics): Interceptor =>
-  async (call, next) => {
+  (call, next) => {
     requests.began(call.transport);
     const end = (code: string, shed: boolean): void => {
       const { endpoint, transport, startedAt } = call;
       requests.ended({ rpc: endpoint.name, transport, code, tookMs: performance.now() - startedAt, isShed: shed });
     };
-    try {
-      const answer = await next();
-      end('OK', false);
-      return answer;
-    } catch (thrown) {
-      end(failureOf(thrown, call.endpoint.method).code, isShed(thrown));
-      throw thrown;
-    }
+    const answer = next();
+    answer.then(
+      () => end('OK', false),
+      (thrown: unknown) => end(failureOf(thrown, call.endpoint.method).code, isShed(thrown)),
+    );
+    return answer;
   };

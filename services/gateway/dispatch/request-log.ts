@@ -23,16 +23,14 @@ export const requestLog = (log: RequestLog): Interceptor => {
     const about = { requestId, rpc: endpoint.name, transport, principal, project };
     log[level]({ ...about, code, ms, requestBytes, answerBytes, traceParent }, 'request');
   };
-  return async (call, next) => {
+  return (call, next) => {
     const level = levelOf(call.endpoint);
-    if (!log.isLevelEnabled(level)) return next();
-    try {
-      const answer = await next();
-      write(call, level, 'OK', answer.length);
-      return answer;
-    } catch (thrown) {
-      write(call, level, failureOf(thrown, call.endpoint.method).code, 0);
-      throw thrown;
-    }
+    const answer = next();
+    if (!log.isLevelEnabled(level)) return answer;
+    answer.then(
+      ({ length }) => write(call, level, 'OK', length),
+      (thrown: unknown) => write(call, level, failureOf(thrown, call.endpoint.method).code, 0),
+    );
+    return answer;
   };
 };

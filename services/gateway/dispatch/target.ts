@@ -24,7 +24,12 @@ export type ReadTarget = (request: ReceivedRequest | undefined) => FoundTarget;
 type Part = keyof FoundTarget;
 
 /** The place of the names in a message type: the path of fields to the message that has them, and its field for each of them. */
-type Place = { readonly parents: readonly DescField[]; readonly leaves: readonly (readonly [Part, DescField])[] };
+type Place = {
+  readonly parents: readonly DescField[];
+  readonly leaves: readonly (readonly [Part, DescField])[];
+  /** The leaves by field number. */
+  readonly parts: ReadonlyMap<number, Part>;
+};
 
 type Found = Record<Part, string>;
 
@@ -50,26 +55,29 @@ const inMessage = (request: object, { parents, leaves }: Place): FoundTarget => 
   return found;
 };
 
-/** Finds the names. As in protobuf decoding, the last occurrence of a field wins, also when its parent message occurs several times. */
-const scan = (cursor: Cursor, end: number, { parents, leaves }: Place, found: Found): void => {
-  const [parent, ...below] = parents;
-  while (cursor.pos < end) {
-    const tag = readTag(cursor, end);
+/** A walk over a message that collects the names. */
+type Walk = Cursor & { readonly place: Place; readonly found: Found };
+
+/** Finds the names. As in protobuf decoding, the last occurrence of a field wins, also when its parent message occurs several times. `depth` counts the parents around the part. */
+const scan = (walk: Walk, end: number, depth = 0): void => {
+  const parent = walk.place.parents[depth];
+  while (walk.pos < end) {
+    const tag = readTag(walk, end);
     const number = (tag & 7) === DELIMITED ? tag >>> 3 : 0;
-    const leaf = parent ? undefined : leaves.find(([, field]) => field.number === number);
-    if (parent?.number === number) scan(cursor, readLength(cursor, end), { parents: below, leaves }, found);
-    else if (leaf) {
-      const stop = readLength(cursor, end);
-      found[leaf[0]] = textAt(cursor.bytes, cursor.pos, stop);
-      cursor.pos = stop;
-    } else skipValue(cursor, end, tag, MAX_GROUP_DEPTH);
+    const part = parent ? undefined : walk.place.parts.get(number);
+    if (parent?.number === number) scan(walk, readLength(walk, end), depth + 1);
+    else if (part) {
+      const stop = readLength(walk, end);
+      walk.found[part] = textAt(walk.bytes, walk.pos, stop);
+      walk.pos = stop;
+    } else skipValue(walk, end, tag, MAX_GROUP_DEPTH);
   }
 };
 
 const inBytes = (bytes: Uint8Array, place: Place): FoundTarget => {
   const found: Found = { ...NOTHING };
   try {
-    scan({ bytes, pos: 0 }, bytes.length, place, found);
+    scan({ bytes, pos: 0, place, found }, bytes.length);
     return found;
   } catch (error) {
     if (error instanceof Malformed) return NOTHING; // large requests are not validated before their handler runs
@@ -90,7 +98,7 @@ const placeOf = (input: DescMessage, target: Target): Place => {
   for (const [part, fields] of paths)
     if (fields.slice(0, -1).some((field, at) => field !== parents[at]) || fields.length !== parents.length + 1)
       throw new Error(`${input.name} has its ${part} in another message than its other names`);
-  return { parents, leaves };
+  return { parents, leaves, parts: new Map(leaves.map(([part, field]) => [field.number, part])) };
 };
 
 /**

@@ -5,7 +5,7 @@ import type { GrpcCall } from './call.js';
 import { tooLarge, unpack } from './encoding.js';
 import { HEAD_BYTES } from './frame.js';
 import { type RequestTimer, inflatedBytes, timeRequest } from '../incoming.js';
-import type { MemoryReservation, MemoryBudget } from '../memory-budget.js';
+import type { MemoryBudget } from '../memory-budget.js';
 
 /** The memory budget and the size limit of request messages. */
 export type RequestLimits = {
@@ -28,45 +28,50 @@ type Message = {
   readonly bytes: Buffer;
   readonly isPacked: boolean;
   filled: number;
-  readonly reservation?: MemoryReservation;
-  readonly arriving?: RequestTimer;
+  /** Returns its memory to the budget. The end of the stream does it too. */
+  readonly release: () => void;
+  readonly arriving: RequestTimer;
 };
 
-const forget = ({ reservation, arriving }: Message): void => {
-  arriving?.end();
-  reservation?.release();
+const forget = ({ release, arriving }: Message): void => {
+  arriving.end();
+  release();
 };
+
+const isPacked = (head: Buffer): boolean => head[0] === 1;
+
+const sizeIn = (head: Buffer): number => head.readUInt32BE(1);
 
 /**
- * Begins a message whose prefix is complete.
+ * Begins a message that is not whole in the present chunk, or is compressed: it waits until the memory budget admits all
+ * of it.
  *
- * A message that is not whole in the present chunk, or is compressed, waits until the memory budget admits all of it.
- * A whole uncompressed message is in memory anyway.
+ * @throws {RpcError} RESOURCE_EXHAUSTED when the message is too large.
  */
-const begin = async ({ call, limits, refuse }: Incoming, head: Buffer, rest: number): Promise<Message> => {
-  const size = head.readUInt32BE(1);
+const begin = async ({ call, limits, refuse }: Incoming, head: Buffer): Promise<Message> => {
   const { requests, maxMessageBytes } = limits;
+  const size = sizeIn(head);
   if (size > maxMessageBytes) throw tooLarge(`${size} vs ${maxMessageBytes}`);
-  const isPacked = head[0] === 1;
-  if (size <= rest && !isPacked) return { bytes: Buffer.allocUnsafe(size), isPacked, filled: 0 };
   const reservation = requests.open(call.socket);
-  call.stream.once('close', reservation.release);
-  if (call.stream.destroyed) reservation.release();
-  await reservation.reserve(isPacked ? inflatedBytes(size, maxMessageBytes) : size);
+  const { release } = reservation;
+  call.stream.once('close', release);
+  if (call.stream.destroyed) release();
+  await reservation.reserve(isPacked(head) ? inflatedBytes(size, maxMessageBytes) : size);
   const arriving = timeRequest(requests.limits.stallTimeoutMs, refuse);
-  return { bytes: Buffer.allocUnsafe(size), isPacked, filled: 0, reservation, arriving };
+  return { bytes: Buffer.allocUnsafe(size), isPacked: isPacked(head), filled: 0, release, arriving };
 };
 
 const fill = (message: Message, chunk: Buffer, at: number): number => {
   const count = chunk.copy(message.bytes, message.filled, at);
   message.filled += count;
-  message.arriving?.came();
+  message.arriving.came();
   return at + count;
 };
 
-const finish = ({ bytes, isPacked, arriving }: Message, { call, limits }: Incoming): Buffer | Promise<Buffer> => {
-  arriving?.end();
-  return isPacked ? unpack(bytes, call.encoding, limits.maxMessageBytes) : bytes;
+const finish = (message: Message, { call, limits }: Incoming): Buffer | Promise<Buffer> => {
+  const { bytes, arriving } = message;
+  arriving.end();
+  return message.isPacked ? unpack(bytes, call.encoding, limits.maxMessageBytes) : bytes;
 };
 
 const chunksOf = async function* (stream: ServerHttp2Stream, first: Buffer | undefined): AsyncIterable<Buffer> {
@@ -91,38 +96,72 @@ const takeHead = (receiving: Receiving, chunk: Buffer, at: number): number => {
   return at + count;
 };
 
-/** Yields the messages that are completed by a chunk. */
-const messagesIn = async function* (incoming: Incoming, receiving: Receiving, chunk: Buffer): AsyncIterable<Buffer> {
+/** Copies the message that begins at `at` when the chunk has all of it, uncompressed: it is in memory anyway. */
+const wholeAt = ({ limits }: Incoming, head: Buffer, chunk: Buffer, at: number): Buffer | undefined => {
+  const size = sizeIn(head);
+  if (isPacked(head) || size > chunk.length - at || size > limits.maxMessageBytes) return undefined;
+  const message = Buffer.allocUnsafe(size);
+  chunk.copy(message, 0, at, at + size);
+  return message;
+};
+
+/** Yields the messages that are completed by a chunk: whole ones together, before another waits for memory or fails. */
+const batchesIn = async function* (
+  incoming: Incoming,
+  receiving: Receiving,
+  chunk: Buffer,
+): AsyncIterable<readonly Buffer[]> {
+  let whole: Buffer[] = [];
   for (let at = 0; at < chunk.length;) {
     if (receiving.message === undefined) {
       at = takeHead(receiving, chunk, at);
-      if (receiving.headBytes < HEAD_BYTES) return;
-      receiving.message = await begin(incoming, receiving.head, chunk.length - at);
+      if (receiving.headBytes < HEAD_BYTES) break;
+      const next = wholeAt(incoming, receiving.head, chunk, at);
+      if (next !== undefined) {
+        whole.push(next);
+        at += next.length;
+        receiving.headBytes = 0;
+        continue;
+      }
+      if (whole.length > 0) yield whole;
+      whole = [];
+      receiving.message = await begin(incoming, receiving.head);
     }
     const { message } = receiving;
     at = fill(message, chunk, at);
-    if (message.filled < message.bytes.length) return;
+    if (message.filled < message.bytes.length) break;
     receiving.message = undefined;
     receiving.headBytes = 0;
-    yield await finish(message, incoming);
-    if (!incoming.isUnary) message.reservation?.release();
+    yield [await finish(message, incoming)];
+    if (!incoming.isUnary) message.release();
   }
+  if (whole.length > 0) yield whole;
 };
 
 /**
- * Yields the messages of a request, and reads from the stream no faster than they are consumed.
+ * Yields the messages of a request in batches of those that have arrived together, and reads from the stream no faster
+ * than they are consumed.
  *
  * @throws {RpcError} INVALID_ARGUMENT when a message is incomplete or not in the announced compression,
  * RESOURCE_EXHAUSTED when it is too large or the memory budget is full, CANCELLED when the client disconnects.
  */
-export const messagesOf = async function* (incoming: Incoming, first?: Buffer): AsyncIterable<Buffer> {
+export const batchesOf = async function* (incoming: Incoming, first?: Buffer): AsyncIterable<readonly Buffer[]> {
   const receiving: Receiving = { head: Buffer.alloc(HEAD_BYTES), headBytes: 0, message: undefined };
   try {
-    for await (const chunk of chunksOf(incoming.call.stream, first)) yield* messagesIn(incoming, receiving, chunk);
+    for await (const chunk of chunksOf(incoming.call.stream, first)) yield* batchesIn(incoming, receiving, chunk);
     if (receiving.headBytes > 0) throw noWholeMessage();
   } finally {
     if (receiving.message !== undefined) forget(receiving.message);
   }
+};
+
+/**
+ * Yields the messages of a request one by one, as {@link batchesOf}.
+ *
+ * @throws {RpcError} the errors of {@link batchesOf}.
+ */
+export const messagesOf = async function* (incoming: Incoming, first?: Buffer): AsyncIterable<Buffer> {
+  for await (const batch of batchesOf(incoming, first)) yield* batch;
 };
 
 const anotherMessage = (): RpcError => new RpcError('INVALID_ARGUMENT', 'more than one message in the request');

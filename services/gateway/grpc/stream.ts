@@ -6,8 +6,8 @@ import { assertDecodable } from '../decode.js';
 import type { Hosting } from '../exchange.js';
 import { endAnswer, incoming, refuse } from './answer.js';
 import type { GrpcCall, GrpcHandler } from './call.js';
-import { frameOf } from './frame.js';
-import { messagesOf, onlyMessage } from './messages.js';
+import { frameOf, framesOf } from './frame.js';
+import { batchesOf, messagesOf, onlyMessage } from './messages.js';
 import { type Endpoint, unimplemented } from '../routes.js';
 import { closeInTime, type MaxStall } from '../stalled-reader.js';
 import { failureOf } from '../status.js';
@@ -33,10 +33,8 @@ const requestsOf = async function* (
     yield received;
     return;
   }
-  const { stream } = endpoint;
-  const isChecked = stream?.takes === 'stream' && stream.checksRequests === true;
   for await (const request of messagesOf(incoming(call, hosting, false))) {
-    if (!isChecked) assertDecodable(endpoint.method.input, request);
+    assertDecodable(endpoint.method.input, request);
     yield request;
   }
 };
@@ -49,23 +47,22 @@ type Streaming = {
   readonly hosting: Hosting;
 };
 
-/** The answers of a handler, and the function that frames each. */
-type Answers = {
-  readonly answers: AsyncIterable<Uint8Array>;
-  readonly frame: (answer: Uint8Array) => Uint8Array;
-};
-
-const asIs = (framed: Uint8Array): Uint8Array => framed;
-
-/** Runs the handler. */
-const answersTo = (call: DispatchedCall, { grpcCall, gone, hosting }: Streaming): Answers => {
+/** Runs the handler, and yields its answers as they are sent. */
+const framedAnswers = async function* (
+  call: DispatchedCall,
+  { grpcCall, gone, hosting }: Streaming,
+): AsyncIterable<Uint8Array> {
   const { endpoint, request } = call;
   const { stream } = endpoint;
   if (!stream) throw unimplemented(endpoint);
-  if (stream.takes === 'stream')
-    return { answers: stream.open(requestsOf(call, grpcCall, hosting), call, gone), frame: frameOf };
-  const received = request as Uint8Array; // the only request of a server-streaming RPC
-  return { answers: stream.follow(received, call, { form: 'messages', gone }), frame: asIs };
+  if (stream.takes === 'follow')
+    // It has only one request, which is received already.
+    yield* stream.follow(request as Uint8Array, call, { form: 'messages', gone });
+  else if (stream.takes === 'stream')
+    for await (const answer of stream.open(requestsOf(call, grpcCall, hosting), call, gone)) yield frameOf(answer);
+  else
+    for await (const answers of stream.open(batchesOf(incoming(grpcCall, hosting, false)), call, gone))
+      yield framesOf(answers);
 };
 
 const maxStallOf = ({ stream }: Endpoint): MaxStall => (stream?.takes === 'follow' ? stream.maxStallMs : undefined);
@@ -76,10 +73,9 @@ const answerAll = async (call: DispatchedCall, streaming: Streaming): Promise<Se
   const reader = { gone, maxStallMs: maxStallOf(call.endpoint) };
   let length = 0;
   try {
-    const { answers, frame } = answersTo(call, streaming);
-    for await (const each of answers) {
-      await write(grpcCall, frame(each), reader);
-      length += each.length;
+    for await (const framed of framedAnswers(call, streaming)) {
+      await write(grpcCall, framed, reader);
+      length += framed.length;
     }
   } catch (thrown) {
     if (gone.aborted) throw new RpcError('CANCELLED', 'the caller has gone');

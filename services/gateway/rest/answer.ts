@@ -141,6 +141,8 @@ const bodyFor = async (
 ): Promise<Uint8Array | string | Sent> => {
   const { stream } = call.endpoint;
   if (stream?.takes === 'follow') return sendFollowed(stream, call, exchange.reply);
+  if (stream?.takes === 'batches')
+    throw new RpcError('UNIMPLEMENTED', `${call.endpoint.name} is served over gRPC only`);
   if (stream) return streamBody(stream, call, { exchange, hosting });
   return dialectsOf(exchange.request).write.write(call.endpoint.method.output, await answerUnary(call));
 };

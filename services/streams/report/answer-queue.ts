@@ -1,32 +1,36 @@
 /** A queue of answers to a client. */
 export interface AnswerQueue {
   put(answer: Uint8Array): void;
+  /** True when as many answers wait as the size of the queue. */
+  isFull(): boolean;
   /** Resolves when fewer answers wait than the size of the queue. */
   writable(): Promise<void>;
   /** Ends the answers after the waiting ones, with the error if one is given. */
   end(failure?: Error): void;
   /**
-   * Yields the answers until the end.
+   * Yields the answers until the end, each time all that wait.
    *
    * @throws the error of `end`.
    */
-  answers(): AsyncGenerator<Uint8Array>;
+  answers(): AsyncGenerator<readonly Uint8Array[]>;
 }
 
-/** Opens an empty queue; `writable` waits while it holds `size` answers. */
+/** Opens an empty queue, which is full while it holds `size` answers. */
 export const openAnswerQueue = (size: number): AnswerQueue => {
   let waiting: Uint8Array[] = [];
   let ending: { readonly failure: Error | undefined } | undefined;
   let onChange = (): void => undefined;
   let onTaken = (): void => undefined;
   const change = (): Promise<void> => new Promise((resolve) => (onChange = resolve));
+  const isFull = (): boolean => waiting.length >= size;
   return {
     put: (answer) => {
       waiting.push(answer);
       onChange();
     },
+    isFull,
     writable: async () => {
-      while (waiting.length >= size) await new Promise<void>((resolve) => (onTaken = resolve));
+      while (isFull()) await new Promise<void>((resolve) => (onTaken = resolve));
     },
     end: (failure) => {
       ending ??= { failure };
@@ -38,7 +42,7 @@ export const openAnswerQueue = (size: number): AnswerQueue => {
         const taken = waiting;
         waiting = [];
         onTaken();
-        yield* taken;
+        if (taken.length > 0) yield taken;
       }
       if (ending.failure !== undefined) throw ending.failure;
     },

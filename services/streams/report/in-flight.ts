@@ -7,15 +7,18 @@ export const MAX_EVENTS = 512;
 /** The most bytes of events of one call in flight; a larger event is in flight alone. */
 const MAX_BYTES = 1024 * 1024;
 
+type OnAnswer = (answer: ItemAnswer) => void;
+
 /** The events of one call that are being decided and recorded. */
 export interface InFlight {
   /**
    * Dispatches an event as soon as the window has capacity. Resolves when the event is queued for its decision, so that
-   * the next event is decided after it. Callers await each call before the next.
+   * the next event is decided after it; `undefined` when it is queued already, as nearly always. Callers await each call
+   * before the next.
    *
    * @param onAnswer is called with the answer; events of one execution are answered in the order of the calls.
    */
-  take(event: ReportedEvent, onAnswer: (answer: ItemAnswer) => void): Promise<void>;
+  take(event: ReportedEvent, onAnswer: OnAnswer): Promise<void> | undefined;
   /** Resolves when no event is in flight. */
   settled(): Promise<void>;
 }
@@ -32,28 +35,37 @@ export const openInFlight = ({ answerItem }: Call): InFlight => {
   const left = (): Promise<void> => new Promise((resolve) => (onLeft = resolve));
   const isFull = (size: number): boolean => events >= MAX_EVENTS || (events > 0 && bytes + size > MAX_BYTES);
 
-  const begin = ({ method, request }: ReportedEvent, onAnswer: (answer: ItemAnswer) => void): Promise<void> =>
-    new Promise((resolve) => {
-      const { target, answer } = answerItem({ method, request, onQueued: resolve });
-      const before = lastAnswers.get(target);
-      const answered = (before ? before.then(() => answer) : answer).then((given) => {
-        if (lastAnswers.get(target) === answered) lastAnswers.delete(target);
-        events -= 1;
-        bytes -= request.length;
-        onAnswer(given);
-        onLeft();
-      });
-      lastAnswers.set(target, answered);
-      void answer.then(() => resolve()); // it may have failed before it was queued
+  const dispatch = ({ method, request }: ReportedEvent, onAnswer: OnAnswer, onQueued: () => void): Promise<void> => {
+    const { target, answer } = answerItem({ method, request, onQueued });
+    const before = lastAnswers.get(target);
+    const answered = (before ? before.then(() => answer) : answer).then((given) => {
+      if (lastAnswers.get(target) === answered) lastAnswers.delete(target);
+      events -= 1;
+      bytes -= request.length;
+      onAnswer(given);
+      onLeft();
     });
+    lastAnswers.set(target, answered);
+    return answered;
+  };
+
+  const begin = (event: ReportedEvent, onAnswer: OnAnswer): Promise<void> | undefined => {
+    events += 1;
+    bytes += event.request.length;
+    const queue = { isIn: false, note: (): void => void (queue.isIn = true) };
+    const answered = dispatch(event, onAnswer, () => queue.note());
+    if (queue.isIn) return undefined;
+    const queued = new Promise<void>((resolve) => (queue.note = resolve));
+    return Promise.race([queued, answered]); // it may fail before it is queued
+  };
+
+  const beginLater = async (event: ReportedEvent, onAnswer: OnAnswer): Promise<void> => {
+    while (isFull(event.request.length)) await left();
+    await begin(event, onAnswer);
+  };
 
   return {
-    take: async (event, onAnswer) => {
-      while (isFull(event.request.length)) await left();
-      events += 1;
-      bytes += event.request.length;
-      await begin(event, onAnswer);
-    },
+    take: (event, onAnswer) => (isFull(event.request.length) ? beginLater(event, onAnswer) : begin(event, onAnswer)),
     settled: async () => {
       while (events > 0) await left();
     },

@@ -11,6 +11,7 @@ import {
   readVarint64,
   skipValue,
 } from '../../kernel/encoding/wire-cursor.js';
+import { keptWriter } from '../../kernel/encoding/kept-writer.js';
 import type { ItemAnswer } from '../../kernel/item.js';
 import { RpcError } from '../../kernel/rpc.js';
 
@@ -112,15 +113,16 @@ export const reportedEvents = (
   return events;
 };
 
+const encodeWith = keptWriter();
+
 /** Encodes a `ReportResponse`. */
-export const encodeResponse = (sequence: bigint, { status, position, retryAfterMs }: ItemAnswer): Uint8Array => {
-  const writer = new BinaryWriter();
-  if (sequence !== 0n) writer.tag(1, WireType.Varint).uint64(sequence);
-  if (status) writer.tag(2, WireType.LengthDelimited).bytes(status);
-  if (position !== '') writer.tag(3, WireType.LengthDelimited).string(position);
-  if (retryAfterMs > 0) writer.tag(4, WireType.Varint).uint32(retryAfterMs);
-  return writer.finish();
-};
+export const encodeResponse = (sequence: bigint, { status, position, retryAfterMs }: ItemAnswer): Uint8Array =>
+  encodeWith((writer) => {
+    if (sequence !== 0n) writer.tag(1, WireType.Varint).uint64(sequence);
+    if (status) writer.tag(2, WireType.LengthDelimited).bytes(status);
+    if (position !== '') writer.tag(3, WireType.LengthDelimited).string(position);
+    if (retryAfterMs > 0) writer.tag(4, WireType.Varint).uint32(retryAfterMs);
+  });
 
 /** Encodes a `ReportBatchResponse` of encoded responses. */
 export const encodeBatch = (responses: readonly Uint8Array[]): Uint8Array => {

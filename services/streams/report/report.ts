@@ -5,14 +5,17 @@ import { openAnswerQueue, type AnswerQueue } from './answer-queue.js';
 
 /** Dispatches events until the last one or `isOver`; does not read while the window is full. */
 const takeAll = async (
-  requests: AsyncIterable<Uint8Array>,
+  requests: AsyncIterable<readonly Uint8Array[]>,
   { inFlight, answers, isOver }: { inFlight: InFlight; answers: AnswerQueue; isOver: () => boolean },
 ): Promise<void> => {
-  for await (const request of requests) {
-    const event = reportedEvent(request);
-    await answers.writable();
-    if (isOver()) return;
-    await inFlight.take(event, (answer) => answers.put(encodeResponse(event.sequence, answer)));
+  for await (const batch of requests) {
+    for (const request of batch) {
+      const event = reportedEvent(request);
+      if (answers.isFull()) await answers.writable();
+      if (isOver()) return;
+      const queued = inFlight.take(event, (answer) => answers.put(encodeResponse(event.sequence, answer)));
+      if (queued) await queued;
+    }
   }
 };
 
@@ -32,10 +35,10 @@ const rejectOnShutdown = (shutdown: AbortSignal | undefined, over: AbortSignal):
  * @throws {RpcError} INVALID_ARGUMENT when a request is malformed; UNAVAILABLE when the process shuts down.
  */
 export const report = async function* (
-  requests: AsyncIterable<Uint8Array>,
+  requests: AsyncIterable<readonly Uint8Array[]>,
   call: Call,
   gone: AbortSignal,
-): AsyncGenerator<Uint8Array> {
+): AsyncGenerator<readonly Uint8Array[]> {
   const answers = openAnswerQueue(MAX_EVENTS);
   const inFlight = openInFlight(call);
   const over = new AbortController();

@@ -5,7 +5,7 @@ import { report } from './report.js';
 
 /** The routes by which engines report many events in one call. */
 export const reportRoutes: readonly AnyRoute[] = [
-  { method: EngineService.method.report, takes: 'stream', checksRequests: true, open: report },
+  { method: EngineService.method.report, takes: 'batches', open: report },
   // Events are authorized one by one, because checking a whole batch at once would delay all other calls.
   { ...bytesRoute(EngineService.method.reportBatch, reportBatch), large: { aboveBytes: 0, handle: reportBatch } },
 ];

@@ -9,6 +9,7 @@ import { accessBy } from '../../../../services/auth/permissions/grants.js';
 import type { Grant } from '../../../../services/auth/permissions/roles.js';
 import { authenticate } from '../../../../services/gateway/dispatch/authenticate.js';
 import { authorize } from '../../../../services/gateway/dispatch/authorize.js';
+import { receive } from '../../../../services/gateway/dispatch/receive.js';
 import { dispatcher } from '../../../../services/gateway/dispatch/dispatch.js';
 import type { Authentication } from '../../../../services/kernel/ports/authentication.js';
 import { RpcError } from '../../../../services/kernel/rpc.js';
@@ -27,15 +28,7 @@ const ada = (grants: readonly Grant[], expiresAt?: number): Authentication => ({
 const IN_DEVELOPMENT: Grant = { role: 'contributor', projects: ['a'], domains: ['development'] };
 
 const dispatchFor = (authentication: Authentication | undefined) =>
-  dispatcher([
-    authenticate(authentication),
-    (call, next) =>
-      call.receive().then(({ request }) => {
-        call.request = request;
-        return next();
-      }),
-    authorize(authentication),
-  ]);
+  dispatcher([authenticate(authentication), receive, authorize(authentication)]);
 
 const headers = { authorization: 'Bearer x' };
 
