@@ -53,7 +53,10 @@ const begin = async ({ call, limits, refuse }: Incoming, head: Buffer): Promise<
   const size = sizeIn(head);
   if (size > maxMessageBytes) throw tooLarge(`${size} vs ${maxMessageBytes}`);
   const reservation = requests.open(call.socket);
-  const { release } = reservation;
+  const release = (): void => {
+    call.stream.off('close', release); // a stream may have any number of messages
+    reservation.release();
+  };
   call.stream.once('close', release);
   if (call.stream.destroyed) release();
   await reservation.reserve(isPacked(head) ? inflatedBytes(size, maxMessageBytes) : size);

@@ -213,6 +213,22 @@ describe('the messages of a stream', () => {
     expect(await answers).toEqual(expected);
   });
 
+  it('leave nothing behind on the stream, however many come in pieces', async () => {
+    const warnings: Error[] = [];
+    const note = (warning: Error): void => void warnings.push(warning);
+    process.on('warning', note);
+    const stream = open(REFLECTION);
+    const answers = answersTo(stream);
+    const many = Array.from({ length: 40 }, () => framed(asked('no.such.Service')));
+    for (const message of many)
+      for (const piece of [message.subarray(0, 9), message.subarray(9)])
+        await new Promise((resolve) => stream.write(piece, resolve));
+    stream.end();
+    expect(await answers).toHaveLength(many.length);
+    process.off('warning', note);
+    expect(warnings).toEqual([]);
+  });
+
   it('may be compressed, each or not', async () => {
     const stream = open(REFLECTION, { 'grpc-encoding': 'gzip' });
     const answers = answersTo(stream);
