@@ -188,6 +188,8 @@ describe('the log, followed', () => {
     const response = await fetch(`${server()}/api/v1/tail?from=yesterday`);
     expect(response.status).toBe(400);
     expect(await response.text()).toContain('invalid value for from');
+    const { stderr } = await flightlog(['tail', '--server', server(), '--from', 'yesterday']).ended;
+    expect(stderr).toMatch(/^flightlog: INVALID_ARGUMENT: invalid value for from: /u);
   });
 
   it('is printed by the command line, and comes over gRPC as protobuf', async () => {

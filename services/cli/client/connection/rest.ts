@@ -6,7 +6,7 @@ import {
   type MessageShape,
   toBinary,
 } from '@bufbuild/protobuf';
-import { StatusSchema } from '../../../../proto/gen/google/rpc/status_pb.js';
+import { type Status, StatusSchema } from '../../../../proto/gen/google/rpc/status_pb.js';
 import { bindingOf } from '../../../../interface/rest/binding.js';
 import { EventLogService } from '../../../../proto/gen/platformidl/eventlog/tail_pb.js';
 import type { StreamOptions, Transport } from './connection.js';
@@ -17,12 +17,20 @@ const OCTETS = 'application/octet-stream';
 const UNKNOWN = 2;
 const UNAVAILABLE = 14;
 
-/** The refusal in an answer; a proxy in between may answer with text. */
+const isJson = (answer: Response): boolean =>
+  answer.headers.get('content-type')?.startsWith('application/json') === true;
+
+/** The status in the body of an error: JSON where the caller asked for Server-Sent Events, otherwise a message. */
+const statusIn = async (answer: Response): Promise<Pick<Status, 'code' | 'message'>> =>
+  isJson(answer)
+    ? ((await answer.json()) as Status)
+    : fromBinary(StatusSchema, new Uint8Array(await answer.arrayBuffer()));
+
+/** The refusal in an answer; a proxy in between may answer with text, or with JSON of its own. */
 const refusalOf = async (answer: Response): Promise<Refused> => {
-  const bytes = new Uint8Array(await answer.arrayBuffer());
   try {
-    const { code, message } = fromBinary(StatusSchema, bytes);
-    if (code !== 0) return new Refused(code, message);
+    const { code, message } = await statusIn(answer);
+    if (typeof code === 'number' && code !== 0) return new Refused(code, message);
   } catch {
     // Below, the HTTP status stands for the reason.
   }
@@ -44,8 +52,7 @@ const messageIn = async <Output extends DescMessage>(
   output: Output,
   answer: Response,
 ): Promise<MessageShape<Output>> => {
-  if (answer.headers.get('content-type')?.startsWith('application/json') === true)
-    return fromJson(output, (await answer.json()) as JsonValue, { ignoreUnknownFields: true });
+  if (isJson(answer)) return fromJson(output, (await answer.json()) as JsonValue, { ignoreUnknownFields: true });
   return fromBinary(output, new Uint8Array(await answer.arrayBuffer()));
 };
 
