@@ -96,8 +96,14 @@ const orders: Record<Command['kind'], (command: Command) => void> = {
 };
 
 process.on('message', (command: Command) => {
-  process.send?.({ done: command.id });
-  setImmediate(() => orders[command.kind](command));
+  const confirm = (): void => void process.send?.({ done: command.id });
+  if (command.kind === 'stand') {
+    confirm(); // a stopped process cannot confirm
+    setImmediate(() => orders.stand(command));
+  } else {
+    orders[command.kind](command);
+    confirm();
+  }
 });
 process.on('disconnect', () => process.exit(0));
 process.on('SIGTERM', () => {
