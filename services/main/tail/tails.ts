@@ -101,11 +101,18 @@ export const openTails = (data: ViewsThreadData): Tails => {
   };
 };
 
+/**
+ * A consumer that reads nothing for this time, in milliseconds, is disconnected: it would otherwise keep one of the
+ * places, and up to a megabyte of encoded events, for as long as it likes. It can go on from its last position.
+ */
+const MAX_STALL_MS = 60_000;
+
 /** The route of tails. */
 export const tailRoutes = (tails: Tails): readonly FollowRoute[] => [
   {
     method: EventLogService.method.tail,
     takes: 'follow',
+    maxStallMs: MAX_STALL_MS,
     follow: (request, _call, client) => tails.open(new Uint8Array(request), client),
   },
 ];
