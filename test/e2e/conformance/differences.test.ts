@@ -116,12 +116,14 @@ describe.each(['grpc', 'rest'] as const)('what this server does otherwise than i
 });
 
 it('describes its REST interface as OpenAPI 3.1, at the path of its peers too', async () => {
+  type Document = { readonly servers: readonly [{ readonly url: string }] };
+  const { http } = plane.server().ready;
   const [known, own] = await Promise.all(
-    ['/api/v1/openapi', '/openapi.json'].map(async (path): Promise<unknown> => {
-      const response = await fetch(plane.server().ready.http + path);
-      return response.json();
+    ['/api/v1/openapi', '/openapi.json'].map(async (path) => {
+      const { servers, ...described } = (await (await fetch(http + path)).json()) as Document;
+      return { ...described, server: new URL(servers[0].url, http + path).href }; // relative to the document
     }),
   );
-  expect(known).toMatchObject({ openapi: '3.1.0' });
+  expect(known).toMatchObject({ openapi: '3.1.0', server: `${http}/` });
   expect(known).toEqual(own);
 });
