@@ -15,9 +15,18 @@ export type FailPoint =
 const [chosen, nth, does] = (process.env['FLIGHTLOG_FAIL_POINT'] ?? '').split(':');
 let passagesLeft = Number(nth ?? '1');
 
-/** Blocks the thread permanently. */
-const holdThread = (): void => {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+/** The longest time, in milliseconds, until a signal to stop has reached all threads of this process. */
+const STOP_MS = 1_000;
+
+/** Blocks the thread, permanently if no time is given. */
+const holdThread = (ms?: number): void => {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+};
+
+/** Suspends the process; this thread goes no further before that, although another thread may get the signal. */
+const suspendProcess = (): void => {
+  process.kill(process.pid, 'SIGSTOP');
+  holdThread(STOP_MS);
 };
 
 /**
@@ -30,5 +39,6 @@ export const failPoint = (point: FailPoint): void => {
   passagesLeft -= 1;
   if (passagesLeft !== 0) return;
   if (does === 'hold') holdThread();
-  else process.kill(process.pid, does === 'suspend' ? 'SIGSTOP' : 'SIGKILL');
+  else if (does === 'suspend') suspendProcess();
+  else process.kill(process.pid, 'SIGKILL');
 };
