@@ -28,6 +28,43 @@ export const withCondition = (filters: string, term: FilterCondition): string =>
 export const valuesOf = (filters: string, operator: string, field: string): readonly string[] =>
   termsOf(filters).find((term) => term.operator === operator && term.field === field)?.values ?? [];
 
+/** Characters that separate values and conditions, or escape the next character: a value cannot contain them. */
+const SEPARATORS = /[,;+\\]/gu;
+
+/** The value of `contains` that finds a text: `_`, which stands for any one character, replaces what it cannot contain. */
+export const containedValue = (text: string): string => text.replaceAll(SEPARATORS, '_');
+
+const LABEL = 'label.';
+/** The value of `contains` that every value contains. */
+const ANY = '%';
+
+/** A condition on a label as people write it, `team=growth`, or `team` for any value; `undefined` for any other. */
+const labelOf = ({ operator, field, values: [value] }: FilterCondition): string | undefined => {
+  if (!field.startsWith(LABEL)) return undefined;
+  const key = field.slice(LABEL.length);
+  if (operator === 'eq') return `${key}=${value ?? ''}`;
+  return operator === 'contains' && value === ANY ? key : undefined;
+};
+
+const labelCondition = (label: string): FilterCondition => {
+  const [key = '', value = ''] = label.split(/=(.*)/su);
+  const field = `${LABEL}${key}`;
+  return value === '' ? { operator: 'contains', field, values: [ANY] } : { operator: 'eq', field, values: [value] };
+};
+
+/** The labels that a filter text asks for: `team=growth tier`. */
+export const labelsOf = (filters: string): string =>
+  termsOf(filters)
+    .flatMap((term) => labelOf(term) ?? [])
+    .join(' ');
+
+/** Replaces the labels that a filter text asks for. */
+export const withLabels = (filters: string, labels: string): string => {
+  const others = termsOf(filters).filter((term) => labelOf(term) === undefined);
+  const asked = labels.split(/\s+/u).filter((label) => !/^=?$/u.test(label));
+  return [...others, ...asked.map(labelCondition)].map(textOf).join('+');
+};
+
 /** Adds the value, or removes it when it is there. */
 export const toggled = (values: readonly string[], value: string): readonly string[] =>
   values.includes(value) ? values.filter((each) => each !== value) : [...values, value];

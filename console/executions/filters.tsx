@@ -3,7 +3,7 @@ import { type ReactNode, type SubmitEvent, useEffect, useState } from 'react';
 import { textIn } from '../look/forms.js';
 import { PhaseSign } from '../look/phase-badge.js';
 import { phaseText, toneOf } from '../look/phases.js';
-import { toggled, valuesOf, withCondition } from './filter-text.js';
+import { containedValue, labelsOf, toggled, valuesOf, withCondition, withLabels } from './filter-text.js';
 
 const PHASES = ['QUEUED', 'RUNNING', 'SUCCEEDED', 'FAILED', 'ABORTED', 'TIMED_OUT'];
 
@@ -14,6 +14,7 @@ const CONTAINED: readonly (readonly [string, string])[] = [
   ['launch_plan.name', 'Launch plan'],
   ['user', 'Principal'],
   ['error_code', 'Error code'],
+  ['error_message', 'Error text'],
 ];
 
 type FiltersProps = { readonly filters: string; readonly setFilters: (filters: string) => void };
@@ -40,14 +41,18 @@ const Phases = ({ filters, setFilters }: FiltersProps): ReactNode => {
   );
 };
 
-type ContainedProps = FiltersProps & { readonly field: string; readonly label: string };
+type SearchedProps = {
+  readonly current: string;
+  readonly placeholder: string;
+  readonly label: string;
+  readonly search: (text: string) => void;
+};
 
-const Contained = ({ filters, setFilters, field, label }: ContainedProps): ReactNode => {
-  const current = valuesOf(filters, 'contains', field)[0] ?? '';
+/** A field that is searched when Enter is pressed. */
+const Searched = ({ current, placeholder, label, search }: SearchedProps): ReactNode => {
   const submit = (event: SubmitEvent<HTMLFormElement>): void => {
     event.preventDefault();
-    const text = textIn(new FormData(event.currentTarget), 'text');
-    setFilters(withCondition(filters, { operator: 'contains', field, values: text === '' ? [] : [text] }));
+    search(textIn(new FormData(event.currentTarget), 'text'));
   };
   return (
     <form onSubmit={submit}>
@@ -56,12 +61,32 @@ const Contained = ({ filters, setFilters, field, label }: ContainedProps): React
         name="text"
         className="field"
         defaultValue={current}
-        placeholder={label}
-        aria-label={`${label} contains`}
+        placeholder={placeholder}
+        aria-label={label}
       />
     </form>
   );
 };
+
+type ContainedProps = FiltersProps & { readonly field: string; readonly label: string };
+
+const Contained = ({ filters, setFilters, field, label }: ContainedProps): ReactNode => {
+  const search = (text: string): void => {
+    const values = text === '' ? [] : [containedValue(text)];
+    setFilters(withCondition(filters, { operator: 'contains', field, values }));
+  };
+  const current = valuesOf(filters, 'contains', field)[0] ?? '';
+  return <Searched current={current} placeholder={label} label={`${label} contains`} search={search} />;
+};
+
+const Labels = ({ filters, setFilters }: FiltersProps): ReactNode => (
+  <Searched
+    current={labelsOf(filters)}
+    placeholder="Labels: team=growth"
+    label="Labels"
+    search={(labels) => setFilters(withLabels(filters, labels))}
+  />
+);
 
 const AsText = ({ filters, setFilters }: FiltersProps): ReactNode => {
   const [text, setText] = useState(filters);
@@ -100,6 +125,7 @@ export const Filters = (props: FiltersProps): ReactNode => (
       {CONTAINED.map(([field, label]) => (
         <Contained key={field} {...props} field={field} label={label} />
       ))}
+      <Labels {...props} />
     </div>
     <AsText {...props} />
   </section>

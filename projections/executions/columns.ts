@@ -36,6 +36,15 @@ const tagColumns: Readonly<Record<string, Column>> = Object.fromEntries(
   ]),
 );
 
+/** The phases in which the text of an error can be searched. */
+export const PHASES_WITH_ERROR: readonly (keyof typeof WorkflowExecution_Phase)[] = [
+  'FAILING',
+  'FAILED',
+  'ABORTING',
+  'ABORTED',
+  'TIMED_OUT',
+];
+
 /** Fields that are set by the execution's first event and never change. */
 export const originFields: readonly string[] = [
   'recorded',
@@ -50,7 +59,7 @@ export const originFields: readonly string[] = [
 /** The stored executions, with the orders that clients ask for: the newest of a scope, by phase, by user, by mode. */
 export const executionCollection: Collection = {
   name: 'executions',
-  version: 5,
+  version: 6,
   fields: {
     recorded: 'integer',
     project: 'text',
@@ -65,6 +74,7 @@ export const executionCollection: Collection = {
     duration: 'integer',
     error_kind: 'text',
     error_code: 'text',
+    error_message: 'text',
     abort_cause: 'text',
     abort_principal: 'text',
     user: 'text',
@@ -126,6 +136,12 @@ export const executionColumns: Columns = {
     duration: { field: 'duration', kind: 'duration', classes: { field: 'duration_class', of: durationClass } },
     error_kind: { field: 'error_kind', kind: 'text' },
     error_code: { field: 'error_code', kind: 'text' },
+    error_message: {
+      field: 'error_message',
+      kind: 'text',
+      sort: false,
+      within: [{ field: 'phase', is: 'in', values: PHASES_WITH_ERROR }],
+    },
     abort_cause: { field: 'abort_cause', kind: 'text' },
     user: { field: 'user', kind: 'text' },
     cluster: { field: 'cluster', kind: 'text' },
@@ -150,5 +166,6 @@ export const executionColumns: Columns = {
     'execution_tag.execution_domain': { field: 'domain', kind: 'text' },
     'execution_tag.execution_name': { field: 'name', kind: 'text' },
   },
+  labels: 'tags',
   links: { launch_plan: 'launch_plan', workflow: 'workflow', task: 'task' },
 };

@@ -8,12 +8,13 @@ import {
 import { ExecutionError_ErrorKind, WorkflowExecution_Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
 import { ENGINE_REPORTED } from '../../services/execution/events.js';
 import { durationClass } from '../query/duration-class.js';
+import { endsOf } from '../query/ends.js';
 import { enumName } from '../query/enum-name.js';
 import type { ReadModel } from '../runtime/read-model.js';
 import { pairsText, type StoredDocument } from '../runtime/read-store.js';
 import { readModel } from '../runtime/typed-read-model.js';
 import { microsOf } from '../query/times.js';
-import { executionCollection } from './columns.js';
+import { executionCollection, PHASES_WITH_ERROR } from './columns.js';
 import { closureOf, type ExecutionDocument, listElement, getAnswer } from './document.js';
 import { type FollowedEvent, handlers } from './fold.js';
 import { storedOrigin } from './origin.js';
@@ -21,9 +22,15 @@ import { storedOrigin } from './origin.js';
 type Fields = StoredDocument['fields'];
 
 const resultFields = (execution: Execution): Fields => {
-  const { outputResult: result } = closureOf(execution);
-  if (result.case !== 'error') return { error_kind: null, error_code: null };
-  return { error_kind: enumName(ExecutionError_ErrorKind, result.value.kind), error_code: result.value.code };
+  const { outputResult: result, phase } = closureOf(execution);
+  if (result.case !== 'error') return { error_kind: null, error_code: null, error_message: null };
+  const { kind, code, message } = result.value;
+  const isSearched = PHASES_WITH_ERROR.some((each) => WorkflowExecution_Phase[each] === phase);
+  return {
+    error_kind: enumName(ExecutionError_ErrorKind, kind),
+    error_code: code,
+    error_message: isSearched ? endsOf(message) : null,
+  };
 };
 
 const idFields = ({ id }: Execution): Fields => {

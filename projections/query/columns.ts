@@ -1,4 +1,4 @@
-import type { Collection } from '../runtime/read-store.js';
+import type { Collection, Condition } from '../runtime/read-store.js';
 
 /**
  * Type of a column, which determines how the text of a filter's value is converted to the value of a field.
@@ -26,6 +26,10 @@ export type Column = {
   readonly order?: string;
   /** The half of a pair that the column stands for, where the field holds pairs. */
   readonly part?: 'key' | 'value';
+  /** The key of the only pair that the column stands for; without it, every pair counts. */
+  readonly key?: string;
+  /** Conditions that every document with a value in the field satisfies; indexes use them to narrow filters. */
+  readonly within?: readonly Condition[];
   /**
    * A coarser field of the same document, with few whole numbers as values: `of` maps a value of this column to it and
    * never decreases. A range of this column is narrowed by these values when the list is sorted by another field.
@@ -53,6 +57,8 @@ export type Columns = {
    * one's documents.
    */
   readonly byName: Readonly<Record<string, Column>>;
+  /** The field of pairs that holds labels: `label.team` is then the column with the value of the label `team`. */
+  readonly labels?: string;
   /**
    * Name of another entity → the field that holds the key of its document, through which its other columns are looked
    * up.
@@ -63,12 +69,26 @@ export type Columns = {
 /** Entities that filters of other lists may look up, by name. */
 export type EntityKind = ReadonlyMap<string, { readonly collection: Collection; readonly columns: Columns }>;
 
-/** Names of the columns that filters may compare with a value, in alphabetical order. */
+/** Precedes the key of a label in the name of its column. */
+const LABEL = 'label.';
+
+/** Names of the columns that filters may compare with a value, in alphabetical order, without those of labels. */
 export const filterFields = ({ byName }: Columns): readonly string[] =>
   Object.keys(byName)
     .filter((name) => byName[name]?.filter !== false && byName[name]?.kind !== 'opaque')
     .sort();
 
+/** The same, with `label.KEY` in place of the columns of labels. */
+export const ownFilterFields = (columns: Columns): readonly string[] =>
+  [...filterFields(columns), ...(columns.labels === undefined ? [] : [`${LABEL}KEY`])].sort();
+
+const labelColumn = (field: string, name: string): Column | undefined => {
+  const key = name.slice(LABEL.length);
+  return name.startsWith(LABEL) && key !== '' ? { field, kind: 'text', part: 'value', key } : undefined;
+};
+
 /** The column with a name; `undefined` when there is none. */
-export const columnNamed = ({ byName }: Columns, name: string): Column | undefined =>
-  Object.hasOwn(byName, name) ? byName[name] : undefined;
+export const columnNamed = ({ byName, labels }: Columns, name: string): Column | undefined => {
+  if (Object.hasOwn(byName, name)) return byName[name];
+  return labels === undefined ? undefined : labelColumn(labels, name);
+};

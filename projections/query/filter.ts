@@ -1,5 +1,5 @@
 import { invalid, RpcError } from '../../services/kernel/rpc.js';
-import { type Column, columnNamed, type Columns, type EntityKind, filterFields } from './columns.js';
+import { type Column, columnNamed, type Columns, type EntityKind, filterFields, ownFilterFields } from './columns.js';
 import { entityCode, isJoinable } from './entities.js';
 import { comparisonOf } from './filter-comparison.js';
 import { type FilterPiece, parseFilters } from './filter-grammar.js';
@@ -69,7 +69,7 @@ const placed = (columns: Columns, entities: EntityKind, piece: FilterPiece): Pla
   }
   const column = columnNamed(columns, isOwn ? name : piece.field);
   if (column && column.filter !== false) return { piece, column, name, entity: '' };
-  if (isOwn) throw notAColumn(columns.code, name, filterFields(columns));
+  if (isOwn) throw notAColumn(columns.code, name, ownFilterFields(columns));
   return { piece, column: elsewhere(columns, entities, prefix, name), name, entity: prefix };
 };
 
@@ -81,10 +81,14 @@ const grouped = <Item>(items: readonly Item[], by: (item: Item) => string): read
   return [...groups.values()];
 };
 
-// All conditions on pairs must hold for the same pair, as with a join.
+/** Filters on one label have a pair of their own; all others on a field of pairs must hold for the same pair, as a join. */
+const pairOf = ({ column: { field, key } }: Placed): string => JSON.stringify([field, key]);
+
 const pairTerm = (group: readonly Placed[]): FilterTerm => {
+  const { field = '', key } = group[0]?.column ?? {};
   const where = group.map(({ piece, column }) => comparisonOf(piece, { ...column, field: column.part ?? '' }));
-  return { condition: { field: group[0]?.column.field ?? '', is: 'has pair', where } };
+  const named: readonly Condition[] = key === undefined ? [] : [{ field: 'key', is: '=', value: key }];
+  return { condition: { field, is: 'has pair', where: [...named, ...where] } };
 };
 
 const linkTerm = (columns: Columns, entities: EntityKind, group: readonly Placed[]): FilterTerm => {
@@ -110,7 +114,7 @@ export const filtersOf = (columns: Columns, filters: string, entities = NO_ENTIT
   return {
     terms: [
       ...here.map(({ piece, column }) => own(column, comparisonOf(piece, column))),
-      ...grouped(inPairs, ({ column }) => column.field).map(pairTerm),
+      ...grouped(inPairs, pairOf).map(pairTerm),
       ...grouped(linked, ({ entity }) => entity).map((group) => linkTerm(columns, entities, group)),
     ],
     names: new Set(all.map(({ name }) => name)),

@@ -154,6 +154,7 @@ export const narrowQuery = async (
   const filtered = { ...query, where: [...query.where, ...terms.map(({ condition }) => condition)] };
   const bounds = await Promise.all(
     terms.map(async (term) => [
+      ...(term.column?.within ?? []),
       ...classBound(term, filtered),
       ...searchBound(collection, filtered, term),
       ...(await followBound(finder, collection, filtered, term)),

@@ -2,9 +2,11 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 
+import { create } from '@bufbuild/protobuf';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
+import { LabelsSchema } from '../../proto/gen/platformidl/admin/common_pb.js';
 import { NodeExecution_Phase as NodePhase } from '../../proto/gen/platformidl/core/execution_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { DataProxyService } from '../../proto/gen/platformidl/service/dataproxy_pb.js';
@@ -12,7 +14,7 @@ import { chromiumPath, startChromium } from '../support/chromium.js';
 import { barriersInLooks, PICTURES, watchedPage } from '../support/console-page.js';
 import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
 import { fixtureBytes, withNeeds } from '../support/fixtures.js';
-import { launchHello } from '../support/hello.js';
+import { helloRequest, launchHello } from '../support/hello.js';
 import { nodeReport } from '../support/reports.js';
 import { type ServerProcess, startServerProcess } from '../support/server-process.js';
 
@@ -92,6 +94,27 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
     await page.getByLabel('Error code contains').press('Enter');
     await page.getByRole('row', { name: /broken/u }).waitFor();
     expect(await page.getByRole('row', { name: /good/u }).count()).toBe(0);
+  });
+
+  it('finds executions by the text of their error and by label, and keeps both in the address', async () => {
+    const values = { team: 'growth', tier: 'low' };
+    const labelled = helloRequest('labelled', ({ spec }) => (spec!.labels = create(LabelsSchema, { values })));
+    await plane.grpc.call(AdminService.method.createExecution, labelled);
+    await open(`${SCOPE}/executions`);
+    await page.getByRole('row', { name: /broken/u }).waitFor();
+    await page.getByLabel('Labels', { exact: true }).fill('team=growth tier');
+    await page.getByLabel('Labels', { exact: true }).press('Enter');
+    await page.getByRole('row', { name: /broken/u }).waitFor({ state: 'detached' });
+    await page.getByRole('row', { name: /labelled/u }).waitFor();
+    await page.reload();
+    await page.getByRole('row', { name: /labelled/u }).waitFor();
+    expect(await page.getByLabel('Labels', { exact: true }).inputValue()).toBe('team=growth tier');
+    await page.getByRole('button', { name: 'Clear' }).click();
+    await page.getByLabel('Error text contains').fill('failed by chance');
+    await page.getByLabel('Error text contains').press('Enter');
+    await page.getByRole('row', { name: /good/u }).waitFor({ state: 'detached' });
+    await page.getByRole('row', { name: /broken/u }).waitFor();
+    expect(new URL(page.url()).searchParams.get('filters')).toBe('contains(error_message,failed by chance)');
   });
 
   it('launches with inputs of the typed interface, and shows the outputs as they come', async () => {

@@ -373,6 +373,11 @@ const FILTERS: readonly Found[] = [
   { rule: 'how long it took', steps: [ok(at('RUNNING', 10)), ok(at('FAILED', 70))], filters: 'eq(duration,60)' },
   { rule: 'the kind of its error', steps: [ok(workflow('FAILED', error('OOM')))], filters: 'eq(error_kind,USER)' },
   { rule: 'the code of its error', steps: [ok(workflow('FAILED', error('OOM')))], filters: 'eq(error_code,OOM)' },
+  {
+    rule: 'the text of its error',
+    steps: [ok(workflow('FAILED', error('OOM', 'cannot open /data (disk 3)')))],
+    filters: 'contains(error_message,open /data (disk 3))',
+  },
   { rule: 'its cluster', steps: [ok(named('QUEUED', 'north'))], filters: 'eq(cluster,north)' },
   { rule: 'why it was aborted', steps: [ok(terminate)], filters: 'eq(abort_cause,enough)' },
 ];

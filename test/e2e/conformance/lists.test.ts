@@ -227,6 +227,12 @@ const FILTERS: readonly (readonly [string, readonly string[]])[] = [
   ['eq(execution_tag.key,team)+eq(execution_tag.value,red)', ['labelled']],
   ['eq(execution_tag.key,tier)+eq(execution_tag.value,red)', []],
   ['value_in(execution_tag.value,red;high)', ['labelled']],
+  ['eq(label.team,red)', ['labelled']],
+  ['eq(label.team,red)+eq(label.tier,high)', ['labelled']],
+  ['eq(label.team,high)', []],
+  ['ne(label.team,red)', ['nightly']],
+  ['value_in(label.team,red;none)+contains(execution.label.tier,ig)', ['labelled']],
+  ['contains(error_message,x)', []],
   ['gt(execution_tag.created_at,2020-01-01T00:00:00Z)+eq(execution_tag.key,tier)', ['labelled']],
   ...['execution_tag', 'admin_tag'].flatMap((tag): readonly (readonly [string, readonly string[]])[] => [
     [`lt(${tag}.created_at,2020-01-01T00:00:00Z)`, []],
@@ -258,6 +264,9 @@ const REFUSED: readonly (readonly [string, string])[] = [
   ['gt(started_at,2020-01-01T00:00:00+02:00)', 'invalid value for filters'],
   ['eq(mode,soon)', "'soon' is neither a whole number nor one of"],
   ['eq(colour,x)', 'the fields are abort_cause, admin_tag'],
+  ['eq(labels.team,x)', "'e.labels.team' is invalid filter"],
+  ['gt(error_message,)', 'invalid value for filters'],
+  ['eq(error_message,a;b)', 'error_message: eq takes one value'],
   ['eq(phase,A;B)', 'phase'],
   ['soon(phase,A)', 'unrecognized filter function: soon'],
 ];

@@ -82,6 +82,7 @@ describe('an execution', () => {
       value: { cause: 'enough', principal: 'ada' },
     });
     expect(document.fields).toMatchObject({ error_code: 'USER:Bad', error_kind: 'USER', abort_cause: 'enough' });
+    expect(document.fields).toMatchObject({ error_message: 'killed' });
     const kept = fromBinary(ExecutionSchema, document.state!).closure!.outputResult;
     expect(kept).toMatchObject({ case: 'error', value: { message: 'killed' } });
   });
@@ -89,6 +90,16 @@ describe('an execution', () => {
   it('that an engine aborts by itself shows the error as the cause', async () => {
     const { outputResult } = await closureAfter(workflow('ABORTED', failure('evicted')));
     expect(outputResult).toMatchObject({ case: 'abortMetadata', value: { cause: 'evicted', principal: '' } });
+  });
+
+  it('is searched by the first and the last thousand characters of its error, once it fails', async () => {
+    const message = `${'a'.repeat(1_000)}between${'z'.repeat(1_000)}`;
+    const failing = await documentOf(workflow('FAILING', failure(message)));
+    expect(failing.fields).toMatchObject({ error_message: `${'a'.repeat(1_000)}…${'z'.repeat(1_000)}` });
+    const running = await documentOf(workflow('RUNNING', failure(message)));
+    expect(running.fields).toMatchObject({ error_code: 'USER:Bad', error_message: null });
+    const whole = 'a'.repeat(2_000);
+    expect((await documentOf(workflow('FAILED', failure(whole)))).fields).toMatchObject({ error_message: whole });
   });
 
   it('that fails in spite of a termination shows its error', async () => {

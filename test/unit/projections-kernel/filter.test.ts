@@ -22,6 +22,7 @@ const columns: Columns = {
     'admin_tag.name': { field: 'tags', kind: 'text', part: 'key' },
     'execution_tag.value': { field: 'tags', kind: 'text', part: 'value' },
   },
+  labels: 'tags',
   links: { launch_plan: 'launchPlanKey', task: 'taskKey' },
 };
 
@@ -42,7 +43,7 @@ const entities: EntityKind = new Map([
 ]);
 
 const FIELDS =
-  ': the fields are admin_tag.name, duration, execution_tag.value, launch_plan.name, mode, name, phase, project, started_at, state';
+  ': the fields are admin_tag.name, duration, execution_tag.value, label.KEY, launch_plan.name, mode, name, phase, project, started_at, state';
 const OF_PLANS = ': the fields are launch_plan.name, launch_plan.state';
 
 const conditions = (filters: string) => filtersOf(columns, filters, entities).terms.map(({ condition }) => condition);
@@ -112,6 +113,29 @@ describe('a filter', () => {
         },
       ],
     ],
+    [
+      'eq(label.team,a)+ne(label.app.kubernetes.io/name,b)+gt(execution.label.team,A)+eq(admin_tag.name,nightly)',
+      [
+        {
+          field: 'tags',
+          is: 'has pair',
+          where: [
+            { field: 'key', is: '=', value: 'team' },
+            { field: 'value', is: '=', value: 'a' },
+            { field: 'value', is: '>', value: 'A' },
+          ],
+        },
+        {
+          field: 'tags',
+          is: 'has pair',
+          where: [
+            { field: 'key', is: '=', value: 'app.kubernetes.io/name' },
+            { field: 'value', is: '<>', value: 'b' },
+          ],
+        },
+        { field: 'tags', is: 'has pair', where: [{ field: 'key', is: '=', value: 'nightly' }] },
+      ],
+    ],
   ])('%s', (filters, expected) => {
     expect(conditions(filters)).toEqual(expected);
   });
@@ -132,6 +156,10 @@ describe('a filter', () => {
     ['eq(toString,1)', `'e.toString' is invalid filter${FIELDS}`],
     ['eq(hidden,1)', `'e.hidden' is invalid filter${FIELDS}`],
     ['eq(execution.nothing,1)', `'e.nothing' is invalid filter${FIELDS}`],
+    ['eq(label.,1)', `'e.label.' is invalid filter${FIELDS}`],
+    ['eq(label,1)', `'e.label' is invalid filter${FIELDS}`],
+    ['eq(label.team,a;b)', 'invalid value for label.team: eq takes one value'],
+    ['eq(launch_plan.label.team,a)', `'l.label.team' is invalid filter${OF_PLANS}`],
     ['eq(cat.name,1)', `'e.cat.name' is invalid filter${FIELDS}`],
     ['eq(signal.value,1)', "'s' entity is not allowed in filters"],
     ['bad(signal.nothing,x)', "'s' entity is not allowed in filters"],

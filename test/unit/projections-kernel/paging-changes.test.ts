@@ -63,7 +63,8 @@ const changed = (fields: Fields, change: Change): Fields => {
     return { ...updated, start_delay, started_at: at(fields, 'created_at') + start_delay };
   }
   const isEnd = ['FAILED', 'SUCCEEDED', 'ABORTED'].includes(change.to);
-  return { ...updated, phase: change.to, ...(isEnd && lasting(fields, change.lasted)) };
+  const error_message = change.to === 'FAILED' ? 'out of memory' : null;
+  return { ...updated, phase: change.to, error_message, ...(isEnd && lasting(fields, change.lasted)) };
 };
 
 const isText = (field: string, keeps: (text: string) => boolean): Keeps => {
@@ -110,7 +111,10 @@ const FILTERS: readonly (readonly [string, Keeps])[] = [
     active((f) => f['launch_plan_name'] === 'plan-1' && ['RUNNING', 'FAILED'].includes(String(f['phase']))),
   ],
   ['eq(user,u1)', active(isText('user', (user) => user === 'u1'))],
+  ['contains(error_message,memory)', active(isText('error_message', () => true))],
+  ['contains(error_message,memory)+ne(phase,ABORTED)', active(isText('error_message', () => true))],
   ['eq(execution_tag.key,team)', active(isText('tags', () => true))],
+  ['eq(label.team,post)', active(isText('tags', () => true))],
 ];
 
 const KEYS: Readonly<Record<string, string>> = {
