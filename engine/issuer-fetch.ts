@@ -6,13 +6,16 @@ import type { CustomFetch } from 'openid-client';
 /** An issuer that is slower than this, in milliseconds, counts as away. */
 const ANSWER_MS = 10_000;
 
-/** Sends requests to an issuer of tokens with own certificates to trust, which the built-in `fetch` does not take. */
+/** Own certificates to trust, and the agent that reaches the issuer through a proxy. */
+export type IssuerOptions = Pick<RequestOptions, 'ca' | 'rejectUnauthorized' | 'agent'>;
+
+/** Sends requests to an issuer of tokens with options that the built-in `fetch` does not take. */
 export const issuerFetch =
-  (tls: Pick<RequestOptions, 'ca' | 'rejectUnauthorized'>): CustomFetch =>
+  (own: IssuerOptions): CustomFetch =>
   async (url, { method, headers, body }) => {
     const signal = AbortSignal.timeout(ANSWER_MS);
-    const options = { method, headers: Object.fromEntries(new Headers(headers)), signal };
-    const request = url.startsWith('https:') ? requestHttps(url, { ...options, ...tls }) : requestHttp(url, options);
+    const options = { method, headers: Object.fromEntries(new Headers(headers)), signal, ...own };
+    const request = url.startsWith('https:') ? requestHttps(url, options) : requestHttp(url, options);
     request.end(body instanceof URLSearchParams ? body.toString() : undefined);
     const [response] = (await once(request, 'response')) as [IncomingMessage];
     const chunks: Buffer[] = [];

@@ -1,5 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -167,7 +169,35 @@ describe('sign-in', () => {
   });
 });
 
+/** A proxy that lets nothing through without the token `secret`; it names the addresses that it was asked for. */
+const startProxy = async () => {
+  const asked: string[] = [];
+  const proxy = createServer().on('connect', ({ url = '', headers }, socket) => {
+    asked.push(url);
+    if (headers['proxy-authorization'] !== 'Bearer secret') return void socket.end('HTTP/1.1 407 Denied\r\n\r\n');
+    const { hostname, port } = new URL(`http://${url}`);
+    const issuer = connect(Number(port), hostname, () => socket.write('HTTP/1.1 200 OK\r\n\r\n'));
+    issuer.pipe(socket).pipe(issuer);
+    for (const end of [issuer, socket]) end.on('error', () => undefined);
+  });
+  await once(proxy.listen(0, '127.0.0.1'), 'listening');
+  return { url: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`, asked, close: () => proxy.close() };
+};
+
 describe('a program at the command line', () => {
+  it('asks the issuer through a proxy, with the token of a command', async () => {
+    const proxy = await startProxy();
+    const client = ['clientId: reports', 'clientSecretEnvVar: SECRET', `httpProxyURL: ${proxy.url}`];
+    const list = (...lines: readonly string[]) =>
+      flightlog(['list', 'projects', '-o', 'name', '--profile', profile('proxied', ...client, ...lines)], {
+        env: { ...env, SECRET: secret },
+      }).ended;
+    expect(await list('proxyCommand: [echo, secret]')).toEqual(READ);
+    expect(proxy.asked).toEqual([new URL(server.ready.http).host]);
+    expect((await list()).stderr).toMatch(/gives no token: Bad response: 407; /u);
+    proxy.close();
+  });
+
   it('signs in with the secret of its client', async () => {
     const file = join(data, 'secret');
     writeFileSync(file, `${secret}\n`);

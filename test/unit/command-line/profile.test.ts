@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 
-import { profileIn, profileOf } from '../../../services/cli/client/connection/profile.js';
+import { ignoredKeys, profileIn } from '../../../services/cli/client/connection/profile-file.js';
+import { profileOf } from '../../../services/cli/client/connection/profile-of.js';
 
 const home = mkdtempSync(join(tmpdir(), 'flightlog-home-'));
 const emptyHome = join(home, 'none');
@@ -95,7 +96,39 @@ logger: { level: 0 }
       signIn: { kind: 'client-credentials', clientId: 'reports', secretFile: '/run/secret', scopes: ['all'] },
       header: 'flyte-authorization',
       consoleUrl: 'https://flyte.example.com',
+      proxy: {},
+      retryPolicy: { retries: 0, tryMs: 30_000, maxPauseMs: 8_000 },
+      channel: {},
     });
+  });
+
+  it('has proxies, retries and settings of the channel', () => {
+    const profile = inFile(`
+admin:
+  endpoint: a:1
+  proxyCommand: [print-token, --for, proxy]
+  httpProxyURL: http://proxy.example.com:3128
+  maxRetries: 4
+  perRetryTimeout: 1m15s
+  maxBackoffDelay: 500ms
+  maxMessageSizeBytes: 1048576
+  defaultServiceConfig: '{"loadBalancingConfig": [{"round_robin": {}}]}'
+`);
+    expect(profile).toMatchObject({
+      proxy: { command: ['print-token', '--for', 'proxy'], issuerUrl: 'http://proxy.example.com:3128' },
+      retryPolicy: { retries: 4, tryMs: 75_000, maxPauseMs: 500 },
+      channel: { serviceConfig: '{"loadBalancingConfig": [{"round_robin": {}}]}', maxMessageBytes: 1_048_576 },
+    });
+  });
+
+  it('has keys that are not used, which are known by their names', () => {
+    const text = `
+admin: { endpoint: a, useAuth: true, defaultOrg: acme, pkceConfig: { timeout: 5s } }
+console: { endpoint: b, disabled: true }
+logger: { level: 0 }
+`;
+    expect(ignoredKeys(text)).toEqual(['admin.defaultOrg', 'admin.pkceConfig', 'console.disabled', 'logger']);
+    expect(ignoredKeys('')).toEqual([]);
   });
 
   it.each([
@@ -110,6 +143,12 @@ logger: { level: 0 }
     expect(() => inFile('admin: { endpoint: 7 }')).toThrow(/^config\.yaml: admin\.endpoint: /u);
     expect(() => inFile('admin: { endpoint: a, authType: Kerberos }')).toThrow(
       'config.yaml: admin.authType: Kerberos: must be Pkce, DeviceFlow, ClientSecret, ExternalCommand',
+    );
+    expect(() => inFile('admin: { endpoint: a, perRetryTimeout: soon }')).toThrow(
+      /^config\.yaml: admin\.perRetryTimeout: must be a duration/u,
+    );
+    expect(() => inFile('admin: { endpoint: a, httpProxyURL: proxy }')).toThrow(
+      'config.yaml: admin.httpProxyURL: must be http://HOST:PORT or https://HOST:PORT',
     );
     expect(() => inFile('storage: {}')).toThrow('config.yaml: admin.endpoint: names no server');
   });

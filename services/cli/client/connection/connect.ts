@@ -1,14 +1,15 @@
 import { create } from '@bufbuild/protobuf';
 import { TailRequestSchema } from '../../../../proto/gen/platformidl/eventlog/tail_pb.js';
 import type { Connection, Headers, Transport } from './connection.js';
-import { type ConnectionFlags, type Profile, profileOf } from './profile.js';
+import type { ConnectionFlags, Profile } from './profile.js';
+import { profileOf } from './profile-of.js';
 import { Refused } from './refusal.js';
 import { newToken, tokenAtHand } from '../sign-in/token.js';
 
 /** Opens the transport to the server of a profile. */
-export const transportTo = async ({ address }: Profile): Promise<Transport> => {
+export const transportTo = async ({ address, ...profile }: Profile): Promise<Transport> => {
   if (address.kind === 'rest') return (await import('./rest.js')).restTransport(address.url);
-  return (await import('./grpc.js')).grpcTransport(address);
+  return (await import('./grpc.js')).grpcTransport({ ...profile, address });
 };
 
 const isUnauthenticated = (error: unknown): boolean => error instanceof Refused && error.code === 'UNAUTHENTICATED';

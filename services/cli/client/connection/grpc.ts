@@ -1,14 +1,27 @@
+import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { type DescMethod, fromBinary, toBinary } from '@bufbuild/protobuf';
-import { type ChannelCredentials, Client, credentials, Metadata, type ServiceError, status } from '@grpc/grpc-js';
+import {
+  type ChannelCredentials,
+  type ChannelOptions,
+  Client,
+  credentials,
+  Metadata,
+  type ServiceError,
+  status,
+} from '@grpc/grpc-js';
 import { EventLogService } from '../../../../proto/gen/platformidl/eventlog/tail_pb.js';
 import type { Headers, Transport } from './connection.js';
-import type { GrpcAddress } from './profile.js';
+import type { ChannelSettings, GrpcAddress, Profile } from './profile.js';
+import { proxyHeaders } from './proxy-headers.js';
 import { Refused, Unreachable } from './refusal.js';
+import { retried } from './retries.js';
 
-const DEADLINE_MS = 30_000;
-
-const OPTIONS = { 'grpc.max_receive_message_length': -1, 'grpc.max_send_message_length': -1 };
+const optionsOf = ({ maxMessageBytes = -1, serviceConfig }: ChannelSettings): ChannelOptions => ({
+  'grpc.max_receive_message_length': maxMessageBytes,
+  'grpc.max_send_message_length': -1,
+  ...(serviceConfig !== undefined && { 'grpc.service_config': serviceConfig }),
+});
 
 const credentialsOf = ({ isPlain, caFile, skipVerify }: GrpcAddress): ChannelCredentials => {
   if (isPlain) return credentials.createInsecure();
@@ -25,9 +38,12 @@ const metadataOf = (headers: Headers): Metadata => {
 const pathOf = (method: DescMethod): string => `/${method.parent.typeName}/${method.name}`;
 const asIs = (bytes: Buffer): Buffer => bytes;
 
+/** The parts of a profile that concern gRPC. */
+type GrpcProfile = Pick<Profile, 'proxy' | 'retryPolicy' | 'channel'> & { readonly address: GrpcAddress };
+
 /** RPCs over gRPC, as the other command lines of the interface send them. */
-export const grpcTransport = (address: GrpcAddress): Transport => {
-  const client = new Client(address.target, credentialsOf(address), OPTIONS);
+export const grpcTransport = ({ address, proxy, retryPolicy, channel }: GrpcProfile): Transport => {
+  const client = new Client(address.target, credentialsOf(address), optionsOf(channel));
   const errorOf = (error: ServiceError): Error =>
     // The library's own words; a server that is shutting down says others.
     error.code === status.UNAVAILABLE && /No connection established|Connection dropped|DNS/u.test(error.details)
@@ -35,7 +51,13 @@ export const grpcTransport = (address: GrpcAddress): Transport => {
       : new Refused(error.code, error.details, { cause: error });
   const open: Transport['open'] = async function* (method, request, { headers, signal }) {
     const bytes = Buffer.from(toBinary(method.input, request));
-    const call = client.makeServerStreamRequest(pathOf(method), asIs, asIs, bytes, metadataOf(headers));
+    const call = client.makeServerStreamRequest(
+      pathOf(method),
+      asIs,
+      asIs,
+      bytes,
+      metadataOf({ ...proxyHeaders(proxy), ...headers }),
+    );
     const cancel = (): void => call.cancel();
     signal.addEventListener('abort', cancel, { once: true });
     try {
@@ -47,16 +69,22 @@ export const grpcTransport = (address: GrpcAddress): Transport => {
       cancel();
     }
   };
+  const callOnce: Transport['call'] = (method, request, headers) =>
+    new Promise((resolve, reject) => {
+      const bytes = Buffer.from(toBinary(method.input, request));
+      const options = { deadline: Date.now() + retryPolicy.tryMs };
+      client.makeUnaryRequest(pathOf(method), asIs, asIs, bytes, metadataOf(headers), options, (error, answer) => {
+        if (error) reject(errorOf(error));
+        else resolve(fromBinary(method.output, answer ?? Buffer.alloc(0)));
+      });
+    });
   return {
-    call: (method, request, headers) =>
-      new Promise((resolve, reject) => {
-        const bytes = Buffer.from(toBinary(method.input, request));
-        const options = { deadline: Date.now() + DEADLINE_MS };
-        client.makeUnaryRequest(pathOf(method), asIs, asIs, bytes, metadataOf(headers), options, (error, answer) => {
-          if (error) reject(errorOf(error));
-          else resolve(fromBinary(method.output, answer ?? Buffer.alloc(0)));
-        });
-      }),
+    call: async (method, request, headers) => {
+      // A command whose answer was lost is not done twice: the server knows it by its key.
+      const key = retryPolicy.retries > 0 ? { 'idempotency-key': randomUUID() } : {};
+      const all = { ...proxyHeaders(proxy), ...key, ...headers };
+      return retried(retryPolicy, () => callOnce(method, request, all));
+    },
     open,
     async *tail(request, options) {
       for await (const { position, event } of open(EventLogService.method.tail, request, options))

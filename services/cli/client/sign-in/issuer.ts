@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
-import type { RequestOptions } from 'node:https';
 import { create } from '@bufbuild/protobuf';
-import { type ClientAuth, Configuration, customFetch, discovery, None } from 'openid-client';
-import { issuerFetch } from '../../../../engine/issuer-fetch.js';
+import { HttpProxyAgent, HttpsProxyAgent } from 'hpagent';
+import { type ClientAuth, Configuration, type CustomFetch, customFetch, discovery, None } from 'openid-client';
+import { issuerFetch, type IssuerOptions } from '../../../../engine/issuer-fetch.js';
 import { allowPlain } from '../../../../engine/plain-issuer.js';
 import {
   AuthMetadataService,
@@ -14,6 +14,7 @@ import {
 import { OperatorError } from '../../../config/operator-errors.js';
 import type { Transport } from '../connection/connection.js';
 import type { Profile } from '../connection/profile.js';
+import { proxyHeaders } from '../connection/proxy-headers.js';
 
 /** The issuer of the tokens of a server, and the client that people sign in with there. */
 export type SignInMetadata = {
@@ -30,13 +31,24 @@ export const signInMetadata = async (transport: Transport): Promise<SignInMetada
   };
 };
 
-type TlsOptions = Pick<RequestOptions, 'ca' | 'rejectUnauthorized'>;
-
-const tlsOf = ({ address }: Profile): TlsOptions => {
+const tlsOf = ({ address }: Profile): IssuerOptions => {
   if (address.kind === 'rest') return {};
   const { caFile, skipVerify } = address;
   return { rejectUnauthorized: !skipVerify, ...(caFile !== undefined && { ca: readFileSync(caFile) }) };
 };
+
+/** Sends requests to the issuer through the proxy of the profile; a token for the proxy is sent to it alone. */
+const fetchFor =
+  (profile: Profile): CustomFetch =>
+  (url, request) => {
+    const { issuerUrl: proxy } = profile.proxy;
+    const headers = proxyHeaders(profile.proxy);
+    if (proxy === undefined)
+      return issuerFetch(tlsOf(profile))(url, { ...request, headers: { ...request.headers, ...headers } });
+    const Agent = url.startsWith('https:') ? HttpsProxyAgent : HttpProxyAgent;
+    const agent = new Agent({ proxy, proxyRequestOptions: { headers } });
+    return issuerFetch({ ...tlsOf(profile), agent })(url, request);
+  };
 
 type Client = { readonly id: string; readonly authentication: ClientAuth };
 
@@ -58,7 +70,7 @@ export const issuerFor = (
     authentication,
   );
   if (tokenUrl.startsWith('http:')) allowPlain(configuration);
-  configuration[customFetch] = issuerFetch(tlsOf(profile));
+  configuration[customFetch] = fetchFor(profile);
   return configuration;
 };
 
@@ -66,7 +78,7 @@ export const issuerFor = (
 export const discoveredIssuer = ({ server, client }: SignInMetadata, profile: Profile): Promise<Configuration> =>
   discovery(new URL(server.issuer), client.clientId, {}, None(), {
     execute: server.issuer.startsWith('http:') ? [allowPlain] : [],
-    [customFetch]: issuerFetch(tlsOf(profile)),
+    [customFetch]: fetchFor(profile),
   });
 
 /** The code with which an issuer has refused, or the reason why it could not be asked. */

@@ -1,7 +1,8 @@
 import { IdentityService } from '../../../../proto/gen/platformidl/service/identity_pb.js';
 import { OperatorError } from '../../../config/operator-errors.js';
 import { connected, transportTo } from '../connection/connect.js';
-import { type ConnectionFlags, type Profile, profileOf, type SignInFlow } from '../connection/profile.js';
+import type { ConnectionFlags, Profile, SignInFlow } from '../connection/profile.js';
+import { profileOf } from '../connection/profile-of.js';
 import { print } from '../output/documents.js';
 import { oneLine } from '../output/text.js';
 import { signInPerson, takeTokens } from './by-person.js';

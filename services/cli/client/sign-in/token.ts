@@ -1,23 +1,15 @@
-import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { OperatorError } from '../../../config/operator-errors.js';
 import type { Transport } from '../connection/connection.js';
 import type { Profile } from '../connection/profile.js';
 import { savedToken } from './saved-tokens.js';
+import { tokenOf } from './token-command.js';
 
 const tokenIn = (file: string): string => {
   try {
     return readFileSync(file, 'utf8').trim();
   } catch (cause) {
     throw new OperatorError(`${file} cannot be read: it must have an access token`, { cause });
-  }
-};
-
-const byCommand = ([program = '', ...args]: readonly string[]): string => {
-  try {
-    return execFileSync(program, args, { encoding: 'utf8', stdio: ['inherit', 'pipe', 'inherit'] }).trim();
-  } catch (cause) {
-    throw new OperatorError(`${program} gives no token: admin.command of the profile has failed`, { cause });
   }
 };
 
@@ -47,7 +39,7 @@ export const newToken = async (
     case 'token-file':
       return undefined;
     case 'command':
-      return byCommand(signIn.command);
+      return tokenOf(signIn.command, 'admin.command');
     case 'client-credentials':
       return (await import('./by-credentials.js')).byCredentials(signIn, profile, transport);
     case 'person':

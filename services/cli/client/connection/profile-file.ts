@@ -1,0 +1,144 @@
+import { readFileSync } from 'node:fs';
+import { parse } from 'yaml';
+import * as z from 'zod';
+import { OperatorError } from '../../../config/operator-errors.js';
+import { count, duration } from '../../../config/setting-kinds.js';
+import { type ClientCredentials, type GrpcAddress, type Profile, type SignIn, targetOf } from './profile.js';
+
+const DEFAULT_SECRET_FILE = '/etc/secrets/client_secret';
+const DEFAULT_CLIENT = 'flytepropeller';
+
+/**
+ * The keys of the configuration file that this client uses. The two of `useAuth…` name what it does in any case.
+ *
+ * @see https://www.union.ai/docs/v1/flyte/api-reference/flytectl-cli/ for the keys of flytectl
+ */
+const KEYS = {
+  admin: {
+    endpoint: z.string().default(''),
+    insecure: z.boolean().default(false),
+    insecureSkipVerify: z.boolean().default(false),
+    caCertFilePath: z.string().optional(),
+    authType: z.string().default('ClientSecret'),
+    clientId: z.string().default(DEFAULT_CLIENT),
+    clientSecretLocation: z.string().optional(),
+    clientSecretEnvVar: z.string().optional(),
+    scopes: z.array(z.string()).default([]),
+    audience: z.string().optional(),
+    tokenUrl: z.string().optional(),
+    authorizationHeader: z.string().default('authorization'),
+    command: z.array(z.string()).default([]),
+    proxyCommand: z.array(z.string()).optional(),
+    httpProxyURL: z.url({ protocol: /^https?$/u, error: 'must be http://HOST:PORT or https://HOST:PORT' }).optional(),
+    maxRetries: count.default(0),
+    perRetryTimeout: duration.prefault('30s'),
+    maxBackoffDelay: duration.prefault('8s'),
+    maxMessageSizeBytes: count.optional(),
+    defaultServiceConfig: z.string().optional(),
+    useAuth: z.boolean().optional(),
+    useAudienceFromAdmin: z.boolean().optional(),
+  },
+  console: { endpoint: z.string().optional() },
+};
+
+const file = z.object({ admin: z.object(KEYS.admin).prefault({}), console: z.object(KEYS.console).prefault({}) });
+
+type Admin = z.infer<typeof file>['admin'];
+
+const defined = <Value extends object>(value: Value): { readonly [Key in keyof Value]?: NonNullable<Value[Key]> } =>
+  Object.fromEntries(Object.entries(value).filter(([, each]) => each !== undefined)) as never;
+
+const AUTH_TYPES = ['Pkce', 'DeviceFlow', 'ClientSecret', 'ExternalCommand'];
+
+const signInOf = (admin: Admin, path: string): SignIn => {
+  const { authType, clientId, scopes, audience, tokenUrl, command } = admin;
+  switch (authType.toLowerCase()) {
+    case 'clientsecret': {
+      const secretVariable = admin.clientSecretEnvVar;
+      const secretFile = admin.clientSecretLocation ?? (secretVariable === undefined ? DEFAULT_SECRET_FILE : undefined);
+      const optional: Partial<ClientCredentials> = defined({ secretFile, secretVariable, audience, tokenUrl });
+      return { kind: 'client-credentials', clientId, scopes, ...optional };
+    }
+    case 'externalcommand':
+      return { kind: 'command', command };
+    case 'pkce':
+      return { kind: 'person', flow: 'browser' };
+    case 'deviceflow':
+      return { kind: 'person', flow: 'device' };
+    default:
+      throw new OperatorError(`${path}: admin.authType: ${authType}: must be ${AUTH_TYPES.join(', ')}`);
+  }
+};
+
+const keysOf = (value: unknown): readonly string[] =>
+  typeof value === 'object' && value !== null ? Object.keys(value) : [];
+
+/** The sections of a configuration file, and the keys in `admin` and `console`, that this client does not use. */
+export const ignoredKeys = (text: string): readonly string[] => {
+  const document = parse(text) as Readonly<Record<string, unknown>> | null;
+  return keysOf(document).flatMap((section) => {
+    if (!(section in KEYS)) return section;
+    const known = KEYS[section as keyof typeof KEYS];
+    return keysOf(document?.[section]).flatMap((key) => (key in known ? [] : `${section}.${key}`));
+  });
+};
+
+/**
+ * Reads the text of a configuration file of the interface's command lines.
+ *
+ * @throws {OperatorError} when it is not valid; the message names the file and the key.
+ */
+export const profileIn = (text: string, path: string): Profile => {
+  const { success, data, error } = file.safeParse(parse(text) ?? {});
+  if (!success) {
+    const [issue] = error.issues;
+    throw new OperatorError(`${path}: ${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'is not valid'}`);
+  }
+  const { admin, console } = data;
+  if (admin.endpoint === '') throw new OperatorError(`${path}: admin.endpoint: names no server: set it to HOST:PORT`);
+  const address: GrpcAddress = {
+    kind: 'grpc',
+    target: targetOf(admin.endpoint, admin.insecure),
+    isPlain: admin.insecure,
+    skipVerify: admin.insecureSkipVerify,
+    ...defined({ caFile: admin.caCertFilePath }),
+  };
+  return {
+    address,
+    signIn: signInOf(admin, path),
+    header: admin.authorizationHeader,
+    ...defined({ consoleUrl: console.endpoint }),
+    proxy: defined({ command: admin.proxyCommand, issuerUrl: admin.httpProxyURL }),
+    retryPolicy: { retries: admin.maxRetries, tryMs: admin.perRetryTimeout, maxPauseMs: admin.maxBackoffDelay },
+    channel: defined({ serviceConfig: admin.defaultServiceConfig, maxMessageBytes: admin.maxMessageSizeBytes }),
+  };
+};
+
+/** The files whose ignored keys were named: a command may read its file more than once. */
+const warned = new Set<string>();
+
+const warnOfIgnored = (text: string, path: string): void => {
+  const ignored = ignoredKeys(text);
+  if (ignored.length === 0 || warned.has(path)) return;
+  warned.add(path);
+  process.stderr.write(`flightlog: ${path}: not used: ${ignored.join(', ')}\n`);
+};
+
+/**
+ * Reads a configuration file, and names the keys on standard error that are not used.
+ *
+ * @throws {OperatorError} when it cannot be read or is not valid; the message names the file.
+ */
+export const readProfile = (path: string): Profile => {
+  try {
+    const text = readFileSync(path, 'utf8');
+    const profile = profileIn(text, path);
+    warnOfIgnored(text, path);
+    return profile;
+  } catch (cause) {
+    if (cause instanceof OperatorError) throw cause;
+    throw new OperatorError(`${path}: ${cause instanceof Error ? (cause.message.split('\n', 1)[0] ?? '') : ''}`, {
+      cause,
+    });
+  }
+};

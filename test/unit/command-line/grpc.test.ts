@@ -1,0 +1,89 @@
+import { create } from '@bufbuild/protobuf';
+import { type handleUnaryCall, type Metadata, Server, ServerCredentials, status } from '@grpc/grpc-js';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+
+import { grpcTransport } from '../../../services/cli/client/connection/grpc.js';
+import type { Profile } from '../../../services/cli/client/connection/profile.js';
+import { profileIn } from '../../../services/cli/client/connection/profile-file.js';
+import { GetVersionRequestSchema } from '../../../proto/gen/platformidl/admin/version_pb.js';
+import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
+
+const METHOD = AdminService.method.getVersion;
+
+/** Each call that the server got, and the answers that it gives one after the other: a status, or nothing at all. */
+const calls: Metadata[] = [];
+const answers: (status | 'nothing')[] = [];
+
+const server = new Server();
+let endpoint = '';
+
+const asIs = (bytes: Buffer): Buffer => bytes;
+
+const answer: handleUnaryCall<Buffer, Buffer> = ({ metadata }, callback) => {
+  calls.push(metadata);
+  const code = answers.shift() ?? status.OK;
+  if (code === status.OK) callback(null, Buffer.alloc(0));
+  else if (code !== 'nothing') callback({ code });
+};
+
+beforeAll(async () => {
+  server.register(`/${METHOD.parent.typeName}/${METHOD.name}`, answer, asIs, asIs, 'unary');
+  const port = await new Promise<number>((resolve) => {
+    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (_, bound) => resolve(bound));
+  });
+  endpoint = `127.0.0.1:${port}`;
+});
+beforeEach(() => {
+  calls.length = 0;
+  answers.length = 0;
+});
+afterAll(() => server.forceShutdown());
+
+const callBy = async (...lines: readonly string[]): Promise<void> => {
+  const text = ['admin:', `endpoint: ${endpoint}`, 'insecure: true', ...lines].join('\n  ');
+  const profile = profileIn(text, 'config.yaml') as Profile & { address: { kind: 'grpc' } };
+  const transport = grpcTransport(profile);
+  try {
+    await transport.call(METHOD, create(GetVersionRequestSchema), {});
+  } finally {
+    transport.close();
+  }
+};
+
+const sent = (header: string): readonly unknown[] => calls.map((metadata) => metadata.get(header)[0]);
+
+describe('a call over gRPC', () => {
+  it('is tried again as often as the profile says, as one command', async () => {
+    answers.push(status.UNAVAILABLE, status.RESOURCE_EXHAUSTED);
+    await callBy('maxRetries: 2', 'maxBackoffDelay: 1ms');
+    const [key, ...others] = sent('idempotency-key');
+    expect(key).toMatch(/./u);
+    expect(others).toEqual([key, key]);
+    answers.push(status.UNAVAILABLE, status.UNAVAILABLE);
+    await expect(callBy('maxRetries: 1', 'maxBackoffDelay: 1ms')).rejects.toThrow(/^UNAVAILABLE: /u);
+    expect(calls).toHaveLength(5);
+  });
+
+  it('is tried again when a try takes too long, and not when it is refused', async () => {
+    answers.push('nothing');
+    await callBy('maxRetries: 1', 'perRetryTimeout: 200ms', 'maxBackoffDelay: 1ms');
+    expect(calls).toHaveLength(2);
+    answers.push(status.NOT_FOUND);
+    await expect(callBy('maxRetries: 1')).rejects.toThrow(/^NOT_FOUND: /u);
+    expect(calls).toHaveLength(3);
+  });
+
+  it('is tried once, and has no key, where the profile says nothing', async () => {
+    answers.push(status.UNAVAILABLE);
+    await expect(callBy()).rejects.toThrow(/^UNAVAILABLE: /u);
+    expect(sent('idempotency-key')).toEqual([undefined]);
+  });
+
+  it('has the token of the proxy command', async () => {
+    await callBy('proxyCommand: [echo, secret]');
+    expect(sent('proxy-authorization')).toEqual(['Bearer secret']);
+    await expect(callBy('proxyCommand: ["false"]')).rejects.toThrow(
+      'false gives no token: admin.proxyCommand of the profile has failed',
+    );
+  });
+});
