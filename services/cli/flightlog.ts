@@ -2,7 +2,7 @@ import { Argument, Command, Option } from 'commander';
 import { wholeNumber } from '../config/arguments.js';
 import { addBridgeCommand } from './bridge/command.js';
 import { addBackupCommands } from './backup-commands.js';
-import { SHELLS, type Shell } from './completion/completion.js';
+import { SHELLS, type Shell } from './completion/shells.js';
 import { addClientCommands } from './client/client-commands.js';
 import {
   type Configuration,
@@ -198,7 +198,7 @@ addRecordsCommands(program, { withData, ownSettings, configurationOf });
 
 program
   .command('completion')
-  .description('print a script that completes commands and flags in a shell')
+  .description('print a script that completes commands, flags and names in a shell')
   .addArgument(new Argument('<shell>', 'the shell').choices(SHELLS))
   .addHelpText('after', '\nExamples:\n  source <(flightlog completion bash)')
   .action(async (shell: Shell) => {

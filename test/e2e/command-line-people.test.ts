@@ -68,10 +68,17 @@ describe('a first-time user', () => {
 
   it('uses the configuration file of other command lines, over gRPC', async () => {
     const file = join(folder, 'config.yaml');
-    writeFileSync(file, `admin: { endpoint: 'dns:///${plane.server().ready.grpc}', insecure: true, authType: Pkce }\n`);
-    const { stdout } = await flightlog(['get', 'execution', 'first', '-o', 'name'], { env: { FLYTECTL_CONFIG: file } })
-      .ended;
-    expect(stdout).toBe('first\n');
+    const admin = `{ endpoint: 'dns:///${plane.server().ready.grpc}', insecure: true, authType: Pkce, defaultOrg: acme }`;
+    writeFileSync(file, `admin: ${admin}\nlogger: { level: 0 }\n`);
+    const env = { FLYTECTL_CONFIG: file };
+    expect(await flightlog(['get', 'execution', 'first', '-o', 'name'], { env }).ended).toMatchObject({
+      stdout: 'first\n',
+      stderr: `flightlog: ${file}: not used: admin.defaultOrg, logger\n`,
+    });
+  });
+
+  it('reads the names of domains', async () => {
+    expect((await done('list', 'domains', '-o', 'name')).stdout).toBe('development\nstaging\nproduction\n');
   });
 });
 

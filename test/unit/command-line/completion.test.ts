@@ -5,14 +5,20 @@ import { delimiter, join } from 'node:path';
 import { Argument, Command, Option } from 'commander';
 import { afterAll, describe, expect, it } from 'vitest';
 
-import { completionScript, SHELLS, type Shell } from '../../../services/cli/completion/completion.js';
+import { completionScript } from '../../../services/cli/completion/completion.js';
+import { SHELLS, type Shell } from '../../../services/cli/completion/shells.js';
 
 const program = new Command('flightlog');
 const watch = program.command('watch');
 watch
   .command('execution')
+  .alias('executions')
   .argument('<name>')
+  .option('--server <url>')
   .option('-p, --project <id>')
+  .option('-d, --domain <id>')
+  .option('--phase <phase,...>')
+  .option('--json')
   .option('--inputs <file>')
   .addOption(new Option('-o, --output <form>').choices(['table', 'json']));
 program.command('completion').addArgument(new Argument('<shell>').choices(SHELLS));
@@ -20,7 +26,7 @@ program.command('completion').addArgument(new Argument('<shell>').choices(SHELLS
 /** Prints the words that a shell offers for the last word of `line`, a line each; the script is in `$SCRIPT`. */
 const PROGRAMS: Readonly<Record<Shell, string>> = {
   bash: `eval "$SCRIPT"
-    COMP_WORDS=("\${@}"); COMP_CWORD=$(($# - 1)); _flightlog; printf '%s\\n' "\${COMPREPLY[@]:-FILES}"`,
+    COMP_LINE="$*"; COMP_POINT=\${#COMP_LINE}; _flightlog; printf '%s\\n' "\${COMPREPLY[@]:-FILES}"`,
   // Outside of the line editor; its two functions are stood in for: one adds the words that begin like the last one.
   zsh: `compdef() {}; _files() { print FILES }
     compadd() { local -a found=("\${(M@)argv[2,-1]:#\${words[CURRENT]}*}"); print -l -- $found; (( $#found )) }
@@ -30,9 +36,19 @@ const PROGRAMS: Readonly<Record<Shell, string>> = {
     complete -C "$argv" | string replace -r '\\t.*' ''`,
 };
 
-/** Stands in for the program that the scripts ask for names: it prints one, after the kind that it was asked for. */
+/**
+ * Stands in for the program that the scripts ask for names: it prints one of the kind that it was asked for, and one
+ * that a shell would act on. A request for a server or a project and domain of the line gets another name.
+ */
+const NAMES = `#!/bin/sh
+case "$*" in
+  *'--server http://other:80'*'-p two --domain production'*) echo "$2-of-two" ;;
+  *) echo "$2-1"; echo "$2-\\$(echo\\tran)" ;;
+esac
+`;
+
 const folder = mkdtempSync(join(tmpdir(), 'flightlog-completion-'));
-writeFileSync(join(folder, 'flightlog'), '#!/bin/sh\necho "$2-1"\n', { mode: 0o755 });
+writeFileSync(join(folder, 'flightlog'), NAMES, { mode: 0o755 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const has = (shell: Shell): boolean => spawnSync(shell, ['-c', 'true']).status === 0;
@@ -49,7 +65,7 @@ const offered = (shell: Shell, ...words: readonly string[]): readonly string[] =
 describe.each(SHELLS.map((shell) => ({ shell })))('completion in $shell', ({ shell }) => {
   it.skipIf(!has(shell))('offers commands, flags and choices, below the command that is typed', () => {
     expect(offered(shell, 'flightlog', 'wa')).toEqual(['watch']);
-    expect(offered(shell, 'flightlog', 'watch', 'execution', 'f4rj8', '--p')).toEqual(['--project']);
+    expect(offered(shell, 'flightlog', 'watch', 'execution', 'f4rj8', '--pr')).toEqual(['--project']);
     expect(offered(shell, 'flightlog', 'completion', 'z')).toEqual(['zsh']);
   });
 
@@ -60,7 +76,25 @@ describe.each(SHELLS.map((shell) => ({ shell })))('completion in $shell', ({ she
 
   it.skipIf(!has(shell))('offers the names that the server knows', () => {
     expect(offered(shell, 'flightlog', 'watch', 'execution', 'executions-')).toEqual(['executions-1']);
+    expect(offered(shell, 'flightlog', 'watch', 'executions', 'executions-')).toEqual(['executions-1']);
     expect(offered(shell, 'flightlog', 'watch', 'execution', '-p', 'projects-')).toEqual(['projects-1']);
+    expect(offered(shell, 'flightlog', 'watch', 'execution', '--domain', 'd')).toEqual(['domains-1']);
+  });
+
+  it.skipIf(!has(shell))(
+    'offers names after flags, of the server, project and domain on the line; and one name',
+    () => {
+      const line = ['flightlog', 'watch', 'execution', '--server', 'http://other:80', '--json', '-p', 'two'];
+      expect(offered(shell, ...line, '--domain', 'production', 'exec')).toEqual(['executions-of-two']);
+      expect(offered(shell, 'flightlog', 'watch', 'execution', '--json', 'exec')).toEqual(['executions-1']);
+      const after = offered(shell, 'flightlog', 'watch', 'execution', '1', 'exec');
+      expect(after).not.toContain('executions-1');
+    },
+  );
+
+  it.skipIf(!has(shell))('offers phases', () => {
+    const line = ['flightlog', 'watch', 'execution', '--phase'];
+    expect(offered(shell, ...line, 'SUCC')).toEqual(['SUCCEEDED', 'SUCCEEDING']);
   });
 
   it.skipIf(!has(shell))('offers files after a flag that takes one', () => {

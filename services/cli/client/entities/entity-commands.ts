@@ -59,6 +59,12 @@ const addList = (program: Command): void => {
       await print(kind, name, flags);
     });
   }
+  withExamples(withForm(withConnection(list.command('domains').alias('domain'))), ['list domains'])
+    .description('print the domains, which are the same in every project')
+    .action(async (flags: ConnectionFlags & FormFlags) => {
+      const { listDomains } = await import('./list-domains.js');
+      await listDomains(flags);
+    });
 };
 
 const addGetExecution = (get: Command): void => {

@@ -1,6 +1,6 @@
 import type { Execution } from '../../../../proto/gen/platformidl/admin/execution_pb.js';
 import { type LaunchPlan, LaunchPlanState } from '../../../../proto/gen/platformidl/admin/launch_plan_pb.js';
-import { type Project, Project_ProjectState } from '../../../../proto/gen/platformidl/admin/project_pb.js';
+import { type Domain, type Project, Project_ProjectState } from '../../../../proto/gen/platformidl/admin/project_pb.js';
 import { FixedRateUnit } from '../../../../proto/gen/platformidl/admin/schedule_pb.js';
 import type { Task } from '../../../../proto/gen/platformidl/admin/task_pb.js';
 import type { Workflow } from '../../../../proto/gen/platformidl/admin/workflow_pb.js';
@@ -81,4 +81,9 @@ export const PROJECT_COLUMNS: readonly Column<Project>[] = [
   { header: 'STATE', text: ({ state }) => Project_ProjectState[state] },
   { header: 'DOMAINS', text: ({ domains }) => domains.map(({ id }) => id).join(',') },
   { header: 'DESCRIPTION', text: ({ description }) => description },
+];
+
+export const DOMAIN_COLUMNS: readonly Column<Domain>[] = [
+  { header: 'ID', text: ({ id }) => id },
+  { header: 'NAME', text: ({ name }) => name },
 ];
