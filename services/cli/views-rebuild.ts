@@ -4,7 +4,7 @@ import { type RebuildProgress, type ShareBuilder, sharesOf } from '../../project
 import { Fault } from '../kernel/fault.js';
 import { lockDataDirectory } from '../store/data-directory.js';
 import type { Configuration } from '../config/configuration.js';
-import { logSource, openOwnLog } from '../main/log-source.js';
+import { type LogSource, logSource, openOwnLog } from '../main/log-source.js';
 import { codecs, models } from '../main/models.js';
 import { openPayloads } from '../main/payloads.js';
 import { progressBar } from './progress-bar.js';
@@ -26,12 +26,14 @@ const operatorErrorOf = (error: unknown): unknown => {
 };
 
 /**
- * The number of threads that rebuild, each an equal share of the partitions. One for MongoDB, where the rebuild mostly
- * waits for the database.
+ * Returns the number of threads that rebuild, each an equal share of the partitions. Every thread reads the whole log:
+ * over an event store, reading it twice costs more than a second thread saves. With MongoDB, the rebuild mostly waits
+ * for the database.
  */
-const SHARES: Readonly<Record<Configuration['read_store']['kind'], number>> = { sqlite: 2, mongodb: 1 };
+const threadsFor = (log: LogSource, views: Configuration['read_store']): number =>
+  log.kind === 'embedded' && views.kind === 'sqlite' ? 2 : 1;
 
-type Where = Pick<RebuildThreadData, 'directory' | 'location' | 'source'>;
+type Where = Pick<RebuildThreadData, 'directory' | 'location'>;
 
 const othersOf = (shares: ReturnType<typeof sharesOf>, where: Where): readonly ShareBuilder[] =>
   shares.map((partitions) => threadedShare({ ...where, partitions, verifiedStreams: VERIFIED_STREAMS / 2 }));
@@ -59,8 +61,8 @@ export const rebuildViews = async ({
   const bar = progressBar();
   try {
     const fresh = await forSetting(viewsKey(views), () => openFreshViews({ directory, views }, log.logId));
-    const [partitions = [], ...shares] = sharesOf(SHARES[views.kind]);
-    const others = othersOf(shares, { directory, location, source });
+    const [partitions = [], ...shares] = sharesOf(threadsFor(source, views));
+    const others = othersOf(shares, { directory, location });
     let buildSeconds = 0;
     const onProgress = (progress: RebuildProgress): void => {
       if (progress.phase === 'build') buildSeconds = secondsSince(started);

@@ -3,13 +3,12 @@ import { type RebuildProgress, shareBuilder } from '../../../projections/runtime
 import type { Partition } from '../../../projections/runtime/partitions.js';
 import { sqliteViewsInRebuild } from '../../../projections/store/sqlite/fresh-views.js';
 import { Fault } from '../../kernel/fault.js';
-import { type LogSource, openLog } from '../log-source.js';
+import { sqliteLogReader } from '../../store/log/sqlite-log-reader.js';
 import { codecs, models } from '../models.js';
 import { openPayloads, type PayloadSource } from '../payloads.js';
 
-/** The worker data of a thread that rebuilds some partitions of the views. */
+/** The worker data of a thread that rebuilds some partitions of the views from the log in the data directory. */
 export type RebuildThreadData = PayloadSource & {
-  readonly source: LogSource;
   readonly partitions: readonly Partition[];
   readonly verifiedStreams: number;
 };
@@ -24,7 +23,7 @@ export type RebuildThreadMessage =
   | { readonly fault: string }
   | { readonly failure: string; readonly cause?: string };
 
-const { directory, location, source, partitions, verifiedStreams } = workerData as RebuildThreadData;
+const { directory, location, partitions, verifiedStreams } = workerData as RebuildThreadData;
 const say = (message: RebuildThreadMessage): void => parentPort?.postMessage(message);
 
 const failureOf = (error: unknown): RebuildThreadMessage => {
@@ -33,7 +32,7 @@ const failureOf = (error: unknown): RebuildThreadMessage => {
   return { failure: error.message, ...(error.cause instanceof Error && { cause: error.cause.message }) };
 };
 
-const log = await openLog(source);
+const log = await sqliteLogReader({ directory });
 const payloads = await openPayloads({ directory, location });
 const store = sqliteViewsInRebuild({ directory });
 await store.prepare(models.map(({ collection }) => collection));
