@@ -9,9 +9,7 @@ import { evolveSignalCreated, evolveSignalSet, SIGNAL_BYTES, type Signals } from
 /** The state of an entity whose phases engines report: the execution, a node or a task attempt. */
 export type Reported = {
   phase: number;
-  /** A bit for each phase that an engine has reported. */
-  seen: number;
-  /** The revision of its last report, from which the earlier ones are found. */
+  /** The revision of its last report, from which the earlier ones are found; {@link NONE} where there is none. */
   last: number;
   /**
    * ABORTED was inferred from the end of the execution; a terminal phase that the engine reports may replace it once.
@@ -66,7 +64,6 @@ const NO_TASKS: readonly TaskState[] = [];
 
 export const initialState = (): ExecutionState => ({
   phase: 0,
-  seen: 0,
   last: NONE,
   isInferred: false,
   exists: false,
@@ -106,7 +103,6 @@ const enter = (reported: Reported, phase: number): void => {
 /** Notes a report. `state.events` does not count its event yet, so it equals the revision of that event. */
 const note = (state: ExecutionState, reported: Reported, report: EngineReport): void => {
   enter(reported, report.phase);
-  reported.seen |= 1 << report.phase;
   addReport(state, state.events, reported.last, report);
   reported.last = state.events;
 };
@@ -125,7 +121,6 @@ const nodeOf = (state: ExecutionState, id: string): NodeState => {
   if (known !== undefined) return known;
   const node: NodeState = {
     phase: 0,
-    seen: 0,
     last: NONE,
     isInferred: false,
     tasks: NO_TASKS,
@@ -137,7 +132,6 @@ const nodeOf = (state: ExecutionState, id: string): NodeState => {
 const newTask = (state: ExecutionState, node: NodeState, id: TaskId, attempt: number): TaskState => {
   const task: TaskState = {
     phase: 0,
-    seen: 0,
     last: NONE,
     isInferred: false,
     id: sharedId(state, id),
@@ -153,7 +147,7 @@ const newTask = (state: ExecutionState, node: NodeState, id: TaskId, attempt: nu
 const evolveTask = (state: ExecutionState, report: EngineReport, id: TaskId): void => {
   const node = nodeOf(state, report.nodeId);
   const task = findTask(node, id, report.retryAttempt) ?? newTask(state, node, id, report.retryAttempt);
-  const isSamePhase = task.seen !== 0 && !task.isInferred && task.phase === report.phase;
+  const isSamePhase = task.last !== NONE && !task.isInferred && task.phase === report.phase;
   task.version = isSamePhase ? Math.max(task.version, report.phaseVersion) : report.phaseVersion;
   task.highest[report.phase] = Math.max(task.highest[report.phase] ?? -1, report.phaseVersion);
   note(state, task, report);

@@ -46,10 +46,11 @@ const decideNew = (state: ExecutionState, command: ReportPhase): ReportDecision 
 const decideKnown = (node: NodeState, command: ReportPhase): ReportDecision => {
   const { envelope, isChildKnown } = command;
   const { phase } = envelope;
-  const isReplaced = isReplacedBy(node, envelope);
-  if (!isReplaced && !node.isInferred && node.phase === phase) return repeatedPhase(command);
-  if (!isReplaced && isTerminal('node', node.phase))
-    return refused({ kind: 'already-terminal', entity: 'node', current: node.phase, to: phase });
+  if (!isReplacedBy(node, envelope)) {
+    if (node.phase === phase) return repeatedPhase(command);
+    if (isTerminal('node', node.phase))
+      return refused({ kind: 'already-terminal', entity: 'node', current: node.phase, to: phase });
+  }
   return isChildKnown ? acceptedReport(command) : refused({ kind: 'child-not-found' });
 };
 

@@ -15,8 +15,11 @@ export type ReportDecision = Decision<ExecutionEvent, ExecutionRefusal>;
 
 export const accepted = (...events: readonly ExecutionEvent[]): ReportDecision => ({ kind: 'accepted', events });
 
-export const refused = (refusal: ExecutionRefusal, ...events: readonly ExecutionEvent[]): ReportDecision =>
-  events.length === 0 ? { kind: 'refused', refusal } : { kind: 'refused', refusal, events };
+export const refused = (refusal: ExecutionRefusal, ...events: readonly ExecutionEvent[]): ReportDecision => ({
+  kind: 'refused',
+  refusal,
+  events,
+});
 
 /** The event that records an envelope. */
 const reported = (envelope: Envelope, samePhase: boolean, closed?: Content): ExecutionEvent =>
@@ -35,9 +38,12 @@ const reported = (envelope: Envelope, samePhase: boolean, closed?: Content): Exe
     samePhase,
   });
 
-/** Accepts a report as a new phase or a new version of one. */
-export const acceptedReport = ({ envelope }: ReportPhase, closed?: Content): ReportDecision =>
-  accepted(reported(envelope, false, closed));
+/** The event of a report that is a new phase or a new version of one. */
+export const newReport = ({ envelope }: ReportPhase, closed?: Content): ExecutionEvent =>
+  reported(envelope, false, closed);
+
+export const acceptedReport = (command: ReportPhase, closed?: Content): ReportDecision =>
+  accepted(newReport(command, closed));
 
 const alreadyRecorded = ({ entity, phase, phaseVersion }: Envelope): ExecutionRefusal => ({
   kind: 'phase-recorded',
@@ -79,7 +85,7 @@ export const earlierReport = (
   command: ReportPhase,
 ): EarlierReport => {
   const { envelope, comparison } = command;
-  if (known === undefined || (known.seen & (1 << envelope.phase)) === 0) return 'new';
+  if (known === undefined) return 'new';
   if (comparison?.isRepetition === true) return 'repeated';
   const at = similarReports(state, { last: known.last, from: comparison?.asOf ?? 0 }, envelope);
   return at.length === 0 ? 'new' : { kind: 'unsure', at };

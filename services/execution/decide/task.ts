@@ -26,7 +26,7 @@ const decideKnown = (task: TaskState, command: ReportPhase): ReportDecision => {
   const { envelope } = command;
   const { phase, phaseVersion } = envelope;
   if (isReplacedBy(task, envelope)) return acceptedReport(command);
-  if (!task.isInferred && task.phase === phase && phaseVersion <= task.version) return repeatedPhase(command);
+  if (task.phase === phase && phaseVersion <= task.version) return repeatedPhase(command);
   if (isTerminal('task', task.phase))
     return refused({ kind: 'already-terminal', entity: 'task', current: task.phase, to: phase });
   return acceptedReport(command);

@@ -7,6 +7,7 @@ import {
   foreignProducer,
   openEntities,
   earlierReport,
+  newReport,
   refused,
   repeatedPhase,
   repeatedReport,
@@ -17,7 +18,7 @@ import type { ExecutionRefusal } from '../refusals.js';
 import type { ExecutionState } from '../state.js';
 
 /**
- * The rank of each phase in the life of a workflow. Terminal phases rank last (`ENDED`). ABORTING has no rank: it may
+ * The rank of each phase in the life of a workflow. Terminal phases rank last (`ENDED`), and so does ABORTING, which may
  * follow any phase that is not terminal.
  */
 const ORDER: Readonly<Record<number, number>> = {
@@ -29,7 +30,6 @@ const ORDER: Readonly<Record<number, number>> = {
 const ENDED = 4;
 
 const isBackwards = (from: number, to: number): boolean => {
-  if (to === WORKFLOW.ABORTING) return false;
   if (from === WORKFLOW.FAILING && (to === WORKFLOW.SUCCEEDING || to === WORKFLOW.SUCCEEDED)) return true;
   return (ORDER[to] ?? ENDED) < (ORDER[from] ?? ENDED);
 };
@@ -57,10 +57,8 @@ const decideSamePhase = (state: ExecutionState, command: ReportPhase): ReportDec
  * event instead of all reports.
  */
 const announced = (command: ReportPhase): ReportDecision => {
-  const report = acceptedReport(command);
-  if (report.kind !== 'accepted') return report;
   const data = create(TerminationAnnouncedSchema, { id: command.id });
-  return accepted(...report.events, { type: 'TerminationAnnounced', data });
+  return accepted(newReport(command), { type: 'TerminationAnnounced', data });
 };
 
 /**

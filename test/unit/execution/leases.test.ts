@@ -67,6 +67,11 @@ describe('a lease of an execution', () => {
     expect(await openStream().answer(returnBy('a', 1))).toBe('execution-not-found');
   });
 
+  it('is not returned where there is none', async () => {
+    const refusal = { kind: 'lease-lost', producer: 'session of a', engine: '' };
+    expect(await openStream(creation).refusal(returnBy('a', 1))).toEqual(refusal);
+  });
+
   it('is not returned after the end of its execution', () => {
     const stream = openStream(creation, leaseTo('a'), workflow('SUCCEEDED', { producer: 'a' }), returnBy('a', 1));
     expect(stream.events().at(-1)?.type).toBe('WorkflowPhaseReported');

@@ -44,8 +44,8 @@ describe('a node event', () => {
     expect(await openStream(creation, node('RUNNING'), task('RUNNING')).answer(child)).toBe('OK');
   });
 
-  it('does not take the task of another execution for its parent', async () => {
-    const executionId = { ...id, name: 'other' };
+  it.each(['project', 'domain', 'name'])('does not take the task of another %s for its parent', async (field) => {
+    const executionId = { ...id, [field]: 'other' };
     const parent = { taskId, retryAttempt: 0, nodeExecutionId: { nodeId: 'n0', executionId } };
     const child = node('QUEUED', { node: 'n1', parentTaskMetadata: { id: parent } as never });
     expect(await openStream(creation, node('RUNNING'), task('RUNNING')).answer(child)).toBe('task-not-found');
@@ -132,7 +132,12 @@ describe('a task event', () => {
   it('after the end is refused whatever its version', async () => {
     const run = openStream(creation, node('RUNNING'), task('SUCCEEDED'));
     expect(await run.answer(task('RUNNING', { version: 7, second: 1 }))).toBe('already-terminal');
-    expect(await run.answer(task('SUCCEEDED', { version: 1, second: 1 }))).toBe('already-terminal');
+    expect(await run.refusal(task('SUCCEEDED', { version: 1, second: 1 }))).toEqual({
+      kind: 'already-terminal',
+      entity: 'task',
+      current: TASK.SUCCEEDED,
+      to: TASK.SUCCEEDED,
+    });
   });
 
   it('of each attempt is another task execution', async () => {
@@ -183,8 +188,10 @@ describe('a task event', () => {
 describe('what is reported first when its execution has ended', () => {
   it('is refused while it has not ended itself, and nothing is left open', async () => {
     const run = openStream(creation, node('RUNNING'), workflow('FAILED'));
-    expect(await run.answer(node('RUNNING', { node: 'late' }))).toBe('already-terminal');
-    expect(await run.answer(task('RUNNING'))).toBe('already-terminal');
+    const refusal = { kind: 'already-terminal', current: NODE.ABORTED, to: NODE.RUNNING };
+    expect(await run.refusal(node('RUNNING', { node: 'late' }))).toEqual({ ...refusal, entity: 'node' });
+    const ofTask = { ...refusal, entity: 'task', current: TASK.ABORTED, to: TASK.RUNNING };
+    expect(await run.refusal(task('RUNNING'))).toEqual(ofTask);
     expect(run.recorded).toHaveLength(3);
   });
 

@@ -1,7 +1,9 @@
+import { create, toBinary } from '@bufbuild/protobuf';
 import { describe, expect, it } from 'vitest';
 
+import { OpenEntitiesSchema } from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
 import { isTerminal, WORKFLOW } from '../../../services/execution/phases.js';
-import { type Answer, creation, expiry, node, openStream, task, termination, workflow } from './reports.js';
+import { type Answer, creation, expiry, node, openStream, task, taskId, termination, workflow } from './reports.js';
 
 type Phase = keyof typeof WORKFLOW;
 
@@ -100,6 +102,19 @@ describe('a workflow event', () => {
     expect(refusal).toEqual({ kind: 'incompatible-cluster', cluster: 'west', stored: 'east' });
   });
 
+  it('QUEUED of another producer comes too late once the execution runs', async () => {
+    const run = openStream(creation, workflow('QUEUED', { producer: 'east' }), workflow('RUNNING', { second: 1 }));
+    expect(await run.answer(workflow('QUEUED', { producer: 'west', second: 2 }))).toBe('back-to-queued');
+  });
+
+  it('that repeats its phase is kept only when it comes from the cluster of the execution', async () => {
+    const run = openStream(creation, workflow('QUEUED', { producer: 'east' }), workflow('RUNNING', { second: 1 }));
+    expect(await run.answer(workflow('RUNNING', { producer: 'west', second: 2 }))).toBe('phase-recorded');
+    expect(run.recorded).toHaveLength(3);
+    expect(await run.answer(workflow('RUNNING', { producer: 'east', second: 3 }))).toBe('phase-recorded');
+    expect(run.recorded).toHaveLength(4);
+  });
+
   it('is not checked against the cluster when it comes from the default producer', async () => {
     const run = openStream(creation, workflow('QUEUED', { producer: 'east' }));
     expect(await run.answer(workflow('RUNNING', { producer: 'propeller', second: 1 }))).toBe('OK');
@@ -159,6 +174,27 @@ describe('the end of an execution', () => {
     ]);
     expect(nodes.get('n0')?.tasks[0]?.isInferred).toBe(true);
     expect(nodes.get('n1')?.tasks[0]?.isInferred).toBe(false);
+  });
+
+  it('says in its event what it has closed', () => {
+    const run = openStream(...open, task('RUNNING', { attempt: 1 }), workflow('ABORTED', { second: 9 }));
+    const tasks = [
+      { node: 'n0', taskId, attempt: 0 },
+      { node: 'n0', taskId, attempt: 1 },
+    ];
+    const closed = create(OpenEntitiesSchema, { nodes: ['n0', 'n2'], tasks });
+    const content = { case: 'inline', value: toBinary(OpenEntitiesSchema, closed) };
+    expect(run.events().at(-1)).toMatchObject({ data: { closed: { content } } });
+  });
+
+  it.each([
+    ['an end', [workflow('SUCCEEDED')]],
+    ['an expiry', [termination, expiry]],
+  ])('that closes nothing says nothing of it: %s', (_, commands) => {
+    const run = openStream(creation, node('SUCCEEDED'), task('FAILED'), ...commands);
+    const event = run.events().at(-1);
+    expect(event?.type).toMatch(/^WorkflowPhaseReported|ExecutionExpired$/u);
+    expect((event?.data as { readonly closed?: unknown }).closed).toBeUndefined();
   });
 
   it('gives way once to what the engine itself says of a node', async () => {
