@@ -1,14 +1,41 @@
+import { relative } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-const ALL = 'dist/test/unit/**/*.test.js';
+/** The tests of the parts that `mutate` in `stryker.config.json` names, without those that measure. */
+const RELATED =
+  'dist/test/unit/{execution,executions,node-executions,task-executions,sessions,projections-kernel}/**/!(sizes).test.js';
 
-/**
- * The tests that mutants are run against: those that load the product in their own thread, and end in seconds. A
- * pattern in FLIGHTLOG_MUTATION_TESTS names fewer of them.
- */
+/** Files that Node loads as they are, as in all other tests. The runner would translate them anew for each mutant. */
+const AS_BUILT = /\/dist\/(?:proto|services|projections|engine|interface|test)\/.*(?<!\.test)\.js$/u;
+
+/** The longest run of each file of tests, in milliseconds: one that was left out after a failure took no time. */
+const longest = new Map<string, number>();
+
+/** Runs the file first that has noticed the mutant before, and then the quickest: the first failure ends a run. */
+class QuickestFirst extends BaseSequencer {
+  override sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const costs = new Map(files.map((file) => [file, this.#costOf(file)]));
+    return Promise.resolve([...files].sort((a, b) => (costs.get(a) ?? 0) - (costs.get(b) ?? 0)));
+  }
+
+  #costOf({ project, moduleId }: TestSpecification): number {
+    const key = `${project.name}:${relative(this.ctx.config.root, moduleId)}`;
+    const { failed, duration } = this.ctx.cache.getFileTestResults(key) ?? { failed: false, duration: 0 };
+    longest.set(key, Math.max(longest.get(key) ?? 0, duration));
+    return failed ? 0 : (longest.get(key) ?? 0);
+  }
+}
+
+/** The tests that mutants are run against. A pattern in FLIGHTLOG_MUTATION_TESTS names others. */
 export default defineConfig({
   test: {
-    include: [process.env['FLIGHTLOG_MUTATION_TESTS'] ?? ALL],
+    include: [process.env['FLIGHTLOG_MUTATION_TESTS'] ?? RELATED],
+    setupFiles: ['./test/mutation/repeatable.ts'],
     testTimeout: 20_000,
+    isolate: false,
+    sequence: { sequencer: QuickestFirst },
+    env: { FLIGHTLOG_TEST_AS_BUILT: '1' },
+    server: { deps: { external: [AS_BUILT] } },
   },
 });
