@@ -1,6 +1,7 @@
 /// <reference lib="es2024.sharedmemory" />
 import { watch } from 'node:fs';
 import { basename, dirname } from 'node:path';
+import { KIND_CELLS, kindHeads, type KindHeads } from './kind-heads.js';
 
 /** The head of the log (the position of its last event), with change notifications. */
 export type LogHead = {
@@ -18,17 +19,23 @@ export type LogHeads = LogHead & { readonly rare?: LogHead };
 
 /**
  * Cells: position of the head; number of publications; position of the last event that is not hot or is the first of
- * its kind.
+ * its kind. The cells of the kinds follow (`kind-heads.ts`).
  */
 const POSITION = 0;
 const COMMITS = 1;
 const RARE = 2;
+const HEAD_CELLS = 3;
 
 /** Listeners are also called this often, in case a notification is lost; no reader depends on it otherwise. */
 const FALLBACK_MS = 1_000;
 
-/** Allocates the memory in which threads share the head. */
-export const sharedHead = (): SharedArrayBuffer => new SharedArrayBuffer(3 * BigInt64Array.BYTES_PER_ELEMENT);
+/** Allocates the memory in which threads share the head, and the heads of the kinds. */
+export const sharedHead = (): SharedArrayBuffer =>
+  new SharedArrayBuffer((HEAD_CELLS + KIND_CELLS) * BigInt64Array.BYTES_PER_ELEMENT);
+
+/** The heads of the kinds in the memory of a head. */
+export const kindHeadsIn = (shared: SharedArrayBuffer): KindHeads =>
+  kindHeads(new BigInt64Array(shared, HEAD_CELLS * BigInt64Array.BYTES_PER_ELEMENT));
 
 const publishCell = (cells: BigInt64Array, cell: number, position: number): void => {
   if (Atomics.exchange(cells, cell, BigInt(position)) !== BigInt(position)) Atomics.notify(cells, cell);

@@ -1,3 +1,4 @@
+import type { KindHeads } from './kind-heads.js';
 import { type Database } from './schema.js';
 
 /**
@@ -17,8 +18,8 @@ export type Kinds = {
   all(): Iterable<Kind>;
 };
 
-/** Loads the kinds through one connection. */
-export const kindsOf = (db: Database): Kinds => {
+/** Loads the kinds through one connection; `heads` saves queries while there is no new one. */
+export const kindsOf = (db: Database, heads?: KindHeads): Kinds => {
   const newer = db.prepare('SELECT id, category, type, is_hot FROM kinds WHERE id > ? ORDER BY id', {
     returnArrays: true,
   });
@@ -35,7 +36,9 @@ export const kindsOf = (db: Database): Kinds => {
   };
 
   return {
-    refresh: () => (newer.all(last) as unknown as KindRow[]).forEach(add),
+    refresh: () => {
+      if (heads?.newest() !== last) (newer.all(last) as unknown as KindRow[]).forEach(add);
+    },
     byId: (id) => byId.get(id),
     named: (category, type) => byCategory.get(category)?.get(type),
     all: () => byId.values(),

@@ -1,6 +1,7 @@
 import type { LogPage, EventFilter } from '../../kernel/ports/event-store.js';
 import type { RecordedEvent } from '../../kernel/event.js';
 import type { StreamName } from '../../kernel/stream.js';
+import type { KindHeads } from './kind-heads.js';
 import { kindsOf, type Kind } from './kinds.js';
 import { type Database, type Statement } from './schema.js';
 
@@ -40,6 +41,8 @@ export type LogRows = {
 
 /** Rows in the requested order; `isLast` is true when no rows follow them. */
 export type RowPage = { readonly events: readonly RecordedEvent[]; readonly isLast: boolean };
+
+const NOTHING: RowPage = { events: [], isLast: true };
 
 /** Positions greater than `after`, up to and including `upTo`. */
 type Range = { readonly after: number; readonly upTo: number };
@@ -116,9 +119,9 @@ const preparing = (db: Database): ((sql: string) => Statement) => {
   };
 };
 
-/** Makes the reader of a connection. */
-export const logRows = (db: Database): LogRows => {
-  const kinds = kindsOf(db);
+/** Makes the reader of a connection; `heads` are known in the process of the writer. */
+export const logRows = (db: Database, heads?: KindHeads): LogRows => {
+  const kinds = kindsOf(db, heads);
   const statement = preparing(db);
 
   const recorded = ([position, stream, revision, kind, id, metadata, data]: EventRow): RecordedEvent => {
@@ -173,7 +176,8 @@ export const logRows = (db: Database): LogRows => {
     const chosen = chosenBy(filter);
     if (chosen.some(({ isHot }) => isHot))
       return walk(range, `AND e.kind IN (${chosen.map(({ id }) => id).join()})`, limit);
-    return pageOf(rare(chosen, range, limit), range.upTo);
+    const hasMoved = chosen.some(({ id }) => heads?.hasMoved(id, range.after) ?? true);
+    return pageOf(hasMoved ? rare(chosen, range, limit) : NOTHING, range.upTo);
   };
 
   const head = db.prepare('SELECT max(position) FROM events', { returnArrays: true });

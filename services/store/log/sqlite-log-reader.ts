@@ -1,5 +1,5 @@
 import type { EventFilter, EventLog, LogPage, ReadLogOptions, Subscription } from '../../kernel/ports/event-store.js';
-import { headFor, headInMemory, headOfFile, type LogHeads } from './head.js';
+import { headFor, headInMemory, headOfFile, kindHeadsIn, type LogHeads } from './head.js';
 import { logPages, numberOf, pagesBefore, streamPages } from './pages.js';
 import { logRows, PAGE_ROWS, type LogRows } from './rows.js';
 import { logPath, openForReading } from './schema.js';
@@ -51,7 +51,7 @@ const readerOf = ({ directory, source }: LogReaderOptions): EventLog => {
     (error) => openFault(path, error),
     () => openForReading(path),
   );
-  const rows = faulty(logRows(db), path);
+  const rows = faulty(logRows(db, source && kindHeadsIn(source.head)), path);
   const head: LogHeads = source ? headInMemory(source.head) : headOfFile(path, () => rows.head());
   const subscriptions = new Set<Subscription>();
 

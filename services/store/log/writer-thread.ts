@@ -1,7 +1,7 @@
 import { parentPort, receiveMessageOnPort, workerData, type MessagePort } from 'node:worker_threads';
 import { Fault, OutcomeUnknown, StoreUnavailable } from '../../kernel/fault.js';
 import { unpackAppends, type Append } from './append-batch.js';
-import { publishHead } from './head.js';
+import { kindHeadsIn, publishHead } from './head.js';
 import { openForWriting } from './schema.js';
 import { logWriter, type LogWriter } from './writer.js';
 import { firstChanged, pathIdentity } from '../path-identity.js';
@@ -51,7 +51,7 @@ const answering = (writer: LogWriter, path: string): ((appends: readonly Append[
 
 const serve = (port: MessagePort, { path, synchronous, hotTypes, head }: WriterSettings): void => {
   const { db, head: headAtStart } = openForWriting(path, synchronous);
-  const writer = logWriter(db, hotTypes, headAtStart);
+  const writer = logWriter(db, { hotTypes, head: headAtStart, kindHeads: kindHeadsIn(head) });
   const answerTo = answering(writer, path);
   const post = (message: FromWriter, transfer: ArrayBuffer[] = []): void => port.postMessage(message, transfer);
 

@@ -2,6 +2,7 @@ import type { NewEvent } from '../../kernel/event.js';
 import { categoryOf } from '../../kernel/stream.js';
 import type { Append, Placement } from './append-batch.js';
 import { failPoint } from '../fail-point.js';
+import type { KindHeads } from './kind-heads.js';
 import { kindsOf, type Kind, type Kinds } from './kinds.js';
 import { type Database } from './schema.js';
 import { recordedIds } from './recorded-ids.js';
@@ -82,11 +83,23 @@ const settled = <Result>(transaction: () => Result): Result => {
   }
 };
 
-/** Writes the log through its connection; `hotTypes` are the event types that a scan finds faster than an index. */
-export const logWriter = (db: Database, hotTypes: readonly string[], head: number): LogWriter => {
+/** Settings of a writer besides its connection. */
+type LogWriterOptions = {
+  /** Event types that a scan finds faster than an index. */
+  readonly hotTypes: readonly string[];
+  /** Position of the last event. */
+  readonly head: number;
+  /** The writer notes the kinds that it records here. */
+  readonly kindHeads: KindHeads;
+};
+
+/** Writes the log through its connection. */
+export const logWriter = (db: Database, { hotTypes, head, kindHeads }: LogWriterOptions): LogWriter => {
   const insertKind = db.prepare('INSERT INTO kinds (category, type, is_hot) VALUES (?, ?, ?)');
   const insertEvent = db.prepare('INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?)');
   const findRecorded = recordedIds(db);
+  const { newest } = db.prepare('SELECT coalesce(max(id), 0) AS newest FROM kinds').get() as { newest: number };
+  kindHeads.start(newest, head);
   let committed = { position: head, rare: head };
   const commit = commitOf(db);
   let now: Memory | undefined;
@@ -103,7 +116,10 @@ export const logWriter = (db: Database, hotTypes: readonly string[], head: numbe
     const known = to.kinds.named(category, event.type);
     const { id: kind, isHot } = known ?? addKind(to, category, event.type);
     to.position += 1;
-    if (!known || !isHot) to.rare = to.position;
+    if (!known || !isHot) {
+      to.rare = to.position;
+      kindHeads.note(kind, to.position);
+    }
     stream.revision += 1;
     const { id, metadata, data } = event;
     insertEvent.run(to.position, stream.id, stream.revision, kind, isHot ? null : kind, id, metadata, data);
