@@ -50,7 +50,10 @@ const measure = async ({ disk, count, nodeArgs }: BenchOptions): Promise<readonl
   };
 
   const rounds: Round[] = [];
-  for (let number = 0; number < ROUNDS; number += 1) rounds.push(await round(`round${number}`));
+  for (let number = 0; number < ROUNDS; number += 1) {
+    rounds.push(await round(`round${number}`));
+    process.stderr.write(`memory: ${executions * (number + 1)} creates, ${Math.round(figures().rssMb)} MB\n`);
+  }
   const { rssMb, peakRssMb } = figures();
   await server.stop();
   rmSync(data, { recursive: true });

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 
 /** A heap may grow by this percentage of what was live at its last full collection. */
-const GROWTH_PERCENT = 100;
+const GROWTH_PERCENT = 75;
 
 /**
  * Bounds the growth of the heaps of all threads between two full collections. On a machine with much memory V8 lets a

@@ -26,7 +26,7 @@ const CHURN = `
 const grown = (before: string): number =>
   Number(execFileSync(process.execPath, ['--input-type=module', '--eval', before + CHURN]).toString());
 
-it('heaps grow to little more than twice of what is live before they are collected', () => {
+it('heaps grow to less than three times of what is live before they are collected', () => {
   const module = new URL('../../../services/main/heap-growth.js', import.meta.url).href;
   expect(grown(`(await import('${module}')).boundHeapGrowth();`)).toBeLessThan(3);
 });
