@@ -21,7 +21,12 @@ const textParameters =
       names.flatMap((name) => (typeof search[name] === 'string' && search[name] !== '' ? [[name, search[name]]] : [])),
     ) as Readonly<Partial<Record<Name, string>>>;
 
-const home = createRoute({ getParentRoute: () => root, path: '/', component: Home });
+const home = createRoute({
+  getParentRoute: () => root,
+  path: '/',
+  validateSearch: textParameters('hours'),
+  component: Home,
+});
 
 const scope = createRoute({ getParentRoute: () => root, path: '/projects/$project/domains/$domain' });
 

@@ -1,56 +1,71 @@
-import { useQuery } from '@tanstack/react-query';
+import { keepPreviousData, useQuery, type UseQueryResult } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 
-import type { Execution } from '../../proto/gen/platformidl/admin/execution_pb.js';
+import { Sort_Direction } from '../../proto/gen/platformidl/admin/common_pb.js';
+import {
+  type ExecutionCounts,
+  ExecutionCountService,
+} from '../../proto/gen/platformidl/eventlog/execution_count_service_pb.js';
 import { ScheduleService } from '../../proto/gen/platformidl/eventlog/schedule_service_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { QueryResult } from '../look/query-result.js';
 import { Ago } from '../look/moments.js';
+import { FailureNote } from '../look/notes.js';
+import { useMinute } from '../look/now.js';
 import { PhaseSign } from '../look/phase-badge.js';
-import { executionPhase, type PhaseKind, toneOf } from '../look/phases.js';
 import { msOf } from '../look/times.js';
-import { withCondition } from '../executions/filter-text.js';
 import { newestExecutions } from '../server/executions.js';
 import type { Scope } from '../server/ids.js';
 import { rpcQuery } from '../server/queries.js';
+import { COUNTED, type Counted, countFilters, countIn, FAILED, filtersOf } from './last-hours.js';
 import { Pulse } from './pulse.js';
 
 const SHOWN = 60;
 const FAILED_SHOWN = 3;
+const LAST_UPDATED = { key: 'updated_at', direction: Sort_Direction.DESCENDING } as const;
 
-const COUNTED: readonly (readonly [PhaseKind, string, readonly string[]])[] = [
-  ['running', 'running', ['RUNNING', 'SUCCEEDING']],
-  ['waiting', 'waiting', ['QUEUED']],
-  ['bad', 'failed', ['FAILED', 'TIMED_OUT', 'FAILING']],
-  ['good', 'succeeded', ['SUCCEEDED']],
-];
+type DomainCardProps = { readonly scope: Scope; readonly hours: number };
 
-type DomainCardProps = { readonly scope: Scope };
+/** The period that the numbers are about ends now, a whole minute in milliseconds since 1970. */
+type PeriodProps = DomainCardProps & { readonly now: number };
 
-type Shown = { readonly scope: Scope; readonly executions: readonly Execution[] };
+const useCounts = (scope: Scope, filters: string): UseQueryResult<ExecutionCounts> =>
+  useQuery({
+    ...rpcQuery(ExecutionCountService.method.count, { ...scope, filters }),
+    placeholderData: keepPreviousData, // of the minute before
+  });
 
-const toneIn = ({ closure }: Execution): PhaseKind => toneOf(executionPhase(closure?.phase));
+const countText = (counts: ExecutionCounts | undefined, counted: Counted): string =>
+  counts ? String(countIn(counts, counted)) : '–';
 
-const Counts = ({ scope, executions }: Shown): ReactNode => (
-  <ul className="counts">
-    {COUNTED.map(([tone, text, phases]) => (
-      <li key={tone}>
-        <Link
-          to="/projects/$project/domains/$domain/executions"
-          params={scope}
-          search={{ filters: withCondition('', { operator: 'value_in', field: 'phase', values: phases }) }}
-        >
-          <PhaseSign tone={tone} />
-          <strong>{executions.filter((each) => toneIn(each) === tone).length}</strong> {text}
-        </Link>
-      </li>
-    ))}
-  </ul>
-);
+const Counts = ({ scope, hours, now }: PeriodProps): ReactNode => {
+  const present = useCounts(scope, countFilters('now', hours, now));
+  const ended = useCounts(scope, countFilters('ended', hours, now));
+  const failure = present.error ?? ended.error;
+  if (failure) return <FailureNote error={failure} />;
+  const counts = { now: present.data, ended: ended.data };
+  return (
+    <ul className="counts">
+      {COUNTED.map((counted) => (
+        <li key={counted.text}>
+          <Link
+            to="/projects/$project/domains/$domain/executions"
+            params={scope}
+            search={{ filters: filtersOf(counted, hours, now) }}
+          >
+            <PhaseSign tone={counted.tone} />
+            <strong>{countText(counts[counted.when], counted)}</strong> {counted.text}
+            {counted.when === 'ended' && ` in ${hours} h`}
+          </Link>
+        </li>
+      ))}
+    </ul>
+  );
+};
 
 /** The schedules of a domain, and their ticks that are due; nothing where there is no schedule. */
-const Due = ({ scope }: DomainCardProps): ReactNode => {
+const Due = ({ scope }: Pick<DomainCardProps, 'scope'>): ReactNode => {
   const { data } = useQuery(rpcQuery(ScheduleService.method.listSchedules, scope));
   if (!data || data.schedules.length === 0) return null;
   const due = data.schedules.reduce((sum, { open }) => sum + open, 0);
@@ -63,12 +78,15 @@ const Due = ({ scope }: DomainCardProps): ReactNode => {
   );
 };
 
-const Failed = ({ scope, executions }: Shown): ReactNode => (
-  <ul className="failed">
-    {executions
-      .filter((each) => toneIn(each) === 'bad')
-      .slice(0, FAILED_SHOWN)
-      .map(({ id, closure }) => (
+const Failed = ({ scope, hours, now }: PeriodProps): ReactNode => {
+  const filters = filtersOf(FAILED, hours, now);
+  const { data } = useQuery({
+    ...rpcQuery(AdminService.method.listExecutions, { id: scope, limit: FAILED_SHOWN, filters, sortBy: LAST_UPDATED }),
+    placeholderData: keepPreviousData,
+  });
+  return (
+    <ul className="failed">
+      {data?.executions.map(({ id, closure }) => (
         <li key={id?.name}>
           <Link to="/projects/$project/domains/$domain/executions/$name" params={{ ...scope, name: id?.name ?? '' }}>
             {id?.name}
@@ -81,12 +99,14 @@ const Failed = ({ scope, executions }: Shown): ReactNode => (
           </span>
         </li>
       ))}
-  </ul>
-);
+    </ul>
+  );
+};
 
-/** A domain at a glance: its newest executions as bars, their count by phase, and the last failures. */
-export const DomainCard = ({ scope }: DomainCardProps): ReactNode => {
+/** A domain at a glance: its newest executions as bars, what runs and waits, what has ended in the period. */
+export const DomainCard = ({ scope, hours }: DomainCardProps): ReactNode => {
   const newest = useQuery(rpcQuery(AdminService.method.listExecutions, newestExecutions(scope, SHOWN)));
+  const now = useMinute();
   return (
     <article className="card domain">
       <header className="card-head">
@@ -107,8 +127,8 @@ export const DomainCard = ({ scope }: DomainCardProps): ReactNode => {
           ) : (
             <>
               <Pulse scope={scope} executions={executions} />
-              <Counts scope={scope} executions={executions} />
-              <Failed scope={scope} executions={executions} />
+              <Counts scope={scope} hours={hours} now={now} />
+              <Failed scope={scope} hours={hours} now={now} />
             </>
           )
         }

@@ -1,6 +1,7 @@
 import './home.css';
 
 import { useQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
@@ -10,17 +11,37 @@ import { Page } from '../look/page.js';
 import { useLive } from '../server/live.js';
 import { rpcQuery } from '../server/queries.js';
 import { DomainCard } from './domain-card.js';
+import { HOURS, hoursOf } from './last-hours.js';
 import { State } from './state.js';
 
 /** Cards are read one by one; further projects are in the menu. */
 const MAX_PROJECTS = 8;
 
+const route = getRouteApi('/');
+
+type PeriodProps = { readonly hours: number; readonly choose: (hours: number) => void };
+
+const Period = ({ hours, choose }: PeriodProps): ReactNode => (
+  <div className="chips" role="group" aria-label="Ended within">
+    {HOURS.map((each) => (
+      <button key={each} type="button" className="chip" aria-pressed={each === hours} onClick={() => choose(each)}>
+        {each} h
+      </button>
+    ))}
+  </div>
+);
+
 /** Projects and domains with what runs and what has failed in each. */
 export const Home = (): ReactNode => {
   const projects = useQuery(rpcQuery(AdminService.method.listProjects, {}));
+  const navigate = route.useNavigate();
+  const hours = hoursOf(route.useSearch().hours);
   useLive({});
+  const period = (
+    <Period hours={hours} choose={(next) => void navigate({ search: { hours: String(next) }, replace: true })} />
+  );
   return (
-    <Page title="What is running">
+    <Page title="What is running" beside={period}>
       <State />
       <QueryResult query={projects}>
         {(answer) =>
@@ -33,7 +54,7 @@ export const Home = (): ReactNode => {
                 {description !== '' && <p className="quiet">{description}</p>}
                 <div className="domains">
                   {domains.map((domain) => (
-                    <DomainCard key={domain.id} scope={{ project: id, domain: domain.id }} />
+                    <DomainCard key={domain.id} scope={{ project: id, domain: domain.id }} hours={hours} />
                   ))}
                 </div>
               </section>

@@ -22,3 +22,8 @@ const subscribe = (listener: () => void): (() => void) => {
 
 /** Returns the time in milliseconds since 1970, and renders the component again each second. All components share a timer. */
 export const useNow = (): number => useSyncExternalStore(subscribe, () => now);
+
+const MINUTE_MS = 60_000;
+
+/** Returns the beginning of the minute, and renders the component again when the next one begins. */
+export const useMinute = (): number => useSyncExternalStore(subscribe, () => now - (now % MINUTE_MS));

@@ -107,7 +107,10 @@ export const executionCollection: Collection = {
     [...ACTIVE, 'workflow_name', 'workflow_version', 'created_at'],
     [...ACTIVE, 'task_name', 'created_at'],
   ],
-  carried: { [[...ACTIVE, 'duration_class', 'created_at'].join('.')]: ['duration'] },
+  carried: {
+    [[...ACTIVE, 'duration_class', 'created_at'].join('.')]: ['duration'],
+    [[...ACTIVE, 'updated_at'].join('.')]: ['phase'],
+  },
   values: { phase: enumNames(WorkflowExecution_Phase), state: enumValues(ExecutionState) },
   searched: [{ field: 'name', scope: SCOPE, sort: 'created_at' }],
 };

@@ -3,7 +3,15 @@ import { RpcError } from '../../services/kernel/rpc.js';
 import { columnNamed, type Columns, type EntityKind } from './columns.js';
 import { type Filters, filtersOf } from './filter.js';
 import { narrowQuery } from './narrowed-query.js';
-import type { Collection, Condition, FieldValue, Query, DocumentReads } from '../runtime/read-store.js';
+import type {
+  Collection,
+  Condition,
+  DocumentReads,
+  FieldValue,
+  Query,
+  ReadStore,
+  ValueCounts,
+} from '../runtime/read-store.js';
 import { startOf, tokenOf } from './token.js';
 
 /** The fields that every list request has; the generated request messages can be passed as they are. */
@@ -30,6 +38,9 @@ export type Listed = {
   /** `all`: limit 0 means no limit (ListProjects). */
   readonly limitZero?: 'all';
 };
+
+/** Describes a list whose elements are counted; the index of its order is read. */
+export type CountedList = Listed & { readonly store: Pick<ReadStore, 'countBy'> };
 
 /** Conditions of a request besides its filters. */
 export type Scope = {
@@ -124,4 +135,20 @@ export const listNames = async (listed: Listed, scope: Scope, request: ListReque
   const { values, hasMore } = await inTime(listed, request, listed.store.findDistinct(listed.collection, query));
   const last = values.at(-1);
   return { values, token: hasMore && last !== undefined ? tokenOf(query.orderBy, { value: last, key: '' }) : '' };
+};
+
+/**
+ * Counts the elements that match a filter by the values of a field.
+ *
+ * @throws {RpcError} as `listPage`.
+ */
+export const valueCounts = async (
+  listed: CountedList,
+  scope: Scope,
+  filters: string,
+  by: string,
+): Promise<ValueCounts> => {
+  const request: ListRequest = { filters, limit: 0, token: '' };
+  const query = await inTime(listed, request, queryOf(listed, scope, request));
+  return inTime(listed, request, listed.store.countBy(listed.collection, query, by));
 };

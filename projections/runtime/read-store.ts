@@ -111,6 +111,9 @@ export type Found = {
   readonly next?: Cursor;
 };
 
+/** The number of documents with each value of a field. */
+export type ValueCounts = ReadonlyMap<FieldValue, number>;
+
 /** Number of index entries and documents that a query examined. */
 export type QueryCost = {
   /** Index entries read. */
@@ -208,6 +211,14 @@ export interface ReadStore {
    * @throws {QueryTooSlow} as `find`.
    */
   findDistinct(collection: Collection, query: Query): Promise<{ values: readonly FieldValue[]; hasMore: boolean }>;
+
+  /**
+   * Counts the documents that satisfy the conditions of a query by the values of the field `by`, without those where it
+   * is empty. The order says which index is read; cursor, offset and limit do not count.
+   *
+   * @throws {QueryTooSlow} as `find`.
+   */
+  countBy(collection: Collection, query: Query, by: string): Promise<ValueCounts>;
 
   /** Runs a query (`find` by default) and reports what it examined instead of what it found. */
   examined(collection: Collection, query: Query, method?: 'find' | 'findDistinct'): Promise<QueryCost>;

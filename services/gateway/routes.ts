@@ -3,6 +3,7 @@ import type { DescMethod, DescService } from '@bufbuild/protobuf';
 import { EngineService } from '../../proto/gen/platformidl/eventlog/engine_service_pb.js';
 import { AccessService } from '../../proto/gen/platformidl/eventlog/access_service_pb.js';
 import { AuditService } from '../../proto/gen/platformidl/eventlog/audit_service_pb.js';
+import { ExecutionCountService } from '../../proto/gen/platformidl/eventlog/execution_count_service_pb.js';
 import { HistoryService } from '../../proto/gen/platformidl/eventlog/history_pb.js';
 import { NotificationService } from '../../proto/gen/platformidl/eventlog/notification_service_pb.js';
 import { OperationsService } from '../../proto/gen/platformidl/eventlog/operations_service_pb.js';
@@ -38,6 +39,7 @@ export const services: readonly DescService[] = [
   HistoryService,
   EventLogService,
   ExecutionWatchService,
+  ExecutionCountService,
   NotificationService,
   ScheduleService,
   EngineService,

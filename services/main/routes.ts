@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
 import { descriptionEntitiesRoutes } from '../../projections/description-entities/rpc.js';
 import { executionMetricsRoutes } from '../../projections/execution-metrics/rpc.js';
+import { executionCountRoutes } from '../../projections/executions/count.js';
 import { executionsRoutes } from '../../projections/executions/rpc.js';
 import type { Freshness } from '../../projections/query/freshness.js';
 import type { ReadStore } from '../../projections/runtime/read-store.js';
@@ -176,6 +177,7 @@ const readRoutes = ({
   ];
   return [
     ...runs,
+    ...executionCountRoutes(reads),
     ...executionMetricsRoutes(runs),
     ...tasksRoutes(reads),
     ...launchPlansRoutes({

@@ -79,6 +79,18 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
     expect(total).toBeGreaterThan(0);
   });
 
+  it('counts on its first page what has failed and succeeded in the last hours, and leads to it', async () => {
+    await open('');
+    await page.getByRole('link', { name: '1 failed in 24 h' }).waitFor();
+    await page.getByRole('button', { name: '1 h', exact: true }).click();
+    await page.getByRole('link', { name: '1 succeeded in 1 h' }).waitFor();
+    await page.getByRole('link', { name: '0 running' }).waitFor();
+    expect(new URL(page.url()).searchParams.get('hours')).toBe('1');
+    await page.getByRole('link', { name: '1 failed in 1 h' }).click();
+    await page.getByRole('row', { name: /broken/u }).waitFor();
+    expect(await page.getByRole('row', { name: /good/u }).count()).toBe(0);
+  });
+
   it('lists executions by filters that are clicked, and keeps them in the address', async () => {
     await open(`${SCOPE}/executions`);
     await page.getByRole('row', { name: /broken/u }).waitFor();

@@ -421,6 +421,9 @@ export const readStoreContract = (
       ];
       it.each(rows)('%s', async (_, condition, expected) => {
         expect(await keysWhere('cond', condition)).toEqual(expected);
+        const { where, ...rest } = query('cond');
+        const counts = await reader.countBy(runs, { ...rest, where: [...where, condition] }, 'createdAt');
+        expect([...counts].sort()).toEqual(expected.map((key) => [Number(key.slice(1)), 1]));
       });
 
       it('all hold together', async () => {
@@ -495,6 +498,17 @@ export const readStoreContract = (
         expect(await found(pair(key('team'), value('high')))).toEqual([]);
         expect(await found(pair(key('tier'), value('high')), pair(key('team')))).toEqual(['t1']);
         expect(await found(pair({ field: 'key', is: 'contains', value: 'i' }))).toEqual(['t1', 't4']);
+      });
+
+      it('counts by what belongs to a document', async () => {
+        const orderBy = { field: 'at', direction: 'ascending' } as const;
+        const counts = async (...where: Condition[]) =>
+          [...(await reader.countBy(tagged, { where, orderBy, limit: 1 }, 'run'))].sort();
+        const first = ['owner 1', 1];
+        const second = ['owner 2', 1];
+        expect(await counts(pair({ field: 'key', is: '=', value: 'team' }))).toEqual([first, second]);
+        expect(await counts(pair({ field: 'value', is: '=', value: 'a\0b' }))).toEqual([first]);
+        expect(await counts(owner({ field: 'phase', is: '=', value: 'FAILED' }))).toEqual([second]);
       });
 
       it('gives back pairs as they were written', async () => {
@@ -669,6 +683,24 @@ export const readStoreContract = (
 
       it('come once each, in order, without empty ones', async () => {
         expect(await names({})).toEqual({ values: ['a', 'b', 'c', 'd'], hasMore: false });
+      });
+
+      it('are counted, without empty ones, in every order', async () => {
+        const project: Condition = { field: 'project', is: '=', value: 'values' };
+        const phases: Condition = { field: 'phase', is: 'in', values: ['QUEUED', 'FAILED', 'QUEUED'] };
+        for (const field of ['createdAt', 'name', 'weight']) {
+          const counts = await reader.countBy(
+            runs,
+            query('values', { where: [project, phases], orderBy: { field, direction: 'descending' }, limit: 1 }),
+            'name',
+          );
+          expect(Object.fromEntries(counts)).toEqual({ a: 2, b: 2, c: 1, d: 1 });
+        }
+        expect([...(await reader.countBy(runs, query('values'), 'phase'))].sort()).toEqual([
+          ['FAILED', 1],
+          ['QUEUED', 6],
+        ]);
+        expect((await reader.countBy(runs, query('no values'), 'phase')).size).toBe(0);
       });
 
       it('come backwards too', async () => {

@@ -53,6 +53,8 @@ it('gives up on a query that finds no page in its time', async () => {
   const serving = servingReadStore({ directory, queryLimitMs: 0 });
   const beside = serving.find(things, { where: [{ field: 'size', is: 'not in', values: [1] }], orderBy, limit: 500 });
   await expect(beside).rejects.toBeInstanceOf(QueryTooSlow);
+  const count = serving.countBy(things, { where: [], orderBy, limit: 1 }, 'size');
+  await expect(count).rejects.toBeInstanceOf(QueryTooSlow);
   await serving.close();
   await store.close();
 });

@@ -5,6 +5,7 @@ import { storedText } from '../stored-text.js';
 import { checkpointsIn, checkpointsOf, parkedIn, writeBatch } from './batches.js';
 import { type Connection, connect } from './connection.js';
 import { documentOf, type Row } from './documents.js';
+import { counts } from './counts.js';
 import { faultOf } from './driver-faults.js';
 import { explainQuery, type ExplainedQuery } from './explanations.js';
 import { loaded } from './large-documents.js';
@@ -51,7 +52,7 @@ const STUCK_TIMES = 5;
 
 type Method = 'find' | 'findDistinct';
 
-type Queries = Pick<MongoReadStore, 'find' | 'findDistinct' | 'explain' | 'examined'>;
+type Queries = Pick<MongoReadStore, 'find' | 'findDistinct' | 'countBy' | 'explain' | 'examined'>;
 
 const sumOf = (explanations: readonly ExplainedQuery[], what: 'keys' | 'documents'): number =>
   explanations.reduce((sum, each) => sum + each[what], 0);
@@ -78,6 +79,7 @@ const queries = ({ db, guarded }: Connection, build: Build, limitMs: number): Qu
   return {
     find: (collection, query) => guarded(() => page(reader(), collection, query)),
     findDistinct: (collection, query) => guarded(() => values(reader(), collection, query)),
+    countBy: (collection, query, by) => guarded(() => counts(reader(), collection, query, by)),
     explain: (...given) => guarded(async () => (await explain(...given)).explanations),
     examined: (...given) =>
       guarded(async () => {

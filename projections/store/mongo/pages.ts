@@ -40,7 +40,8 @@ const MAX_ROWS = 1_000;
 /** Largest limit that the server accepts. */
 const MAX_LIMIT = 2 ** 31 - 2;
 
-const remainingMs = (until: number): number => Math.max(1, Math.ceil(until - performance.now()));
+/** Milliseconds until the deadline of a query, at least one. */
+export const remainingMs = (until: number): number => Math.max(1, Math.ceil(until - performance.now()));
 
 /** Prepares one query; the caller reads the cursor or has it explained. */
 export const findRows = <Row extends Document>(

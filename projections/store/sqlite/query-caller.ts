@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { PageTooLarge, QueryTooSlow, StoreUnavailable, TooManyQueries } from '../../../services/kernel/fault.js';
-import type { Collection, Found, Query } from '../../runtime/read-store.js';
+import type { Collection, Found, Query, ValueCounts } from '../../runtime/read-store.js';
 import type { Answered, QueryRequest, QueryMethod, QueryThreadSettings, Slice } from './query-messages.js';
 import { elementsOf } from './query-slices.js';
 import type { FoundValues } from '../distinct-values.js';
@@ -9,12 +9,15 @@ import type { FoundValues } from '../distinct-values.js';
 export type QueryCaller = {
   find(collection: Collection, query: Query): Promise<Found>;
   findDistinct(collection: Collection, query: Query): Promise<FoundValues>;
+  countBy(collection: Collection, query: Query, by: string): Promise<ValueCounts>;
   close(): Promise<void>;
 };
 
+type QueryAnswer = Found | FoundValues | ValueCounts;
+
 type Waiting = {
   readonly slices: Slice[];
-  readonly resolve: (answer: Found | FoundValues) => void;
+  readonly resolve: (answer: QueryAnswer) => void;
   readonly reject: (error: Error) => void;
 };
 
@@ -36,6 +39,7 @@ const settle = (answered: Answered, { slices, resolve, reject }: Waiting): boole
   if ('slice' in answered) slices.push(answered.slice);
   else if ('found' in answered) resolve({ elements: slices.flatMap(elementsOf), ...answered.found });
   else if ('values' in answered) resolve(answered.values);
+  else if ('counts' in answered) resolve(answered.counts);
   else reject(new (FAULTS[answered.fault.code] ?? StoreUnavailable)(answered.fault.message));
   return !('slice' in answered);
 };
@@ -60,7 +64,7 @@ export const queryCaller = (settings: QueryThreadSettings): QueryCaller => {
     });
     return started;
   };
-  const ask = (method: QueryMethod, collection: Collection, query: Query): Promise<Found | FoundValues> =>
+  const ask = (method: QueryMethod, collection: Collection, query: Query): Promise<QueryAnswer> =>
     new Promise((resolve, reject) => {
       if (waiting.size >= MAX_WAITING) {
         reject(new TooManyQueries(`${MAX_WAITING} queries are waiting already`));
@@ -70,12 +74,13 @@ export const queryCaller = (settings: QueryThreadSettings): QueryCaller => {
       count += 1;
       waiting.set(count, { slices: [], resolve, reject });
       const askedAt = process.hrtime.bigint();
-      worker.postMessage({ id: count, askedAt, method, collection, query } satisfies QueryRequest);
+      worker.postMessage({ id: count, askedAt, ...method, collection, query } satisfies QueryRequest);
     });
 
   return {
-    find: (collection, query) => ask('find', collection, query) as Promise<Found>,
-    findDistinct: (collection, query) => ask('findDistinct', collection, query) as Promise<FoundValues>,
+    find: (collection, query) => ask({ method: 'find' }, collection, query) as Promise<Found>,
+    findDistinct: (collection, query) => ask({ method: 'findDistinct' }, collection, query) as Promise<FoundValues>,
+    countBy: (collection, query, by) => ask({ method: 'countBy', by }, collection, query) as Promise<ValueCounts>,
     close: async () => {
       await worker?.terminate();
       failAll(new Error('closed'));

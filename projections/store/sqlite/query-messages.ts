@@ -1,5 +1,5 @@
 import type { FaultCode } from '../../../services/kernel/fault.js';
-import type { Collection, Cursor, Query } from '../../runtime/read-store.js';
+import type { Collection, Cursor, Query, ValueCounts } from '../../runtime/read-store.js';
 import type { FoundValues } from '../distinct-values.js';
 
 /** Settings of the thread for long queries. */
@@ -10,15 +10,15 @@ export type QueryThreadSettings = {
   readonly queryWaitMs: number;
 };
 
-/** The query methods of the read store. */
-export type QueryMethod = 'find' | 'findDistinct';
+/** A query method of the read store, with the field of `countBy`. */
+export type QueryMethod =
+  { readonly method: 'find' | 'findDistinct' } | { readonly method: 'countBy'; readonly by: string };
 
 /** A query sent to the thread. */
-export type QueryRequest = {
+export type QueryRequest = QueryMethod & {
   readonly id: number;
   /** Time of the call in nanoseconds, by the monotonic clock that all threads of a process share. */
   readonly askedAt: bigint;
-  readonly method: QueryMethod;
   readonly collection: Collection;
   readonly query: Query;
 };
@@ -34,5 +34,6 @@ export type Answered = { readonly id: number } & (
   | { readonly slice: Slice }
   | { readonly found: { readonly next?: Cursor } }
   | { readonly values: FoundValues }
+  | { readonly counts: ValueCounts }
   | { readonly fault: { readonly code: FaultCode; readonly message: string } }
 );

@@ -59,6 +59,11 @@ const fromWhere = (run: PlannedQuery, where: readonly Condition[], part: Sql, re
   return { text: `FROM ${table}${by} WHERE ${all.join(' AND ')}`, values: conditions.flatMap(({ values }) => values) };
 };
 
+const united = (alternatives: readonly Sql[]): Sql => ({
+  text: alternatives.map(({ text }) => text).join(' UNION ALL '),
+  values: alternatives.flatMap(({ values }) => values),
+});
+
 /**
  * SQL for one page of one range of the order: element, sort value and key of each document. Alternatives are each in
  * order, and are merged only as far as the page needs.
@@ -70,12 +75,24 @@ export const pageSql = (run: PlannedQuery, query: Query, part: Sql): Sql => {
     const { text, values } = fromWhere(run, where, part, true);
     return { text: `SELECT coalesce(element, answer) AS element, ${column} AS sort, key AS key ${text}`, values };
   };
-  const alternatives = run.plan.alternatives.map(one);
-  const all = alternatives.map(({ text }) => text).join(' UNION ALL ');
+  const { text, values } = united(run.plan.alternatives.map(one));
   return {
-    text: `${all} ORDER BY sort ${direction}, key ${direction} LIMIT ? OFFSET ?`,
-    values: [...alternatives.flatMap(({ values }) => values), query.limit, query.offset ?? 0],
+    text: `${text} ORDER BY sort ${direction}, key ${direction} LIMIT ? OFFSET ?`,
+    values: [...values, query.limit, query.offset ?? 0],
   };
+};
+
+/** SQL for the number of documents with each value of a field. */
+export const countsSql = (run: PlannedQuery, by: string): Sql => {
+  const column = columnOf(by);
+  const filled: Sql = { text: `${column} IS NOT NULL`, values: [] };
+  const { text, values } = united(
+    run.plan.alternatives.map((where) => {
+      const from = fromWhere(run, where, filled, false);
+      return { ...from, text: `SELECT ${column} AS value ${from.text}` };
+    }),
+  );
+  return { text: `SELECT value, count(*) AS count FROM (${text}) GROUP BY value`, values };
 };
 
 /** SQL for the sort value `offset` entries after the first, over an index that has the query's order. */

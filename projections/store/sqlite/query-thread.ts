@@ -30,10 +30,11 @@ const find = async ({ id, collection, query }: QueryRequest): Promise<void> => {
 };
 
 const answer = async (asked: QueryRequest): Promise<void> => {
-  const { id, method, collection, query } = asked;
+  const { id, collection, query } = asked;
   try {
     assertInTime(asked);
-    if (method === 'find') await find(asked);
+    if (asked.method === 'find') await find(asked);
+    else if (asked.method === 'countBy') say({ id, counts: await store.countBy(collection, query, asked.by) });
     else say({ id, values: await store.findDistinct(collection, query) });
   } catch (error) {
     const code = error instanceof Fault ? error.code : 'store-unavailable';

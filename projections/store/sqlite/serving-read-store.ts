@@ -40,6 +40,7 @@ export const servingReadStore = (options: {
       isShort(collection, query, valuesPlanOf)
         ? local.findDistinct(collection, query)
         : thread.findDistinct(collection, query),
+    countBy: (collection, query, by) => thread.countBy(collection, query, by),
     close: async () => {
       await thread.close();
       await local.close();

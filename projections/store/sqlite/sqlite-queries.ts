@@ -1,10 +1,10 @@
 import type { DatabaseSync } from '@photostructure/sqlite';
-import type { Collection, Cursor, QueryCost, FieldValue, Found, Query } from '../../runtime/read-store.js';
+import type { Collection, Cursor, QueryCost, FieldValue, Found, Query, ValueCounts } from '../../runtime/read-store.js';
 import type { Sql } from './condition-sql.js';
 import { distinctValues, type FoundValues } from '../distinct-values.js';
 import { rowCounts } from './examined-rows.js';
 import { planOf } from '../query-plan.js';
-import { pageSql, conditionsAfter, type PlannedQuery } from './query-sql.js';
+import { conditionsAfter, countsSql, pageSql, type PlannedQuery } from './query-sql.js';
 import { searchedRows } from './search-pages.js';
 import { originalText, originalValue, storedQuery } from '../stored-text.js';
 import { tightened } from '../tightened-query.js';
@@ -28,6 +28,7 @@ export type SqliteQueries = {
   page(collection: Collection, query: Query, take: (element: Uint8Array) => void): Cursor | undefined;
   find(collection: Collection, query: Query): Found;
   findDistinct(collection: Collection, query: Query): FoundValues;
+  countBy(collection: Collection, query: Query, by: string): ValueCounts;
   examined(collection: Collection, query: Query, method: 'find' | 'findDistinct'): QueryCost;
 };
 
@@ -56,6 +57,19 @@ function* indexedRows(rowsOf: (sql: Sql) => Iterable<PageRow>, run: PlannedQuery
     }
   }
 }
+
+const counted = (
+  all: (sql: Sql) => readonly unknown[],
+  collection: Collection,
+  asked: Query,
+  by: string,
+): ValueCounts => {
+  if (isImpossible(asked)) return new Map();
+  const query = storedQuery(asked);
+  const plan = { ...planOf(collection, query), walks: true };
+  const rows = all(countsSql({ collection, plan, isCounted: false }, by)) as [FieldValue, number][];
+  return new Map(rows.map(([value, count]) => [originalValue(value), count]));
+};
 
 /** Answers queries over one connection, each within `limitMs` milliseconds. */
 export const sqliteQueries = (db: Database, limitMs: number): SqliteQueries => {
@@ -120,6 +134,7 @@ export const sqliteQueries = (db: Database, limitMs: number): SqliteQueries => {
     page: (collection, query, take) => withinTime(() => page(collection, query, take)),
     find: (collection, query) => withinTime(() => find(collection, query)),
     findDistinct: (collection, query) => withinTime(() => distinct(collection, query)),
+    countBy: (collection, query, by) => withinTime(() => counted(all, collection, query, by)),
     examined: (collection, query, method) => withinTime(() => examined(collection, query, method)),
   };
 };

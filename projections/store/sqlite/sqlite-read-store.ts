@@ -190,6 +190,7 @@ export const sqliteReadStore = (options: SqliteReadStoreOptions): SqliteReadStor
     find: (collection, query) => driverCall(() => queries.find(collection, query)),
     findEach: (collection, query, take) => driverCall(() => queries.page(collection, query, take)),
     findDistinct: (collection, query) => driverCall(() => queries.findDistinct(collection, query)),
+    countBy: (collection, query, by) => driverCall(() => queries.countBy(collection, query, by)),
     examined: (collection, query, method = 'find') => driverCall(() => queries.examined(collection, query, method)),
     count: (collection) => driverCall(() => countIn(db, collection)),
     checkpoints: (names): Promise<ReadonlyMap<string, Checkpoint>> => driverCall(() => bookkeeping.checkpoints(names)),

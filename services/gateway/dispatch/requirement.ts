@@ -9,6 +9,7 @@ import { OperationsService } from '../../../proto/gen/platformidl/eventlog/opera
 import { ReactorService } from '../../../proto/gen/platformidl/eventlog/reactor_service_pb.js';
 import { ScheduleService } from '../../../proto/gen/platformidl/eventlog/schedule_service_pb.js';
 import { EventLogService } from '../../../proto/gen/platformidl/eventlog/tail_pb.js';
+import { ExecutionCountService } from '../../../proto/gen/platformidl/eventlog/execution_count_service_pb.js';
 import { ExecutionWatchService } from '../../../proto/gen/platformidl/eventlog/watch_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
 import {
@@ -114,6 +115,7 @@ const rows: Readonly<Record<Requirement['permission'], readonly Row[]>> = {
     [HistoryService.method.diff, ID],
     [EventLogService.method.tail, PROJECT_AND_DOMAIN],
     [ExecutionWatchService.method.watch, NAMED],
+    [ExecutionCountService.method.count, PROJECT_AND_DOMAIN],
     [NotificationService.method.listNotifications, ID],
     [ScheduleService.method.listSchedules, PROJECT_AND_DOMAIN],
     [AgentMetadataService.method.getAgent, NOWHERE],

@@ -10,7 +10,9 @@ import {
   ExecutionState,
 } from '../../../proto/gen/platformidl/admin/execution_pb.js';
 import { LaunchPlanState } from '../../../proto/gen/platformidl/admin/launch_plan_pb.js';
+import { WorkflowExecution_Phase as Phase } from '../../../proto/gen/platformidl/core/execution_pb.js';
 import { ResourceType } from '../../../proto/gen/platformidl/core/identifier_pb.js';
+import { ExecutionCountService } from '../../../proto/gen/platformidl/eventlog/execution_count_service_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
 import { counted } from '../../support/cases.js';
 import { type ControlPlane, register, startControlPlane } from '../../support/control-plane.js';
@@ -207,6 +209,9 @@ const FILTERS: readonly (readonly [string, readonly string[]])[] = [
   ['gte(started_at,2020-01-01T00:00:00.123456789-02:00)', ALL],
   ['lte(started_at,2020-01-01)', []],
   ['gt(created_at,2020-01-01T00:00:00Z)+lt(created_at,2020-01-02T00:00:00Z)', []],
+  ['gte(updated_at,2020-01-01)', ALL],
+  ['gte(updated_at,2020-01-01)+value_in(phase,FAILED;SUCCEEDED)+eq(mode,1)', ['labelled']],
+  ['lt(updated_at,2020-01-01)', []],
   ['eq(launch_entity,task)', ['single']],
   ['eq(launch_plan.name,hello.hello)', OF_PLAN],
   ['eq(launch_plan.project,flytesnacks)+eq(launch_plan.domain,development)+eq(launch_plan.version,v1)', OF_PLAN],
@@ -279,13 +284,18 @@ describe.each(['grpc', 'rest'] as const)('a list over %s', (way) => {
   const refused = (request: Request): Promise<Answer> =>
     transport.refused(method.listExecutions, { id: PLACE, ...request });
 
-  it.each(FILTERS)('of executions keeps what %j says', async (filters, expected) => {
+  it.each(FILTERS)('of executions keeps what %j says, and so does their count', async (filters, expected) => {
     expect(await executions(transport, { filters })).toEqual(expected);
+    const { phases } = await transport.call(ExecutionCountService.method.count, { ...PLACE, filters });
+    const counts = phases.map(({ phase, count }) => [Phase[phase], Number(count)]);
+    expect(counts).toEqual(expected.length > 0 ? [['SUCCEEDED', expected.length]] : []);
   });
 
   it.each(REFUSED)('of executions refuses %j', async (filters, text) => {
     const { code, message } = await refused({ filters });
     expect([code, message]).toEqual(['INVALID_ARGUMENT', expect.stringContaining(text)]);
+    const count = await transport.refused(ExecutionCountService.method.count, { ...PLACE, filters });
+    expect([count.code, count.message]).toEqual([code, message]);
   });
 
   it.for(COLUMNS)('of %s takes every column as sort key and in filters', async ([, list, columns], context) => {
