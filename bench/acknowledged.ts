@@ -8,13 +8,13 @@ import type { LoadResult } from './load.js';
 import { DOMAIN, PROJECT } from './workload.js';
 
 /**
- * Checks that every request was answered OK.
+ * Checks that every response is OK.
  *
  * @throws {Error} listing the statuses.
  */
 export const assertAllOk = ({ statuses }: LoadResult): void => {
   const others = Object.keys(statuses).filter((code) => code !== '0');
-  if (others.length > 0) throw new Error(`not every event was acknowledged: ${JSON.stringify(statuses)}`);
+  if (others.length > 0) throw new Error(`not every response is OK: ${JSON.stringify(statuses)}`);
 };
 
 /**

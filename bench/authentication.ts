@@ -66,7 +66,7 @@ const measure = async ({ disk, count, nodeArgs }: BenchOptions): Promise<readonl
     {
       name: 'events with a token, by processor time',
       perSecond: 1_000 / withToken,
-      floor: { what: 'without authentication', perSecond: 1_000 / without },
+      baseline: { what: 'without authentication', perSecond: 1_000 / without },
       notes: { withUs: withToken * 1_000, withoutUs: without * 1_000 },
     },
   ];

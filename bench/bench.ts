@@ -12,7 +12,7 @@ export type BenchOptions = {
 export type Figure = {
   readonly name: string;
   readonly perSecond: number;
-  readonly floor: { readonly what: string; readonly perSecond: number };
+  readonly baseline: { readonly what: string; readonly perSecond: number };
   readonly notes: Readonly<Record<string, number>>;
   /** Target ratio of this figure, where it differs from that of the bench. */
   readonly target?: number;
@@ -28,7 +28,7 @@ export type Limited = {
 
 export type Bench = {
   readonly name: string;
-  /** Smallest accepted ratio to the floor; 0 for no target, or where the bench checks a limit of its own. */
+  /** Smallest accepted ratio to the baseline; 0 for no target, or where the bench checks a limit of its own. */
   readonly target: number;
   /** True for a bench that waits for minutes of the clock: it runs only when it is named. */
   readonly onlyByName?: boolean;

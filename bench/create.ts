@@ -23,15 +23,14 @@ const measure = async ({ disk, count, nodeArgs }: BenchOptions, inFlight: number
   const target = { framesFile, inFlight, address: server.ready.grpc, path: PATH };
   await generateLoad({ ...target, from: 0, count: warmUp });
   const load = await generateLoad({ ...target, from: warmUp, count });
-  if (load.statuses['0'] !== count)
-    throw new Error(`not every create was answered OK: ${JSON.stringify(load.statuses)}`);
+  if (load.statuses['0'] !== count) throw new Error(`not every response is OK: ${JSON.stringify(load.statuses)}`);
   const last = { project: PROJECT, domain: DOMAIN, name: `bench-${count + warmUp - 1}` };
   await client.call(AdminService.method.getExecution, { id: last });
   client.close();
   await server.stop();
   return {
     name: `create, ${inFlight} in flight`,
-    floor: { what: 'grpc-js echo', perSecond: echo.perSecond },
+    baseline: { what: 'grpc-js echo', perSecond: echo.perSecond },
     perSecond: load.perSecond,
     notes: { p50Ms: load.p50Ms, p99Ms: load.p99Ms, bytes: requests[0]?.length ?? 0 },
   };
@@ -61,7 +60,7 @@ const startAlone = async (
     took: async (method, request) => {
       const start = performance.now();
       const { code, message } = await client.raw(`/flyteidl.service.AdminService/${method}`, request);
-      if (code !== 'OK') throw new Error(`${method} was answered ${code}: ${message}`);
+      if (code !== 'OK') throw new Error(`${method} returned ${code}: ${message}`);
       return performance.now() - start;
     },
     stop: async () => {
@@ -95,7 +94,7 @@ const aloneFigure = (name: string, times: readonly Pair[]): Figure => {
   return {
     name: `${name}, by the median time`,
     perSecond: 1_000 / createMs,
-    floor: { what: 'an engine event', perSecond: 1_000 / eventMs },
+    baseline: { what: 'an engine event', perSecond: 1_000 / eventMs },
     notes: { createMs, eventMs },
     target: 0.67, // 1 / 1.5
   };
@@ -122,7 +121,7 @@ const measureAlone = async (options: BenchOptions): Promise<readonly Figure[]> =
   return measured.map(({ server, times }) => aloneFigure(server.name, times));
 };
 
-/** CreateExecution, durable when it is answered. */
+/** CreateExecution, durable when its response arrives. */
 export const creates: Bench = {
   name: 'create',
   target: 0.25,

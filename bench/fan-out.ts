@@ -20,7 +20,7 @@ const childOf = (parent: string, node: string): Uint8Array =>
 
 const send = async (client: GrpcClient, method: string, request: Uint8Array): Promise<void> => {
   const { code, message } = await client.raw(`${SERVICE}/${method}`, request);
-  if (code !== 'OK') throw new Error(`${method} was answered ${code}: ${message}`);
+  if (code !== 'OK') throw new Error(`${method} returned ${code}: ${message}`);
 };
 
 /** Does what an engine does: a node of the parent is queued, its child is created, and the node is running. */
@@ -70,7 +70,7 @@ export const fanOut: Bench = {
       {
         name: `fan-out, the last ${fifth} of ${children} children, by processor time`,
         perSecond: 1_000 / last,
-        floor: { what: `the first ${fifth}`, perSecond: 1_000 / first },
+        baseline: { what: `the first ${fifth}`, perSecond: 1_000 / first },
         notes: { firstMsPerChild: first, lastMsPerChild: last },
       },
     ];

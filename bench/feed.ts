@@ -53,7 +53,7 @@ const createAll = async (client: GrpcClient, count: number): Promise<void> => {
       const project = at < count - few ? PROJECT : SMALL;
       const request = launchRequest(project, `fed-${at}`, TIERS[at % TIERS.length] ?? Tier.MEDIUM);
       const { code } = await client.raw('/flyteidl.service.AdminService/CreateExecution', request);
-      if (code !== 'OK') throw new Error(`a create was answered ${code}`);
+      if (code !== 'OK') throw new Error(`CreateExecution returned ${code}`);
     }
   };
   await Promise.all(Array.from({ length: IN_FLIGHT }, worker));
@@ -138,13 +138,13 @@ export const feed: Bench = {
       {
         name: `${executions} launches handed out`,
         perSecond: executions / seconds,
-        floor: { what: 'aimed for', perSecond: AIM },
+        baseline: { what: 'aimed for', perSecond: AIM },
         notes: waits(handed),
       },
       {
         name: 'aborts, one after another',
         perSecond: 1_000 / p99Ms,
-        floor: { what: `p99 of ${ABORT_MS} ms`, perSecond: 1_000 / ABORT_MS },
+        baseline: { what: `p99 of ${ABORT_MS} ms`, perSecond: 1_000 / ABORT_MS },
         notes: { p50Ms: quantile(aborts, 0.5), p99Ms, maxMs: quantile(aborts, 1) },
         target: 1,
       },

@@ -130,7 +130,7 @@ const runKind = async (options: BenchOptions, kind: Kind): Promise<readonly Figu
     {
       name: `${kind.name}: events while ${streams.length} follow`,
       perSecond: atPeak.perSecond,
-      floor: { what: 'without them', perSecond: alone.perSecond },
+      baseline: { what: 'without them', perSecond: alone.perSecond },
       notes: {
         cpuMsPerEventAlone: alone.cpuMsPerEvent,
         cpuMsPerEvent: atPeak.cpuMsPerEvent,

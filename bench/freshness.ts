@@ -32,7 +32,7 @@ const sample = async (client: GrpcClient, isOver: () => boolean): Promise<number
   for (const [index, request] of createRequests('fresh', MAX_SAMPLES).entries()) {
     if (isOver()) break;
     const { code, message } = await client.raw(`${SERVICE}/CreateExecution`, request);
-    if (code !== 'OK') throw new Error(`CreateExecution answered ${code}: ${message}`);
+    if (code !== 'OK') throw new Error(`CreateExecution returned ${code}: ${message}`);
     const acknowledged = performance.now();
     while ((await newestName(client)) !== `fresh-${index}`);
     took.push(performance.now() - acknowledged);
@@ -71,7 +71,7 @@ export const freshness = async (disk: Disk, count: number): Promise<Figure> => {
   return {
     name: 'freshness of a list',
     perSecond,
-    floor: { what: 'peak', perSecond: peak.perSecond },
+    baseline: { what: 'peak', perSecond: peak.perSecond },
     notes,
     target: 0,
   };

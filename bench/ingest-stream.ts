@@ -73,7 +73,7 @@ const measure = async ({ disk, count, nodeArgs }: BenchOptions, streams: number)
   await assertInLogOnce(data, requests.length);
   return {
     name: `ingest-stream, ${streams} streams, ${IN_FLIGHT} in flight`,
-    floor: { what: 'grpc-js echo in streams', perSecond: echo.perSecond },
+    baseline: { what: 'grpc-js echo in streams', perSecond: echo.perSecond },
     perSecond: load.perSecond,
     notes: {
       p50Ms: load.p50Ms,
@@ -85,7 +85,7 @@ const measure = async ({ disk, count, nodeArgs }: BenchOptions, streams: number)
   };
 };
 
-/** Engine events in streams: durable when answered, and soon visible in the views. */
+/** Engine events in streams: durable when the response arrives, and soon visible in the views. */
 export const ingestStream: Bench = {
   name: 'ingest-stream',
   target: 0.5,

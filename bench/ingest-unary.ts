@@ -34,13 +34,13 @@ const measure = async ({ disk, count, nodeArgs }: BenchOptions, inFlight: number
   await assertInLogOnce(data, requests.length);
   return {
     name: `ingest-unary, ${inFlight} in flight`,
-    floor: { what: 'grpc-js echo', perSecond: echo.perSecond },
+    baseline: { what: 'grpc-js echo', perSecond: echo.perSecond },
     perSecond: load.perSecond,
     notes: { p50Ms: load.p50Ms, p99Ms: load.p99Ms, viewsBehindMs: behindMs, bytes: requests[0]?.length ?? 0 },
   };
 };
 
-/** Engine events in single calls: durable when answered, and soon visible in the views. */
+/** Engine events in single calls: durable when the response arrives, and soon visible in the views. */
 export const ingestUnary: Bench = {
   name: 'ingest-unary',
   target: 0.5,

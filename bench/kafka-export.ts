@@ -64,7 +64,7 @@ const batchesOf = async ({ log, presenting }: Given): Promise<readonly (readonly
 };
 
 /**
- * The floor: the producer alone sends the same messages, prepared beforehand, one batch after another, without
+ * The baseline: the producer alone sends the same messages, prepared beforehand, one batch after another, without
  * transactions.
  */
 const produceBare = async (given: Given): Promise<Rate> => {
@@ -162,9 +162,9 @@ const measure = async ({ disk, count }: BenchOptions): Promise<readonly Figure[]
     await round(); // the first round compiles the code of both, in this process and in the broker
     const { bare, exported } = await round();
     const { perSecond, ...others } = exported;
-    const floor = { what: 'bare producer', perSecond: bare.perSecond };
+    const baseline = { what: 'bare producer', perSecond: bare.perSecond };
     const notes = { ...others, processorUsOfBare: bare.processorUs };
-    return [{ name: 'export of the log to Kafka', floor, perSecond, notes }];
+    return [{ name: 'export of the log to Kafka', baseline, perSecond, notes }];
   } finally {
     await log.close();
     await payloads.close();

@@ -90,10 +90,10 @@ const measure = async ({ disk, count, nodeArgs }: BenchOptions): Promise<readonl
     const load = await generateLoad({ ...target, path: LIST, count: PAGES, inFlight: 1 });
     const atServer = await pageTimesWithoutNetwork(data, pageRequest(token), PAGES);
     const serverP99Ms = atServer[Math.floor(PAGES * 0.99)] ?? Number.NaN;
-    if (load.statuses['0'] !== PAGES) throw new Error(`not every page was answered: ${JSON.stringify(load.statuses)}`);
+    if (load.statuses['0'] !== PAGES) throw new Error(`not every response is OK: ${JSON.stringify(load.statuses)}`);
     figures.push({
       name: `list ${PAGE} of ${count.toLocaleString('en')}, ${where}, one at a time over gRPC`,
-      floor: { what: 'bare range read', perSecond: bare.perSecond },
+      baseline: { what: 'bare range read', perSecond: bare.perSecond },
       perSecond: load.perSecond,
       notes: {
         p50Ms: load.p50Ms,

@@ -72,7 +72,7 @@ const run = async ({
   const started = performance.now();
   await new Promise<void>((resolve) => {
     let next = 0;
-    let answered = 0;
+    let responses = 0;
     const one = (): void => {
       const index = next++;
       const frame = frames[index];
@@ -82,8 +82,8 @@ const run = async ({
       send(session, sent, frame, (status) => {
         took[index] = performance.now() - start;
         statuses[status] = (statuses[status] ?? 0) + 1;
-        answered += 1;
-        if (answered === frames.length) resolve();
+        responses += 1;
+        if (responses === frames.length) resolve();
         else whenDue();
       });
     };

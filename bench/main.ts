@@ -51,11 +51,11 @@ const say = (text: string): void => {
 
 const rounded = (value: number): string => (value >= 100 ? Math.round(value).toLocaleString('en') : value.toFixed(2));
 
-const show = ({ name, perSecond, floor, notes }: Figure, target: number): void => {
-  const ratio = perSecond / floor.perSecond;
+const show = ({ name, perSecond, baseline, notes }: Figure, target: number): void => {
+  const ratio = perSecond / baseline.perSecond;
   const verdict = target === 0 ? '' : ratio >= target ? ` (target ${target}: reached)` : ` (target ${target}: MISSED)`;
   say(
-    `${name}: ${rounded(perSecond)}/s; ${floor.what} ${rounded(floor.perSecond)}/s; ratio ${ratio.toFixed(2)}${verdict}`,
+    `${name}: ${rounded(perSecond)}/s; ${baseline.what} ${rounded(baseline.perSecond)}/s; ratio ${ratio.toFixed(2)}${verdict}`,
   );
   say(
     `  ${Object.entries(notes)

@@ -38,7 +38,7 @@ const measure = async ({ disk, count, nodeArgs }: BenchOptions): Promise<readonl
     const before = figures();
     const order = { address: server.ready.grpc, path: `${SERVICE}/${method}`, framesFile, inFlight: IN_FLIGHT };
     const { perSecond, statuses } = await generateLoad({ ...order, from: 0, count: requests.length });
-    if (statuses['0'] !== requests.length) throw new Error(`${method} answered ${JSON.stringify(statuses)}`);
+    if (statuses['0'] !== requests.length) throw new Error(`${method} returned ${JSON.stringify(statuses)}`);
     return { perSecond, cpuUs: ((figures().cpuSeconds - before.cpuSeconds) * 1e6) / requests.length };
   };
 
@@ -68,7 +68,7 @@ const measure = async ({ disk, count, nodeArgs }: BenchOptions): Promise<readonl
     {
       name: `creates at the end of ${(executions * ROUNDS).toLocaleString('en')}`,
       perSecond: creates(last),
-      floor: { what: 'at the beginning', perSecond: creates(first) },
+      baseline: { what: 'at the beginning', perSecond: creates(first) },
       notes: {
         rssMb,
         peakRssMb,
@@ -79,7 +79,7 @@ const measure = async ({ disk, count, nodeArgs }: BenchOptions): Promise<readonl
     {
       name: 'events at the end',
       perSecond: events(last),
-      floor: { what: 'at the beginning', perSecond: events(first) },
+      baseline: { what: 'at the beginning', perSecond: events(first) },
       notes: { rssMb },
     },
   ];

@@ -93,7 +93,7 @@ const figureOf = async (long: Long, name: string): Promise<Figure> => {
   return {
     name: `past: ${name}, of ${length} events`,
     perSecond: (length * 1_000) / middle,
-    floor: { what: 'the stream read', perSecond: (length * 1_000) / long.readMs },
+    baseline: { what: 'the stream read', perSecond: (length * 1_000) / long.readMs },
     notes: {
       ms: middle,
       slowestMs: took.at(-1) ?? 0,

@@ -33,11 +33,11 @@ const onEcho = async <Result>(measure: (address: string) => Promise<Result>): Pr
   }
 };
 
-/** Measures the floor: the rate at which an echo server answers the same requests. */
+/** Measures the baseline: the rate at which an echo server answers the same requests. */
 export const measureEcho = (order: Omit<LoadOrder, 'address' | 'path'>): Promise<LoadResult> =>
   onEcho((address) => generateLoad({ ...order, address, path: '/bench.Echo/Echo' }));
 
-/** Measures the floor of streams: the rate at which an echo server sends the same messages back. */
+/** Measures the baseline of streams: the rate at which an echo server sends the same messages back. */
 export const measureEchoStreams = (order: Omit<StreamOrder, 'address' | 'path'>): Promise<StreamResult> =>
   onEcho((address) => generateStreams({ ...order, address, path: '/bench.Echo/EchoStream' }));
 

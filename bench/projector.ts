@@ -73,14 +73,14 @@ const compared = async (name: string, directory: string, views: ReadStoreLocatio
   return [
     {
       name: `${name}, 1 worker`,
-      floor: { what: 'read + decode', perSecond: readOnly },
+      baseline: { what: 'read + decode', perSecond: readOnly },
       perSecond: one.perSecond,
       notes: { processorUs: one.processorUs },
       target: 0,
     },
     {
       name: `${name}, 2 workers`,
-      floor: { what: '1 worker', perSecond: one.perSecond },
+      baseline: { what: '1 worker', perSecond: one.perSecond },
       perSecond: two.perSecond,
       notes: { readOnly, processorUs: two.processorUs },
       target: head < MIN_COMPARED ? 0 : TARGET,

@@ -12,7 +12,7 @@ const decode = (event: RecordedEvent): void => {
 };
 
 /**
- * A floor: reads and decodes every event, including the engine's message, with the decoder that the projections use.
+ * A baseline: reads and decodes every event, including the engine's message, with the decoder that the projections use.
  *
  * @returns events per second.
  */

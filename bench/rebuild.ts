@@ -29,12 +29,12 @@ const rebuildOnce = async (data: string, nodeArgs: readonly string[]): Promise<S
 
 const measure = async ({ disk, count, nodeArgs }: BenchOptions): Promise<readonly Figure[]> => {
   const data = await recordedLog(disk, 'rebuild', EXECUTIONS, count * 3);
-  const floor = await readAndDecode(data);
+  const baseline = await readAndDecode(data);
   const { events, buildSeconds, seconds, maxRssMb } = await rebuildOnce(data, nodeArgs);
   return [
     {
       name: `rebuild of every view, ${events.toLocaleString('en')} events`,
-      floor: { what: 'read + decode', perSecond: floor },
+      baseline: { what: 'read + decode', perSecond: baseline },
       perSecond: events / buildSeconds,
       notes: { buildSeconds, verifySeconds: seconds - buildSeconds, maxRssMb },
     },

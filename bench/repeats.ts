@@ -50,7 +50,7 @@ export const repeats: Bench = {
       {
         name: `repeats, the last ${last} of ${requests.length} reports again, ${IN_FLIGHT} in flight`,
         perSecond: again.perSecond,
-        floor: { what: 'the first time', perSecond: first.perSecond },
+        baseline: { what: 'the first time', perSecond: first.perSecond },
         notes: { processorMs: again.ms, firstProcessorMs: first.ms },
       },
     ];

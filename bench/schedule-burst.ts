@@ -107,7 +107,7 @@ export const scheduleBurst: Bench = {
     const client = grpcClient(server.ready.grpc);
     await registerHello(client);
     const { code } = await client.raw('/flyteidl.service.AdminService/CreateExecution', createRequest('events'));
-    if (code !== 'OK') throw new Error(`the execution of the events was answered ${code}`);
+    if (code !== 'OK') throw new Error(`CreateExecution returned ${code}`);
     const dueMs = Math.ceil((Date.now() + 10_000 + plans * REGISTRATION_MS) / MINUTE_MS) * MINUTE_MS;
     await activateAll(client, plans, dueMs);
 
@@ -127,7 +127,7 @@ export const scheduleBurst: Bench = {
     const seconds = await launchedAfter(server.ready.http, plans, dueMs);
     const processorSeconds = (processorMs(server.child.pid ?? 0) - processorBeforeMs) / 1_000;
     const { p50Ms, p99Ms, statuses } = await beside;
-    if (statuses['0'] !== events) throw new Error(`not every event was answered OK: ${JSON.stringify(statuses)}`);
+    if (statuses['0'] !== events) throw new Error(`not every response is OK: ${JSON.stringify(statuses)}`);
     const found = await scheduledExecutions(client);
     if (found !== plans) throw new Error(`${plans} plans were due, and ${found} executions exist`);
     client.close();
@@ -136,7 +136,7 @@ export const scheduleBurst: Bench = {
       {
         name: `${plans} launch plans due in one minute`,
         perSecond: plans / seconds,
-        floor: { what: `all within ${WITHIN_S} s`, perSecond: plans / WITHIN_S },
+        baseline: { what: `all within ${WITHIN_S} s`, perSecond: plans / WITHIN_S },
         notes: {
           seconds,
           processorSeconds,

@@ -76,7 +76,7 @@ const run = async (order: StreamOrder): Promise<StreamResult> => {
       });
       if (!stream) return;
       const sentAt = new Float64Array(frames.length + 1);
-      let [next, answered] = [from, 0];
+      let [next, responses] = [from, 0];
       const send = (): void => {
         const frame = frames[next];
         if (next === from + count || !frame) return;
@@ -93,14 +93,14 @@ const run = async (order: StreamOrder): Promise<StreamResult> => {
         const { sequence, next: tag } = sequenceIn(message);
         took.push(performance.now() - (sentAt[sequence] ?? 0));
         if (tag === STATUS_TAG) failures += 1;
-        answered += 1;
-        if (answered === count) stream.end();
+        responses += 1;
+        if (responses === count) stream.end();
         else whenDue();
       });
       stream.on('error', reject);
       stream.on('close', () => {
-        if (answered === count) resolve();
-        else reject(new Error(`a stream ended after ${answered} of ${count} answers`));
+        if (responses === count) resolve();
+        else reject(new Error(`a stream ended after ${responses} of ${count} responses`));
       });
       for (let at = 0; at < inFlight / shares.length; at += 1) send();
     });

@@ -38,7 +38,7 @@ const appends = async (url: string, count: number, inFlight: number): Promise<Fi
   const send = (n: number): Promise<unknown> =>
     bare.appendToStream(`bare-${inFlight}-${n}`, binaryEvent({ type: 'Counted', data: new Uint8Array(DATA_BYTES) }));
   await rate(count / 4, inFlight, (n) => send(-n));
-  const floor = await rate(count, inFlight, send);
+  const baseline = await rate(count, inFlight, send);
   await bare.dispose();
   const store = await eventstoreEventStore({ url });
   const append = (n: number): Promise<unknown> =>
@@ -49,7 +49,7 @@ const appends = async (url: string, count: number, inFlight: number): Promise<Fi
   return {
     name: `eventstore, appends, ${inFlight} in flight`,
     perSecond,
-    floor: { what: 'bare client', perSecond: floor },
+    baseline: { what: 'bare client', perSecond: baseline },
     notes: { bytes: DATA_BYTES },
   };
 };
@@ -68,7 +68,7 @@ async function* bareRead(client: EventStoreDBClient): AsyncGenerator<number> {
 const reads = async (url: string): Promise<Figure> => {
   const client = EventStoreDBClient.connectionString(url);
   await counted(bareRead(client));
-  const floor = await counted(bareRead(client));
+  const baseline = await counted(bareRead(client));
   await client.dispose();
   const store = await eventstoreEventStore({ url });
   async function* pages(): AsyncGenerator<number> {
@@ -79,7 +79,7 @@ const reads = async (url: string): Promise<Figure> => {
   return {
     name: 'eventstore, catch-up reads',
     perSecond,
-    floor: { what: 'bare client', perSecond: floor.perSecond },
+    baseline: { what: 'bare client', perSecond: baseline.perSecond },
     notes: { events: count },
   };
 };

@@ -1,6 +1,6 @@
 import type { Bench } from '../bench.js';
 import { adapter } from './adapter.js';
-import { served } from './served.js';
+import { overLogServer } from './over-log-server.js';
 import { wholeLog } from './whole-log.js';
 
 /** The cost of a log in an event store: events and creates, work on the whole log, and the adapter alone. */
@@ -8,7 +8,7 @@ export const eventstore: Bench = {
   name: 'eventstore',
   target: 0.8,
   run: async (options) => {
-    const { figures, log } = await served(options);
+    const { figures, log } = await overLogServer(options);
     return [...figures, ...(await wholeLog(options, log)), ...(await adapter(options))];
   },
 };

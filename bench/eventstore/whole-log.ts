@@ -76,8 +76,8 @@ export const wholeLog = async (options: BenchOptions, from: string): Promise<rea
     );
     const copyMs = logMs() - before;
     await bareRead(address);
-    const floor = await bareRead(address);
-    const bare = { what: 'bare client reads', perSecond: floor.perSecond };
+    const bareRun = await bareRead(address);
+    const bare = { what: 'bare client reads', perSecond: bareRun.perSecond };
     // The start of a process takes longer than it needs for some thousand events, so it is measured by itself, too.
     const started = await catchUp(options, 'empty', []);
     const caughtUp = await catchUp(options, 'catch-up', ['--event-store', urlOf(address)]);
@@ -91,7 +91,7 @@ export const wholeLog = async (options: BenchOptions, from: string): Promise<rea
       {
         name: `eventstore, log copy of ${copied.events} events, verified`,
         perSecond: copied.events / copied.seconds,
-        floor: bare,
+        baseline: bare,
         notes: {
           copiedPerSecond: copied.events / copied.copySeconds,
           seconds: copied.seconds,
@@ -101,19 +101,19 @@ export const wholeLog = async (options: BenchOptions, from: string): Promise<rea
       },
       {
         name: 'eventstore, catch-up of new views, without the start of the process',
-        perSecond: floor.events / seconds,
-        floor: bare,
+        perSecond: bareRun.events / seconds,
+        baseline: bare,
         notes: {
           seconds,
           startSeconds: started.seconds,
-          processorUs: ((caughtUp.usedMs - started.usedMs) * 1_000) / floor.events,
+          processorUs: ((caughtUp.usedMs - started.usedMs) * 1_000) / bareRun.events,
         },
         target: 0.5,
       },
       {
         name: 'eventstore, rebuild of every view',
         perSecond: rebuilt.events / rebuilt.buildSeconds,
-        floor: bare,
+        baseline: bare,
         notes: { buildSeconds: rebuilt.buildSeconds, verifySeconds: rebuilt.seconds - rebuilt.buildSeconds },
         target: 0.5,
       },

@@ -17,7 +17,7 @@ const IN_FLIGHT = 64;
 const ALONE_SHARE = 30;
 
 /** A control plane under load, and the process of its log server. */
-type Served = {
+type LoadTarget = {
   readonly address: string;
   readonly client: GrpcClient;
   readonly pid: number;
@@ -32,30 +32,30 @@ type Cost = LoadResult & { readonly processorUs: number; readonly logServerUs: n
 /** The cost of one kind of log. */
 type Costs = { readonly events: Cost; readonly creates: LoadResult; readonly alonePerSecond: number };
 
-const loaded = async (served: Served, method: string, requests: readonly Uint8Array[]): Promise<LoadResult> => {
-  writeFrames(served.framesFile, requests);
-  const { address, framesFile } = served;
+const sendAll = async (target: LoadTarget, method: string, requests: readonly Uint8Array[]): Promise<LoadResult> => {
+  writeFrames(target.framesFile, requests);
+  const { address, framesFile } = target;
   const order = { address, framesFile, path: `${SERVICE}/${method}`, from: 0, inFlight: IN_FLIGHT };
   const result = await generateLoad({ ...order, count: requests.length });
   assertAllOk(result);
   return result;
 };
 
-const usedMs = ({ pid, logPid }: Served) => ({
+const usedMs = ({ pid, logPid }: LoadTarget) => ({
   own: processorMs(pid),
   log: logPid === undefined ? 0 : processorMs(logPid),
 });
 
 /** Sends engine events; their cost includes projecting them into the views. */
-const events = async (served: Served, count: number): Promise<Cost> => {
+const events = async (target: LoadTarget, count: number): Promise<Cost> => {
   const names = Array.from({ length: EXECUTIONS }, (_, index) => `bench-${index}`);
   const { requests, nodes } = nodeEvents(names, count + Math.floor(count / 5));
   const warmUp = requests.length - count;
-  await loaded(served, 'CreateNodeEvent', requests.slice(0, warmUp));
-  const before = usedMs(served);
-  const load = await loaded(served, 'CreateNodeEvent', requests.slice(warmUp));
-  await awaitViews(served.client, names, nodes);
-  const after = usedMs(served);
+  await sendAll(target, 'CreateNodeEvent', requests.slice(0, warmUp));
+  const before = usedMs(target);
+  const load = await sendAll(target, 'CreateNodeEvent', requests.slice(warmUp));
+  await awaitViews(target.client, names, nodes);
+  const after = usedMs(target);
   const us = (ms: number): number => (ms * 1_000) / count;
   return { ...load, processorUs: us(after.own - before.own), logServerUs: us(after.log - before.log) };
 };
@@ -65,12 +65,12 @@ const events = async (served: Served, count: number): Promise<Cost> => {
  *
  * @returns events per second.
  */
-const alone = async ({ client }: Served, count: number): Promise<number> => {
+const alone = async ({ client }: LoadTarget, count: number): Promise<number> => {
   const start = performance.now();
   for (let at = 0; at < count; at += 1) {
     const request = nodeEvent('bench-0', `alone-${at}`, NodeExecution_Phase.QUEUED, Date.UTC(2026, 0, 1));
     const { code, message } = await client.raw(`${SERVICE}/CreateNodeEvent`, request);
-    if (code !== 'OK') throw new Error(`CreateNodeEvent answered ${code}: ${message}`);
+    if (code !== 'OK') throw new Error(`CreateNodeEvent returned ${code}: ${message}`);
   }
   return (count * 1_000) / (performance.now() - start);
 };
@@ -82,7 +82,7 @@ const measure = async ({ disk, count, nodeArgs }: BenchOptions, name: string, lo
   const client = grpcClient(server.ready.grpc);
   await registerHello(client);
   for (const request of createRequests('bench', EXECUTIONS)) await client.raw(`${SERVICE}/CreateExecution`, request);
-  const served: Served = {
+  const target: LoadTarget = {
     address: server.ready.grpc,
     client,
     pid: server.child.pid ?? 0,
@@ -90,9 +90,9 @@ const measure = async ({ disk, count, nodeArgs }: BenchOptions, name: string, lo
     framesFile: join(disk.directory, `${name}-frames`),
   };
   const costs = {
-    events: await events(served, count),
-    creates: await loaded(served, 'CreateExecution', createRequests('create', Math.ceil(count / 4))),
-    alonePerSecond: await alone(served, Math.ceil(count / ALONE_SHARE)),
+    events: await events(target, count),
+    creates: await sendAll(target, 'CreateExecution', createRequests('create', Math.ceil(count / 4))),
+    alonePerSecond: await alone(target, Math.ceil(count / ALONE_SHARE)),
   };
   client.close();
   await server.stop();
@@ -103,7 +103,7 @@ const figures = (here: Costs, embedded: Costs): readonly Figure[] => [
   {
     name: `eventstore, events over serve --role log, ${IN_FLIGHT} in flight`,
     perSecond: here.events.perSecond,
-    floor: { what: 'the embedded log', perSecond: embedded.events.perSecond },
+    baseline: { what: 'the embedded log', perSecond: embedded.events.perSecond },
     notes: {
       p99Ms: here.events.p99Ms,
       embeddedP99Ms: embedded.events.p99Ms,
@@ -116,15 +116,15 @@ const figures = (here: Costs, embedded: Costs): readonly Figure[] => [
   {
     name: `eventstore, creates over serve --role log, ${IN_FLIGHT} in flight`,
     perSecond: here.creates.perSecond,
-    floor: { what: 'the embedded log', perSecond: embedded.creates.perSecond },
+    baseline: { what: 'the embedded log', perSecond: embedded.creates.perSecond },
     notes: { p99Ms: here.creates.p99Ms, embeddedP99Ms: embedded.creates.p99Ms },
     target: 0,
   },
   {
     name: 'eventstore, one caller, events over serve --role log',
     perSecond: here.alonePerSecond,
-    floor: { what: 'the embedded log', perSecond: embedded.alonePerSecond },
-    notes: { answeredMs: 1_000 / here.alonePerSecond },
+    baseline: { what: 'the embedded log', perSecond: embedded.alonePerSecond },
+    notes: { responseMs: 1_000 / here.alonePerSecond },
     target: 0,
   },
 ];
@@ -135,14 +135,14 @@ const figures = (here: Costs, embedded: Costs): readonly Figure[] => [
  *
  * @returns the figures, and the data directory of the log server, which contains everything recorded.
  */
-export const served = async (
+export const overLogServer = async (
   options: BenchOptions,
 ): Promise<{ readonly figures: readonly Figure[]; readonly log: string }> => {
-  const directory = join(options.disk.directory, 'served-log');
-  const embedded = await measure(options, 'served-embedded');
+  const directory = join(options.disk.directory, 'log-server');
+  const embedded = await measure(options, 'over-embedded');
   const log = await startLogServer(directory);
   try {
-    const here = await measure(options, 'served-eventstore', log);
+    const here = await measure(options, 'over-log-server', log);
     await log.stop();
     const recorded = options.count + Math.floor(options.count / 5) + Math.ceil(options.count / ALONE_SHARE);
     await assertInLogOnce(directory, recorded);
