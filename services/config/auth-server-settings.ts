@@ -31,7 +31,7 @@ const longerThanNothing = duration.refine((ms) => ms >= 1_000, 'must be a second
 
 const word = z.string().regex(/^[A-Za-z0-9][\w-]{0,31}$/u, 'must be 1 to 32 letters, digits, _ or -');
 
-/** The settings of an OpenID Connect provider of others that signs people in. */
+/** The settings of an upstream OpenID Connect provider that signs people in. */
 const upstream = z
   .strictObject({
     issuer: z

@@ -109,17 +109,19 @@ export const auth = z.strictObject({
   grants: z
     .array(grant)
     .default([])
-    .describe('roles by token, each with `claim`, `value`, `role`, `projects`, `domains`, and where needed `issuer`'),
+    .describe(
+      'roles for tokens with a claim, each with `claim`, `value`, `role`, `projects`, `domains`, and where needed `issuer`',
+    ),
   certificates: z
     .array(certificate)
     .default([])
     .describe(
       'principals of client certificates, each with `principal`, `roles`, and `common_name`, `uri` or `dns`; `tls.client_ca_file` verifies them',
     ),
-  cached_tokens: count.default(10_000).describe('verified tokens that are remembered until they expire'),
+  cached_tokens: count.default(10_000).describe('most verified tokens that are cached until they expire'),
   public_client: publicClient.prefault({}),
   browser: browser.prefault({}),
   server: authServer.prefault({}),
-  audit_retention: duration.prefault('90d').describe('time for which entries of the audit are kept'),
+  audit_retention: duration.prefault('90d').describe('time for which entries of the audit trail are kept'),
   behind_tls: flag.default(false).describe('a proxy in front terminates TLS: accept tokens without TLS on any address'),
 });

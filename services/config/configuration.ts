@@ -121,7 +121,9 @@ export const settings = z
       ),
     cors: cors.prefault({}),
     max_output_bytes: count.default(2 * 1024 * 1024).describe('largest `output_data` in an event, in bytes'),
-    max_parallelism: count.default(25).describe('parallel nodes of an execution that does not name a number'),
+    max_parallelism: count
+      .default(25)
+      .describe('most nodes of an execution that run at once, unless it sets a number itself'),
     max_session_bytes: count
       .default(64 * 1024 * 1024)
       .describe('cache of the states of streams that receive commands, in bytes'),
@@ -149,7 +151,7 @@ export const settings = z
       .strictObject({
         dead_letter_after: duration
           .prefault('1h')
-          .describe('time after which failing work of a reactor becomes a dead letter, from when it was due'),
+          .describe('time after its due time at which failing work of a reactor becomes a dead letter'),
       })
       .prefault({}),
     registration: z

@@ -23,7 +23,7 @@ export const schedules = z.strictObject({
   overlap: z
     .enum(OVERLAP, { error: `must be one of ${OVERLAP.join(', ')}` })
     .default('allow')
-    .describe('a tick while the execution of the one before runs: `allow`, `skip` or `queue`'),
+    .describe('what happens to a tick while the execution of the tick before it runs: `allow`, `skip` or `queue`'),
   give_up_after: duration
     .prefault('1h')
     .describe('time for which a failing launch of a tick is retried before it is recorded as failed'),

@@ -39,7 +39,7 @@ export interface ProcessMetrics {
   readonly notified: (channel: string, outcome: string) => void;
   /** Adds to the count of the ticks of schedules with this outcome, and of those that were skipped with this reason. */
   readonly ticks: (outcome: 'fired' | 'skipped' | 'failed', count: number, reason?: string) => void;
-  /** Counts entries of the audit that could not be kept. */
+  /** Counts entries of the audit trail that could not be kept. */
   readonly auditDropped: (count: number) => void;
   /** Counts changes of the certificates of TLS. */
   readonly tlsReloaded: (outcome: 'loaded' | 'failed') => void;

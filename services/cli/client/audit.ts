@@ -82,7 +82,7 @@ const pageAfter = async (
 };
 
 /**
- * Prints the entries of the audit, one a line; with `follow` until Ctrl-C.
+ * Prints the entries of the audit trail, one a line; with `follow` until Ctrl-C.
  *
  * @throws {OperatorError} when the server refuses, with its reason.
  */
