@@ -12,9 +12,9 @@ import { applyChosenTheme } from './shell/theme.js';
 
 applyChosenTheme();
 
-const place = document.getElementById('console');
-if (place)
-  createRoot(place).render(
+const container = document.getElementById('console');
+if (container)
+  createRoot(container).render(
     <StrictMode>
       <QueryClientProvider client={queryClient}>
         <RouterProvider router={router} />

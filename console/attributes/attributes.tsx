@@ -24,26 +24,26 @@ const USES: Readonly<Record<Level['use'], string>> = {
   'of another workflow': 'applies to this workflow alone',
 };
 
-const nameOf = ({ workflow, domain }: Level, place: AttributeScope): string => {
+const nameOf = ({ workflow, domain }: Level, scope: AttributeScope): string => {
   if (workflow !== '') return `Workflow ${workflow}`;
-  return domain === '' ? `Project ${place.project}` : `Domain ${domain}`;
+  return domain === '' ? `Project ${scope.project}` : `Domain ${domain}`;
 };
 
-type KindProps = { readonly kind: (typeof KINDS)[number]; readonly place: AttributeScope };
+type KindProps = { readonly kind: (typeof KINDS)[number]; readonly scope: AttributeScope };
 
-const OfKind = ({ kind: [kind, title], place }: KindProps): ReactNode => {
+const OfKind = ({ kind: [kind, title], scope }: KindProps): ReactNode => {
   const attributes = useQuery(rpcQuery(AdminService.method.listMatchableAttributes, { resourceType: kind }));
   return (
     <Card title={title}>
       <QueryResult query={attributes}>
         {({ configurations }) => {
-          const levels = levelsOf(kind, configurations, place);
+          const levels = levelsOf(kind, configurations, scope);
           if (levels.length === 0) return <Empty>Not set here: the configuration of the platform applies.</Empty>;
           return (
             <DataTable label={title} columns={['Set at', 'Value', 'Use']}>
               {levels.map((level) => (
                 <tr key={`${level.domain} ${level.workflow}`}>
-                  <td>{nameOf(level, place)}</td>
+                  <td>{nameOf(level, scope)}</td>
                   <td>
                     <pre>{jsonText(level.value)}</pre>
                   </td>
@@ -74,7 +74,7 @@ export const Attributes = (): ReactNode => {
         search={(search) => void navigate({ search })}
       />
       {KINDS.map((kind) => (
-        <OfKind key={kind[0]} kind={kind} place={{ ...scope, workflow }} />
+        <OfKind key={kind[0]} kind={kind} scope={{ ...scope, workflow }} />
       ))}
     </Page>
   );

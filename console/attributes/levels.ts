@@ -56,13 +56,13 @@ const valueOf = ({ attributes }: Configuration): unknown => {
 export const levelsOf = (
   kind: Kind,
   configurations: readonly Configuration[],
-  place: AttributeScope,
+  scope: AttributeScope,
 ): readonly Level[] => {
-  const levels = configurations.filter(isAbove(place));
-  const [applying] = levels.filter(isOf(place));
+  const levels = configurations.filter(isAbove(scope));
+  const [applying] = levels.filter(isOf(scope));
   const useOf = (level: Configuration): Level['use'] => {
     if (level === applying) return 'applies';
-    if (!isOf(place)(level)) return 'of another workflow';
+    if (!isOf(scope)(level)) return 'of another workflow';
     return kind === Kind.WORKFLOW_EXECUTION_CONFIG && level.domain === '' ? 'fallback' : 'overridden';
   };
   return levels.map((level) => ({

@@ -38,17 +38,17 @@ type ExecutionPageProps = { readonly id: Named };
 const ExecutionPage = ({ id }: ExecutionPageProps): ReactNode => {
   const { view, asOf = '' } = route.useSearch();
   const name = isViewName(view) ? view : 'nodes';
-  const execution = useQuery({
+  const query = useQuery({
     ...rpcQuery(AdminService.method.getExecution, { id, asOf }),
-    placeholderData: keepPreviousData, // of another moment, while the slider moves
+    placeholderData: keepPreviousData, // shows the moment before until the new one is read
   });
   useLive(id);
   const View = VIEWS[name];
   return (
-    <QueryResult query={execution}>
-      {(answer) => (
-        <Head execution={answer} asOf={asOf}>
-          <Why execution={answer} />
+    <QueryResult query={query}>
+      {(execution) => (
+        <Head execution={execution} asOf={asOf}>
+          <Why execution={execution} />
           <Tabs current={name} />
           <Suspense fallback={<Loading />}>
             <View id={id} asOf={asOf} />

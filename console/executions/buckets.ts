@@ -6,7 +6,11 @@ export type Bucket<Kind extends string> = {
   readonly counts: Readonly<Partial<Record<Kind, number>>>;
 };
 
-/** Divides moments into slices of the same length, in ascending order; empty when there are no moments. */
+/**
+ * Divides the time from the first moment to the last into slices of the same length, and counts the moments in each.
+ *
+ * @returns the slices in ascending order; empty when there are no moments.
+ */
 export const bucketsOf = <Kind extends string>(
   moments: readonly { readonly at: number; readonly kind: Kind }[],
   slices: number,
@@ -17,8 +21,8 @@ export const bucketsOf = <Kind extends string>(
   const width = Math.max(1, Math.ceil((last + 1 - first) / slices));
   const counts = Array.from({ length: slices }, (): Partial<Record<Kind, number>> => ({}));
   for (const { at, kind } of moments) {
-    const slice = counts[Math.floor((at - first) / width)];
-    if (slice) slice[kind] = (slice[kind] ?? 0) + 1;
+    const count = counts[Math.floor((at - first) / width)];
+    if (count) count[kind] = (count[kind] ?? 0) + 1;
   }
   return counts.map((each, index) => ({
     from: first + index * width,

@@ -9,7 +9,7 @@ import { QueryResult } from '../look/query-result.js';
 import { rpcQuery } from '../server/queries.js';
 import { REFRESHED } from '../server/refreshed.js';
 
-const placeText = (place: bigint | undefined): string => (place === undefined ? '–' : String(place));
+const positionText = (position: bigint | undefined): string => (position === undefined ? '–' : String(position));
 
 const Connections = ({ connections }: Pick<ListedConsumer, 'connections'>): ReactNode => {
   if (connections.length === 0) return <span className="quiet">none</span>;
@@ -41,8 +41,8 @@ const ConsumerTable = ({ consumers }: { readonly consumers: readonly ListedConsu
       <tr key={`${source}::${group}`}>
         <td>{group}</td>
         <td>{source}</td>
-        <td>{placeText(checkpoint)}</td>
-        <td>{placeText(last)}</td>
+        <td>{positionText(checkpoint)}</td>
+        <td>{positionText(last)}</td>
         <td>{pending}</td>
         <td>{parked}</td>
         <td>

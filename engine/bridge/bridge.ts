@@ -16,7 +16,7 @@ import { pause } from '../pace.js';
 import { backoffMs } from './backoff.js';
 import { type DesiredState } from './decide.js';
 import { stateOf } from './end-report.js';
-import { identifierOf, keyOf, type ManagedExecution, tendedOf } from './execution-table.js';
+import { identifierOf, keyOf, type ManagedExecution, managedExecutionOf } from './execution-table.js';
 import { createKeyedQueue } from './keyed-queue.js';
 import { Reconciler, type ReconcilerOptions, type Rejection } from './reconciler.js';
 import { openWorkStream, type WorkMessage, type WorkStream } from './work-stream.js';
@@ -65,11 +65,11 @@ const rejectionOf = ({ then }: Rejection): string => (then?.case === 'fail' ? (t
 class Bridge {
   readonly #options: BridgeOptions;
   readonly #needs: BridgeNeeds;
-  readonly #tended = new Map<string, ManagedExecution>();
+  readonly #managed = new Map<string, ManagedExecution>();
   /** The clusters of objects without a launch in this process, by the key of their execution. */
   readonly #strays = new Map<string, string>();
   readonly #queue;
-  readonly #tending: Reconciler;
+  readonly #reconciler: Reconciler;
   #session = '';
   #joins = 0;
   #stream: WorkStream | undefined;
@@ -78,7 +78,7 @@ class Bridge {
   constructor(options: BridgeOptions, needs: BridgeNeeds) {
     this.#options = options;
     this.#needs = needs;
-    this.#tending = new Reconciler({ ...options, ...needs, send: (message) => this.#send(message) });
+    this.#reconciler = new Reconciler({ ...options, ...needs, send: (message) => this.#send(message) });
     this.#queue = createKeyedQueue({
       concurrency: options.concurrency,
       work: (key) => this.#work(key),
@@ -138,7 +138,7 @@ class Bridge {
   }
 
   #leased(): readonly ManagedExecution[] {
-    return [...this.#tended.values()].filter(({ aim }) => aim !== 'over');
+    return [...this.#managed.values()].filter(({ aim }) => aim !== 'over');
   }
 
   #free(): number {
@@ -147,7 +147,7 @@ class Bridge {
 
   #counts(): Readonly<Record<DesiredState, number>> {
     const counts = { run: 0, abort: 0, over: 0 };
-    for (const { aim } of this.#tended.values()) counts[aim] += 1;
+    for (const { aim } of this.#managed.values()) counts[aim] += 1;
     return counts;
   }
 
@@ -157,7 +157,7 @@ class Bridge {
   }
 
   #find(lease: WorkLease | undefined): ManagedExecution | undefined {
-    const found = lease?.execution && this.#tended.get(keyOf(lease.execution));
+    const found = lease?.execution && this.#managed.get(keyOf(lease.execution));
     return found?.lease?.number === lease?.number ? found : undefined;
   }
 
@@ -179,10 +179,10 @@ class Bridge {
     const held = new Set(
       leases.flatMap(({ execution, number }) => (execution ? [`${keyOf(execution)}#${number}`] : [])),
     );
-    for (const tended of this.#leased()) {
-      const key = keyOf(tended.id);
-      if (!held.has(`${key}#${tended.lease?.number}`)) this.#drop(tended);
-      else if (tended.accepted === 'sent') tended.accepted = 'no';
+    for (const managed of this.#leased()) {
+      const key = keyOf(managed.id);
+      if (!held.has(`${key}#${managed.lease?.number}`)) this.#drop(managed);
+      else if (managed.accepted === 'sent') managed.accepted = 'no';
       this.#queue.add(key);
     }
     this.#sendPlaces();
@@ -193,49 +193,49 @@ class Bridge {
     const { lease } = work;
     if (lease?.execution === undefined) return;
     const key = keyOf(lease.execution);
-    const cluster = this.#tended.get(key)?.cluster ?? this.#strays.get(key) ?? '';
+    const cluster = this.#managed.get(key)?.cluster ?? this.#strays.get(key) ?? '';
     this.#strays.delete(key);
-    this.#tended.set(key, { ...tendedOf(work, lease, lease.execution), cluster });
+    this.#managed.set(key, { ...managedExecutionOf(work, lease, lease.execution), cluster });
     this.#queue.add(key);
   }
 
   #onAbort({ lease }: WorkAbort): void {
-    const tended = this.#find(lease);
-    if (tended?.aim !== 'run') return;
-    tended.aim = 'abort';
-    this.#queue.add(keyOf(tended.id));
+    const managed = this.#find(lease);
+    if (managed?.aim !== 'run') return;
+    managed.aim = 'abort';
+    this.#queue.add(keyOf(managed.id));
   }
 
   #onUpdate({ lease, change }: WorkUpdate): void {
-    const tended = this.#find(lease);
-    if (tended === undefined) return;
-    if (change.case === 'ended') this.#keep(tended);
-    else this.#drop(tended);
+    const managed = this.#find(lease);
+    if (managed === undefined) return;
+    if (change.case === 'ended') this.#keep(managed);
+    else this.#drop(managed);
     this.#sendPlaces();
   }
 
   #onAnswer({ lease, code, message }: WorkAnswer): void {
-    const tended = this.#find(lease);
-    if (tended === undefined) return;
+    const managed = this.#find(lease);
+    if (managed === undefined) return;
     if (code === 0) {
-      tended.accepted = 'yes';
+      managed.accepted = 'yes';
       return;
     }
-    this.#needs.logger.warn({ execution: tended.id.name, code, message }, 'lease lost');
-    this.#drop(tended);
+    this.#needs.logger.warn({ execution: managed.id.name, code, message }, 'lease lost');
+    this.#drop(managed);
     this.#sendPlaces();
   }
 
   /** Keeps the object of a finished execution for a while, so that people can look at it. */
-  #keep(tended: ManagedExecution): void {
-    tended.keptUntilMs = Date.now() + this.#options.keepFinishedMs;
-    tended.aim = 'over';
-    this.#queue.addAfter(keyOf(tended.id), this.#options.keepFinishedMs);
+  #keep(managed: ManagedExecution): void {
+    managed.keptUntilMs = Date.now() + this.#options.keepFinishedMs;
+    managed.aim = 'over';
+    this.#queue.addAfter(keyOf(managed.id), this.#options.keepFinishedMs);
   }
 
   /** Forgets an execution but not its object: the execution may be offered to this bridge again. */
   #drop({ id, cluster }: ManagedExecution): void {
-    this.#tended.delete(keyOf(id));
+    this.#managed.delete(keyOf(id));
     this.#addStray(keyOf(id), cluster);
   }
 
@@ -249,11 +249,11 @@ class Bridge {
     const id = identifierOf(key);
     const state = await stateOf(this.#needs.client, id);
     const cluster = this.#strays.get(key);
-    if (this.#tended.has(key) || cluster === undefined) return;
+    if (this.#managed.has(key) || cluster === undefined) return;
     if (state === 'open') this.#queue.addAfter(key, STRAY_MS);
     if (state !== 'over') return;
     const stray: ManagedExecution = { id, cluster, aim: 'run', accepted: 'no', keptUntilMs: 0 };
-    this.#tended.set(key, stray);
+    this.#managed.set(key, stray);
     this.#keep(stray);
   }
 
@@ -262,18 +262,18 @@ class Bridge {
   }
 
   #onObject(key: string, cluster: string): void {
-    if (this.#tended.has(key)) this.#queue.add(key);
+    if (this.#managed.has(key)) this.#queue.add(key);
     else if (!this.#strays.has(key)) this.#addStray(key, cluster);
   }
 
   async #work(key: string): Promise<void> {
-    const tended = this.#tended.get(key);
-    if (tended === undefined) return this.#lookAtStray(key);
-    if ((await this.#tending.tend(tended)) === 'wait') {
-      if (tended.aim !== 'run' && tended.keptUntilMs <= Date.now()) this.#queue.addAfter(key, AGAIN_MS);
+    const managed = this.#managed.get(key);
+    if (managed === undefined) return this.#lookAtStray(key);
+    if ((await this.#reconciler.reconcile(managed)) === 'wait') {
+      if (managed.aim !== 'run' && managed.keptUntilMs <= Date.now()) this.#queue.addAfter(key, AGAIN_MS);
       return;
     }
-    if (this.#tended.get(key) === tended) this.#tended.delete(key);
+    if (this.#managed.get(key) === managed) this.#managed.delete(key);
     this.#strays.delete(key);
     this.#sendPlaces();
   }

@@ -40,7 +40,11 @@ export const isStarted = (work: WorkLaunch | undefined): boolean => {
 };
 
 /** Makes the entry of a launch that has arrived with its lease. */
-export const tendedOf = (work: WorkLaunch, lease: WorkLease, id: WorkflowExecutionIdentifier): ManagedExecution => ({
+export const managedExecutionOf = (
+  work: WorkLaunch,
+  lease: WorkLease,
+  id: WorkflowExecutionIdentifier,
+): ManagedExecution => ({
   id,
   work,
   lease,

@@ -38,15 +38,15 @@ const labelOf = ({ work }: ManagedExecution): string => work?.settings?.clusterL
 /** Reconciles the objects of executions with the control plane. */
 export class Reconciler {
   readonly #options: ReconcilerOptions;
-  readonly #steps: Readonly<Record<Step, (tended: ManagedExecution, last: Sight) => Promise<Outcome> | Outcome>> = {
-    look: (tended) => this.#look(tended),
-    create: (tended) => this.#create(tended),
-    accept: (tended, { seen }) => this.#accept(tended, seen),
-    'pass-on': (tended) => this.#passOn(tended, 'another engine has begun it'),
-    refuse: (tended) => this.#refuse(tended, 'NameTaken', 'another object in the cluster has its name and namespace'),
-    end: (tended) => this.#end(tended),
-    delete: async (tended, { object }) => this.#delete(tended, object ?? (await this.#look(tended)).object),
-    release: (tended, { object }) => this.#release(tended, object),
+  readonly #steps: Readonly<Record<Step, (managed: ManagedExecution, last: Sight) => Promise<Outcome> | Outcome>> = {
+    look: (managed) => this.#look(managed),
+    create: (managed) => this.#create(managed),
+    accept: (managed, { seen }) => this.#accept(managed, seen),
+    'pass-on': (managed) => this.#passOn(managed, 'another engine has begun it'),
+    refuse: (managed) => this.#refuse(managed, 'NameTaken', 'another object in the cluster has its name and namespace'),
+    end: (managed) => this.#end(managed),
+    delete: async (managed, { object }) => this.#delete(managed, object ?? (await this.#look(managed)).object),
+    release: (managed, { object }) => this.#release(managed, object),
     wait: () => 'wait',
     forget: () => 'forget',
   };
@@ -56,25 +56,25 @@ export class Reconciler {
   }
 
   /** Takes steps until none is possible now; `forget` when the execution needs no further ones. */
-  async tend(tended: ManagedExecution): Promise<'wait' | 'forget'> {
-    tended.cluster ||= chosenCluster(this.#options.clusters, labelOf(tended), tended.id.name) ?? '';
+  async reconcile(managed: ManagedExecution): Promise<'wait' | 'forget'> {
+    managed.cluster ||= chosenCluster(this.#options.clusters, labelOf(managed), managed.id.name) ?? '';
     let outcome: Outcome = { seen: 'unknown' };
     while (typeof outcome === 'object') {
-      const step: Step = nextStep(this.#situation(tended, outcome.seen));
-      this.#options.logger.debug({ execution: tended.id.name, seen: outcome.seen, step }, 'next step');
-      outcome = await this.#steps[step](tended, outcome);
+      const step: Step = nextStep(this.#situation(managed, outcome.seen));
+      this.#options.logger.debug({ execution: managed.id.name, seen: outcome.seen, step }, 'next step');
+      outcome = await this.#steps[step](managed, outcome);
     }
     return outcome;
   }
 
-  #situation(tended: ManagedExecution, seen: ObjectState): Situation {
+  #situation(managed: ManagedExecution, seen: ObjectState): Situation {
     return {
-      aim: tended.aim,
+      aim: managed.aim,
       seen,
-      isAccepted: tended.accepted !== 'no',
-      isFirstLease: tended.lease?.number === 1n,
-      isStarted: isStarted(tended.work),
-      isKept: tended.keptUntilMs > Date.now(),
+      isAccepted: managed.accepted !== 'no',
+      isFirstLease: managed.lease?.number === 1n,
+      isStarted: isStarted(managed.work),
+      isKept: managed.keptUntilMs > Date.now(),
     };
   }
 
@@ -91,46 +91,49 @@ export class Reconciler {
   }
 
   /** Reads the object from the cluster of the execution, then from the others, because weights and labels may have changed. */
-  async #look(tended: ManagedExecution): Promise<Sight> {
-    const place = { namespace: namespaceOf(this.#options.object.namespaceTemplate, tended.id), name: tended.id.name };
-    const own = this.#cluster(tended);
+  async #look(managed: ManagedExecution): Promise<Sight> {
+    const objectName = {
+      namespace: namespaceOf(this.#options.object.namespaceTemplate, managed.id),
+      name: managed.id.name,
+    };
+    const own = this.#cluster(managed);
     const others = this.#options.clusters.map(({ cluster }) => cluster).filter((each) => each !== own);
     for (const cluster of own === undefined ? others : [own, ...others]) {
-      const object = await cluster.find(place);
+      const object = await cluster.find(objectName);
       if (object === undefined) continue;
-      tended.cluster = cluster.name;
-      return { seen: this.#seen(tended, object), object };
+      managed.cluster = cluster.name;
+      return { seen: this.#seen(managed, object), object };
     }
     return { seen: 'absent' };
   }
 
-  async #create(tended: ManagedExecution): Promise<Outcome> {
-    const cluster = this.#cluster(tended);
-    if (cluster === undefined || tended.work === undefined) return this.#passOn(tended, 'no cluster takes its label');
-    const launch = await launchOfWork(tended.work, tended.id, this.#options.client);
+  async #create(managed: ManagedExecution): Promise<Outcome> {
+    const cluster = this.#cluster(managed);
+    if (cluster === undefined || managed.work === undefined) return this.#passOn(managed, 'no cluster takes its label');
+    const launch = await launchOfWork(managed.work, managed.id, this.#options.client);
     const { object, offloads } = this.#options;
     try {
       const whole = workflowObject(launch, object);
       const answer = await cluster.create(offloads ? await offloaded(whole, launch, offloads) : whole);
-      return answer === 'created' ? { seen: 'standing' } : await this.#look(tended);
+      return answer === 'created' ? { seen: 'standing' } : await this.#look(managed);
     } catch (error) {
       if (!(error instanceof UnfitLaunch || error instanceof ObjectRefused)) throw error;
-      return this.#refuse(tended, 'ObjectRefused', `no object can be made of the launch: ${error.message}`);
+      return this.#refuse(managed, 'ObjectRefused', `no object can be made of the launch: ${error.message}`);
     }
   }
 
-  #accept(tended: ManagedExecution, seen: ObjectState): Sight {
-    tended.accepted = 'sent';
-    this.#options.send({ case: 'accept', value: tended.lease ? { lease: tended.lease } : {} });
+  #accept(managed: ManagedExecution, seen: ObjectState): Sight {
+    managed.accepted = 'sent';
+    this.#options.send({ case: 'accept', value: managed.lease ? { lease: managed.lease } : {} });
     return { seen };
   }
 
-  #passOn(tended: ManagedExecution, reason: string): 'forget' {
-    return this.#reject(tended, reason, { case: 'offerToOthers', value: true });
+  #passOn(managed: ManagedExecution, reason: string): 'forget' {
+    return this.#reject(managed, reason, { case: 'offerToOthers', value: true });
   }
 
-  #refuse(tended: ManagedExecution, code: string, message: string): 'forget' {
-    return this.#reject(tended, message, { case: 'fail', value: { code, message } });
+  #refuse(managed: ManagedExecution, code: string, message: string): 'forget' {
+    return this.#reject(managed, message, { case: 'fail', value: { code, message } });
   }
 
   #reject({ id, lease }: ManagedExecution, reason: string, then: NonNullable<Rejection['then']>): 'forget' {
@@ -153,13 +156,13 @@ export class Reconciler {
     return 'wait';
   }
 
-  async #delete(tended: ManagedExecution, object: ClusterObject | undefined): Promise<'wait'> {
-    if (object !== undefined) await this.#cluster(tended)?.delete(object);
+  async #delete(managed: ManagedExecution, object: ClusterObject | undefined): Promise<'wait'> {
+    if (object !== undefined) await this.#cluster(managed)?.delete(object);
     return 'wait';
   }
 
-  async #release(tended: ManagedExecution, object: ClusterObject | undefined): Promise<'wait'> {
-    if (object !== undefined) await this.#cluster(tended)?.removeFinalizer(object);
+  async #release(managed: ManagedExecution, object: ClusterObject | undefined): Promise<'wait'> {
+    if (object !== undefined) await this.#cluster(managed)?.removeFinalizer(object);
     return 'wait';
   }
 }

@@ -47,13 +47,13 @@ const registered = (
     longDescription: description.longDescription ?? create(DescriptionSchema),
     sourceCode: description.sourceCode ?? create(SourceCodeSchema),
   });
-  return { fields: fieldsOf(entity, event), answer: toBinary(DescriptionEntitySchema, entity) };
+  return { fields: fieldsOf(entity, event), response: toBinary(DescriptionEntitySchema, entity) };
 };
 
 /** Descriptions, one document for each version that has one, keyed by the version's stream. */
 export const descriptionEntities = readModel<DescriptionDocument, TaskEvent | WorkflowEvent>({
   collection: descriptionEntityCollection,
   handlers: { TaskRegistered: { fold: registered }, WorkflowRegistered: { fold: registered } },
-  store: (_, document) => document,
-  load: ({ fields, answer }) => ({ fields, answer }),
+  encode: (_, document) => document,
+  decode: ({ fields, response }) => ({ fields, response }),
 });

@@ -41,7 +41,7 @@ const found = async (
   if (stream === undefined) throw entryNotFound();
   const document = await latestDocument(reads, call, descriptionEntityCollection, { stream, key: stream });
   if (document === undefined) throw entryNotFound();
-  return document.answer;
+  return document.response;
 };
 
 const list = async (

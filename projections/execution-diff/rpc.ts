@@ -82,7 +82,7 @@ const answersIn = async (
     collection,
     keys.map((key) => stream + key),
   );
-  return new Map(found.map(({ key, answer }) => [key.slice(stream.length), answer]));
+  return new Map(found.map(({ key, response }) => [key.slice(stream.length), response]));
 };
 
 /** The inputs of both executions; they never change, so they are read for two executions only. */

@@ -39,7 +39,7 @@ const pagesOf = function* (documents: readonly RunDocument[]): Generator<readonl
   let page: RunDocument[] = [];
   let bytes = 0;
   for (const each of documents) {
-    const size = each.document.answer.length;
+    const size = each.document.response.length;
     if (page.length > 0 && (page.length === MAX_DOCUMENTS || bytes + size > MAX_BYTES)) {
       yield page;
       [page, bytes] = [[], 0];
@@ -62,7 +62,7 @@ const answerOf = (said: Said, documents: readonly RunDocument[]): WatchAnswer =>
   // Documents are stored in the encoding of the answer, so none is decoded.
   message.$unknown = documents.flatMap(({ collection, document }) => {
     const field = FIELDS.get(collection.name);
-    return field === undefined ? [] : [encodedField(field, document.answer)];
+    return field === undefined ? [] : [encodedField(field, document.response)];
   });
   const { kind, position, hasMore = false } = said;
   return { kind, position, isWhole: !hasMore, bytes: toBinary(WatchResponseSchema, message) };
@@ -90,8 +90,8 @@ export const changeAnswers = ({ position, type, recordedAtMs, documents }: RunCh
   answersOf({ kind: Kind.CHANGE, position, type, recordedAt: timestampFromMs(recordedAtMs) }, documents);
 
 /** The answer for a change after which an execution no longer matches a list. */
-export const leftAnswer = ({ position, type, recordedAtMs }: RunChange, { answer }: StoredDocument): WatchAnswer => {
-  const { id } = fromBinary(ExecutionSchema, answer);
+export const leftAnswer = ({ position, type, recordedAtMs }: RunChange, { response }: StoredDocument): WatchAnswer => {
+  const { id } = fromBinary(ExecutionSchema, response);
   const recordedAt = timestampFromMs(recordedAtMs);
   return answerOf({ kind: Kind.CHANGE, position, type, recordedAt, noLongerMatching: id ? [id] : [] }, []);
 };

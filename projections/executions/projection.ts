@@ -85,21 +85,21 @@ const fieldsOf = ({ execution, origin, abort, outputsRevision }: ExecutionDocume
   };
 };
 
-const store: ReadModel<ExecutionDocument>['store'] = (_, document) => {
+const encode: ReadModel<ExecutionDocument>['encode'] = (_, document) => {
   const answered = getAnswer(document);
   const element = listElement(answered);
   return {
     fields: fieldsOf(document),
-    answer: toBinary(ExecutionSchema, answered),
-    ...(element !== answered && { element: toBinary(ExecutionSchema, element) }),
-    ...(answered !== document.execution && { state: toBinary(ExecutionSchema, document.execution) }),
+    response: toBinary(ExecutionSchema, answered),
+    ...(element !== answered && { listElement: toBinary(ExecutionSchema, element) }),
+    ...(answered !== document.execution && { foldState: toBinary(ExecutionSchema, document.execution) }),
   };
 };
 
-const load = ({ fields, answer, state }: StoredDocument): ExecutionDocument => {
+const decode = ({ fields, response, foldState }: StoredDocument): ExecutionDocument => {
   const { abort_cause: cause, abort_principal: principal, outputs_at: outputsAt } = fields;
   return {
-    execution: fromBinary(ExecutionSchema, state ?? answer),
+    execution: fromBinary(ExecutionSchema, foldState ?? response),
     origin: storedOrigin(fields),
     abort: typeof cause === 'string' ? { cause, principal: String(principal ?? '') } : undefined,
     outputsRevision: typeof outputsAt === 'number' ? outputsAt : null,
@@ -111,6 +111,6 @@ export const executions = readModel<ExecutionDocument, FollowedEvent>({
   collection: executionCollection,
   formerTypes: [ENGINE_REPORTED],
   handlers,
-  store,
-  load,
+  encode,
+  decode,
 });

@@ -58,7 +58,7 @@ const list = async (
 
 /** Routes of the reads of executions. */
 export const executionsRoutes = (reads: ExecutionReads): readonly Route[] => [
-  route(AdminService.method.getExecution, async ({ id }, call) => (await found(reads, id, call)).answer),
+  route(AdminService.method.getExecution, async ({ id }, call) => (await found(reads, id, call)).response),
   route(AdminService.method.listExecutions, (request, call) => list(reads, request, call)),
   route(AdminService.method.getExecutionData, async ({ id }, call) => {
     const document = await found(reads, id, call);

@@ -130,9 +130,9 @@ export const launchPlans = readModel<LaunchPlanDocument, LaunchPlanEvent>({
     },
     LaunchPlanDeactivated: { touches, fold: (document, event) => document && deactivated(document, event) },
   },
-  store: (_, document) => ({ fields: fieldsOf(document), answer: toBinary(LaunchPlanSchema, document.plan) }),
-  load: ({ fields, answer }) => ({
-    plan: fromBinary(LaunchPlanSchema, answer),
+  encode: (_, document) => ({ fields: fieldsOf(document), response: toBinary(LaunchPlanSchema, document.plan) }),
+  decode: ({ fields, response }) => ({
+    plan: fromBinary(LaunchPlanSchema, response),
     recorded: Number(fields['recorded'] ?? 0),
     digest: String(fields['digest'] ?? ''),
   }),

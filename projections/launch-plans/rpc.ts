@@ -47,7 +47,7 @@ const found = async (reads: LaunchPlanReads, sent: SentIdentifier | undefined, c
   const key = launchPlanKey(stream, id.version);
   const document = await latestDocument(reads, call, launchPlanCollection, { stream, key });
   if (document === undefined) throw versionNotFound('LAUNCH_PLAN', id);
-  return withNextFire(document.answer, reads.nextFire);
+  return withNextFire(document.response, reads.nextFire);
 };
 
 const PARTS = ['project', 'domain', 'name'] as const;
@@ -62,7 +62,7 @@ const activeIn = (
   stream: StreamName,
 ): Uint8Array | undefined => {
   const active = changed.find(({ fields }) => fields['state'] === LaunchPlanState.ACTIVE);
-  if (active !== undefined || inView === undefined) return active?.answer;
+  if (active !== undefined || inView === undefined) return active?.response;
   const version = fromBinary(LaunchPlanSchema, inView).id?.version ?? '';
   return changed.some(({ key }) => key === launchPlanKey(stream, version)) ? undefined : inView;
 };

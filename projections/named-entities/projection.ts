@@ -65,7 +65,7 @@ const updated = (
   return { entity, notedAt: document?.notedAt ?? at, updatedAt: at };
 };
 
-const store: ReadModel<NamedEntityDocument>['store'] = (_, { entity, notedAt, updatedAt }) => {
+const encode: ReadModel<NamedEntityDocument>['encode'] = (_, { entity, notedAt, updatedAt }) => {
   const { project = '', domain = '', name = '' } = entity.id ?? {};
   const { description = '', state = 0 } = entity.metadata ?? {};
   const { resourceType } = entity;
@@ -73,7 +73,7 @@ const store: ReadModel<NamedEntityDocument>['store'] = (_, { entity, notedAt, up
   const fields = { resource_type: resourceType, project, domain, name, description, state, generated };
   return {
     fields: { ...fields, noted_at: notedAt, updated_at: updatedAt },
-    answer: toBinary(NamedEntitySchema, entity),
+    response: toBinary(NamedEntitySchema, entity),
   };
 };
 
@@ -89,9 +89,9 @@ export const namedEntities = readModel<NamedEntityDocument, Registered | NamedEn
     LaunchPlanRegistered: registered,
     NamedEntityUpdated: { fold: updated },
   },
-  store,
-  load: ({ fields, answer }) => ({
-    entity: fromBinary(NamedEntitySchema, answer),
+  encode,
+  decode: ({ fields, response }) => ({
+    entity: fromBinary(NamedEntitySchema, response),
     notedAt: numberOr(fields['noted_at']),
     updatedAt: numberOr(fields['updated_at']),
   }),

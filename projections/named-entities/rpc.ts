@@ -57,7 +57,7 @@ const found = async (
   const kind = kindOf(resourceType, 'Cannot get NamedEntityMetadata for resource type');
   const document = await latest(reads, { kind, ...nameOf(id) }, call);
   if (document === undefined) throw entryNotFound();
-  return document.answer;
+  return document.response;
 };
 
 const scopeOf = (kind: Kind, { project, domain }: Place): Scope => ({

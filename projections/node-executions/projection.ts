@@ -63,21 +63,21 @@ const fieldsOf = (key: string, document: NodeDocument, closure = closureOf(getAn
   dynamic_at: document.dynamicWorkflowRevision,
 });
 
-const store: ReadModel<NodeDocument>['store'] = (key, document) => {
+const encode: ReadModel<NodeDocument>['encode'] = (key, document) => {
   const answered = getAnswer(document);
   const element = listElement(answered);
   return {
     fields: fieldsOf(key, document, closureOf(answered)),
-    answer: toBinary(NodeExecutionSchema, answered),
-    ...(element !== answered && { element: toBinary(NodeExecutionSchema, element) }),
-    ...(answered !== document.node && { state: toBinary(NodeExecutionSchema, document.node) }),
+    response: toBinary(NodeExecutionSchema, answered),
+    ...(element !== answered && { listElement: toBinary(NodeExecutionSchema, element) }),
+    ...(answered !== document.node && { foldState: toBinary(NodeExecutionSchema, document.node) }),
   };
 };
 
 const numberOr = (value: FieldValue | undefined): number | null => (typeof value === 'number' ? value : null);
 
-const load = ({ fields, answer, state }: StoredDocument): NodeDocument => ({
-  node: fromBinary(NodeExecutionSchema, state ?? answer),
+const decode = ({ fields, response, foldState }: StoredDocument): NodeDocument => ({
+  node: fromBinary(NodeExecutionSchema, foldState ?? response),
   parent: String(fields['parent'] ?? ''),
   parentTask: String(fields['parent_task'] ?? ''),
   recorded: Number(fields['recorded'] ?? 0),
@@ -129,6 +129,6 @@ export const nodeExecutions = readModel<NodeDocument, EventOf<'NodePhaseReported
     },
   },
   fields: fieldsOf,
-  store,
-  load,
+  encode,
+  decode,
 });

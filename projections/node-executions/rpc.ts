@@ -61,7 +61,7 @@ const dynamicMetadata = (
 };
 
 const dataOf = async (past: CallContents, document: StoredDocument): Promise<NodeExecutionGetDataResponse> => {
-  const node = fromBinary(NodeExecutionSchema, document.answer);
+  const node = fromBinary(NodeExecutionSchema, document.response);
   const [fullInputs, fullOutputs, dynamic] = await Promise.all([
     inputsOf(past, document),
     outputsOf(past, document),
@@ -80,7 +80,7 @@ const dataOf = async (past: CallContents, document: StoredDocument): Promise<Nod
 
 /** Routes of the reads of node executions. */
 export const nodeExecutionsRoutes = (reads: NodeExecutionReads): readonly Route[] => [
-  route(AdminService.method.getNodeExecution, async ({ id }, call) => (await found(reads, id, call)).answer),
+  route(AdminService.method.getNodeExecution, async ({ id }, call) => (await found(reads, id, call)).response),
   route(AdminService.method.listNodeExecutions, (request, call) => listNodes(reads, request, call)),
   route(AdminService.method.getNodeExecutionData, async ({ id }, call) =>
     dataOf(contentsFor(reads.past, call), await found(reads, id, call)),

@@ -28,7 +28,7 @@ const changed = (
 export const projects = readModel<ProjectDocument, ProjectEvent>({
   collection: projectCollection,
   handlers: { ProjectRegistered: { fold: changed }, ProjectUpdated: { fold: changed } },
-  store: (_, { project, createdAt, updatedAt, recorded }) => ({
+  encode: (_, { project, createdAt, updatedAt, recorded }) => ({
     fields: {
       recorded,
       identifier: project.id,
@@ -38,10 +38,10 @@ export const projects = readModel<ProjectDocument, ProjectEvent>({
       created_at: createdAt,
       updated_at: updatedAt,
     },
-    answer: toBinary(ProjectSchema, { ...project, domains: [] }),
+    response: toBinary(ProjectSchema, { ...project, domains: [] }),
   }),
-  load: ({ fields, answer }) => ({
-    project: fromBinary(ProjectSchema, answer),
+  decode: ({ fields, response }) => ({
+    project: fromBinary(ProjectSchema, response),
     createdAt: Number(fields['created_at']),
     updatedAt: Number(fields['updated_at']),
     recorded: Number(fields['recorded']),

@@ -54,7 +54,7 @@ const found = async (reads: ProjectReads, id: string, call: Call): Promise<Uint8
   const stream = projectStream(id);
   const document = await latestDocument(reads, call, projectCollection, { stream, key: stream });
   if (document === undefined) throw new RpcError('NOT_FOUND', `project [${id}] not found`);
-  return joined(document.answer, domainsOf(reads, document.answer, accessOf(call)));
+  return joined(document.response, domainsOf(reads, document.response, accessOf(call)));
 };
 
 const list = async (reads: ProjectReads, request: ProjectListRequest, call: Call): Promise<Uint8Array> => {

@@ -60,8 +60,8 @@ export const prefixReads = ({ held, encoded, toStore }: FoldedPrefix): DocumentR
     return toStore();
   };
   const elementOf = (document: HeldDocument): Uint8Array => {
-    const { element, answer } = encoded(document);
-    return element ?? answer;
+    const { listElement, response } = encoded(document);
+    return listElement ?? response;
   };
   const getMany: DocumentReads['getMany'] = async (collection, keys) => {
     const documents = held();

@@ -20,8 +20,8 @@ export type CachedDocument = {
 /** Memory that a cache entry takes beside its document, including the indexed fields. */
 const OVERHEAD_BYTES = 600;
 
-const sizeOf = ({ answer, element, state }: Omit<StoredDocument, 'key' | 'position'>): number =>
-  answer.length + (element?.length ?? 0) + (state?.length ?? 0);
+const sizeOf = ({ response, listElement, foldState }: Omit<StoredDocument, 'key' | 'position'>): number =>
+  response.length + (listElement?.length ?? 0) + (foldState?.length ?? 0);
 
 /**
  * Least-recently-used cache of documents, bounded by size, so that hot documents are not read and decoded again for
@@ -73,7 +73,7 @@ export const documentCache = (store: Pick<ReadStore, 'getMany'>, maxBytes: numbe
       for (const found of await store.getMany(model.collection, missing)) {
         const { key, position } = found;
         const before = { position, fields: found.fields };
-        add({ model, key, document: model.load(found), position, last: position, before, bytes: sizeOf(found) });
+        add({ model, key, document: model.decode(found), position, last: position, before, bytes: sizeOf(found) });
       }
     },
     entry: (model, key) =>

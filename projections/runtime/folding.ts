@@ -65,11 +65,11 @@ const attempt = <Result>(position: bigint, work: () => Result): Result => {
 /** @throws {PoisonEntry} for a document that cannot be stored. */
 export const storedForm = ({ model, key, position, last, document }: HeldDocument): StoredDocument =>
   // The document is blamed on the last event folded into it; a retry stops before that event.
-  attempt(last, () => ({ key, position, ...model.store(key, document) }));
+  attempt(last, () => ({ key, position, ...model.encode(key, document) }));
 
 /** The indexed fields of a document that has not been written. */
 export const fieldsOf = ({ model, key, document }: HeldDocument): StoredDocument['fields'] =>
-  model.fields?.(key, document) ?? model.store(key, document).fields;
+  model.fields?.(key, document) ?? model.encode(key, document).fields;
 
 /** Creates a folding over a store; `maxBytes` limits the stored size of the documents that it caches. */
 export const folding = (store: Pick<ReadStore, 'getMany'>, maxBytes: number): Folding => {

@@ -36,14 +36,14 @@ export interface ReadModel<Document> {
    */
   fold(document: Document | undefined, event: SeenEvent, key: string): Document | undefined;
   /**
-   * The indexed fields of a document, for models whose documents are also searched in memory. By default the whole
-   * stored form is made, which costs several times as much.
+   * The indexed fields of a document, for models whose documents are also searched in memory. By default they
+   * are those of `encode`, which costs several times as much.
    */
   fields?(key: string, document: Document): StoredDocument['fields'];
-  /** The stored form of a document. */
-  store(key: string, document: Document): Omit<StoredDocument, 'key' | 'position'>;
-  /** Decodes a document from its stored form. */
-  load(stored: StoredDocument): Document;
+  /** Encodes a document for the read store. */
+  encode(key: string, document: Document): Omit<StoredDocument, 'key' | 'position'>;
+  /** Decodes a document of the read store. */
+  decode(stored: StoredDocument): Document;
 }
 
 /** True when several streams feed documents of the model. */

@@ -58,11 +58,11 @@ export type StoredDocument = {
   readonly position: bigint;
   readonly fields: Readonly<Record<string, FieldValue>>;
   /** The response of the Get RPC, encoded as the interface's own message. */
-  readonly answer: Uint8Array;
-  /** The element of a list response, where it differs from `answer`. */
-  readonly element?: Uint8Array;
-  /** The state that the fold continues from, where `answer` does not contain it. */
-  readonly state?: Uint8Array;
+  readonly response: Uint8Array;
+  /** The element of a list response, where it differs from `response`. */
+  readonly listElement?: Uint8Array;
+  /** The state that the fold continues from, where `response` does not contain it. */
+  readonly foldState?: Uint8Array;
 };
 
 /** A condition on one field. An empty field matches `= null` and no condition with a value. */
@@ -105,7 +105,7 @@ export type Query = {
 
 /** One page of results. */
 export type Found = {
-  /** `element` where there is one, else `answer`, in order. */
+  /** `listElement` where there is one, else `response`, in order. */
   readonly elements: readonly Uint8Array[];
   /** Cursor of the last element; set when more documents follow. */
   readonly next?: Cursor;

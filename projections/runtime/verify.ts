@@ -47,11 +47,13 @@ const difference = (
   key: string,
 ): string | undefined => {
   if (!stored) return 'it is missing';
-  const expected = model.store(key, document);
+  const expected = model.encode(key, document);
   if (stored.position !== position) return `it contains events up to position ${stored.position}, not ${position}`;
   if (fieldsOf(model, stored.fields) !== fieldsOf(model, expected.fields)) return 'its fields differ';
-  const parts = (['answer', 'element', 'state'] as const).filter((part) => !areSame(stored[part], expected[part]));
-  return parts.length > 0 ? `its ${parts.join(' and ')} differ` : undefined;
+  const parts = (['response', 'listElement', 'foldState'] as const).filter(
+    (part) => !areSame(stored[part], expected[part]),
+  );
+  return parts.length > 0 ? `its stored parts differ: ${parts.join(', ')}` : undefined;
 };
 
 const compare = async (

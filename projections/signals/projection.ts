@@ -42,13 +42,13 @@ const valued = (document: SignalDocument, event: SeenEvent<SignalSet>): SignalDo
   return { ...document, signal, updatedAt: microsAt(event) };
 };
 
-const store: ReadModel<SignalDocument>['store'] = (_, { execution, signal, createdAt, updatedAt, recorded }) => {
+const encode: ReadModel<SignalDocument>['encode'] = (_, { execution, signal, createdAt, updatedAt, recorded }) => {
   const { project = '', domain = '', name = '' } = signal.id?.executionId ?? {};
   const ofExecution = { execution, execution_project: project, execution_domain: domain, execution_name: name };
   const times = { created_at: createdAt, updated_at: updatedAt, recorded };
   return {
     fields: { ...ofExecution, signal_id: signal.id?.signalId ?? '', ...times },
-    answer: toBinary(SignalSchema, signal),
+    response: toBinary(SignalSchema, signal),
   };
 };
 
@@ -63,10 +63,10 @@ export const signals = readModel<SignalDocument, SignalCreated | SignalSet>({
     SignalCreated: { touches, fold: (_, event) => created(event) },
     SignalSet: { touches, fold: (document, event) => document && valued(document, event) },
   },
-  store,
-  load: ({ fields, answer }) => ({
+  encode,
+  decode: ({ fields, response }) => ({
     execution: fields['execution'] as StreamName,
-    signal: fromBinary(SignalSchema, answer),
+    signal: fromBinary(SignalSchema, response),
     createdAt: Number(fields['created_at']),
     updatedAt: Number(fields['updated_at']),
     recorded: Number(fields['recorded']),

@@ -54,7 +54,9 @@ const onlyTask = async (
     orderBy: { field: 'created_at', direction: 'ascending' },
     limit: 2,
   });
-  const answers = changed.filter(({ fields }) => fields['retry_attempt'] === retryAttempt).map(({ answer }) => answer);
+  const answers = changed
+    .filter(({ fields }) => fields['retry_attempt'] === retryAttempt)
+    .map(({ response }) => response);
   const ids = [...elements, ...answers].flatMap((each) => fromBinary(TaskExecutionSchema, each).id?.taskId ?? []);
   const [only] = ids;
   return only !== undefined && ids.every((id) => equals(IdentifierSchema, id, only)) ? only : undefined;

@@ -65,21 +65,21 @@ const fieldsOf = (key: string, document: TaskDocument): Fields => {
   };
 };
 
-const store: ReadModel<TaskDocument>['store'] = (key, document) => {
+const encode: ReadModel<TaskDocument>['encode'] = (key, document) => {
   const answered = getAnswer(document);
   const element = listElement(answered);
   return {
     fields: fieldsOf(key, document),
-    answer: toBinary(TaskExecutionSchema, answered),
-    ...(element !== answered && { element: toBinary(TaskExecutionSchema, element) }),
-    ...(answered !== document.task && { state: toBinary(TaskExecutionSchema, document.task) }),
+    response: toBinary(TaskExecutionSchema, answered),
+    ...(element !== answered && { listElement: toBinary(TaskExecutionSchema, element) }),
+    ...(answered !== document.task && { foldState: toBinary(TaskExecutionSchema, document.task) }),
   };
 };
 
 const numberOr = (value: FieldValue | undefined): number | null => (typeof value === 'number' ? value : null);
 
-const load = ({ fields, answer, state }: StoredDocument): TaskDocument => ({
-  task: fromBinary(TaskExecutionSchema, state ?? answer),
+const decode = ({ fields, response, foldState }: StoredDocument): TaskDocument => ({
+  task: fromBinary(TaskExecutionSchema, foldState ?? response),
   recorded: Number(fields['recorded'] ?? 0),
   phaseVersion: numberOr(fields['phase_version']) ?? 0,
   closedBy: String(fields['closed_by'] ?? ''),
@@ -144,6 +144,6 @@ export const taskExecutions = readModel<TaskDocument, EventOf<'TaskPhaseReported
     },
   },
   fields: fieldsOf,
-  store,
-  load,
+  encode,
+  decode,
 });

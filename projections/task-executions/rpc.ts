@@ -39,7 +39,7 @@ const urlsOf = ({ id }: TaskExecution): FlyteURLs => {
 };
 
 const dataOf = async (past: CallContents, document: StoredDocument): Promise<TaskExecutionGetDataResponse> => {
-  const task = fromBinary(TaskExecutionSchema, document.answer);
+  const task = fromBinary(TaskExecutionSchema, document.response);
   const [fullInputs, fullOutputs] = await Promise.all([inputsOf(past, document), outputsOf(past, document)]);
   return create(TaskExecutionGetDataResponseSchema, {
     // Empty, because no URLs are signed; clients expect the messages to be set.
@@ -79,7 +79,7 @@ const list = async (
 
 /** Routes of the reads of task executions. */
 export const taskExecutionsRoutes = (reads: TaskExecutionReads): readonly Route[] => [
-  route(AdminService.method.getTaskExecution, async ({ id }, call) => (await findTask(reads, id, call)).answer),
+  route(AdminService.method.getTaskExecution, async ({ id }, call) => (await findTask(reads, id, call)).response),
   route(AdminService.method.listTaskExecutions, (request, call) => list(reads, request, call)),
   route(AdminService.method.getTaskExecutionData, async ({ id }, call) =>
     dataOf(contentsFor(reads.past, call), await findTask(reads, id, call)),

@@ -32,7 +32,7 @@ const registered = (event: SeenEvent<TaskEvent>): TaskDocument => {
       type: data.taskType,
       short_description: shortDescription,
     },
-    answer: versionAnswer({
+    response: versionAnswer({
       id: toBinary(IdentifierSchema, id),
       compiled: bytesIn(data.compiled),
       createdAt,
@@ -45,6 +45,6 @@ const registered = (event: SeenEvent<TaskEvent>): TaskDocument => {
 export const tasks = readModel<TaskDocument, TaskEvent>({
   collection: taskCollection,
   handlers: { TaskRegistered: { fold: (_, event) => registered(event) } },
-  store: (_, document) => document,
-  load: ({ fields, answer }) => ({ fields, answer }),
+  encode: (_, document) => document,
+  decode: ({ fields, response }) => ({ fields, response }),
 });

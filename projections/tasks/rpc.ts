@@ -20,7 +20,7 @@ const found = async (reads: TaskReads, sent: SentIdentifier | undefined, call: C
   const stream = taskStream(id);
   const document = await latestDocument(reads, call, taskCollection, { stream, key: stream });
   if (document === undefined) throw versionNotFound('TASK', id);
-  return document.answer;
+  return document.response;
 };
 
 /** Routes of the reads of tasks. */

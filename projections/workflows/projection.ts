@@ -47,13 +47,13 @@ const registered = (event: SeenEvent<WorkflowEvent>): WorkflowDocument => {
       digest: digestText(data.digest),
       short_description: shortDescription,
     },
-    answer: versionAnswer({
+    response: versionAnswer({
       id: toBinary(IdentifierSchema, id),
       compiled: bytesIn(data.compiled),
       createdAt,
       shortDescription,
     }),
-    element: elementOf(data, id, createdAt),
+    listElement: elementOf(data, id, createdAt),
   };
 };
 
@@ -61,6 +61,6 @@ const registered = (event: SeenEvent<WorkflowEvent>): WorkflowDocument => {
 export const workflows = readModel<WorkflowDocument, WorkflowEvent>({
   collection: workflowCollection,
   handlers: { WorkflowRegistered: { fold: (_, event) => registered(event) } },
-  store: (_, document) => document,
-  load: ({ fields, answer, element }) => ({ fields, answer, ...(element && { element }) }),
+  encode: (_, document) => document,
+  decode: ({ fields, response, listElement }) => ({ fields, response, ...(listElement && { listElement }) }),
 });

@@ -20,7 +20,7 @@ const found = async (reads: WorkflowReads, sent: SentIdentifier | undefined, cal
   const stream = workflowStream(id);
   const document = await latestDocument(reads, call, workflowCollection, { stream, key: stream });
   if (document === undefined) throw versionNotFound('WORKFLOW', id);
-  return document.answer;
+  return document.response;
 };
 
 /** Routes of the reads of workflows. */

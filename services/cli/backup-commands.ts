@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type PayloadLocation, payloadLocation } from '../store/payloads/payload-location.js';
 import type { BackupFlags, RestoreFlags } from './backup.js';
-import { PLACE } from './object-target.js';
+import { TARGET_VALUES } from './object-target.js';
 import type { DataCommands } from './payload-commands.js';
 
 const FOREIGN = ['--foreign <category...>', 'categories of streams that others write to the log'] as const;
@@ -19,7 +19,7 @@ export const addBackupCommands = (program: Command, { withData, ownSettings, con
     .description(
       'back up log, payloads, uploads, link key, users and clients; works while servers run, and copies only what is new',
     )
-    .requiredOption('--to <place>', `${PLACE}: empty, or with an earlier backup of this log`)
+    .requiredOption('--to <target>', `${TARGET_VALUES}: empty, or with an earlier backup of this log`)
     .option(...FOREIGN)
     .addHelpText('after', ownSettings)
     .action(async (options: BackupFlags) => {
@@ -30,7 +30,7 @@ export const addBackupCommands = (program: Command, { withData, ownSettings, con
   program
     .command('restore')
     .description('restore a backup, checked by content hash; its log gets an identity of its own')
-    .requiredOption('--from <place>', PLACE)
+    .requiredOption('--from <source>', TARGET_VALUES)
     .requiredOption('--data-dir <directory>', 'the data directory to create: empty or absent')
     .addOption(
       new Option('--payload-store <location>', 'payloads and uploads go into a bucket instead of the data directory')

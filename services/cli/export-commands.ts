@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { durationOf, filter, names, oneOrMore, position } from '../config/arguments.js';
 import type { ExportFilesFlags } from './export-files.js';
 import type { ExportFlags } from './kafka-export.js';
-import { PLACE } from './object-target.js';
+import { TARGET_VALUES } from './object-target.js';
 import type { DataCommands } from './payload-commands.js';
 
 const EVENTS_PER_FILE = 65_536;
@@ -11,7 +11,7 @@ const MINUTE_MS = 60_000;
 const addFiles = (egress: Command, { withData, ownSettings, configurationOf }: DataCommands): void => {
   withData(egress.command('files'))
     .description('write the events of the log to files for analysts; goes on where an earlier export has ended')
-    .requiredOption('--to <place>', `${PLACE}: empty, or with an earlier export of this log`)
+    .requiredOption('--to <target>', `${TARGET_VALUES}: empty, or with an earlier export of this log`)
     .addOption(new Option('--format <format>', 'of the files').choices(['parquet', 'jsonl']).default('parquet'))
     .addOption(
       new Option('--partition-by <what>', 'a folder for each date of recording, in UTC, or none')

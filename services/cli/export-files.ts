@@ -93,11 +93,11 @@ const runAll = async (exporting: FileExport, { follow, every }: ExportFilesFlags
 };
 
 /**
- * Writes the events of the log to files in a folder or a bucket, from where an earlier export to the same place has
+ * Writes the events of the log to files in a folder or a bucket, from where an earlier export to the same target has
  * ended. Prints a summary of each run as a JSON object.
  *
  * @throws {OperatorError} when the log, the folder or the bucket cannot be used.
- * @throws {Fault} when the place has files of another export, or an event cannot be encoded.
+ * @throws {Fault} when the target has files of another export, or an event cannot be encoded.
  */
 export const exportFiles = async (configuration: Configuration, flags: ExportFilesFlags): Promise<void> => {
   const { data, payload_store: location } = configuration;

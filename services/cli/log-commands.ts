@@ -80,8 +80,8 @@ export const addLogCommands = (program: Command, data: DataCommands): void => {
   log
     .command('copy')
     .description('copy a whole log into another store and verify it; resumes where it was interrupted')
-    .requiredOption('--from <place>', 'a data directory, or esdb://HOST:PORT')
-    .requiredOption('--to <place>', 'a data directory, or esdb://HOST:PORT; it has nothing else in it')
+    .requiredOption('--from <source>', 'a data directory, or esdb://HOST:PORT')
+    .requiredOption('--to <target>', 'a data directory, or esdb://HOST:PORT; it has nothing else in it')
     .action(async (flags: LogCopyFlags) => {
       const { copyLog } = await import('./log-copy.js');
       await copyLog(flags);

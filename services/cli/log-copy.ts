@@ -28,10 +28,10 @@ const MAX_IN_FLIGHT = { appends: 512, bytes: 16_000_000 } as const;
 const UNREACHABLE_LIMIT_MS = 10_000;
 const PAUSE_MS = 250;
 
-const isUrl = (place: string): boolean => place.includes('://');
+const isUrl = (location: string): boolean => location.includes('://');
 
-const sourceOf = (place: string): LogSource =>
-  isUrl(place) ? { kind: 'eventstore', url: place } : { kind: 'embedded', directory: resolve(place) };
+const sourceOf = (location: string): LogSource =>
+  isUrl(location) ? { kind: 'eventstore', url: location } : { kind: 'embedded', directory: resolve(location) };
 
 /** False for events that belong to the store itself: its system streams, and the stream with the log's id. */
 const isCopied = ({ stream }: RecordedEvent): boolean => !isSystemStream(stream);
@@ -210,7 +210,7 @@ type Verification = {
   readonly upTo: bigint;
 };
 
-/** Splits pages at other places: reads as many events as asked for, and fewer only at the end of the log. */
+/** Divides pages anew: reads as many events as asked for, and fewer only at the end of the log. */
 const eventsOf = (pages: AsyncGenerator<readonly RecordedEvent[]>) => {
   let rest: readonly RecordedEvent[] = [];
   return async (count: number): Promise<readonly RecordedEvent[]> => {
@@ -250,10 +250,10 @@ const verify = async ({ from, to, upTo }: Verification, onProgress: (position: b
   return count;
 };
 
-const openTarget = async (place: string): Promise<{ store: EventStore; close: () => Promise<void> }> => {
-  const directory = isUrl(place) ? '' : resolve(place);
-  const lock = isUrl(place) ? undefined : await lockDataDirectory(directory);
-  const event_store = isUrl(place) ? place : 'embedded:';
+const openTarget = async (location: string): Promise<{ store: EventStore; close: () => Promise<void> }> => {
+  const directory = isUrl(location) ? '' : resolve(location);
+  const lock = isUrl(location) ? undefined : await lockDataDirectory(directory);
+  const event_store = isUrl(location) ? location : 'embedded:';
   const { store } = await openWritableLog(
     { event_store },
     // No retries: a repeated append could land after the next one. The copy resumes from the target's last event.

@@ -2,8 +2,8 @@ import { OperatorError, forSetting } from '../config/operator-errors.js';
 import { payloadLocation } from '../store/payloads/payload-location.js';
 import { folderTarget, type ObjectTarget } from '../store/targets/object-target.js';
 
-/** The values of a flag that names a target. */
-export const PLACE = 'a directory, or s3://BUCKET/PREFIX?endpoint=URL&region=NAME';
+/** The values of a flag that names a target, for the help text. */
+export const TARGET_VALUES = 'a directory, or s3://BUCKET/PREFIX?endpoint=URL&region=NAME';
 
 /**
  * Opens the folder or the bucket that a flag names; the client of an object store is loaded only for a bucket. The

@@ -4,7 +4,7 @@ import { isPrincipalName, NAME_RULE } from '../auth/permissions/principal-name.j
 import { passwordProblem, type User, usersFile } from '../auth/users/users.js';
 import type { Configuration } from '../config/configuration.js';
 import { OperatorError } from '../config/operator-errors.js';
-import { recordPaths } from '../main/authorization-server.js';
+import { principalPaths } from '../main/authorization-server.js';
 import { askForPassword } from './ask-for-password.js';
 import { recordChange } from './audited-change.js';
 
@@ -23,7 +23,7 @@ type Settings = Pick<Configuration, 'data' | 'auth' | 'read_store'>;
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
 const filesOf = (settings: Settings) => {
-  const paths = recordPaths(settings);
+  const paths = principalPaths(settings);
   return { paths, users: usersFile(paths.users), clients: clientsFile(paths.clients) };
 };
 

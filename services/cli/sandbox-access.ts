@@ -4,7 +4,7 @@ import type { RecordsFile } from '../auth/users/records-file.js';
 import { type User, usersFile } from '../auth/users/users.js';
 import type { Configuration } from '../config/configuration.js';
 import { OperatorError } from '../config/operator-errors.js';
-import { recordPaths } from '../main/authorization-server.js';
+import { principalPaths } from '../main/authorization-server.js';
 
 /** A name and its password or secret. */
 type Credentials = { readonly id: string; readonly secret: string };
@@ -54,7 +54,7 @@ const newAccess = async (file: RecordsFile<User>): Promise<SandboxAccess> => ({
 export const withAccess = async (
   given: Configuration,
 ): Promise<{ readonly configuration: Configuration; readonly access: SandboxAccess }> => {
-  const access = await newAccess(usersFile(recordPaths(given).users));
+  const access = await newAccess(usersFile(principalPaths(given).users));
   const clients = [
     ...given.auth.server.clients,
     { ...access.engine, redirect_uris: [], roles: ['engine' as const] },

@@ -49,7 +49,7 @@ const greet = (configuration: Configuration, server: Running, access: SandboxAcc
   say(`flightlog sandbox: ${how}, for trying things out\n\n${addresses(configuration, server)}\n`);
   if (!access) return;
   const { id, secret } = access.user;
-  say(`Sign in at ${server.http}/console as ${id} with the password ${secret}, which is of this run.\n`);
+  say(`Sign in at ${server.http}/console as ${id} with the password ${secret}, which is valid for this run only.\n`);
 };
 
 /** The absolute path of the program, so that a printed command works in any folder. */
@@ -59,7 +59,7 @@ const quoted = (text: string): string => (/^[\w@%+=:,./-]+$/u.test(text) ? text 
 
 const outboxText = (outbox: string): string => (outbox === '' ? '' : ` Mail about executions is written to ${outbox}.`);
 
-/** The command that gets a token for those that follow it. */
+/** The shell command that sets TOKEN for the commands after it. */
 const tokenCommand = (http: string, { samples: { id, secret } }: SandboxAccess): string => `
   TOKEN=$(curl -s ${http}/oauth2/token -u ${id}:${secret} -d grant_type=client_credentials -d scope=all | node -pe 'JSON.parse(fs.readFileSync(0)).access_token')
 `;
@@ -83,7 +83,10 @@ Ctrl-C stops.`);
 const counted = (count: number): string => `${count} execution${count === 1 ? '' : 's'}`;
 
 /** Registers the samples in an empty log only: a log that was used before stays as it is. */
-const fill = async ({ isEmpty, executions, grpc }: Running, getToken: GetToken | undefined): Promise<void> => {
+const registerInEmptyLog = async (
+  { isEmpty, executions, grpc }: Running,
+  getToken: GetToken | undefined,
+): Promise<void> => {
   if (!isEmpty) {
     say(`Found ${counted(executions)}; nothing was registered again.`);
     return;
@@ -127,8 +130,11 @@ const startEngine = (
 const withOutbox = (given: Configuration): Configuration => {
   const { smtp, outbox, rules } = given.notifications;
   if (smtp.host !== '' || outbox !== '') return given;
-  const shown = rules.length > 0 ? rules : [mailRule('you@example.com')];
-  return { ...given, notifications: { ...given.notifications, outbox: resolve(given.data, 'outbox'), rules: shown } };
+  const effective = rules.length > 0 ? rules : [mailRule('you@example.com')];
+  return {
+    ...given,
+    notifications: { ...given.notifications, outbox: resolve(given.data, 'outbox'), rules: effective },
+  };
 };
 
 /** Gets tokens for one of the clients of this run; `undefined` without authentication. */
@@ -143,7 +149,7 @@ const tokensFor = (
   );
 
 /** The settings of the sandbox and, with authentication, the user and the clients of this run. */
-const opened = async (
+const sandboxSettings = async (
   given: Configuration,
   { auth = false }: SandboxFlags,
 ): Promise<{ readonly configuration: Configuration; readonly access?: SandboxAccess }> => {
@@ -157,13 +163,13 @@ const opened = async (
  * @throws {OperatorError} when it may not listen on the address, or when the log or the views have failed permanently.
  */
 export const runSandbox = async (given: Configuration, flags: SandboxFlags): Promise<void> => {
-  const { configuration, access } = await opened(given, flags);
+  const { configuration, access } = await sandboxSettings(given, flags);
   assertAllowed(configuration);
   const logger = openLogger(configuration.log_level);
   const server = await startServer(configuration, logger);
   const stopped = onStopSignals();
   greet(configuration, server, access);
-  await Promise.race([fill(server, tokensFor(server, access?.samples, logger)), server.failed]);
+  await Promise.race([registerInEmptyLog(server, tokensFor(server, access?.samples, logger)), server.failed]);
   const engine = startEngine(server, flags, { logger, getToken: tokensFor(server, access?.engine, logger) });
   suggest(server, configuration.notifications.outbox, access);
   await Promise.race([stopped, engine.ended, server.failed]);

@@ -33,8 +33,8 @@ const isSame = (one: readonly string[], other: readonly string[]): boolean =>
 /** The partitions of one worker: with n workers every n-th one, starting at the worker's index in the sorted names. */
 export const shareOf = (parts: readonly string[], workers: readonly string[], worker: string): readonly string[] => {
   const sorted = [...workers].sort();
-  const place = sorted.indexOf(worker);
-  return place < 0 ? [] : parts.filter((_, at) => at % sorted.length === place);
+  const index = sorted.indexOf(worker);
+  return index < 0 ? [] : parts.filter((_, at) => at % sorted.length === index);
 };
 
 /** Divides partitions evenly among the participating processes, and again whenever a process joins or leaves. */

@@ -41,10 +41,10 @@ const text = ({ project, domain, name, version }: Omit<SentIdentifier, 'resource
  * @throws {RpcError} INVALID_ARGUMENT naming the first missing part.
  */
 export const assertComplete = <Sent extends SentIdentifier>(id: Sent | undefined, path?: string): Sent => {
-  const place = path === undefined ? '' : ` of ${path}`;
-  if (id === undefined) throw missing(`id${place}`);
+  const suffix = path === undefined ? '' : ` of ${path}`;
+  if (id === undefined) throw missing(`id${suffix}`);
   const empty = PARTS.find((part) => id[part] === '');
-  if (empty !== undefined) throw missing(`${empty}${place}`);
+  if (empty !== undefined) throw missing(`${empty}${suffix}`);
   return id;
 };
 

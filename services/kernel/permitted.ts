@@ -2,7 +2,7 @@ import { type Access, type Permission, UNLIMITED } from './access.js';
 import { type Call, RpcError } from './rpc.js';
 
 /** A project and domain; an empty one stands for all. */
-type Place = { readonly project: string; readonly domain: string };
+type PermissionScope = { readonly project: string; readonly domain: string };
 
 /** The permissions of a call's caller; all of them where there is no authentication. */
 export const accessOf = ({ caller }: Pick<Call, 'caller'>): Access => caller?.access ?? UNLIMITED;
@@ -10,18 +10,18 @@ export const accessOf = ({ caller }: Pick<Call, 'caller'>): Access => caller?.ac
 const named = (name: string): string => (name === '' ? '*' : name);
 
 /** PERMISSION_DENIED, which names what the caller lacks. */
-export const denied = (permission: string, { project, domain }: Place): RpcError =>
+export const denied = (permission: string, { project, domain }: PermissionScope): RpcError =>
   new RpcError(
     'PERMISSION_DENIED',
     `missing permission ${permission} in project ${named(project)}, domain ${named(domain)}`,
   );
 
 /**
- * Checks a permission that the dispatch cannot check, because only the handler knows the place. Call it before anything
+ * Checks a permission that the dispatch cannot check, because only the handler knows the scope. Call it before anything
  * is looked up, so that the answer is the same whether it exists or not.
  *
- * @throws {RpcError} PERMISSION_DENIED when the caller does not have it there.
+ * @throws {RpcError} PERMISSION_DENIED when the caller does not have it in the scope.
  */
-export const assertPermitted = (call: Pick<Call, 'caller'>, permission: Permission, place: Place): void => {
-  if (!accessOf(call).may(permission, place.project, place.domain)) throw denied(permission, place);
+export const assertPermitted = (call: Pick<Call, 'caller'>, permission: Permission, scope: PermissionScope): void => {
+  if (!accessOf(call).may(permission, scope.project, scope.domain)) throw denied(permission, scope);
 };

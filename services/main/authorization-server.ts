@@ -14,10 +14,10 @@ import { sqliteAuthorizationState } from '../store/authorization/sqlite-authoriz
 
 type Settings = Pick<Configuration, 'data' | 'auth'>;
 
-type RecordPaths = { readonly users: string; readonly clients: string };
+type PrincipalPaths = { readonly users: string; readonly clients: string };
 
 /** The paths of the users file and the clients file. */
-export const recordPaths = ({ data, auth: { server } }: Settings): RecordPaths => ({
+export const principalPaths = ({ data, auth: { server } }: Settings): PrincipalPaths => ({
   users: resolve(server.users_file === '' ? join(data, 'users.json') : server.users_file),
   clients: resolve(server.clients_file === '' ? join(data, 'clients.json') : server.clients_file),
 });
@@ -30,35 +30,35 @@ const configuredClients = ({ auth: { server } }: Settings): ReadonlyMap<string, 
     ]),
   );
 
-type Enabled = Settings & Pick<Configuration, 'insecure'>;
+type AuthorizationSettings = Settings & Pick<Configuration, 'insecure'>;
 
-const isEnabled = ({ insecure, auth }: Enabled): boolean => auth.server.enabled && !insecure;
+const isEnabled = ({ insecure, auth }: AuthorizationSettings): boolean => auth.server.enabled && !insecure;
 
-const usersIn = (settings: Settings): Users => usersOf(usersFile(recordPaths(settings).users));
+const usersIn = (settings: Settings): Users => usersOf(usersFile(principalPaths(settings).users));
 
-/** The people and programs of the users file, the clients file and the configuration. */
+/** The users and clients of the users file, the clients file and the configuration. */
 export const knownPrincipals = (settings: Settings): { readonly users: Users; readonly clients: Clients } => ({
   users: usersIn(settings),
-  clients: clientsOf(clientsFile(recordPaths(settings).clients), configuredClients(settings)),
+  clients: clientsOf(clientsFile(principalPaths(settings).clients), configuredClients(settings)),
 });
 
 /**
- * Refuses to serve when tokens are issued here, and there is no user and no provider of others.
+ * Refuses to serve when tokens are issued here, and there is neither a user nor an upstream provider.
  *
  * @throws {OperatorError} with the command that makes the first administrator.
  */
-export const assertAnyUser = async (settings: Enabled): Promise<void> => {
+export const assertAnyUser = async (settings: AuthorizationSettings): Promise<void> => {
   if (!isEnabled(settings) || settings.auth.server.upstream.issuer !== '') return;
   const count = await forSetting('auth.server.users_file', () => usersIn(settings).count());
   if (count > 0) return;
-  const { users } = recordPaths(settings);
+  const { users } = principalPaths(settings);
   throw new OperatorError(
     `no person can sign in: ${users} has no users; make the first administrator with: flightlog user add NAME --roles administrator --data ${settings.data}`,
   );
 };
 
-/** Records attempts to sign in for auditors. */
-export const recordingIn =
+/** Makes the function that records attempts to sign in in the audit trail. */
+export const attemptRecorder =
   (trail: AuditTrail | undefined, issuer: () => string): OnAttempt =>
   (attempt) => {
     const now = Date.now();
@@ -78,7 +78,7 @@ const openState = async ({ data, auth: { server } }: Settings): Promise<Authoriz
   );
 };
 
-/** The provider of others that signs people in; `undefined` without its settings. */
+/** The upstream provider that signs people in; `undefined` when none is configured. */
 const upstreamOf = async ({ auth: { server } }: Settings): Promise<UpstreamProvider | undefined> => {
   const { issuer, client_id: clientId, client_secret: clientSecret, scopes, id, name, ...claims } = server.upstream;
   if (issuer === '') return undefined;
@@ -97,12 +97,12 @@ const upstreamOf = async ({ auth: { server } }: Settings): Promise<UpstreamProvi
 
 /** Opens the authorization server, if it is enabled. It serves once it knows the address that is listened on. */
 export const openAuthorizationServer = async (
-  settings: Enabled,
+  settings: AuthorizationSettings,
   logger: Logger,
   trail?: AuditTrail,
 ): Promise<AuthorizationServer | undefined> => {
   if (!isEnabled(settings)) return undefined;
-  // Loaded where it is needed: it is a fifth of a second of every start.
+  // Imported only here, because loading it takes a fifth of a second.
   const { authorizationServer } = await import('../auth/server/authorization-server.js');
   const { server, behind_tls: isBehindProxy } = settings.auth;
   const opened: AuthorizationServer = authorizationServer({
@@ -118,7 +118,7 @@ export const openAuthorizationServer = async (
     failuresPerMinute: server.failures_per_minute,
     isBehindProxy,
     onError: (error) => logger.error({ err: error }, 'authorization server'),
-    onAttempt: recordingIn(trail, () => opened.issuer),
+    onAttempt: attemptRecorder(trail, () => opened.issuer),
   });
   return opened;
 };

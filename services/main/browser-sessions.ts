@@ -8,7 +8,7 @@ import type { Configuration } from '../config/configuration.js';
 import type { AuditTrail } from '../kernel/ports/audit-trail.js';
 import type { Authentication } from '../kernel/ports/authentication.js';
 import { keyFile } from '../store/key-file.js';
-import { recordingIn } from './authorization-server.js';
+import { attemptRecorder } from './authorization-server.js';
 
 type Settings = Pick<Configuration, 'data' | 'auth'>;
 
@@ -58,7 +58,7 @@ export const openBrowserSessions = async (
     authentication,
     isBehindProxy: auth.behind_tls,
     limits: signInLimits(auth.server.failures_per_minute),
-    onAttempt: recordingIn(audit, found.name),
+    onAttempt: attemptRecorder(audit, found.name),
     onFailure: (error) => logger.warn({ reason: error instanceof Error ? error.message : 'unknown' }, 'sign-in failed'),
     now: Date.now,
   });

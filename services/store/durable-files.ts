@@ -103,7 +103,7 @@ export const durableFiles = (root: string): DurableFiles => {
     }
   };
 
-  const place = async (path: string, bytes: Bytes, move: (partial: string) => Promise<void>): Promise<void> => {
+  const writeThenMove = async (path: string, bytes: Bytes, move: (partial: string) => Promise<void>): Promise<void> => {
     assertInPlace();
     prepared ??= prepare();
     await prepared.catch((error: unknown) => {
@@ -124,11 +124,16 @@ export const durableFiles = (root: string): DurableFiles => {
 
   const create = async (path: string, bytes: AsyncIterable<Uint8Array>): Promise<boolean> => {
     let isNew = false;
-    await place(path, bytes, async (partial) => {
+    await writeThenMove(path, bytes, async (partial) => {
       isNew = await linked(partial, path);
     });
     return isNew;
   };
 
-  return { folder, sync, create, write: (path, bytes) => place(path, bytes, (partial) => rename(partial, path)) };
+  return {
+    folder,
+    sync,
+    create,
+    write: (path, bytes) => writeThenMove(path, bytes, (partial) => rename(partial, path)),
+  };
 };

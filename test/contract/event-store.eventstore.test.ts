@@ -23,11 +23,11 @@ describe('over our own log server', () => {
   });
 });
 
-const REAL = process.env['FLIGHTLOG_TEST_EVENTSTORE_URL'];
+const REAL_URL = process.env['FLIGHTLOG_TEST_EVENTSTORE_URL'];
 
-describe.skipIf(REAL === undefined)(`a server of others (FLIGHTLOG_TEST_EVENTSTORE_URL)`, () => {
-  eventStoreContract('an EventStoreDB', async () => {
-    const open = () => eventstoreEventStore({ url: REAL ?? '' });
+describe.skipIf(REAL_URL === undefined)('a server that runs already (FLIGHTLOG_TEST_EVENTSTORE_URL)', () => {
+  eventStoreContract('EventStoreDB', async () => {
+    const open = () => eventstoreEventStore({ url: REAL_URL ?? '' });
     return { store: await open(), reopen: open };
   });
 });

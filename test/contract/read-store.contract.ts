@@ -39,7 +39,7 @@ const run = (key: string, fields: Fields, position = 1n): StoredDocument => ({
   key,
   position,
   fields: { phase: 'QUEUED', createdAt: 0, weight: 0.5, name: key, ...fields },
-  answer: bytes(`answer ${key}`),
+  response: bytes(`answer ${key}`),
 });
 
 /** A move that parks a stream that was not parked. */
@@ -107,9 +107,9 @@ export const readStoreContract = (
         key: 'whole/ü',
         position: 9_007_199_254_740_993n,
         fields: { project: 'p', phase: null, createdAt: 2 ** 53 - 1, weight: 0.1, name: '' },
-        answer: bytes('a'),
-        element: bytes('e'),
-        state: new Uint8Array([0, 255]),
+        response: bytes('a'),
+        listElement: bytes('e'),
+        foldState: new Uint8Array([0, 255]),
       };
       await put([document]);
       expect(await reader.get(runs, 'whole/ü')).toEqual(document);
@@ -346,11 +346,11 @@ export const readStoreContract = (
       const large = Buffer.alloc(20_000_000, 'x');
       const [first, second, third] = ['first', 'second', 'third'].map((project, at) => ({
         ...run(key, { project }, 5n),
-        ...(at > 0 && { state: large.subarray(at) }), // stored beside the document when it is too large for the store
+        ...(at > 0 && { foldState: large.subarray(at) }), // stored beside the document when it is too large for the store
       })) as [StoredDocument, StoredDocument, StoredDocument];
       const stored = async () => {
-        const { fields, state } = (await store.get(runs, key))!;
-        return [fields['project'], state?.length];
+        const { fields, foldState } = (await store.get(runs, key))!;
+        return [fields['project'], foldState?.length];
       };
       await put([first]);
       await put([second]);
@@ -371,7 +371,7 @@ export const readStoreContract = (
 
     it('finds elements, and answers where there is no element', async () => {
       await put([
-        { ...run('element 1', { project: 'el' }), element: bytes('short') },
+        { ...run('element 1', { project: 'el' }), listElement: bytes('short') },
         run('element 2', { project: 'el' }),
       ]);
       const found = await reader.find(runs, query('el'));
@@ -451,7 +451,7 @@ export const readStoreContract = (
         key,
         position: 1n,
         fields: { run: of, phase: 'own', tags: pairsText(tags), at },
-        answer: bytes(`answer ${key}`),
+        response: bytes(`answer ${key}`),
       });
       beforeAll(async () => {
         await store.prepare([tagged]);

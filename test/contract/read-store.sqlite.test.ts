@@ -38,7 +38,7 @@ const writeThings = async (store: ReadStore, count: number): Promise<void> => {
   await store.prepare([things]);
   const documents = Array.from({ length: count }, (_, i) => ({
     collection: things,
-    document: { key: `t${i}`, position: 1n, fields: { size: i }, answer: new Uint8Array() },
+    document: { key: `t${i}`, position: 1n, fields: { size: i }, response: new Uint8Array() },
   }));
   await store.write({ documents, checkpoints: [{ name: 'c', from: undefined, to: { logId: 'l', position: 1n } }] });
 };

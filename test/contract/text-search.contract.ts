@@ -64,7 +64,7 @@ const documentOf = (project: string, { title, state, at }: Book, i: number): Sto
   key: `${project}/${String(i).padStart(2, '0')}`,
   position: 1n,
   fields: { project, title, state, at, name: `n${at}` },
-  answer: new TextEncoder().encode(`${project}/${String(i).padStart(2, '0')}`),
+  response: new TextEncoder().encode(`${project}/${String(i).padStart(2, '0')}`),
 });
 
 /** Documents at the same positions of the order, in another scope. */

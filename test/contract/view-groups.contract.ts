@@ -49,8 +49,8 @@ const parts: ReadModel<{ least: number }> = {
   isFedByOneStream: false,
   touches: (event) => totals.touches(event),
   fold: (document, { body }) => ({ least: Math.min(document?.least ?? 100, (body as { amount: number }).amount) }),
-  store: (_, { least }) => ({ fields: { sum: least }, answer: Buffer.from(String(least)) }),
-  load: ({ fields }) => ({ least: Number(fields['sum']) }),
+  encode: (_, { least }) => ({ fields: { sum: least }, response: Buffer.from(String(least)) }),
+  decode: ({ fields }) => ({ least: Number(fields['sum']) }),
 };
 
 /** A model that counts its folds. */
@@ -224,7 +224,7 @@ export const viewGroupsContract = (
         await run.complete(next);
         await run.running.close();
         expect([kept.folds, changed.folds]).toEqual([1, 1_001]);
-        expect(Buffer.from((await store.get(changed.collection, 'tally-s0'))!.answer).toString()).toBe('101');
+        expect(Buffer.from((await store.get(changed.collection, 'tally-s0'))!.response).toString()).toBe('101');
         // The groups that led here are gone; the checkpoints of the release before stay, because it may still run.
         expect(await namesOf()).toEqual(['counts.v1 tallies.v1', 'counts.v2 tallies.v1']);
       });
@@ -253,7 +253,7 @@ export const viewGroupsContract = (
         const next = await append([{ stream: 's0' }]);
         await before.complete(next);
         await before.running.close();
-        expect(Buffer.from((await store.get(counts.collection, 'tally-s0'))!.answer).toString()).toBe('101');
+        expect(Buffer.from((await store.get(counts.collection, 'tally-s0'))!.response).toString()).toBe('101');
       });
 
       it('is built by the processes that share the partitions, each in its own', async () => {
@@ -282,7 +282,7 @@ export const viewGroupsContract = (
           await store.get(tallies.collection, 'tally-s0/a'),
           await store.get(inVersion(counts, 2).collection, 'tally-s0'),
         ];
-        expect([sum?.fields['sum'], Buffer.from(number!.answer).toString()]).toEqual([107, '101']);
+        expect([sum?.fields['sum'], Buffer.from(number!.response).toString()]).toEqual([107, '101']);
         expect(await namesOf()).toContain('counts.v2 tallies.v1');
       });
 
@@ -308,7 +308,7 @@ export const viewGroupsContract = (
         });
         const wanted = { stream: streamName('tally', ['s5']), collection: 'counts', key: 'tally-s5' };
         const folded = await unprojected.fold(wanted);
-        expect(folded.map(({ answer }) => Buffer.from(answer).toString())).toEqual(['100']);
+        expect(folded.map(({ response }) => Buffer.from(response).toString())).toEqual(['100']);
         expect(await unprojected.fold({ ...wanted, collection: 'tallies' })).toEqual([]);
         open();
         await run.complete(head);
@@ -486,7 +486,7 @@ export const viewGroupsContract = (
         return found.map((some) =>
           some
             .toSorted((a, b) => (a.key < b.key ? -1 : 1))
-            .map(({ key, position, fields, answer }) => [key, position, fields, Buffer.from(answer).toString()]),
+            .map(({ key, position, fields, response }) => [key, position, fields, Buffer.from(response).toString()]),
         );
       };
 

@@ -123,7 +123,7 @@ describe('a backup of a server that is killed in the middle of load', () => {
     let launches = 0;
     const launch = (): Promise<unknown> => {
       const request = large(`backed-up-${launches++}`);
-      return grpc.refused(AdminService.method.createExecution, request).catch(() => undefined);
+      return grpc.attempt(AdminService.method.createExecution, request).catch(() => undefined);
     };
     await until(
       async () => {

@@ -45,11 +45,11 @@ describe.each(['grpc', 'rest'] as const)('an event over %s', (way) => {
     await transport.call(method.createNodeEvent, nodeReport(id, 'n0', { phase: NodePhase[ended] }));
     await transport.call(method.createWorkflowEvent, workflowReport(id, { phase: Phase[ended] }));
     const late = [
-      () => transport.refused(method.createWorkflowEvent, workflowReport(id, { phase: Phase.RUNNING })),
-      () => transport.refused(method.createWorkflowEvent, workflowReport(id, { phase: Phase.ABORTED })),
-      () => transport.refused(method.createNodeEvent, nodeReport(id, 'n0', { phase: NodePhase.ABORTED })),
-      () => transport.refused(method.createTaskEvent, taskReport(id, 'n0', { phase: TaskPhase.RUNNING })),
-      () => transport.refused(method.terminateExecution, { id, cause: 'too late' }),
+      () => transport.attempt(method.createWorkflowEvent, workflowReport(id, { phase: Phase.RUNNING })),
+      () => transport.attempt(method.createWorkflowEvent, workflowReport(id, { phase: Phase.ABORTED })),
+      () => transport.attempt(method.createNodeEvent, nodeReport(id, 'n0', { phase: NodePhase.ABORTED })),
+      () => transport.attempt(method.createTaskEvent, taskReport(id, 'n0', { phase: TaskPhase.RUNNING })),
+      () => transport.attempt(method.terminateExecution, { id, cause: 'too late' }),
     ];
     for (const ask of late) {
       const { code, message, details } = await plane.unchanged(ask);
@@ -64,7 +64,7 @@ describe.each(['grpc', 'rest'] as const)('an event over %s', (way) => {
   it('is refused: a step back to QUEUED, and a phase that is none', async () => {
     const id = await launch('step-back');
     await transport.call(method.createWorkflowEvent, workflowReport(id, { phase: Phase.RUNNING }));
-    const report = (phase: Phase) => () => transport.refused(method.createWorkflowEvent, workflowReport(id, { phase }));
+    const report = (phase: Phase) => () => transport.attempt(method.createWorkflowEvent, workflowReport(id, { phase }));
     expect(await plane.unchanged(report(Phase.QUEUED))).toMatchObject({ code: 'FAILED_PRECONDITION', details: [] });
     expect(await plane.unchanged(report(Phase.UNDEFINED))).toMatchObject({ code: 'INVALID_ARGUMENT' });
   });
@@ -85,29 +85,29 @@ describe.each(['grpc', 'rest'] as const)('an event over %s', (way) => {
       { shards: { y: 2, x: 1 }, job: 'j' },
     ];
     const reports = [forth, back].map((literals, at) => [
-      () => transport.refused(method.createWorkflowEvent, workflowReport(id, { phase: Phase.RUNNING })),
+      () => transport.attempt(method.createWorkflowEvent, workflowReport(id, { phase: Phase.RUNNING })),
       () =>
-        transport.refused(
+        transport.attempt(
           method.createNodeEvent,
           nodeReport(id, 'n0', { phase: NodePhase.RUNNING, ...input(literals) }),
         ),
       () =>
-        transport.refused(
+        transport.attempt(
           method.createTaskEvent,
           taskReport(id, 'n0', { phase: TaskPhase.RUNNING, ...input(literals), customInfo: customs[at]! }),
         ),
       () =>
-        transport.refused(
+        transport.attempt(
           method.createTaskEvent,
           taskReport(id, 'n0', { phase: TaskPhase.SUCCEEDED, ...output(literals) }),
         ),
       () =>
-        transport.refused(
+        transport.attempt(
           method.createNodeEvent,
           nodeReport(id, 'n0', { phase: NodePhase.SUCCEEDED, ...output(literals) }),
         ),
       () =>
-        transport.refused(
+        transport.attempt(
           method.createWorkflowEvent,
           workflowReport(id, { phase: Phase.SUCCEEDED, ...output(literals) }),
         ),
@@ -128,7 +128,7 @@ describe.each(['grpc', 'rest'] as const)('an event over %s', (way) => {
     await transport.call(method.createNodeEvent, nodeReport(id, 'n0', { phase: NodePhase.RUNNING }));
     const before = await plane.head();
     const deck = nodeReport(id, 'n0', { phase: NodePhase.RUNNING, deckUri: 's3://decks/n0', occurredAt: second(30) });
-    const { code, position } = await transport.refused(method.createNodeEvent, deck);
+    const { code, position } = await transport.attempt(method.createNodeEvent, deck);
     expect(code).toBe('ALREADY_EXISTS');
     expect(await plane.head()).toBeGreaterThan(before);
     expect(position?.split('.').at(-1)).toBe(String(await plane.head()));
@@ -138,7 +138,7 @@ describe.each(['grpc', 'rest'] as const)('an event over %s', (way) => {
 
   it('is refused: a launch under a name that is taken', async () => {
     await launch('taken');
-    const again = () => transport.refused(method.createExecution, helloRequest(`${way}-taken`));
+    const again = () => transport.attempt(method.createExecution, helloRequest(`${way}-taken`));
     expect(await plane.unchanged(again)).toMatchObject({
       code: 'ALREADY_EXISTS',
       message: expect.stringMatching(/\S/u) as string,
@@ -149,7 +149,7 @@ describe.each(['grpc', 'rest'] as const)('an event over %s', (way) => {
     const id = await launch('large-outputs');
     const large = { literals: { o0: literal('x'.repeat(2 * 1024 * 1024)) } };
     const report = workflowReport(id, { phase: Phase.SUCCEEDED, outputResult: { case: 'outputData', value: large } });
-    const { code, message } = await plane.unchanged(() => transport.refused(method.createWorkflowEvent, report));
+    const { code, message } = await plane.unchanged(() => transport.attempt(method.createWorkflowEvent, report));
     expect([code, message]).toEqual([
       'RESOURCE_EXHAUSTED',
       expect.stringMatching(/Output data size exceeds platform configured threshold/u),
@@ -157,7 +157,7 @@ describe.each(['grpc', 'rest'] as const)('an event over %s', (way) => {
   });
 });
 
-describe('an event with a time that there is none of', () => {
+describe('an event with an invalid time', () => {
   const far = { seconds: 253_402_300_800n };
 
   it.each([
@@ -168,7 +168,7 @@ describe('an event with a time that there is none of', () => {
     const id = await launchHello(plane.grpc, `no-such-${field.replace('_', '-')}`);
     await plane.grpc.call(method.createNodeEvent, nodeReport(id, 'n0', { phase: NodePhase.RUNNING }));
     const report = taskReport(id, 'n0', { phase: TaskPhase.RUNNING, ...content });
-    const { code, message } = await plane.unchanged(() => plane.grpc.refused(method.createTaskEvent, report));
+    const { code, message } = await plane.unchanged(() => plane.grpc.attempt(method.createTaskEvent, report));
     expect([code, message]).toEqual(['INVALID_ARGUMENT', expect.stringContaining(`${field} is out of range`)]);
   });
 });
@@ -182,7 +182,7 @@ describe('many at the same time', () => {
 
   it('launches under one name are one execution', async () => {
     const before = (await plane.events()).length;
-    const answers = await both((transport) => transport.refused(method.createExecution, helloRequest('only-one')));
+    const answers = await both((transport) => transport.attempt(method.createExecution, helloRequest('only-one')));
     expect(tally(answers)).toEqual(ONE);
     expect((await plane.events()).length).toBe(before + 1);
   });
@@ -191,7 +191,7 @@ describe('many at the same time', () => {
     const id = await launchHello(plane.grpc, 'delivered-often');
     const before = (await plane.events()).length;
     const report = nodeReport(id, 'n0', { phase: NodePhase.RUNNING });
-    const answers = await both((transport) => transport.refused(method.createNodeEvent, report));
+    const answers = await both((transport) => transport.attempt(method.createNodeEvent, report));
     expect(tally(answers)).toEqual(ONE);
     expect((await plane.events()).length).toBe(before + 1);
   });
@@ -199,7 +199,7 @@ describe('many at the same time', () => {
   it('registrations of one version are one version', async () => {
     const request = { ...recordedTask, id: { ...recordedTask.id!, version: 'raced' } };
     const before = (await plane.events()).length;
-    const answers = await both((transport) => transport.refused(method.createTask, request));
+    const answers = await both((transport) => transport.attempt(method.createTask, request));
     expect(tally(answers)).toEqual(ONE);
     expect((await plane.events()).length).toBe(before + 1);
   });

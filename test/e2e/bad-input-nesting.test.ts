@@ -107,7 +107,7 @@ it('shows the deepest that it takes, wherever it is shown', async () => {
   await plane.grpc.call(createTaskEvent, taskReport(id, 'n0', { phase: TaskPhase.QUEUED, customInfo: nested(48) }));
   await plane.grpc.call(createTaskEvent, taskReport(id, 'n0', { phase: TaskPhase.RUNNING, customInfo: { more: 1 } }));
   const tooDeep = taskReport(id, 'n0', { phase: TaskPhase.SUCCEEDED, customInfo: nested(49) });
-  expect((await plane.grpc.refused(createTaskEvent, tooDeep)).code).toBe('INVALID_ARGUMENT');
+  expect((await plane.grpc.attempt(createTaskEvent, tooDeep)).code).toBe('INVALID_ARGUMENT');
   for (const way of [plane.grpc, plane.rest, plane.octets]) {
     const { fullInputs } = await way.call(AdminService.method.getNodeExecutionData, { id: nodeId });
     expect(fullInputs!.literals['deepest']).toEqual(deepest);

@@ -44,7 +44,7 @@ const bad = <I extends DescMessage>(
   rpc: DescMethodUnary<I>,
   request: MessageInitShape<I>,
   [code, text]: readonly [code: string, text: RegExp],
-): Bad => [what, code, text, (transport) => transport.refused(rpc, request)];
+): Bad => [what, code, text, (transport) => transport.attempt(rpc, request)];
 
 const launches = (what: string, change: Parameters<typeof helloRequest>[1], text: RegExp, code = 'INVALID_ARGUMENT') =>
   bad(what, method.createExecution, helloRequest('never-launched', change), [code, text]);

@@ -165,7 +165,7 @@ describe('the help of each command', () => {
     expect(stderr).toMatch(/^Usage: flightlog/u);
   });
 
-  it('is pointed to after a flag or command that there is not', async () => {
+  it('is pointed to after a flag or command that does not exist', async () => {
     await refuses(serve('--tls', '1'), [`error: unknown option '--tls'`, '(--help says more)']);
     await refuses(['start'], [`error: unknown command 'start'`, '(--help says more)']);
   });

@@ -38,7 +38,7 @@ const plan = (version: string, max: number, behavior: number = SKIP, name = NAME
 });
 
 const launch = (name: string, version = 'one', planName = NAME): Promise<Answer> =>
-  plane.grpc.refused(
+  plane.grpc.attempt(
     method.createExecution,
     helloRequest(name, ({ spec }) => {
       spec!.launchPlan!.name = planName;
@@ -84,7 +84,7 @@ describe('a launch plan whose policy allows one execution at a time', () => {
   it('skips another one until the first has ended, over both transports', async () => {
     expect((await launch('first')).code).toBe('OK');
     expect(await launch('second')).toMatchObject(SKIPPED);
-    expect(await plane.rest.refused(method.relaunchExecution, { id: { ...place, name: 'first' } })).toMatchObject(
+    expect(await plane.rest.attempt(method.relaunchExecution, { id: { ...place, name: 'first' } })).toMatchObject(
       SKIPPED,
     );
     await end('first');
@@ -131,7 +131,7 @@ describe('a launch plan whose policy allows one execution at a time', () => {
     expect(lost?.code).not.toBe('OK');
     await plane.kill();
     plane = await startControlPlane({}, plane.directory);
-    expect((await plane.grpc.refused(method.getExecution, { id: { ...place, name } })).code).toBe(found);
+    expect((await plane.grpc.attempt(method.getExecution, { id: { ...place, name } })).code).toBe(found);
     // Whichever execution has the slot, another one has to wait.
     expect(await launch(`${name}-other`, 'one', name)).toMatchObject({ code: 'ALREADY_EXISTS' });
     const again = await launch(name, 'one', name);
@@ -152,7 +152,7 @@ describe('a policy', () => {
     ['max', plan('negative', -1, UNSPECIFIED)],
     ['behavior', plan('unknown', 1, Number('7'))],
   ])('with another %s than there can be is INVALID_ARGUMENT', async (field, request) => {
-    const answer = await plane.unchanged(() => plane.grpc.refused(method.createLaunchPlan, request));
+    const answer = await plane.unchanged(() => plane.grpc.attempt(method.createLaunchPlan, request));
     expect(answer).toMatchObject({
       code: 'INVALID_ARGUMENT',
       message: expect.stringContaining(`concurrency_policy.${field}`) as string,

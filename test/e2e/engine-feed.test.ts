@@ -128,7 +128,7 @@ describe('the engine feed', () => {
     holder.send({ case: 'accept', value: { lease: lease! } });
     expect(await holder.next('answer')).toMatchObject({ code: 0 });
     await report(id, Phase.RUNNING, 'a');
-    const { code, details } = await api.refused(
+    const { code, details } = await api.attempt(
       method.createWorkflowEvent,
       workflowReport(id, { phase: Phase.SUCCEEDED, producerId: 'propeller' }),
     );
@@ -221,7 +221,7 @@ describe('the engine feed', () => {
     expect(await silent.next('update')).toMatchObject({ change: { case: 'lost' } });
     expect((await silent.ended).code).toBe('FAILED_PRECONDITION');
     clearInterval(beat);
-    const late = await api.refused(
+    const late = await api.attempt(
       method.createWorkflowEvent,
       workflowReport(id, { phase: Phase.RUNNING, producerId: 'a' }),
     );

@@ -93,7 +93,7 @@ describe.each(RPCS)('%s', (path) => {
       'UNIMPLEMENTED',
     ],
     ['a flag that says packed, and is not', { body: framed(Buffer.from('abc'), 1) }, 'INVALID_ARGUMENT'],
-    ['a flag that there is none of', { body: framed(Buffer.from('abc'), 77) }, 'INVALID_ARGUMENT'],
+    ['an unknown flag', { body: framed(Buffer.from('abc'), 77) }, 'INVALID_ARGUMENT'],
     ['a header that is no text', { body: anything, headers: { some: '\x80\xff' } }, 'INVALID_ARGUMENT'],
     ['credentials that are none', { body: anything, headers: { authorization: 'Basic !!!' } }, 'INVALID_ARGUMENT'],
     ['a large header', { body: anything, headers: { some: 'a'.repeat(50_000) } }, 'INVALID_ARGUMENT'],

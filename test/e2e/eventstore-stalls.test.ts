@@ -56,7 +56,7 @@ const whileWriting = async (work: () => Promise<void>): Promise<void> => {
 /** Launches through the first process; after an unknown outcome, it sends the request again, as clients do. */
 const launchThroughFirst = async (name: string): Promise<void> => {
   await until(
-    () => two.members[0].api().refused(method.createExecution, helloRequest(name)),
+    () => two.members[0].api().attempt(method.createExecution, helloRequest(name)),
     ({ code }) => code === 'OK' || code === 'ALREADY_EXISTS',
   );
   launched.add(`flytesnacks/development/${name}`);

@@ -56,7 +56,7 @@ describe('two control planes and their log, any of which is killed under load', 
   const launch = async (): Promise<void> => {
     const turn = (launches += 1);
     const name = `killed-${turn}`;
-    const { code } = await memberOf(turn).api().refused(method.createExecution, helloRequest(name));
+    const { code } = await memberOf(turn).api().attempt(method.createExecution, helloRequest(name));
     if (code === 'OK' || code === 'ALREADY_EXISTS') created.add(`flytesnacks/development/${name}`);
   };
 

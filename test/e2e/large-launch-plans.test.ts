@@ -73,7 +73,7 @@ describe.each(['grpc', 'rest-octets', 'rest-json'])('a large launch plan over %s
     const request = planOf(`large-${way}`, listOf(VALUES));
     let isAnswered = false;
     const registering = transportOf(way)
-      .refused(method.createLaunchPlan, request)
+      .attempt(method.createLaunchPlan, request)
       .finally(() => (isAnswered = true));
     for (let call = 0; call < 30; call += 1) await plane.grpc.call(method.getVersion, {});
     expect(isAnswered).toBe(false);
@@ -88,10 +88,10 @@ describe.each(['grpc', 'rest-octets', 'rest-json'])('a large launch plan over %s
   it('is the same as one that is not large', async () => {
     const request = planOf(`again-${way}`, listOf(FEWER));
     await plane.grpc.call(method.createLaunchPlan, request);
-    const again = await plane.unchanged(() => transportOf(way).refused(method.createLaunchPlan, request));
+    const again = await plane.unchanged(() => transportOf(way).attempt(method.createLaunchPlan, request));
     expect(again).toMatchObject({ code: 'ALREADY_EXISTS', message: expect.stringContaining('identical') as string });
     const other = planOf(`again-${way}`, listOf(1));
-    const changed = await plane.unchanged(() => transportOf(way).refused(method.createLaunchPlan, other));
+    const changed = await plane.unchanged(() => transportOf(way).attempt(method.createLaunchPlan, other));
     expect(changed).toMatchObject({ code: 'ALREADY_EXISTS', message: expect.stringContaining('different') as string });
   });
 
@@ -109,7 +109,7 @@ describe.each(['grpc', 'rest-octets', 'rest-json'])('a large launch plan over %s
     ['without a workflow', ({ spec }) => delete spec!.workflowId, 'INVALID_ARGUMENT', 'missing id of spec.workflow_id'],
     ['of an unknown workflow', ({ spec }) => (spec!.workflowId!.version = 'v0'), 'NOT_FOUND', 'v0'],
     ['without an id', (request) => delete request.id, 'INVALID_ARGUMENT', 'missing id'],
-    ['elsewhere', ({ id }) => (id!.project = 'nobody'), 'INVALID_ARGUMENT', 'nobody'],
+    ['elsewhere', ({ id }) => (id!.project = 'no-such-project'), 'INVALID_ARGUMENT', 'no-such-project'],
     [
       'with a label that nothing can have',
       ({ spec }) => (spec!.labels = { $typeName: 'platformidl.admin.Labels', values: { 'a b': '1' } }),
@@ -125,10 +125,10 @@ describe.each(['grpc', 'rest-octets', 'rest-json'])('a large launch plan over %s
       'INVALID_ARGUMENT',
       'invalid fixed_input wrong type name',
     ],
-  ])('%s is refused as any other, and nothing is recorded', async (_, change, status, gist) => {
+  ])('%s is refused as any other, and nothing is recorded', async (_, change, status, text) => {
     const request = planOf('refused', listOf(FEWER), change);
-    const { code, message } = await plane.unchanged(() => transportOf(way).refused(method.createLaunchPlan, request));
-    expect([code, message]).toEqual([status, expect.stringContaining(gist)]);
+    const { code, message } = await plane.unchanged(() => transportOf(way).attempt(method.createLaunchPlan, request));
+    expect([code, message]).toEqual([status, expect.stringContaining(text)]);
   });
 
   it.skipIf(way === 'rest-json')('is INVALID_ARGUMENT when it is no message, and says where', async () => {

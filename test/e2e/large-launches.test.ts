@@ -34,7 +34,7 @@ describe.each(['grpc', 'rest-octets', 'rest-json'])('a launch with large inputs 
     let isAnswered = false;
     const request = helloRequest(`many-${way}`, (each) => (each.inputs = manyLiterals));
     const launching = transportOf(way)
-      .refused(method.createExecution, request)
+      .attempt(method.createExecution, request)
       .finally(() => (isAnswered = true));
     for (let call = 0; call < 30; call += 1) await plane.grpc.call(method.getVersion, {});
     expect(isAnswered).toBe(false);
@@ -58,7 +58,7 @@ describe.each(['grpc', 'rest-octets', 'rest-json'])('a launch with large inputs 
 
   it('is refused as any other, and nothing is recorded', async () => {
     const refused = (name: string, change: Parameters<typeof helloRequest>[1]) =>
-      plane.unchanged(() => transportOf(way).refused(method.createExecution, helloRequest(name, change)));
+      plane.unchanged(() => transportOf(way).attempt(method.createExecution, helloRequest(name, change)));
     const wrongType = await refused('wrong-type', ({ inputs }) => (inputs!.literals['name'] = listOf(30_000)));
     expect(wrongType).toMatchObject({
       code: 'INVALID_ARGUMENT',
@@ -71,9 +71,12 @@ describe.each(['grpc', 'rest-octets', 'rest-json'])('a launch with large inputs 
     expect(empty).toMatchObject({ code: 'INVALID_ARGUMENT', message: 'missing valid literal in inputs times' });
     const elsewhere = await refused('elsewhere', (request) => {
       request.inputs!.literals['name'] = create(LiteralSchema, literal('x'.repeat(300_000)));
-      request.project = 'nobody';
+      request.project = 'no-such-project';
     });
-    expect(elsewhere).toMatchObject({ code: 'INVALID_ARGUMENT', message: expect.stringContaining('nobody') as string });
+    expect(elsewhere).toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      message: expect.stringContaining('no-such-project') as string,
+    });
     const spec = await refused('large-spec', (request) => {
       request.spec!.metadata!.principal = 'x'.repeat(1_000_000);
     });
@@ -111,9 +114,9 @@ describe('a large body in JSON', () => {
       { 'content-type': 'application/json' },
       'colour',
     ],
-  ])('%s is INVALID_ARGUMENT', async (_, body, headers, gist) => {
+  ])('%s is INVALID_ARGUMENT', async (_, body, headers, text) => {
     const answer = await plane.unchanged(() => post(body, headers));
     expect(answer.status).toBe(400);
-    expect(await answer.json()).toMatchObject({ code: 3, message: expect.stringContaining(gist) as string });
+    expect(await answer.json()).toMatchObject({ code: 3, message: expect.stringContaining(text) as string });
   });
 });

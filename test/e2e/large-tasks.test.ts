@@ -40,23 +40,23 @@ describe.each(['grpc', 'rest-octets', 'rest-json'])('a large task over %s', (way
     const request = taskOf(`large-${way}`, VALUES);
     let isAnswered = false;
     const registering = transportOf(way)
-      .refused(method.createTask, request)
+      .attempt(method.createTask, request)
       .finally(() => (isAnswered = true));
     for (let call = 0; call < 10; call += 1) await plane.grpc.call(method.getVersion, {});
     expect(isAnswered).toBe(false);
     expect(await registering).toMatchObject({ code: 'OK' });
     const { closure } = await plane.grpc.call(method.getTask, { id: request.id! });
     expect(Object.keys(closure!.compiledTask!.template!.custom!)).toHaveLength(VALUES);
-    const again = await plane.unchanged(() => transportOf(way).refused(method.createTask, request));
+    const again = await plane.unchanged(() => transportOf(way).attempt(method.createTask, request));
     expect(again).toMatchObject({ code: 'ALREADY_EXISTS', message: 'task with identical structure already exists' });
   }, 120_000);
 
   const refused = (change: (request: TaskCreateRequest) => void) =>
-    plane.unchanged(() => transportOf(way).refused(method.createTask, taskOf('refused', VALUES, change)));
+    plane.unchanged(() => transportOf(way).attempt(method.createTask, taskOf('refused', VALUES, change)));
 
   it.each<readonly [string, (request: TaskCreateRequest) => void, string]>([
     ['without an id', (request) => delete request.id, 'missing id'],
-    ['elsewhere', (request) => (request.id!.project = 'nobody'), 'nobody'],
+    ['elsewhere', (request) => (request.id!.project = 'no-such-project'), 'no-such-project'],
     ['without a type', (request) => (request.spec!.template!.type = ''), 'missing type'],
     [
       'that asks for too much',
@@ -69,9 +69,9 @@ describe.each(['grpc', 'rest-octets', 'rest-json'])('a large task over %s', (way
       },
       'platform configuration',
     ],
-  ])('%s is refused as any other, and nothing is recorded', async (_, change, gist) => {
+  ])('%s is refused as any other, and nothing is recorded', async (_, change, text) => {
     const { code, message } = await refused(change);
-    expect([code, message]).toEqual(['INVALID_ARGUMENT', expect.stringContaining(gist)]);
+    expect([code, message]).toEqual(['INVALID_ARGUMENT', expect.stringContaining(text)]);
   });
 
   it.skipIf(way === 'rest-json')('is INVALID_ARGUMENT when it is no message, and says where', async () => {

@@ -35,16 +35,16 @@ describe('a large workflow', () => {
   });
 
   it('is ALREADY_EXISTS the second time, the same or another', async () => {
-    const same = await plane.grpc.refused(method.createWorkflow, wideWorkflow('v1', NODES));
+    const same = await plane.grpc.attempt(method.createWorkflow, wideWorkflow('v1', NODES));
     expect(same).toMatchObject({ code: 'ALREADY_EXISTS', message: expect.stringContaining('identical') as string });
-    const other = await plane.grpc.refused(method.createWorkflow, wideWorkflow('v1', 2_000));
+    const other = await plane.grpc.attempt(method.createWorkflow, wideWorkflow('v1', 2_000));
     expect(other).toMatchObject({ code: 'ALREADY_EXISTS', message: expect.stringContaining('different') as string });
   });
 
   it('is refused with what is wrong with it, and nothing is recorded', async () => {
     const request = wideWorkflow('wrong', 2_000);
-    request.spec!.template!.nodes![1_000]!.upstreamNodeIds = ['nobody'];
-    const refused = await plane.unchanged(() => plane.rest.refused(method.createWorkflow, request));
+    request.spec!.template!.nodes![1_000]!.upstreamNodeIds = ['unknown'];
+    const refused = await plane.unchanged(() => plane.rest.attempt(method.createWorkflow, request));
     expect(refused).toMatchObject({ code: 'INVALID_ARGUMENT', message: expect.stringContaining('n1000') as string });
   });
 
@@ -52,14 +52,14 @@ describe('a large workflow', () => {
     // Each of two processes gets a large workflow and a hundred more.
     const answers = await Promise.all(
       Array.from({ length: 200 }, (_, at) =>
-        plane.grpc.refused(method.createWorkflow, wideWorkflow(`many-${at}`, at < 2 ? NODES : 300)),
+        plane.grpc.attempt(method.createWorkflow, wideWorkflow(`many-${at}`, at < 2 ? NODES : 300)),
       ),
     );
     const codes = answers.map(({ code }) => code);
     expect(new Set(codes)).toEqual(new Set(['OK', 'RESOURCE_EXHAUSTED']));
     expect(codes.filter((code) => code === 'OK').length).toBeGreaterThanOrEqual(64);
     for (const [at, code] of codes.entries()) {
-      const answer = await plane.grpc.refused(method.getWorkflow, { id: wideWorkflow(`many-${at}`, 1).id });
+      const answer = await plane.grpc.attempt(method.getWorkflow, { id: wideWorkflow(`many-${at}`, 1).id });
       expect(answer.code).toBe(code === 'OK' ? 'OK' : 'NOT_FOUND');
     }
   });

@@ -79,7 +79,7 @@ describe.each([100, 100_000])('a page of %i', (count) => {
     expectCheap(fiveHundredth);
   });
 
-  it('of all that there is takes memory for little more than the answer', async () => {
+  it('of everything takes memory for little more than the answer', async () => {
     const { order, scope, ...list } = executions;
     const serving = servingReadStore({ directory });
     const listed: Listed = { rpc: 'List', store: serving, ...list, order: { field: order, direction: 'descending' } };

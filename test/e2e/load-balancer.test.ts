@@ -66,8 +66,8 @@ describe.skipIf(!hasLoadBalancer && !isRequired)('two control planes behind the 
 
   it('sends the calls of one gRPC connection to both, and the requests of REST', async () => {
     for (let turn = 0; turn < 20; turn += 1) {
-      expect((await grpc.refused(method.getVersion, {})).code).toBe('OK');
-      expect((await rest.refused(method.getVersion, {})).code).toBe('OK');
+      expect((await grpc.attempt(method.getVersion, {})).code).toBe('OK');
+      expect((await rest.attempt(method.getVersion, {})).code).toBe('OK');
     }
     for (const part of ['grpc', 'rest'] as const) {
       const { 'api-1': first = 0, 'api-2': second = 0 } = balancer.requests(part);
@@ -89,7 +89,7 @@ describe.skipIf(!hasLoadBalancer && !isRequired)('two control planes behind the 
     for (let turn = 0; !isOver(); turn += 1) {
       const name = `rolling-${caller}-${turn}`;
       const transport = turn % 2 === 0 ? grpc : rest;
-      const call = () => transport.refused(method.createExecution, helloRequest(name)).catch(notAnswered);
+      const call = () => transport.attempt(method.createExecution, helloRequest(name)).catch(notAnswered);
       let answer = await call();
       const isAgain = MAY_BE_TRIED_AGAIN.has(answer.code);
       if (isAgain) answer = await call();
@@ -126,7 +126,7 @@ describe.skipIf(!hasLoadBalancer && !isRequired)('two control planes behind the 
     expect(names.length).toBeGreaterThan(CALLERS);
     for (const name of names) {
       const id = { project: 'flytesnacks', domain: 'development', name };
-      expect((await grpc.refused(method.getExecution, { id })).code, name).toBe('OK');
+      expect((await grpc.attempt(method.getExecution, { id })).code, name).toBe('OK');
     }
   }, 240_000);
 });

@@ -126,7 +126,7 @@ describe.skipIf(isWithoutWriter)('a control plane whose disk does not answer', (
     plane = await startControlPlane({}, directory);
     connect();
     const request = { id: { ...known, name: 'one-more' } };
-    expect(await plane.grpc.refused(method.getExecution, request)).toMatchObject({ code: 'NOT_FOUND' });
+    expect(await plane.grpc.attempt(method.getExecution, request)).toMatchObject({ code: 'NOT_FOUND' });
     expect((await launch('one-more')).code).toBe('OK');
     expect((await report('n0', Phase.QUEUED)).code).toBe('OK');
   }, 60_000);

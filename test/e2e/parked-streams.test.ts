@@ -53,7 +53,7 @@ describe.each([
   );
 
   it('answers UNAVAILABLE to a call for the attributes themselves', async () => {
-    const answer = await way().refused(method.getProjectAttributes, {
+    const answer = await way().attempt(method.getProjectAttributes, {
       project: 'attributed-corrupt',
       resourceType: MatchableResource.TASK_RESOURCE,
     });

@@ -41,7 +41,7 @@ const registerPlan = (plane: ControlPlane) =>
 const idOf = (name: string) => ({ project: 'flytesnacks', domain: 'development', name });
 
 const launch = (plane: ControlPlane, name: string) =>
-  plane.grpc.refused(
+  plane.grpc.attempt(
     method.createExecution,
     helloRequest(name, ({ spec }) => {
       spec!.launchPlan!.name = NAME;
@@ -50,7 +50,7 @@ const launch = (plane: ControlPlane, name: string) =>
   );
 
 const end = (plane: ControlPlane, name: string) =>
-  plane.grpc.refused(method.createWorkflowEvent, workflowReport(idOf(name), { phase: Phase.FAILED }));
+  plane.grpc.attempt(method.createWorkflowEvent, workflowReport(idOf(name), { phase: Phase.FAILED }));
 
 /** The types of the events of the launch plan's slots. */
 const slots = async (plane: ControlPlane): Promise<readonly string[]> =>

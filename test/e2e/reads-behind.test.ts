@@ -194,7 +194,7 @@ describe('while the views stand still', () => {
   });
 
   it('a read that names a position is UNAVAILABLE after a while', async () => {
-    const { position } = await one.grpc.refused(method.terminateExecution, { id: open, cause: 'no' });
+    const { position } = await one.grpc.attempt(method.terminateExecution, { id: open, cause: 'no' });
     // A refusal has the position of the events that it depends on, which are not yet projected either.
     expect(placeOf(position!)).toBeGreaterThan(placeOf(await viewPosition()));
     const id = await launchHello(one.grpc, 'positioned');

@@ -127,7 +127,7 @@ describe.each(['grpc', 'rest'] as const)('a list over %s', (way) => {
   it('refuses a token that was made for another order', async () => {
     const { token } = await transport.call(method.listExecutions, { id: STAGING, limit: 5 });
     const other = { id: STAGING, token, sortBy: { key: 'name', direction: Direction.ASCENDING } };
-    expect(await transport.refused(method.listExecutions, other)).toMatchObject({ code: 'INVALID_ARGUMENT' });
+    expect(await transport.attempt(method.listExecutions, other)).toMatchObject({ code: 'INVALID_ARGUMENT' });
   });
 
   const phaseIs =
@@ -153,7 +153,7 @@ describe.each(['grpc', 'rest'] as const)('a list over %s', (way) => {
     ['eq(execution.phase,FAILED)', phaseIs(Phase.FAILED)],
     ['eq(launch_entity,launch_plan)', () => true],
     ['eq(phase,SUCCEEDED)+eq(phase,FAILED)', () => false],
-    ['eq(launch_plan.name,nobody)', () => false],
+    ['eq(launch_plan.name,unknown)', () => false],
   ];
 
   it.each(FILTERS)('keeps what its filters say: %s', async (filters, keeps) => {
@@ -209,12 +209,12 @@ describe.each(['grpc', 'rest'] as const)('a list over %s', (way) => {
   });
 
   it('of nodes and tasks of an execution that is not there is empty', async () => {
-    const executionId = { ...STAGING, name: 'nobody' };
+    const executionId = { ...STAGING, name: 'unknown' };
     const nodes = await transport.call(method.listNodeExecutions, { workflowExecutionId: executionId });
     expect(nodes.nodeExecutions).toEqual([]);
     const tasks = await transport.call(method.listTaskExecutions, { nodeExecutionId: { executionId, nodeId: 'n0' } });
     expect(tasks.taskExecutions).toEqual([]);
     const children = { workflowExecutionId: executionId, uniqueParentId: 'n0' };
-    expect(await transport.refused(method.listNodeExecutions, children)).toMatchObject({ code: 'NOT_FOUND' });
+    expect(await transport.attempt(method.listNodeExecutions, children)).toMatchObject({ code: 'NOT_FOUND' });
   });
 });

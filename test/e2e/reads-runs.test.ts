@@ -137,7 +137,7 @@ describe.each(['grpc', 'rest'] as const)('what has run, over %s', (way) => {
       expect(dynamicWorkflow!.id).toEqual(compiledWorkflow!.primary!.template!.id);
     }
     const [other] = nodes.filter(({ metadata }) => !metadata!.isDynamic);
-    expect(await transport.refused(method.getDynamicNodeWorkflow, { id: other!.id! })).toMatchObject({
+    expect(await transport.attempt(method.getDynamicNodeWorkflow, { id: other!.id! })).toMatchObject({
       code: 'NOT_FOUND',
       message: 'node does not contain dynamic workflow',
     });
@@ -158,7 +158,7 @@ describe.each(['grpc', 'rest'] as const)('what has run, over %s', (way) => {
     // One that has not ended may be relaunched too; without a name it gets one.
     const { id: nameless } = await transport.call(method.relaunchExecution, { id: id! });
     expect(nameless!.name).toMatch(/^a[bcdfghjklmnpqrstvwxz2456789]{19}$/u);
-    expect(await transport.refused(method.relaunchExecution, request)).toMatchObject({ code: 'ALREADY_EXISTS' });
+    expect(await transport.attempt(method.relaunchExecution, request)).toMatchObject({ code: 'ALREADY_EXISTS' });
     await plane.run();
     for (const each of [id!, nameless!]) expect(Phase[(await get(each)).closure!.phase]).toBe('SUCCEEDED');
   });
@@ -216,7 +216,7 @@ describe.each(['grpc', 'rest'] as const)('what has run, over %s', (way) => {
     const { id: queued } = await transport.call(method.createExecution, helloRequest(`queued-over-${way}`));
     for (const id of [queued!, { ...SCOPE, name: 'hello-twice' }]) {
       const before = await plane.head();
-      const { code, message } = await transport.refused(method.recoverExecution, { id });
+      const { code, message } = await transport.attempt(method.recoverExecution, { id });
       expect([code, message]).toEqual(['FAILED_PRECONDITION', expect.stringMatching(/cannot recover execution/u)]);
       expect(await plane.head()).toBe(before);
     }

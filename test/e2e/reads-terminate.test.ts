@@ -122,7 +122,7 @@ describe('an execution that is terminated while no engine runs', () => {
     await plane.grpc.call(method.terminateExecution, { id, cause: 'second' });
     const { closure } = await expired(plane.grpc, id);
     expect(closure!.outputResult).toMatchObject({ value: { cause: expect.stringMatching(/^second; /u) as string } });
-    const late = await plane.grpc.refused(method.terminateExecution, { id, cause: 'third' });
+    const late = await plane.grpc.attempt(method.terminateExecution, { id, cause: 'third' });
     expect(late.code).toBe('FAILED_PRECONDITION');
     const { reason } = fromBinary(EventFailureReasonSchema, late.details[0]!.value);
     expect(reason).toMatchObject({ case: 'alreadyInTerminalState', value: { currentPhase: 'ABORTED' } });
@@ -136,7 +136,7 @@ describe('an execution that is terminated while no engine runs', () => {
     expect(NodePhase[await nodePhase(plane.rest, id)]).toBe('SUCCEEDED');
     expect(TaskPhase[await taskPhase(plane.rest, id)]).toBe('SUCCEEDED');
     const again = nodeReport(id, 'n0', { phase: NodePhase.FAILED });
-    expect((await plane.rest.refused(method.createNodeEvent, again)).code).toBe('FAILED_PRECONDITION');
+    expect((await plane.rest.attempt(method.createNodeEvent, again)).code).toBe('FAILED_PRECONDITION');
     const { closure } = await execution(plane.rest, id);
     expect(Phase[closure!.phase]).toBe('ABORTED');
   });
@@ -144,7 +144,7 @@ describe('an execution that is terminated while no engine runs', () => {
   it('is not ABORTED by the control plane when the engine has ended it in time', async () => {
     const id = await terminate(plane.grpc, 'in-time', 'stop');
     expect(
-      (await plane.grpc.refused(method.createWorkflowEvent, workflowReport(id, { phase: Phase.SUCCEEDING }))).code,
+      (await plane.grpc.attempt(method.createWorkflowEvent, workflowReport(id, { phase: Phase.SUCCEEDING }))).code,
     ).toBe('FAILED_PRECONDITION');
     await plane.grpc.call(method.createWorkflowEvent, workflowReport(id, { phase: Phase.ABORTED }));
     const later = await terminate(plane.grpc, 'after-in-time', 'stop');

@@ -95,7 +95,7 @@ describe.each(['grpc', 'rest'] as const)('a list of what is registered, over %s'
       expect([got.id!.version, got.closure!.state]).toEqual(['v2', LaunchPlanState.ACTIVE]);
     }
     const inactive = { id: { ...DEVELOPMENT, name: 'hello.hello' } };
-    expect(await transport.refused(method.getActiveLaunchPlan, inactive)).toMatchObject({ code: 'NOT_FOUND' });
+    expect(await transport.attempt(method.getActiveLaunchPlan, inactive)).toMatchObject({ code: 'NOT_FOUND' });
   });
 
   it('of projects has all of them, without an end, with their domains', async () => {

@@ -150,7 +150,7 @@ describe('a process that writes no views', () => {
   it('refuses a stream that is not there, over both transports', async () => {
     for (const way of [api, rest()])
       expect(
-        await way.refused(OperationsService.method.retryParkedStream, { stream: 'execution-a:b:c' }),
+        await way.attempt(OperationsService.method.retryParkedStream, { stream: 'execution-a:b:c' }),
       ).toMatchObject({ code: 'NOT_FOUND', message: 'there is no stream execution-a:b:c' });
   });
 });
@@ -168,7 +168,7 @@ describe('a process that runs no reactor', () => {
     const { letter } = deadLetters[0]!;
     expect(letter).toMatchObject({ parked: true, reason: expect.stringContaining('is parked at position') as string });
 
-    const answer = await api.refused(ReactorService.method.retryDeadLetter, {
+    const answer = await api.attempt(ReactorService.method.retryDeadLetter, {
       reactor: NAME,
       position: letter!.position,
     });
@@ -183,7 +183,7 @@ describe('a process that runs no reactor', () => {
     expect(printed.stdout).toContain(NAME);
     expect(printed.stdout).not.toContain(`  ${letter!.position}  `);
     expect(
-      (await api.refused(ReactorService.method.retryDeadLetter, { reactor: NAME, position: letter!.position })).code,
+      (await api.attempt(ReactorService.method.retryDeadLetter, { reactor: NAME, position: letter!.position })).code,
     ).toBe('NOT_FOUND');
   });
 });

@@ -140,7 +140,7 @@ describe('a control plane of processes with a role each', () => {
       expect(closure?.phase).toBe(Phase.QUEUED);
       // An execution that is not yet projected is found also by a process that did not acknowledge it.
       expect((await other().call(method.getExecution, { id })).closure?.phase).toBe(Phase.QUEUED);
-      expect((await other().refused(method.getExecution, { id: idOf('nobody') })).code).toBe('NOT_FOUND');
+      expect((await other().attempt(method.getExecution, { id: idOf('unknown') })).code).toBe('NOT_FOUND');
       await registerTask(first(), { name: 'large' }, ({ spec }) => {
         const { target } = spec!.template!;
         if (target.case === 'container') target.value.args.push('x'.repeat(100_000));
@@ -149,12 +149,12 @@ describe('a control plane of processes with a role each', () => {
       const payloads = join(parts.directory, 'data', 'payloads');
       renameSync(payloads, `${payloads}-elsewhere`);
       writeFileSync(payloads, 'in its place');
-      expect((await other().refused(method.getTask, { id: task })).code).toBe('UNAVAILABLE');
+      expect((await other().attempt(method.getTask, { id: task })).code).toBe('UNAVAILABLE');
       rmSync(payloads);
       renameSync(`${payloads}-elsewhere`, payloads);
-      expect((await other().refused(method.getTask, { id: task })).code).toBe('OK');
+      expect((await other().attempt(method.getTask, { id: task })).code).toBe('OK');
       await parts.process('projector-2').start();
-      const seen = () => other().refused(method.getExecution, { id });
+      const seen = () => other().attempt(method.getExecution, { id });
       expect((await until(seen, ({ code }) => code === 'OK')).code).toBe('OK');
       // The leases were released, so no process has to wait until they expire.
       await launched('given-back');
@@ -176,7 +176,7 @@ describe('a control plane of processes with a role each', () => {
       const failed: string[] = [];
       /** Sends to both in turn; the second attempt goes to the other process, as with a load balancer. */
       const attempt = async (name: string, turn: number): Promise<string> => {
-        const ask = (api: Transport) => api.refused(method.createExecution, helloRequest(name));
+        const ask = (api: Transport) => api.attempt(method.createExecution, helloRequest(name));
         const once = await ask(turn % 2 === 0 ? first() : other());
         if (once.code === 'OK') return once.code;
         const { code, message } = await ask(turn % 2 === 0 ? other() : first());
@@ -198,7 +198,7 @@ describe('a control plane of processes with a role each', () => {
         // As with a load balancer, the client's connections notice only after a while that a process is back.
         for (const api of [first(), other()])
           await until(
-            () => api.refused(method.getVersion, {}),
+            () => api.attempt(method.getVersion, {}),
             ({ code }) => code === 'OK',
           );
         await until(

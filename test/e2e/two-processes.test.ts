@@ -55,7 +55,7 @@ const alternate = async (id: ExecutionId, nodeId: string, count: number): Promis
     while (turn < count) {
       const mine = turn++;
       const { deck, request } = uniqueReport(id, nodeId, mine % 2 === 0 ? Node.QUEUED : Node.RUNNING);
-      const answer = await api(mine).refused(method.createNodeEvent, request);
+      const answer = await api(mine).attempt(method.createNodeEvent, request);
       answered.set(deck, answer.code);
       answers.push(answer);
     }
@@ -96,12 +96,12 @@ afterAll(() => two.close(), LIMIT_MS);
 describe('two control planes on one log', () => {
   it('know at once what the other has recorded', async () => {
     await expect(launchHello(other(), 'told-elsewhere')).resolves.toMatchObject({ name: 'told-elsewhere' });
-    const answer = await first().refused(
+    const answer = await first().attempt(
       method.createNodeEvent,
       nodeReport(idOf('told-elsewhere'), 'n0', { phase: Node.QUEUED }),
     );
     expect(answer.code).toBe('OK');
-    const task = await other().refused(
+    const task = await other().attempt(
       method.createNodeEvent,
       nodeReport(idOf('told-elsewhere'), 'n0', { phase: Node.RUNNING }),
     );
@@ -139,7 +139,7 @@ describe('two control planes on one log', () => {
       const names = Array.from({ length: 20 }, (_, at) => `same-${at}`);
       const pairs = await Promise.all(
         names.map((name) =>
-          Promise.all([first(), other()].map((each) => each.refused(method.createExecution, helloRequest(name)))),
+          Promise.all([first(), other()].map((each) => each.attempt(method.createExecution, helloRequest(name)))),
         ),
       );
       for (const pair of pairs) expect(codes(pair)).toEqual(['ALREADY_EXISTS', 'OK']);
@@ -161,7 +161,7 @@ describe('two control planes on one log', () => {
       const versions = ['a', 'b', 'c', 'd'].map((version) => ({ ...recorded.id!, name: 'hello.switched', version }));
       for (const [at, id] of versions.entries()) await api(at).call(method.createLaunchPlan, { ...recorded, id });
       const change = (turn: number) =>
-        api(turn).refused(method.updateLaunchPlan, {
+        api(turn).attempt(method.updateLaunchPlan, {
           id: versions[turn % 3]!,
           state: turn % 5 === 0 ? LaunchPlanState.INACTIVE : LaunchPlanState.ACTIVE,
         });
@@ -209,7 +209,7 @@ describe('two control planes on one log', () => {
         spec: { ...recorded.spec!, concurrencyPolicy: { $typeName: 'platformidl.admin.ConcurrencyPolicy', ...policy } },
       });
       const launch = (turn: number, round: number) =>
-        api(turn).refused(
+        api(turn).attempt(
           method.createExecution,
           helloRequest(`limited-${round}-${turn}`, ({ spec }) => (spec!.launchPlan!.name = 'hello.limited')),
         );
@@ -287,7 +287,7 @@ describe('two control planes on one log', () => {
         spec: { ...recorded.spec!, concurrencyPolicy: { $typeName: 'platformidl.admin.ConcurrencyPolicy', ...policy } },
       });
       const launch = (turn: number, name: string) =>
-        api(turn).refused(
+        api(turn).attempt(
           method.createExecution,
           helloRequest(name, ({ spec }) => (spec!.launchPlan!.name = 'hello.once')),
         );
@@ -309,8 +309,8 @@ describe('two control planes on one log', () => {
       for (let round = 0; round < 10; round += 1) {
         const id = await launchHello(api(round), `ended-${round}`);
         const [terminated, succeeded] = await Promise.all([
-          api(round).refused(method.terminateExecution, { id, cause: 'enough' }),
-          api(round + 1).refused(method.createWorkflowEvent, workflowReport(id, { phase: Phase.SUCCEEDED })),
+          api(round).attempt(method.terminateExecution, { id, cause: 'enough' }),
+          api(round + 1).attempt(method.createWorkflowEvent, workflowReport(id, { phase: Phase.SUCCEEDED })),
         ]);
         expect(succeeded.code).toBe('OK');
         const recorded = (await two.events())
@@ -321,7 +321,7 @@ describe('two control planes on one log', () => {
         expect(recorded.at(-1)).toBe('WorkflowPhaseReported');
         // Both processes refuse to continue the execution.
         for (const each of [first(), other()]) {
-          const late = await each.refused(method.createWorkflowEvent, workflowReport(id, { phase: Phase.RUNNING }));
+          const late = await each.attempt(method.createWorkflowEvent, workflowReport(id, { phase: Phase.RUNNING }));
           expect(late.code).toBe('FAILED_PRECONDITION');
         }
       }

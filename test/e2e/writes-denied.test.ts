@@ -38,7 +38,7 @@ afterAll(async () => {
 it('a process whose user may not write any more is not ready, and says why, until it may', async () => {
   await untilCheck(server.ready.http, 'log', 'well');
   node.deny(true);
-  const refused = await api.refused(registerProject, { project: { id: 'denied', name: 'denied' } });
+  const refused = await api.attempt(registerProject, { project: { id: 'denied', name: 'denied' } });
   expect(refused.code).toBe('UNAVAILABLE');
   const { ready, checks } = await untilCheck(server.ready.http, 'log', 'down');
   expect(ready).toBe(false);

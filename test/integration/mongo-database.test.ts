@@ -17,7 +17,7 @@ const thing = (key: string, size = 0): StoredDocument => ({
   key,
   position: 1n,
   fields: { size },
-  answer: new Uint8Array([1]),
+  response: new Uint8Array([1]),
 });
 
 const batch = (name: string, ...documents: readonly StoredDocument[]): WriteBatch => ({
@@ -101,20 +101,20 @@ describe.skipIf(mongoUrl === undefined)('a database of views', () => {
     };
 
     it('keeps them whole, in what Get answers and in lists, and nothing of the versions before', async () => {
-      const first = { answer: filled(20, 1), element: filled(3, 2), state: filled(2, 3) };
+      const first = { response: filled(20, 1), listElement: filled(3, 2), foldState: filled(2, 3) };
       await store.write(version(1n, first));
       const found = await store.get(things, 'large');
-      sameBytes(found?.answer, first.answer);
-      sameBytes(found?.element, first.element);
-      sameBytes(found?.state, first.state);
-      sameBytes(await listed(), first.element);
+      sameBytes(found?.response, first.response);
+      sameBytes(found?.listElement, first.listElement);
+      sameBytes(found?.foldState, first.foldState);
+      sameBytes(await listed(), first.listElement);
       expect(await parts()).toBe(4);
-      await store.write(version(2n, { answer: filled(17, 4) }));
-      sameBytes((await store.getMany(things, ['large']))[0]?.answer, filled(17, 4));
+      await store.write(version(2n, { response: filled(17, 4) }));
+      sameBytes((await store.getMany(things, ['large']))[0]?.response, filled(17, 4));
       sameBytes(await listed(), filled(17, 4));
       expect(await parts()).toBe(3);
-      await store.write(version(3n, { answer: filled(1, 5) }));
-      sameBytes((await store.get(things, 'large'))?.answer, filled(1, 5));
+      await store.write(version(3n, { response: filled(1, 5) }));
+      sameBytes((await store.get(things, 'large'))?.response, filled(1, 5));
       expect(await parts()).toBe(0);
     });
   });

@@ -41,7 +41,7 @@ const launching = async (api: Transport, prefix: string, meanwhile: Promise<unkn
   const names: string[] = [];
   while (!state.isOver) {
     const name = `${prefix}-${names.length}`;
-    const { code, message } = await api.refused(method.createExecution, helloRequest(name));
+    const { code, message } = await api.attempt(method.createExecution, helloRequest(name));
     if (code !== 'OK') throw new Error(`${name}: ${code}: ${message}`);
     names.push(name);
   }
@@ -82,7 +82,7 @@ describe.skipIf(mongoUrl === undefined)('a read store that is away for a while, 
       await untilCheck(server.ready.http, 'read-store', 'well');
       await expect.poll(() => stateOf(server.ready.http, 'views'), catchingUp).toBe('well');
       for (const name of [names[0] ?? '', names.at(-1) ?? ''])
-        expect((await api.refused(method.getExecution, { id: idOf(name) })).code, name).toBe('OK');
+        expect((await api.attempt(method.getExecution, { id: idOf(name) })).code, name).toBe('OK');
       const listed = await until(
         () => api.call(method.listExecutions, { id: idOf(''), limit: names.length + 1 }),
         ({ executions }) => executions.length >= names.length,

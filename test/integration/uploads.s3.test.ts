@@ -47,7 +47,7 @@ describe.skipIf(s3Url === undefined)('uploads to a bucket', () => {
 
   it('to a named place are taken again with the same content only', async () => {
     const ask = (content: string) =>
-      plane.grpc.refused(method.createUploadLocation, { ...place(content, 'code.tar.gz'), filenameRoot: 'named' });
+      plane.grpc.attempt(method.createUploadLocation, { ...place(content, 'code.tar.gz'), filenameRoot: 'named' });
     const located = await plane.grpc.call(method.createUploadLocation, {
       ...place('one', 'code.tar.gz'),
       filenameRoot: 'named',
@@ -64,7 +64,7 @@ describe.skipIf(s3Url === undefined)('uploads to a bucket', () => {
       `${base}payloads/a/b/c`,
       `s3://${location.bucket}/uploads/a/b/c`,
     ]) {
-      expect(await plane.grpc.refused(method.createDownloadLocation, { nativeUrl })).toMatchObject({
+      expect(await plane.grpc.attempt(method.createDownloadLocation, { nativeUrl })).toMatchObject({
         code: 'NOT_FOUND',
       });
     }
@@ -73,7 +73,7 @@ describe.skipIf(s3Url === undefined)('uploads to a bucket', () => {
   it('that are too large have no link to read them by', async () => {
     const largest = await upload('x'.repeat(MAX_UPLOAD));
     const { nativeUrl } = await upload('x'.repeat(MAX_UPLOAD + 1));
-    const ask = (url: string) => plane.grpc.refused(method.createDownloadLocation, { nativeUrl: url });
+    const ask = (url: string) => plane.grpc.attempt(method.createDownloadLocation, { nativeUrl: url });
     expect(await ask(largest.nativeUrl)).toMatchObject({ code: 'OK' });
     expect(await ask(nativeUrl)).toMatchObject({
       code: 'RESOURCE_EXHAUSTED',

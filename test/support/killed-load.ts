@@ -82,7 +82,7 @@ export const loadOn = <Running extends Roles>(
   /** Launches through both API processes in turn, or through one; records the answer. */
   const launch = async (api = launches % 2): Promise<Launched> => {
     const name = `killed-${launches++}`;
-    const { code } = await apis[api]!.refused(AdminService.method.createExecution, helloRequest(name));
+    const { code } = await apis[api]!.attempt(AdminService.method.createExecution, helloRequest(name));
     if (code === 'OK' || code === 'ALREADY_EXISTS') created.add(`flytesnacks/development/${name}`);
     if (code === 'OK') followers?.watch(name);
     return { name, code };

@@ -138,13 +138,13 @@ const MADE: readonly (readonly [Collection, (index: number) => Fields])[] = [
 const BATCH = 5_000;
 
 /** Writes `count` each of executions, versions, names, attempts, projects, and nodes of one execution. */
-export const fillWithMany = async (store: ReadStore, count: number, answer: Uint8Array): Promise<void> => {
+export const fillWithMany = async (store: ReadStore, count: number, response: Uint8Array): Promise<void> => {
   await store.prepare(MADE.map(([collection]) => collection));
   for (const [collection, fieldsOf] of MADE) {
     for (let first = 0; first < count; first += BATCH) {
       const documents = Array.from({ length: Math.min(BATCH, count - first) }, (_, i) => ({
         collection,
-        document: { key: `k${digits(first + i)}`, position: 1n, fields: fieldsOf(first + i), answer },
+        document: { key: `k${digits(first + i)}`, position: 1n, fields: fieldsOf(first + i), response },
       }));
       const name = `${collection.name} ${first}`;
       await store.write({ documents, checkpoints: [{ name, from: undefined, to: { logId: 'l', position: 1n } }] });
@@ -155,11 +155,11 @@ export const fillWithMany = async (store: ReadStore, count: number, answer: Uint
 /** Opens a store with `count` documents of each kind. */
 export const storeOfMany = async (
   count: number,
-  answer: Uint8Array,
+  response: Uint8Array,
 ): Promise<{ store: SqliteReadStore; directory: string }> => {
   const directory = mkdtempSync(join(tmpdir(), 'flightlog-many-'));
   const store = sqliteReadStore({ directory, mode: 'read-write', isGrowing: true, queryLimitMs: 60_000 });
-  await fillWithMany(store, count, answer);
+  await fillWithMany(store, count, response);
   await store.finish();
   return { store, directory };
 };

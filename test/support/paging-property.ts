@@ -25,7 +25,7 @@ const seeds = fc.record({
 const documentOf = (project: string, key: string, { at, delay, lasted, pick }: Seed): StoredDocument => ({
   key,
   position: 1n,
-  answer: Buffer.from(key),
+  response: Buffer.from(key),
   fields: {
     project,
     domain: 'd',

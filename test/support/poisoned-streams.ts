@@ -66,7 +66,7 @@ export const plan = (name: string, max = 0) => {
 
 /** Launches such a plan; the launch may be refused. */
 export const launchOf = (way: Transport, name: string, planName: string): Promise<Answer> =>
-  way.refused(
+  way.attempt(
     method.createExecution,
     helloRequest(name, ({ spec }) => (spec!.launchPlan!.name = planName)),
   );
@@ -103,7 +103,7 @@ export const poison = async (address: string): Promise<ParkedText> => {
 };
 
 const launchIn = (way: Transport, project: string): Promise<Answer> =>
-  way.refused(
+  way.attempt(
     method.createExecution,
     helloRequest(`in-${project}`, (request) => (request.project = project)),
   );
@@ -116,10 +116,10 @@ export const ASKED: Readonly<Record<Category, (way: Transport, kind: Kind) => Pr
   attributes: (way, kind) => launchIn(way, `attributed-${kind}`),
   launchPlanSlots: (way, kind) => launchOf(way, `too-many-${kind}`, limited(kind)),
   execution: (way, kind) =>
-    way.refused(method.createWorkflowEvent, workflowReport(executionId(`run-${kind}`), { phase: Phase.RUNNING })),
+    way.attempt(method.createWorkflowEvent, workflowReport(executionId(`run-${kind}`), { phase: Phase.RUNNING })),
   launchPlan: (way, kind) => launchOf(way, `of-other-${kind}`, `hello.other-${kind}`),
   namedEntity: (way, kind) =>
-    way.refused(method.updateNamedEntity, {
+    way.attempt(method.updateNamedEntity, {
       resourceType: ResourceType.LAUNCH_PLAN,
       id: executionId(`hello.other-${kind}`),
       metadata: { description: 'new' },

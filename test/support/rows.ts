@@ -3,8 +3,9 @@ import { expect } from 'vitest';
 
 import type { ControlPlane } from './control-plane.js';
 
-/** One rule of the contract: a change that makes a valid request invalid, and the refusal. */
+/** One rule of the interface: a change that makes a valid request invalid, and the refusal. */
 export type Row<Desc extends DescMessage> = {
+  /** A number before a rule is the step of the RPC that checks it: with `3 before 5` the refusal of step 3 is given. */
   readonly rule: string;
   readonly change: (request: MessageShape<Desc>) => void;
   /** A part of the refusal's text that no other rule's text has. */
@@ -22,7 +23,7 @@ export const expectRefused = async <Desc extends DescMessage>(
 ): Promise<void> => {
   const request = whole();
   change(request);
-  const answer = await unchanged(() => plane[transport].refused(method, request as never));
+  const answer = await unchanged(() => plane[transport].attempt(method, request as never));
   expect({ code: answer.code, message: answer.message }).toEqual({
     code,
     message: expect.stringContaining(says) as string,
@@ -32,7 +33,7 @@ export const expectRefused = async <Desc extends DescMessage>(
 /** Changes a request. */
 export type Changed<Request> = (request: Request) => void;
 
-/** Applies several changes; the refusal is for the one that the contract checks first. */
+/** Applies several changes; the refusal is for the one that the RPC checks first. */
 export const all =
   <Request>(...changes: readonly Changed<Request>[]): Changed<Request> =>
   (request) => {

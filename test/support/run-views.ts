@@ -44,11 +44,11 @@ const foldBatch = <Document>(
   for (const event of batch) {
     for (const key of model.touches(event)) {
       const before = stored.get(key);
-      const document = model.fold(held.get(key) ?? (before && model.load(before)), event, key);
+      const document = model.fold(held.get(key) ?? (before && model.decode(before)), event, key);
       if (document !== undefined) held.set(key, document);
     }
   }
-  for (const [key, document] of held) stored.set(key, { key, position: 0n, ...model.store(key, document) });
+  for (const [key, document] of held) stored.set(key, { key, position: 0n, ...model.encode(key, document) });
 };
 
 /**

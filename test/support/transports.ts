@@ -51,7 +51,7 @@ export type Transport = {
     request: MessageInitShape<I>,
   ) => Promise<MessageShape<O>>;
   /** Calls an RPC that should be refused; returns the refusal. */
-  readonly refused: <I extends DescMessage>(
+  readonly attempt: <I extends DescMessage>(
     method: DescMethodUnary<I>,
     request: MessageInitShape<I>,
   ) => Promise<Answer>;
@@ -78,7 +78,7 @@ export const transport = (
       if (answer.code !== 'OK') throw new Refused(answer);
       return fromBinary(method.output, answer.bytes, { recursionLimit: ANSWER_DEPTH });
     },
-    refused: sendTyped,
+    attempt: sendTyped,
     close,
   };
 };

@@ -13,10 +13,10 @@ export const Recover = ({ id }: RecoverProps): ReactNode => {
   const navigate = useNavigate();
   const recover = useMutation({
     mutationFn: () => call(AdminService.method.recoverExecution, { id }),
-    onSuccess: (answer) =>
+    onSuccess: (created) =>
       navigate({
         to: '/projects/$project/domains/$domain/executions/$name',
-        params: { ...id, name: answer.id?.name ?? '' },
+        params: { ...id, name: created.id?.name ?? '' },
       }),
   });
   return (

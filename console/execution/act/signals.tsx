@@ -50,7 +50,7 @@ const SetSignal = ({ signal }: { readonly signal: Signal }): ReactNode => {
 
 type SignalsProps = { readonly id: Named };
 
-/** Those of the first 100 signals of an execution that gates still wait for. */
+/** The signals that gates still wait for, among the first 100 of an execution. */
 export const Signals = ({ id }: SignalsProps): ReactNode => {
   const { data } = useQuery(
     rpcQuery(SignalService.method.listSignals, { workflowExecutionId: id, limit: MAX_SIGNALS }),

@@ -34,9 +34,9 @@ const Lived = ({ id, asOf, life, isWhole }: LivedProps): ReactNode => {
   const { index, show } = useMoment(life, asOf);
   return (
     <>
-      <TimeSlider life={life} at={index} show={show} isWhole={isWhole} />
-      <TransitionList life={life} at={index} show={show} />
-      <PastNodes id={id} asOf={asOf} life={life} at={index} />
+      <TimeSlider life={life} index={index} show={show} isWhole={isWhole} />
+      <TransitionList life={life} index={index} show={show} />
+      <PastNodes id={id} asOf={asOf} life={life} index={index} />
     </>
   );
 };

@@ -9,15 +9,15 @@ import { livesOf, nodesAt } from '../nodes/past-nodes.js';
 import { allOf, type Children, rangeOf } from '../nodes/tree.js';
 import { useTree } from '../nodes/use-tree.js';
 
-type PastNodesProps = ExecutionAsOf & { readonly life: readonly Transition[]; readonly at: number };
+type PastNodesProps = ExecutionAsOf & { readonly life: readonly Transition[]; readonly index: number };
 
 type PresentProps = PastNodesProps & { readonly present: Children; readonly toggle: (nodeId: string) => void };
 
-const Past = ({ life, at, present, ...props }: PresentProps): ReactNode => {
+const Past = ({ life, index, present, ...props }: PresentProps): ReactNode => {
   const lives = useMemo(() => livesOf(life), [life]);
-  const nodes = useMemo(() => nodesAt(present, lives, at), [present, lives, at]);
+  const nodes = useMemo(() => nodesAt(present, lives, index), [present, lives, index]);
   const range = useMemo(() => rangeOf(allOf(present), msOf(life.at(-1)?.occurredAt) ?? 0), [present, life]);
-  return <NodeTree {...props} nodes={nodes} clock={{ range, now: msOf(life[at]?.occurredAt) ?? 0 }} />;
+  return <NodeTree {...props} nodes={nodes} clock={{ range, now: msOf(life[index]?.occurredAt) ?? 0 }} />;
 };
 
 /** The nodes of an execution as they were after the transition at an index; the time axis stays that of its whole life. */

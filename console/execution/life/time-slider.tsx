@@ -7,23 +7,24 @@ import { clockText, msOf } from '../../look/times.js';
 import { subjectOf } from './transitions.js';
 
 const PLAY_MS = 250;
-/** Long lives are played in strides, so that none takes more than a minute. */
+/** A long life is played several transitions at a time, so that no play takes more than a minute. */
 const MAX_STRIDES = 240;
 const PERCENT = 100;
 const MAX_TICKS = 400;
 
 type TimeSliderProps = {
   readonly life: readonly Transition[];
-  readonly at: number;
+  /** The index in `life` of the transition that is shown. */
+  readonly index: number;
   readonly show: (index: number) => void;
   /** False while older transitions are still being read. */
   readonly isWhole: boolean;
 };
 
-const usePlay = ({ life, at, show }: Omit<TimeSliderProps, 'isWhole'>): readonly [boolean, () => void] => {
+const usePlay = ({ life, index, show }: Omit<TimeSliderProps, 'isWhole'>): readonly [boolean, () => void] => {
   const [isPlaying, setPlaying] = useState(false);
   const last = life.length - 1;
-  const isOver = at >= last;
+  const isOver = index >= last;
   const stride = Math.ceil(life.length / MAX_STRIDES);
   useEffect(() => {
     if (!isPlaying) return undefined;
@@ -31,9 +32,9 @@ const usePlay = ({ life, at, show }: Omit<TimeSliderProps, 'isWhole'>): readonly
       setPlaying(false);
       return undefined;
     }
-    const timer = window.setTimeout(() => show(Math.min(last, at + stride)), PLAY_MS);
+    const timer = window.setTimeout(() => show(Math.min(last, index + stride)), PLAY_MS);
     return () => window.clearTimeout(timer);
-  }, [isPlaying, isOver, at, last, stride, show]);
+  }, [isPlaying, isOver, index, last, stride, show]);
   const toggle = (): void => {
     if (!isPlaying && isOver) show(0);
     setPlaying(!isPlaying);
@@ -56,9 +57,9 @@ const Ticks = ({ life }: { readonly life: readonly Transition[] }): ReactNode =>
 
 /** Moves through the life of an execution, from transition to transition. */
 export const TimeSlider = (props: TimeSliderProps): ReactNode => {
-  const { life, at, show, isWhole } = props;
+  const { life, index, show, isWhole } = props;
   const [isPlaying, toggle] = usePlay(props);
-  const shown = life[at];
+  const shown = life[index];
   if (!shown) return null;
   const text = `${clockText(msOf(shown.recordedAt) ?? 0)}: ${subjectOf(shown)} ${phaseText(shown.phase)}`;
   return (
@@ -67,8 +68,8 @@ export const TimeSlider = (props: TimeSliderProps): ReactNode => {
         <button
           type="button"
           className="button"
-          disabled={at === 0}
-          onClick={() => show(at - 1)}
+          disabled={index === 0}
+          onClick={() => show(index - 1)}
           aria-label="One event back"
         >
           ‹
@@ -79,14 +80,14 @@ export const TimeSlider = (props: TimeSliderProps): ReactNode => {
         <button
           type="button"
           className="button"
-          disabled={at >= life.length - 1}
-          onClick={() => show(at + 1)}
+          disabled={index >= life.length - 1}
+          onClick={() => show(index + 1)}
           aria-label="One event on"
         >
           ›
         </button>
         <output className="mono">
-          {at + 1} of {life.length} · {text}
+          {index + 1} of {life.length} · {text}
         </output>
         {!isWhole && <span className="quiet">Reading older events …</span>}
       </div>
@@ -94,7 +95,7 @@ export const TimeSlider = (props: TimeSliderProps): ReactNode => {
         className="slider"
         min={0}
         max={Math.max(1, life.length - 1)}
-        value={[at]}
+        value={[index]}
         onValueChange={([next = 0]) => show(next)}
       >
         <Slider.Track className="slider-track">

@@ -23,7 +23,8 @@ const besideOf = ({ principal, producerId, reason, samePhase, endedWithExecution
 
 type TransitionListProps = {
   readonly life: readonly Transition[];
-  readonly at: number;
+  /** The index in `life` of the transition that is shown. */
+  readonly index: number;
   readonly show: (index: number) => void;
 };
 
@@ -47,30 +48,30 @@ const Row = ({ transition }: { readonly transition: Transition }): ReactNode => 
 };
 
 /** Every transition with its time, principal and cause; choosing one shows the execution as of it. */
-export const TransitionList = ({ life, at, show }: TransitionListProps): ReactNode => {
-  const place = useRef<HTMLDivElement>(null);
+export const TransitionList = ({ life, index, show }: TransitionListProps): ReactNode => {
+  const container = useRef<HTMLDivElement>(null);
   const virtual = useVirtualizer({
     count: life.length,
-    getScrollElement: () => place.current,
+    getScrollElement: () => container.current,
     estimateSize: () => ROW_PX,
     overscan: OVERSCAN,
   });
   // By known heights: to measure rows while the slider moves would cost the page its frames.
   useEffect(() => {
     const { scrollOffset, scrollRect } = virtual;
-    const [top, height] = [at * ROW_PX, scrollRect?.height ?? 0];
+    const [top, height] = [index * ROW_PX, scrollRect?.height ?? 0];
     const nearest = Math.min(Math.max(scrollOffset ?? 0, top + ROW_PX - height), top);
-    if (nearest !== scrollOffset) place.current?.scrollTo({ top: nearest });
-  }, [virtual, at]);
+    if (nearest !== scrollOffset) container.current?.scrollTo({ top: nearest });
+  }, [virtual, index]);
   return (
-    <div className="card transitions" ref={place}>
+    <div className="card transitions" ref={container}>
       <ol style={{ height: `${virtual.getTotalSize()}px` }} aria-label="Transitions">
-        {virtual.getVirtualItems().map(({ index, start }) => {
-          const transition = life[index];
+        {virtual.getVirtualItems().map(({ index: row, start }) => {
+          const transition = life[row];
           if (!transition) return null;
           return (
-            <li key={index} className={index > at ? 'later' : ''} style={{ transform: `translateY(${start}px)` }}>
-              <button type="button" aria-current={index === at ? 'step' : undefined} onClick={() => show(index)}>
+            <li key={row} className={row > index ? 'later' : ''} style={{ transform: `translateY(${start}px)` }}>
+              <button type="button" aria-current={row === index ? 'step' : undefined} onClick={() => show(row)}>
                 <Row transition={transition} />
               </button>
             </li>

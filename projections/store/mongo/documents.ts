@@ -79,7 +79,7 @@ const searchedOf = ({ searched }: Collection, { fields }: StoredDocument): Pick<
 /** Converts a document to its stored form. */
 export const writtenOf = (collection: Collection, document: StoredDocument): DriverRow => {
   const { fields } = collection;
-  const { key, position, answer, element, state } = document;
+  const { key, position, response, listElement, foldState } = document;
   return {
     _id: storedText(key),
     position,
@@ -87,9 +87,9 @@ export const writtenOf = (collection: Collection, document: StoredDocument): Dri
       Object.entries(fields).map(([field, type]) => [field, cellOf(type, document.fields[field] ?? null)]),
     ),
     ...searchedOf(collection, document),
-    element: element ?? answer,
-    ...(element && { answer }),
-    ...(state && { state }),
+    element: listElement ?? response,
+    ...(listElement && { answer: response }),
+    ...(foldState && { state: foldState }),
   };
 };
 
@@ -97,14 +97,14 @@ export const writtenOf = (collection: Collection, document: StoredDocument): Dri
 export const documentOf = (
   fields: Collection['fields'],
   row: Row,
-  { element, answer, state }: Pick<DriverRow, 'element' | 'answer' | 'state'>,
+  { element: listElement, answer, state: foldState }: Pick<DriverRow, 'element' | 'answer' | 'state'>,
 ): StoredDocument => {
   return {
     key: originalText(row._id),
     position: row.position,
     fields: Object.fromEntries(Object.keys(fields).map((field) => [field, valueOf(row.f[field])])),
-    answer: answer ?? element,
-    ...(answer && { element }),
-    ...(state && { state }),
+    response: answer ?? listElement,
+    ...(answer && { listElement }),
+    ...(foldState && { foldState }),
   };
 };

@@ -23,9 +23,9 @@ export const explainQuery = async (
   reader: PageReader,
   collection: Collection,
   where: Query['where'],
-  question: PageQuery,
+  pageQuery: PageQuery,
 ): Promise<ExplainedQuery> => {
-  const explanation: unknown = await findRows(reader, collection, where, question).explain('executionStats');
+  const explanation: unknown = await findRows(reader, collection, where, pageQuery).explain('executionStats');
   return {
     keys: sum(everywhere(explanation, 'totalKeysExamined')),
     documents: sum(everywhere(explanation, 'totalDocsExamined')),

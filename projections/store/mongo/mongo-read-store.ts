@@ -70,10 +70,10 @@ const queries = ({ db, guarded }: Connection, build: Build, limitMs: number): Qu
     method: Method = 'find',
   ): Promise<{ explanations: readonly ExplainedQuery[]; returned: number }> => {
     const explanations: ExplainedQuery[] = [];
-    const onQuestion = async (question: PageQuery): Promise<void> => {
-      explanations.push(await explainQuery(reader(), collection, query.where, question));
+    const onQuery = async (pageQuery: PageQuery): Promise<void> => {
+      explanations.push(await explainQuery(reader(), collection, query.where, pageQuery));
     };
-    return { explanations, returned: await answer({ ...reader(), onQuestion }, collection, query, method) };
+    return { explanations, returned: await answer({ ...reader(), onQuery }, collection, query, method) };
   };
 
   return {

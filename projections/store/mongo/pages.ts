@@ -15,7 +15,7 @@ export type PageReader = {
   readonly build: Build;
   readonly until: number;
   /** Called before each query to the server. */
-  readonly onQuestion?: (question: PageQuery) => Promise<void>;
+  readonly onQuery?: (pageQuery: PageQuery) => Promise<void>;
 };
 
 /** One query to the server; a page may need several. */
@@ -88,7 +88,7 @@ const partsAfter = ({ fields }: Collection, query: Query): readonly Document[] =
 export const isImpossible = ({ where }: Query): boolean =>
   where.some((each) => each.is === 'in' && each.values.length === 0);
 
-const questionsOf = (collection: Collection, query: Query): readonly Omit<PageQuery, 'limit'>[] => {
+const pageQueriesOf = (collection: Collection, query: Query): readonly Omit<PageQuery, 'limit'>[] => {
   const path = pathOf(query.orderBy.field);
   const direction = query.orderBy.direction === 'ascending' ? 1 : -1;
   const { index, search } = planOf(collection, query);
@@ -107,9 +107,9 @@ const questionsOf = (collection: Collection, query: Query): readonly Omit<PageQu
 
 async function* rowsOf(reader: PageReader, collection: Collection, query: Query): AsyncGenerator<PageRow, void> {
   let missing = query.limit;
-  for (const question of questionsOf(collection, query)) {
-    const limited = { ...question, limit: missing };
-    await reader.onQuestion?.(limited);
+  for (const pageQuery of pageQueriesOf(collection, query)) {
+    const limited = { ...pageQuery, limit: missing };
+    await reader.onQuery?.(limited);
     for await (const row of findRows<PageRow>(reader, collection, query.where, limited)) {
       missing -= 1;
       yield row;

@@ -16,7 +16,7 @@ const valuesAfter = ({ fields }: Collection, { orderBy, after }: Query): Documen
   return { [path]: { [orderBy.direction === 'ascending' ? '$gt' : '$lt']: after.value } };
 };
 
-const nextQuestion = (collection: Collection, index: readonly string[] | undefined, query: Query): PageQuery => {
+const nextQuery = (collection: Collection, index: readonly string[] | undefined, query: Query): PageQuery => {
   const path = pathOf(query.orderBy.field);
   return {
     filter: joined([filterOf(collection.fields, query.where), valuesAfter(collection, query)]),
@@ -41,9 +41,9 @@ export const values = async (reader: PageReader, collection: Collection, given: 
   let after = query.after;
   while (found.length <= skip + query.limit) {
     const next = tightened({ ...query, ...(after && { after }) });
-    const question = nextQuestion(collection, index, next);
-    await reader.onQuestion?.(question);
-    const [row] = await findRows<ValueRow>(reader, collection, query.where, question).toArray();
+    const pageQuery = nextQuery(collection, index, next);
+    await reader.onQuery?.(pageQuery);
+    const [row] = await findRows<ValueRow>(reader, collection, query.where, pageQuery).toArray();
     if (!row) return { values: found.slice(skip).map(originalValue), hasMore: false };
     const value = row.f[query.orderBy.field] ?? null;
     if (!isExcepted(value)) found.push(value);

@@ -35,18 +35,22 @@ const fieldsOf = (types: Collection['fields'], cells: readonly Cell[]): StoredDo
 
 const documentOf = (types: Collection['fields'], row: readonly Cell[]): StoredDocument => {
   const [key, position, ...cells] = row;
-  const [answer, element, state] = row.slice(-3) as [Uint8Array, Uint8Array | null, Uint8Array | null];
+  const [response, listElement, foldState] = row.slice(-3) as [Uint8Array, Uint8Array | null, Uint8Array | null];
   return {
     key: originalText(key as string),
     position: position as bigint,
     fields: fieldsOf(types, cells),
-    answer,
-    ...(element && { element }),
-    ...(state && { state }),
+    response,
+    ...(listElement && { listElement }),
+    ...(foldState && { foldState }),
   };
 };
 
-const encodingsOf = ({ answer, element, state }: StoredDocument): Cell[] => [answer, element ?? null, state ?? null];
+const encodingsOf = ({ response, listElement, foldState }: StoredDocument): Cell[] => [
+  response,
+  listElement ?? null,
+  foldState ?? null,
+];
 
 /**
  * Prepares updates that set only the changed fields: setting a column rewrites every index that contains it, even when

@@ -29,7 +29,7 @@ export type AuthorizationServerOptions = {
   readonly state: AuthorizationState;
   readonly users: Users;
   readonly clients: Clients;
-  /** A provider of others that signs people in as well. */
+  /** An upstream provider that signs people in as well. */
   readonly upstream?: UpstreamProvider | undefined;
   readonly lifetimes: TokenLifetimes;
   readonly rotateKeysAfterMs: number;

@@ -16,7 +16,7 @@ export type SignIn = {
   readonly users: Users;
   readonly limits: SignInLimits;
   readonly onAttempt: OnAttempt;
-  /** The provider of others that signs people in; `undefined` where there is none. */
+  /** The upstream provider that signs people in; `undefined` where there is none. */
   readonly upstream: Upstream | undefined;
   /** Called with the cause of a failed sign-in at that provider, for the log. */
   readonly onError: (error: Error) => void;
@@ -163,7 +163,7 @@ const beginUpstream = async (signIn: SignIn, upstream: Upstream, asked: Answerin
   }
 };
 
-/** Leads to the provider of others, or ends the sign-in that has come back from there. */
+/** Redirects to the upstream provider, or ends the sign-in that has come back from there. */
 const visitUpstream = async (signIn: SignIn, upstream: Upstream, asked: Answering): Promise<void> => {
   const isBack = asked.request.url?.includes('?') === true;
   await (isBack ? endUpstream : beginUpstream)(signIn, upstream, asked);
@@ -185,7 +185,7 @@ const steps: Readonly<Record<string, (signIn: SignIn, asked: Answering) => Promi
 /** True when the step is the one that the interaction waits for. */
 const isDue = (step: string, { prompt }: Interaction): boolean => step === 'abort' || step === prompt.name;
 
-/** The provider of others, when the interaction waits for a sign-in. */
+/** The upstream provider, when the interaction waits for a sign-in. */
 const upstreamFor = ({ upstream }: SignIn, { interaction, request }: Answering): Upstream | undefined =>
   interaction.prompt.name === 'login' && request.method === 'GET' ? upstream : undefined;
 

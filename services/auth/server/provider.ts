@@ -28,7 +28,7 @@ export type ProviderParts = EndpointLimits & {
   readonly state: AuthorizationState;
   readonly clients: Clients;
   readonly users: Users;
-  /** The provider of others that signs people in; `undefined` where there is none. */
+  /** The upstream provider that signs people in; `undefined` where there is none. */
   readonly upstream: Upstream | undefined;
   readonly keys: SigningKeys;
   readonly lifetimes: TokenLifetimes;
@@ -95,7 +95,7 @@ const resourceIndicators = ({ issuer, lifetimes }: ProviderParts) => ({
   },
 });
 
-/** A person here, or one that the provider of others has signed in. */
+/** A user of the users file, or a person that the upstream provider has signed in. */
 type Person = {
   /** The name to show. */
   readonly username: string;

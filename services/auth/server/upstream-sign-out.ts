@@ -10,9 +10,9 @@ const hasSignedOut = ({ method, path, status, oidc }: KoaContextWithOIDC): boole
   method === 'POST' && path === CONFIRMED && status === SEE_OTHER && oidc.params?.['logout'] !== undefined;
 
 /**
- * Middleware of Koa that leads a person of the provider of others that has signed out here to the sign-out there. It is
- * a page that leads on, and no redirect: browsers check every redirect after a form against the origins that the form's
- * page names, and a provider may lead on to origins that are not known here.
+ * Koa middleware for a person of the upstream provider that has signed out here: sends a page that refreshes to the
+ * sign-out there. It sends no redirect, because browsers check every redirect after a form against the origins that the
+ * form's page names, and a provider may redirect to origins that are not known here.
  */
 export const signOutUpstream =
   (upstream: Upstream, send: (context: KoaContextWithOIDC, page: string) => void) =>

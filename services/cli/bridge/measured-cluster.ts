@@ -18,7 +18,7 @@ export const measuredCluster = (cluster: Cluster, metrics: Pick<BridgeMetrics, '
   };
   return {
     name: cluster.name,
-    find: (place) => timed('find', cluster.find(place)),
+    find: (objectName) => timed('find', cluster.find(objectName)),
     create: (object) => timed('create', cluster.create(object)),
     delete: (object) => timed('delete', cluster.delete(object)),
     removeFinalizer: (object) => timed('release', cluster.removeFinalizer(object)),

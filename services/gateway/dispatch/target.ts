@@ -23,8 +23,8 @@ export type ReadTarget = (request: ReceivedRequest | undefined) => FoundTarget;
 
 type Part = keyof FoundTarget;
 
-/** The place of the names in a message type: the path of fields to the message that has them, and its field for each of them. */
-type Place = {
+/** The fields of a message type that have the names: the path to the message with them, and its field for each of them. */
+type NameFields = {
   readonly parents: readonly DescField[];
   readonly leaves: readonly (readonly [Part, DescField])[];
   /** The leaves by field number. */
@@ -45,7 +45,7 @@ const memberOf = (message: Members | undefined, { localName, oneof }: DescField)
   return chosen?.case === localName ? chosen.value : undefined;
 };
 
-const inMessage = (request: object, { parents, leaves }: Place): FoundTarget => {
+const inMessage = (request: object, { parents, leaves }: NameFields): FoundTarget => {
   const parent = parents.reduce<unknown>((message, field) => memberOf(message as Members | undefined, field), request);
   const found: Found = { ...NOTHING };
   for (const [part, field] of leaves) {
@@ -56,15 +56,15 @@ const inMessage = (request: object, { parents, leaves }: Place): FoundTarget => 
 };
 
 /** A walk over a message that collects the names. */
-type Walk = Cursor & { readonly place: Place; readonly found: Found };
+type Walk = Cursor & { readonly nameFields: NameFields; readonly found: Found };
 
 /** Finds the names. As in protobuf decoding, the last occurrence of a field wins, also when its parent message occurs several times. `depth` counts the parents around the part. */
 const scan = (walk: Walk, end: number, depth = 0): void => {
-  const parent = walk.place.parents[depth];
+  const parent = walk.nameFields.parents[depth];
   while (walk.pos < end) {
     const tag = readTag(walk, end);
     const number = (tag & 7) === DELIMITED ? tag >>> 3 : 0;
-    const part = parent ? undefined : walk.place.parts.get(number);
+    const part = parent ? undefined : walk.nameFields.parts.get(number);
     if (parent?.number === number) scan(walk, readLength(walk, end), depth + 1);
     else if (part) {
       const stop = readLength(walk, end);
@@ -74,10 +74,10 @@ const scan = (walk: Walk, end: number, depth = 0): void => {
   }
 };
 
-const inBytes = (bytes: Uint8Array, place: Place): FoundTarget => {
+const inBytes = (bytes: Uint8Array, nameFields: NameFields): FoundTarget => {
   const found: Found = { ...NOTHING };
   try {
-    scan({ bytes, pos: 0, place, found }, bytes.length);
+    scan({ bytes, pos: 0, nameFields, found }, bytes.length);
     return found;
   } catch (error) {
     if (error instanceof Malformed) return NOTHING; // large requests are not validated before their handler runs
@@ -91,7 +91,7 @@ const resolve = (input: DescMessage, path: string): readonly DescField[] => {
   return fields;
 };
 
-const placeOf = (input: DescMessage, target: Target): Place => {
+const nameFieldsOf = (input: DescMessage, target: Target): NameFields => {
   const paths = Object.entries(target).map(([part, path]) => [part as Part, resolve(input, path)] as const);
   const parents = paths[0]?.[1].slice(0, -1) ?? [];
   const leaves = paths.flatMap(([part, fields]) => fields.slice(-1).map((field) => [part, field] as const));
@@ -108,10 +108,10 @@ const placeOf = (input: DescMessage, target: Target): Place => {
  * @throws {Error} when the type does not have the fields, or not all in one message.
  */
 export const targetReader = (input: DescMessage, target: Target): ReadTarget => {
-  const place = placeOf(input, target);
-  if (place.leaves.length === 0) return () => NOTHING;
+  const nameFields = nameFieldsOf(input, target);
+  if (nameFields.leaves.length === 0) return () => NOTHING;
   return (request) => {
     if (request === undefined) return NOTHING;
-    return request instanceof Uint8Array ? inBytes(request, place) : inMessage(request, place);
+    return request instanceof Uint8Array ? inBytes(request, nameFields) : inMessage(request, nameFields);
   };
 };

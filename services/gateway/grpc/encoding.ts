@@ -3,19 +3,19 @@ import { gunzip, inflate } from 'node:zlib';
 
 import { RpcError } from '../../kernel/rpc.js';
 
-type Unpack = (packed: Buffer, options: { readonly maxOutputLength: number }) => Promise<Buffer>;
+type Decompress = (compressed: Buffer, options: { readonly maxOutputLength: number }) => Promise<Buffer>;
 
-const unpacking = {
+const decompressors = {
   identity: undefined,
-  deflate: promisify(inflate) as Unpack,
-  gzip: promisify(gunzip) as Unpack,
+  deflate: promisify(inflate) as Decompress,
+  gzip: promisify(gunzip) as Decompress,
 } as const;
 
 /** The name of a message compression, as in `grpc-encoding`. */
-export type MessageEncoding = keyof typeof unpacking;
+export type MessageEncoding = keyof typeof decompressors;
 
 /** All supported compressions, `identity` among them. */
-export const encodings = Object.keys(unpacking) as readonly MessageEncoding[];
+export const encodings = Object.keys(decompressors) as readonly MessageEncoding[];
 
 /** True for the name of a supported compression. */
 export const isEncoding = (name: unknown): name is MessageEncoding => encodings.includes(name as MessageEncoding);
@@ -28,7 +28,7 @@ export const isEncoding = (name: unknown): name is MessageEncoding => encodings.
 export const tooLarge = (sizes: string): RpcError =>
   new RpcError('RESOURCE_EXHAUSTED', `message larger than max (${sizes})`);
 
-const isTooLong = (thrown: unknown): boolean =>
+const isResultTooLarge = (thrown: unknown): boolean =>
   thrown instanceof RangeError && 'code' in thrown && thrown.code === 'ERR_BUFFER_TOO_LARGE';
 
 /**
@@ -37,14 +37,14 @@ const isTooLong = (thrown: unknown): boolean =>
  * @throws {RpcError} INVALID_ARGUMENT when the bytes are not in the given compression, or it is `identity`;
  * RESOURCE_EXHAUSTED when the result is larger than `maxBytes`.
  */
-export const unpack = async (packed: Buffer, encoding: MessageEncoding, maxBytes: number): Promise<Buffer> => {
-  const unpackWith = unpacking[encoding];
-  if (unpackWith === undefined)
+export const decompress = async (compressed: Buffer, encoding: MessageEncoding, maxBytes: number): Promise<Buffer> => {
+  const decompressWith = decompressors[encoding];
+  if (decompressWith === undefined)
     throw new RpcError('INVALID_ARGUMENT', 'a compressed message, but grpc-encoding names no compression');
   try {
-    return await unpackWith(packed, { maxOutputLength: maxBytes });
+    return await decompressWith(compressed, { maxOutputLength: maxBytes });
   } catch (cause) {
-    if (isTooLong(cause)) throw tooLarge(`${maxBytes}`);
+    if (isResultTooLarge(cause)) throw tooLarge(`${maxBytes}`);
     throw new RpcError('INVALID_ARGUMENT', 'cannot decompress the message');
   }
 };

@@ -2,7 +2,7 @@ import type { ServerHttp2Stream } from 'node:http2';
 
 import { RpcError } from '../../kernel/rpc.js';
 import type { GrpcCall } from './call.js';
-import { tooLarge, unpack } from './encoding.js';
+import { tooLarge, decompress } from './encoding.js';
 import { HEAD_BYTES } from './frame.js';
 import { type RequestTimer, inflatedBytes, timeRequest } from '../incoming.js';
 import type { MemoryBudget } from '../memory-budget.js';
@@ -74,7 +74,7 @@ const fill = (message: Message, chunk: Buffer, at: number): number => {
 const finish = (message: Message, { call, limits }: Incoming): Buffer | Promise<Buffer> => {
   const { bytes, arriving } = message;
   arriving.end();
-  return message.isPacked ? unpack(bytes, call.encoding, limits.maxMessageBytes) : bytes;
+  return message.isPacked ? decompress(bytes, call.encoding, limits.maxMessageBytes) : bytes;
 };
 
 const chunksOf = async function* (stream: ServerHttp2Stream, first: Buffer | undefined): AsyncIterable<Buffer> {

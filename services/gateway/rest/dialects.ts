@@ -15,7 +15,7 @@ import type { Failure } from '../status.js';
 export type Dialect = {
   readonly mediaType: string;
   readonly isText: boolean;
-  /** @throws {RpcError} INVALID_ARGUMENT naming the place that cannot be parsed. */
+  /** @throws {RpcError} INVALID_ARGUMENT naming the field or position that cannot be parsed. */
   readonly read: (endpoint: Endpoint, body: Buffer) => MessageShape<DescMessage>;
   readonly write: (type: DescMessage, answer: Answer<DescMessage>) => Uint8Array | string;
   readonly writeFailure: (failure: Failure) => Uint8Array | string;

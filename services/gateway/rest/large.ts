@@ -15,7 +15,7 @@ const wholeBody = (request: FastifyRequest, { match }: Addressed): Buffer | unde
  * Gets the encoded message of a request that is too large to parse on the serving thread, where its RPC takes bytes.
  *
  * @returns `undefined` for all other requests.
- * @throws {RpcError} INVALID_ARGUMENT naming the place; RESOURCE_EXHAUSTED when too many requests are queued.
+ * @throws {RpcError} INVALID_ARGUMENT naming the field or position; RESOURCE_EXHAUSTED when too many requests are queued.
  */
 export const largeRequest = async (
   request: FastifyRequest,

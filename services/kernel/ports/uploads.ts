@@ -116,8 +116,8 @@ const keyOfSegments = ([org = '', project = '', domain = '', ...path]: readonly 
 });
 
 /** The key of the upload at a path; `undefined` when no upload can be there. */
-export const uploadAt = (place: string): UploadKey | undefined => {
-  const [area, ...rest] = place.split('/');
+export const uploadAt = (path: string): UploadKey | undefined => {
+  const [area, ...rest] = path.split('/');
   if (area !== 'uploads' && area !== 'orgs') return undefined;
   const key = keyOfSegments(area === 'orgs' ? rest : ['', ...rest]);
   const named = [...(area === 'orgs' ? [key.org] : []), key.project, key.domain];

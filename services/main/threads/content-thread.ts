@@ -1,13 +1,13 @@
 import { decode } from '../../gateway/decode.js';
 import { routeTable } from '../../gateway/routes.js';
 import { contentOf } from '../../kernel/idempotency.js';
-import type { Large } from './large-work.js';
+import type { LargeRequest } from './large-work.js';
 import { answerAll } from './thread-caller.js';
 
 // Hashes the content of large requests.
 const endpoints = new Map(routeTable([]).map((endpoint) => [endpoint.name, endpoint]));
 
-answerAll(({ rpc, request }: Large<{ readonly rpc: string }>): string => {
+answerAll(({ rpc, request }: LargeRequest<{ readonly rpc: string }>): string => {
   const endpoint = endpoints.get(rpc);
   if (!endpoint) throw new Error(`${rpc} is not an RPC of the interface`);
   const { input } = endpoint.method;

@@ -2,13 +2,13 @@ import { toBinary } from '@bufbuild/protobuf';
 import type { JsonRequest } from '../../gateway/exchange.js';
 import { LENIENT_JSON, STRICT_JSON } from '../../gateway/rest/dialects.js';
 import { routeTable } from '../../gateway/routes.js';
-import type { Large } from './large-work.js';
+import type { LargeRequest } from './large-work.js';
 import { answerAll } from './thread-caller.js';
 
-// Reads large bodies in JSON.
+// The thread that converts large JSON bodies of requests to protobuf bytes.
 const endpoints = new Map(routeTable([]).map((endpoint) => [endpoint.name, endpoint]));
 
-answerAll(({ rpc, request, isStrict }: Large<Omit<JsonRequest, 'body'>>) => {
+answerAll(({ rpc, request, isStrict }: LargeRequest<Omit<JsonRequest, 'body'>>) => {
   const endpoint = endpoints.get(rpc);
   if (!endpoint) throw new Error(`${rpc} is not an RPC of the interface`);
   const { read } = isStrict ? STRICT_JSON : LENIENT_JSON;

@@ -7,7 +7,7 @@ import { threadCaller } from './thread-caller.js';
  * A large request that is sent to a thread, with the data that it is checked against. Protobuf messages in it are plain
  * objects, so they can be sent as they are.
  */
-export type Large<Against> = Against & { readonly request: Uint8Array };
+export type LargeRequest<Against> = Against & { readonly request: Uint8Array };
 
 /** The longest queue, in requests and in bytes; a request beyond it would wait longer than its caller does. */
 const MAX_WAITING = 64;
@@ -36,7 +36,7 @@ export const largeWork = <Against extends object, Answer>(options: {
 }): LargeWork<Against, Answer> => {
   const tooMany = (): RpcError =>
     new RpcError('RESOURCE_EXHAUSTED', `too many ${options.waiting}; nothing was recorded`);
-  const thread = threadCaller<Large<Against>, Answer>({
+  const thread = threadCaller<LargeRequest<Against>, Answer>({
     url: options.thread,
     workerData: options.workerData,
     maxWaiting: MAX_WAITING,

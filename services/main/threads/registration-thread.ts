@@ -10,7 +10,7 @@ import { type DefinitionsOptions, registeredDefinitions } from '../../reference/
 import { registrationOf as taskFrom } from '../../task/registration/task.js';
 import { registrationOf as workflowFrom } from '../../workflow/registration/request.js';
 import type { LargeRegistration, RegistrationThreadData } from './large-registrations.js';
-import type { Large } from './large-work.js';
+import type { LargeRequest } from './large-work.js';
 import { openLog } from '../log-source.js';
 import { openPayloads } from '../payloads.js';
 import { answerAll } from './thread-caller.js';
@@ -32,7 +32,7 @@ const readLaunchPlan: DefinitionsOptions['readLaunchPlan'] = async (stream, look
 const payloads = await openPayloads({ directory, location });
 const definitions = registeredDefinitions({ log, payloads, readLaunchPlan });
 
-answerAll(({ id, request, ...asked }: Large<LargeRegistration>) => {
+answerAll(({ id, request, ...asked }: LargeRequest<LargeRegistration>) => {
   switch (asked.kind) {
     case 'task':
       return taskFrom(id, decode(TaskCreateRequestSchema, request), { taskTypes, limits: asked.limits });

@@ -22,9 +22,9 @@ export interface Watcher {
 }
 
 /** The position of a watcher in the linked list. */
-type Place = { at: Link; failure: Error | undefined; wake: () => void };
+type WatcherPosition = { at: Link; failure: Error | undefined; wake: () => void };
 
-type Topic = { tail: Link; readonly places: Set<Place> };
+type Topic = { tail: Link; readonly positions: Set<WatcherPosition> };
 
 /** The topics of a process. */
 export interface Topics {
@@ -41,11 +41,11 @@ const OVERHEAD_BYTES = 200;
 const dropped = (bytes: number): RpcError =>
   new RpcError('ABORTED', `dropped, because more than ${bytes} bytes of changes were not read; resume from the last`);
 
-const end = (topic: Topic, place: Place, failure: Error): void => {
-  topic.places.delete(place);
-  place.failure = failure;
-  place.at = { ...place.at, next: undefined }; // releases the linked list
-  place.wake();
+const end = (topic: Topic, position: WatcherPosition, failure: Error): void => {
+  topic.positions.delete(position);
+  position.failure = failure;
+  position.at = { ...position.at, next: undefined }; // releases the linked list
+  position.wake();
 };
 
 const append = (topic: Topic, answer: SentAnswer): void => {
@@ -56,32 +56,32 @@ const append = (topic: Topic, answer: SentAnswer): void => {
 };
 
 const dropLaggards = (topic: Topic, maxBytes: number): void => {
-  for (const place of topic.places)
-    if (topic.tail.endBytes - place.at.endBytes > maxBytes) end(topic, place, dropped(maxBytes));
+  for (const position of topic.positions)
+    if (topic.tail.endBytes - position.at.endBytes > maxBytes) end(topic, position, dropped(maxBytes));
 };
 
-const changedAt = (place: Place, timeoutMs: number): Promise<boolean> =>
+const changedAt = (position: WatcherPosition, timeoutMs: number): Promise<boolean> =>
   new Promise((resolve) => {
-    if (place.failure ?? place.at.next) {
+    if (position.failure ?? position.at.next) {
       resolve(true);
       return;
     }
     const timer = setTimeout(() => resolve(false), timeoutMs);
-    place.wake = () => {
+    position.wake = () => {
       clearTimeout(timer);
       resolve(true);
     };
   });
 
-const watcherAt = (place: Place, leave: () => void): Watcher => ({
+const watcherAt = (position: WatcherPosition, leave: () => void): Watcher => ({
   take: () => {
-    if (place.failure) throw place.failure;
-    const { next } = place.at;
-    if (next) place.at = next;
+    if (position.failure) throw position.failure;
+    const { next } = position.at;
+    if (next) position.at = next;
     return next?.answer;
   },
-  changed: (timeoutMs) => changedAt(place, timeoutMs),
-  wake: () => place.wake(),
+  changed: (timeoutMs) => changedAt(position, timeoutMs),
+  wake: () => position.wake(),
   leave,
 });
 
@@ -90,7 +90,7 @@ export const openTopics = (maxBehindBytes: number): Topics => {
   const topics = new Map<string, Topic>();
 
   const topicNamed = (name: string): Topic => {
-    const begun = (): Topic => ({ tail: { answer: undefined, endBytes: 0, next: undefined }, places: new Set() });
+    const begun = (): Topic => ({ tail: { answer: undefined, endBytes: 0, next: undefined }, positions: new Set() });
     const found = topics.get(name) ?? begun();
     topics.set(name, found);
     return found;
@@ -98,17 +98,17 @@ export const openTopics = (maxBehindBytes: number): Topics => {
   const fail = (name: string, error: Error): void => {
     const topic = topics.get(name);
     topics.delete(name);
-    for (const place of topic?.places ?? []) if (topic) end(topic, place, error);
+    for (const position of topic?.positions ?? []) if (topic) end(topic, position, error);
   };
 
   return {
     join: (name) => {
       const topic = topicNamed(name);
-      const place: Place = { at: topic.tail, failure: undefined, wake: () => undefined };
-      topic.places.add(place);
-      return watcherAt(place, () => {
-        topic.places.delete(place);
-        if (topic.places.size === 0 && topics.get(name) === topic) topics.delete(name);
+      const position: WatcherPosition = { at: topic.tail, failure: undefined, wake: () => undefined };
+      topic.positions.add(position);
+      return watcherAt(position, () => {
+        topic.positions.delete(position);
+        if (topic.positions.size === 0 && topics.get(name) === topic) topics.delete(name);
       });
     },
     publish: (name, answers) => {
@@ -116,7 +116,7 @@ export const openTopics = (maxBehindBytes: number): Topics => {
       if (!topic) return;
       dropLaggards(topic, maxBehindBytes);
       for (const answer of answers) append(topic, answer);
-      for (const place of topic.places) place.wake();
+      for (const position of topic.positions) position.wake();
     },
     fail,
     failAll: (error) => {

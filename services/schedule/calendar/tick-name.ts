@@ -16,7 +16,7 @@ export type TickOwner = {
 };
 
 /**
- * The name of the execution that a tick launches: the one that the incumbent's scheduler gives it, so that a tick that
+ * The name of the execution that a tick launches: the one that FlyteAdmin's scheduler gives it, so that a tick that
  * both fire is one execution.
  */
 export const tickName = ({ project, domain, name, version }: TickOwner, tickMs: number): string => {

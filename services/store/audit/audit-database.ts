@@ -36,7 +36,7 @@ const entryOf = ({ id, position, ...same }: Row): StoredAuditEntry => ({
   position: position === null ? undefined : BigInt(position),
 });
 
-/** The condition of a query, and the values of its places. */
+/** The condition of a query, and the values of its parameters. */
 const conditionOf = ({ project, domain, actor, sinceMs, after }: AuditQuery) => {
   const equal = Object.entries({ project, domain, principal: actor }).filter(([, value]) => value !== '');
   return {

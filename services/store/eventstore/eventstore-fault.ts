@@ -102,11 +102,11 @@ export const isNotFound = (error: unknown): boolean => kindOf(error) === ErrorTy
  * Matches errors of a read that starts at a position without an event, or backwards from beyond the end. For some reads
  * the server gives no clearer error than these.
  */
-const NO_PLACE = /Unexpected ReadAllResult|Exception was thrown by handler|invalid position/iu;
+const NO_EVENT_POSITION = /Unexpected ReadAllResult|Exception was thrown by handler|invalid position/iu;
 
 /** True when a read of the log may have failed because no event has its start position. */
 export const isNoEventPosition = (error: unknown): boolean =>
-  NO_PLACE.test(textOf(error instanceof Fault ? error.cause : error));
+  NO_EVENT_POSITION.test(textOf(error instanceof Fault ? error.cause : error));
 
 /** True when the server dropped a live subscription with 32 unread events; it must be reopened at its last position. */
 export const isSlowConsumer = (error: unknown): boolean => /Consumer too slow/iu.test(textOf(error));

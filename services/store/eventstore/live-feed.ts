@@ -72,14 +72,14 @@ export const liveFeed = (connection: Connection, { onTrouble, onDrop }: FeedEven
   };
 
   const take = async (from: bigint): Promise<void> => {
-    let signs = 0;
-    const onSign = (): void => void (signs += 1);
+    let receivedCount = 0;
+    const onReceived = (): void => void (receivedCount += 1);
     const fresh = (read = await openRead(connection, { from: startOf(from), isSubscription: true, isLive: true }));
     if (isClosed) fresh.close();
-    const received = () => ({ signs, position: position ?? from });
-    const look = silenceCheck(received, () => headOf(connection));
-    const watch = watchSilence(look, () => fresh.fail(silent()));
-    await deliver(fresh, onSign).finally(watch.stop);
+    const received = () => ({ receivedCount, position: position ?? from });
+    const isSilent = silenceCheck(received, () => headOf(connection));
+    const watch = watchSilence(isSilent, () => fresh.fail(silent()));
+    await deliver(fresh, onReceived).finally(watch.stop);
   };
 
   const run = async (): Promise<void> => {

@@ -1,7 +1,7 @@
 /** The progress of a subscription. */
 export type SubscriptionProgress = {
-  /** Changes whenever anything is received. */
-  readonly signs: number;
+  /** Counts everything that is received, also what is no event. */
+  readonly receivedCount: number;
   /** The position of the last event received. */
   readonly position: bigint;
 };
@@ -13,8 +13,8 @@ export type SubscriptionProgress = {
 const CHECK_INTERVAL_MS = 5_000;
 
 /**
- * Makes a check that is true when a subscription has fallen silent although the log grows: nothing was received since
- * the last check, when the head was already beyond its position. An idle log is not silence.
+ * Makes a check that is true when a subscription is silent although the log grows: nothing was received since the last
+ * check, and the head was already beyond its position then. An idle log is not silence.
  *
  * @param head reads the head of the log; called only when nothing was received since the last check.
  */
@@ -22,12 +22,12 @@ export const silenceCheck = (
   received: () => SubscriptionProgress,
   head: () => Promise<bigint>,
 ): (() => Promise<boolean>) => {
-  let before = { signs: -1, head: 0n };
+  let before = { receivedCount: -1, head: 0n };
   return async () => {
-    const { signs, position } = received();
-    const isQuiet = signs === before.signs;
+    const { receivedCount, position } = received();
+    const isQuiet = receivedCount === before.receivedCount;
     if (isQuiet && before.head > position) return true;
-    before = { signs, head: isQuiet ? await head() : 0n };
+    before = { receivedCount, head: isQuiet ? await head() : 0n };
     return false;
   };
 };
@@ -38,22 +38,25 @@ export const silenceCheck = (
  *
  * @param onSilence is called at most once.
  */
-export const watchSilence = (look: () => Promise<boolean>, onSilence: () => void): { readonly stop: () => void } => {
-  let isLooking = false;
-  const lookNow = async (): Promise<void> => {
-    isLooking = true;
+export const watchSilence = (
+  isSilent: () => Promise<boolean>,
+  onSilence: () => void,
+): { readonly stop: () => void } => {
+  let isChecking = false;
+  const checkNow = async (): Promise<void> => {
+    isChecking = true;
     try {
-      if (!(await look())) return;
+      if (!(await isSilent())) return;
       clearInterval(timer);
       onSilence();
     } catch {
       // the head could not be read, so there is nothing to compare with; the next check tries again
     } finally {
-      isLooking = false;
+      isChecking = false;
     }
   };
   const timer = setInterval(() => {
-    if (!isLooking) void lookNow();
+    if (!isChecking) void checkNow();
   }, CHECK_INTERVAL_MS);
   timer.unref();
   return { stop: () => clearInterval(timer) };

@@ -17,8 +17,8 @@ const STEP = { forwards: 1, backwards: -1 } as const;
  * A revision or position as a number; values above `Number.MAX_SAFE_INTEGER` are capped there, which is beyond every
  * log.
  */
-export const numberOf = (place: bigint): number =>
-  Number(place > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : place);
+export const numberOf = (revisionOrPosition: bigint): number =>
+  Number(revisionOrPosition > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : revisionOrPosition);
 
 /** Reads the events of a stream page by page; other work gets a turn of the event loop between pages. */
 export async function* streamPages(

@@ -18,9 +18,9 @@ export interface ExclusiveObject {
 
 /** A folder or a bucket that backups and exports are written to. Each object is either complete or absent. */
 export interface ObjectTarget {
-  /** Name of the place in messages. */
+  /** Name of the folder or bucket in messages. */
   readonly shown: string;
-  /** The size in bytes of every object in the place, by its path. */
+  /** The size in bytes of every object, by its path. */
   sizes(): Promise<ReadonlyMap<string, number>>;
   /** @returns `undefined` when there is no such object. */
   read(path: string): Promise<Uint8Array | undefined>;
@@ -65,10 +65,10 @@ export const filesIn = async (root: string): Promise<ReadonlyMap<string, number>
   return sizes;
 };
 
-/** The error of a second process that writes to a place. */
+/** The error of a second process that writes to the same folder or bucket. */
 export const inUse = (purpose: string, shown: string): DataDirectoryInUse =>
   new DataDirectoryInUse(
-    `${purpose} ${shown} is being written by another process; run one at a time, or choose another place`,
+    `${purpose} ${shown} is being written by another process; run one at a time, or choose another folder or bucket`,
   );
 
 /** Keeps objects in a folder, which is created if missing. `purpose` is the first word of messages, such as `backup`. */

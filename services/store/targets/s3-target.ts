@@ -12,9 +12,15 @@ import { type ExclusiveObject, inUse, type ObjectTarget } from './object-target.
 /** A stored version of an object. */
 type Version = { readonly bytes: Uint8Array; readonly tag: string };
 
-type Place = { readonly client: S3Client; readonly Bucket: string; readonly Key: string; readonly what: string };
+/** An object in a bucket; `what` names it in messages. */
+type ObjectAddress = {
+  readonly client: S3Client;
+  readonly Bucket: string;
+  readonly Key: string;
+  readonly what: string;
+};
 
-const versionOf = ({ client, Bucket, Key, what }: Place): Promise<Version | undefined> =>
+const versionOf = ({ client, Bucket, Key, what }: ObjectAddress): Promise<Version | undefined> =>
   fromS3(`${what} cannot be read`, async () => {
     const { Body, ETag: tag = '' } = await client.send(new GetObjectCommand({ Bucket, Key }));
     return { bytes: (await Body?.transformToByteArray()) ?? new Uint8Array(), tag };
@@ -27,7 +33,7 @@ const isConflict = (error: unknown): boolean =>
 
 /** @returns the tag of the new version; `undefined` when the object is no longer of the version `tag`. */
 const putAfter = (
-  { client, Bucket, Key, what }: Place,
+  { client, Bucket, Key, what }: ObjectAddress,
   Body: Uint8Array,
   tag: string | undefined,
 ): Promise<string | undefined> => {
@@ -42,16 +48,16 @@ const putAfter = (
   });
 };
 
-const exclusiveObject = async (place: Place, conflict: () => Error): Promise<ExclusiveObject> => {
-  const before = await versionOf(place);
+const exclusiveObject = async (address: ObjectAddress, conflict: () => Error): Promise<ExclusiveObject> => {
+  const before = await versionOf(address);
   let tag = before?.tag;
   return {
     before: before?.bytes,
     replace: async (bytes) => {
-      let next = await putAfter(place, bytes, tag);
+      let next = await putAfter(address, bytes, tag);
       if (next === undefined) {
         // The client may have sent the request twice, and then the first one is the conflict of the second.
-        const found = await versionOf(place);
+        const found = await versionOf(address);
         if (found === undefined || !Buffer.from(found.bytes).equals(bytes)) throw conflict();
         next = found.tag;
       }

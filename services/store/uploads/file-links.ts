@@ -26,7 +26,7 @@ export interface FileLinks {
   read(link: URL, does: LinkClaims['does']): Promise<VerifiedLink | undefined>;
 }
 
-const pathOf = (place: string): string => `${LINKS}${place.split('/').map(encodeURIComponent).join('/')}`;
+const linkPathOf = (file: string): string => `${LINKS}${file.split('/').map(encodeURIComponent).join('/')}`;
 
 /**
  * Makes and verifies links with one key. The path is readable for people, the token holds the signed claims, and both
@@ -36,10 +36,10 @@ export const fileLinks = ({ key, publicUrl, now }: LinkSettings): FileLinks => {
   const tokens = linkTokens(key, now);
   return {
     make: async (claims, expiresInSeconds) =>
-      `${publicUrl()}${pathOf(claims.place)}?token=${await tokens.sign(claims, expiresInSeconds)}`,
+      `${publicUrl()}${linkPathOf(claims.place)}?token=${await tokens.sign(claims, expiresInSeconds)}`,
     read: async (link, does) => {
       const claims = await tokens.verify(link.searchParams.get('token') ?? '');
-      if (claims?.does !== does || link.pathname !== new URL(pathOf(claims.place), link).pathname) return undefined;
+      if (claims?.does !== does || link.pathname !== new URL(linkPathOf(claims.place), link).pathname) return undefined;
       const upload = uploadAt(claims.place);
       return upload && { ...claims, key: upload };
     },

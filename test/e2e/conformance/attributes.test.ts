@@ -81,16 +81,14 @@ const DELETES = {
   workflow: method.deleteWorkflowAttributes,
 };
 
-/** The three RPCs of a kind have different message types with the same fields. */
-type Like = typeof method.updateWorkflowAttributes;
+/** The three RPCs of a kind have different message types with the same fields; this is the type of one. */
+type SharedShape = typeof method.updateWorkflowAttributes;
 
-const asked = (
-  table: Readonly<Record<Level, unknown>>,
-  scope: Scope,
-): { readonly rpc: Like; readonly level: Level } => ({ rpc: table[levelOf(scope)] as Like, level: levelOf(scope) });
+const rpcOf = (table: Readonly<Record<Level, unknown>>, scope: Scope): SharedShape =>
+  table[levelOf(scope)] as SharedShape;
 
 const update = (transport: Transport, scope: Scope, matchingAttributes: MatchingAttributes | undefined) =>
-  transport.refused(asked(UPDATES, scope).rpc, {
+  transport.attempt(rpcOf(UPDATES, scope), {
     attributes: { ...scope, ...(matchingAttributes && { matchingAttributes }) },
   });
 
@@ -98,17 +96,18 @@ const updated = async (transport: Transport, scope: Scope, attributes: MatchingA
   expect(await update(transport, scope, attributes)).toMatchObject({ code: 'OK' });
 };
 
-const ask = (transport: Transport, table: Readonly<Record<Level, unknown>>, scope: Scope, resourceType: Resource) =>
-  transport.refused(asked(table, scope).rpc, { ...scope, resourceType } as never);
+const attempt = (transport: Transport, table: Readonly<Record<Level, unknown>>, scope: Scope, resourceType: Resource) =>
+  transport.attempt(rpcOf(table, scope), { ...scope, resourceType } as never);
 
-type Got = {
+type Shown = {
   readonly attributes?: { readonly matchingAttributes?: MatchingAttributes | undefined } & Partial<Scope>;
 };
 
 const get = async (transport: Transport, scope: Scope, resourceType: Resource) =>
-  (await transport.call(asked(GETS, scope).rpc, { ...scope, resourceType } as never)) as unknown as Got;
+  (await transport.call(rpcOf(GETS, scope), { ...scope, resourceType } as never)) as unknown as Shown;
 
-const held = async (transport: Transport, scope: Scope, resourceType = LABEL): Promise<string> => {
+/** The label that applies to a scope, and the level that has it. */
+const labelShown = async (transport: Transport, scope: Scope, resourceType = LABEL): Promise<string> => {
   const { attributes } = await get(transport, scope, resourceType);
   const { project = '', domain = '', workflow = '', matchingAttributes } = attributes ?? {};
   const target = matchingAttributes?.target;
@@ -116,7 +115,7 @@ const held = async (transport: Transport, scope: Scope, resourceType = LABEL): P
 };
 
 const remove = async (transport: Transport, scope: Scope, resourceType = LABEL): Promise<void> => {
-  expect(await ask(transport, DELETES, scope, resourceType)).toMatchObject({ code: 'OK' });
+  expect(await attempt(transport, DELETES, scope, resourceType)).toMatchObject({ code: 'OK' });
 };
 
 let plane: ControlPlane;
@@ -154,7 +153,7 @@ describe.each(['grpc', 'rest'] as const)('attributes over %s', (way) => {
       await remove(transport, scope, resourceType);
       await plane.unchanged(() => remove(transport, scope, resourceType));
       if (name === 'WORKFLOW_EXECUTION_CONFIG' && levelOf(scope) === 'project') return;
-      const { code, message } = await ask(transport, GETS, scope, resourceType);
+      const { code, message } = await attempt(transport, GETS, scope, resourceType);
       expect([code, message]).toEqual(['NOT_FOUND', expect.stringMatching(/^Resource \[\{.*\}\] not found$/u)]);
       expect(message).toContain(name);
     });
@@ -166,36 +165,36 @@ describe.each(['grpc', 'rest'] as const)('attributes over %s', (way) => {
     });
   });
 
-  it('of the nearest level hold, and say whose they are', async () => {
+  it('of the nearest level apply, and name their level', async () => {
     await updated(transport, { project }, label('of all'));
-    expect(await held(transport, workflow)).toBe(`of all of ${project}//`);
-    expect(await held(transport, domain)).toBe(`of all of ${project}//`);
+    expect(await labelShown(transport, workflow)).toBe(`of all of ${project}//`);
+    expect(await labelShown(transport, domain)).toBe(`of all of ${project}//`);
     await updated(transport, workflow, label('of the workflow'));
-    expect(await held(transport, workflow)).toBe(`of the workflow of ${project}/staging/jobs.daily`);
-    expect(await held(transport, domain)).toBe(`of all of ${project}//`);
+    expect(await labelShown(transport, workflow)).toBe(`of the workflow of ${project}/staging/jobs.daily`);
+    expect(await labelShown(transport, domain)).toBe(`of all of ${project}//`);
     await updated(transport, domain, label('of the domain'));
-    expect(await held(transport, domain)).toBe(`of the domain of ${project}/staging/`);
-    expect(await held(transport, { ...workflow, workflow: 'jobs.hourly' })).toBe(
+    expect(await labelShown(transport, domain)).toBe(`of the domain of ${project}/staging/`);
+    expect(await labelShown(transport, { ...workflow, workflow: 'jobs.hourly' })).toBe(
       `of the domain of ${project}/staging/`,
     );
-    expect(await held(transport, { project, domain: 'production' })).toBe(`of all of ${project}//`);
-    expect(await held(transport, { project })).toBe(`of all of ${project}//`);
+    expect(await labelShown(transport, { project, domain: 'production' })).toBe(`of all of ${project}//`);
+    expect(await labelShown(transport, { project })).toBe(`of all of ${project}//`);
   });
 
   it('are deleted at one level alone', async () => {
     for (const scope of [{ project }, domain, workflow]) await updated(transport, scope, label(levelOf(scope)));
     await remove(transport, { project });
-    expect(await held(transport, domain)).toMatch(/^domain/u);
+    expect(await labelShown(transport, domain)).toMatch(/^domain/u);
     await updated(transport, { project }, label('project'));
     await remove(transport, domain);
-    expect(await held(transport, workflow)).toMatch(/^workflow/u);
-    expect(await held(transport, domain)).toMatch(/^project/u);
+    expect(await labelShown(transport, workflow)).toMatch(/^workflow/u);
+    expect(await labelShown(transport, domain)).toMatch(/^project/u);
     await remove(transport, workflow);
-    expect(await held(transport, workflow)).toMatch(/^project/u);
+    expect(await labelShown(transport, workflow)).toMatch(/^project/u);
     await remove(transport, { project });
   });
 
-  it('of a project answer the configuration of executions with what the platform adds, also where it says nothing', async () => {
+  it('of a project include the execution settings of the platform, also when the project sets none', async () => {
     const config = async () => {
       const { attributes } = await get(transport, { project }, Resource.WORKFLOW_EXECUTION_CONFIG);
       const target = attributes?.matchingAttributes?.target;
@@ -211,7 +210,7 @@ describe.each(['grpc', 'rest'] as const)('attributes over %s', (way) => {
     );
     expect(await config()).toMatchObject({ ...platform, interruptible: true });
     await remove(transport, { project }, Resource.WORKFLOW_EXECUTION_CONFIG);
-    expect((await ask(transport, GETS, domain, Resource.WORKFLOW_EXECUTION_CONFIG)).code).toBe('NOT_FOUND');
+    expect((await attempt(transport, GETS, domain, Resource.WORKFLOW_EXECUTION_CONFIG)).code).toBe('NOT_FOUND');
   });
 
   it('that override plugins merge by task type', async () => {
@@ -246,10 +245,10 @@ describe.each(['grpc', 'rest'] as const)('attributes over %s', (way) => {
       attributesOf({ case: 'executionQueueAttributes', value: { tags: ['t'] } }),
     );
     const { configurations } = await transport.call(method.listMatchableAttributes, { resourceType: LABEL });
-    const places = configurations
+    const scopesListed = configurations
       .filter((each) => each.project === own)
       .map((each) => `${each.domain}/${each.workflow}`);
-    expect(places).toEqual(['staging/a', 'staging/b', 'staging/', '/']);
+    expect(scopesListed).toEqual(['staging/a', 'staging/b', 'staging/', '/']);
     expect(new Set(configurations.map(({ attributes }) => attributes?.target.case))).toEqual(
       new Set(['executionClusterLabel']),
     );
@@ -257,12 +256,12 @@ describe.each(['grpc', 'rest'] as const)('attributes over %s', (way) => {
     expect(none.configurations).toEqual([]);
   });
 
-  const unknown = (scope: Scope): Scope => ({ ...scope, project: 'nobody' });
-  const DOMAIN_TEXT = 'failed to validate that project [nobody] and domain [staging] are registered';
+  const unknown = (scope: Scope): Scope => ({ ...scope, project: 'unknown' });
+  const DOMAIN_TEXT = 'failed to validate that project [unknown] and domain [staging] are registered';
 
   /** Invalid scopes, for all three RPCs of a level. */
   const SCOPES: readonly (readonly [string, Scope, string])[] = [
-    ['an unknown project', unknown({ project }), 'failed to validate that project [nobody] is registered, err:'],
+    ['an unknown project', unknown({ project }), 'failed to validate that project [unknown] is registered, err:'],
     ['an unknown project of a domain', unknown(domain), DOMAIN_TEXT],
     ['an unknown project of a workflow', unknown(workflow), DOMAIN_TEXT],
     ['an unknown domain', { project, domain: 'moon' }, 'domain [moon] is unrecognized by system'],
@@ -278,16 +277,16 @@ describe.each(['grpc', 'rest'] as const)('attributes over %s', (way) => {
 
   it.each(SCOPES)('of %s are neither updated, nor got, nor deleted', async (_what, scope, text) => {
     await refused(update(transport, scope, label('x')), text);
-    await refused(ask(transport, GETS, scope, LABEL), text);
-    await refused(ask(transport, DELETES, scope, LABEL), text);
+    await refused(attempt(transport, GETS, scope, LABEL), text);
+    await refused(attempt(transport, DELETES, scope, LABEL), text);
   });
 
   it('of an archived project are read, and not written', async () => {
     const scope = { project: 'archived' };
     await refused(update(transport, scope, label('x')), 'project [archived] is not active');
-    await refused(ask(transport, DELETES, scope, LABEL), 'project [archived] is not active');
+    await refused(attempt(transport, DELETES, scope, LABEL), 'project [archived] is not active');
     expect((await update(transport, scope, label('x'))).details).toEqual([]);
-    expect((await ask(transport, GETS, scope, LABEL)).code).toBe('NOT_FOUND');
+    expect((await attempt(transport, GETS, scope, LABEL)).code).toBe('NOT_FOUND');
     const { details } = await update(transport, { ...scope, domain: 'staging' }, label('x'));
     expect(details.map(({ typeUrl }) => typeUrl)).toEqual([expect.stringContaining('admin.InactiveProject')]);
   });
@@ -300,12 +299,13 @@ describe.each(['grpc', 'rest'] as const)('attributes over %s', (way) => {
     ['no workflow', { project, domain: 'staging', workflow: '' }, 'missing name'],
   ])('of %s are neither updated, nor got, nor deleted', async (_what, scope, text) => {
     await refused(update(transport, scope, label('x')), text);
-    await refused(ask(transport, GETS, scope, LABEL), text);
-    await refused(ask(transport, DELETES, scope, LABEL), text);
+    await refused(attempt(transport, GETS, scope, LABEL), text);
+    await refused(attempt(transport, DELETES, scope, LABEL), text);
   });
 
-  it.runIf(way === 'grpc')('that are not sent at all are missing', async () => {
-    for (const rpc of Object.values(UPDATES)) await refused(transport.refused(rpc as Like, {}), 'missing attributes');
+  it.runIf(way === 'grpc')('are required in an update', async () => {
+    for (const rpc of Object.values(UPDATES))
+      await refused(transport.attempt(rpc as SharedShape, {}), 'missing attributes');
   });
 
   it.each<readonly [string, Target | undefined, string]>([
@@ -327,7 +327,7 @@ describe.each(['grpc', 'rest'] as const)('attributes over %s', (way) => {
       'task_type',
     ],
     [
-      'an override with a behavior that there is not',
+      'an override with a behavior that does not exist',
       { case: 'pluginOverrides', value: { overrides: [{ taskType: 't', missingPluginBehavior: 9 as never }] } },
       'missing_plugin_behavior',
     ],
@@ -337,12 +337,12 @@ describe.each(['grpc', 'rest'] as const)('attributes over %s', (way) => {
       'invalid value for max_parallelism',
     ],
     [
-      'a label that cannot be',
+      'an invalid label',
       { case: 'workflowExecutionConfig', value: { labels: { values: { '-': 'x' } } } },
       'invalid label key [-]',
     ],
     [
-      'a tier that there is not',
+      'a tier that does not exist',
       { case: 'qualityOfService', value: { designation: { case: 'tier', value: 9 as never } } },
       'quality_of_service.tier',
     ],
@@ -369,13 +369,13 @@ describe.each(['grpc', 'rest'] as const)('attributes over %s', (way) => {
     for (const scope of [{ project }, domain, workflow]) await refused(update(transport, scope, attributes), text);
   });
 
-  it('of a type that there is not are neither got, nor deleted, nor listed', async () => {
+  it('of a type that does not exist are neither got, nor deleted, nor listed', async () => {
     const resourceType = 99 as never;
     for (const scope of [{ project }, domain, workflow]) {
-      await refused(ask(transport, GETS, scope, resourceType), 'invalid value for resource_type');
-      await refused(ask(transport, DELETES, scope, resourceType), 'invalid value for resource_type');
+      await refused(attempt(transport, GETS, scope, resourceType), 'invalid value for resource_type');
+      await refused(attempt(transport, DELETES, scope, resourceType), 'invalid value for resource_type');
     }
-    const list = transport.refused(method.listMatchableAttributes, { resourceType });
+    const list = transport.attempt(method.listMatchableAttributes, { resourceType });
     await refused(list, 'invalid value for resource_type');
   });
 });
@@ -395,7 +395,7 @@ describe('attributes in the JSON of REST', () => {
   it.each([
     ['matchingAttributes', 'taskResourceAttributes'],
     ['matching_attributes', 'task_resource_attributes'],
-  ])('take %s.%s beside the path, which wins over the body', async (matching, target) => {
+  ])('take %s.%s in the body; the path wins over other fields of it', async (matching, target) => {
     const attributes = { project: 'other', [matching]: { [target]: { defaults: { cpu: '3' } } } };
     const put = { method: 'PUT', body: { attributes } };
     expect(await json('project_domain_attributes/flytesnacks/development', put)).toEqual({ status: 200, body: {} });
@@ -423,12 +423,12 @@ describe('attributes in the JSON of REST', () => {
 });
 
 describe('attributes that were acknowledged', () => {
-  it('are read at the position of anything that was recorded, an event of an engine too', async () => {
+  it('are read at the position of any recorded event, also of an engine', async () => {
     const { grpc } = plane;
     await register(grpc, withNeeds('01-hello'));
     const executionId = await launchHello(grpc, 'at-a-position');
     const event = { executionId, phase: Phase.RUNNING, occurredAt: { seconds: 1n } };
-    const { position } = await grpc.refused(method.createWorkflowEvent, { event });
+    const { position } = await grpc.attempt(method.createWorkflowEvent, { event });
     const request = create(ListMatchableAttributesRequestSchema, { resourceType: LABEL });
     const bytes = toBinary(ListMatchableAttributesRequestSchema, request);
     const read = await grpc.send('ListMatchableAttributes', bytes, { 'flightlog-min-position': position! });
@@ -444,7 +444,7 @@ describe('attributes that were acknowledged', () => {
       await updated(own.grpc, scope, label(value));
       await own.kill();
       own = await startControlPlane({}, directory);
-      expect(await held(own.grpc, scope)).toBe(`${value} of flytesnacks/development/`);
+      expect(await labelShown(own.grpc, scope)).toBe(`${value} of flytesnacks/development/`);
       const { configurations } = await own.rest.call(method.listMatchableAttributes, { resourceType: LABEL });
       expect(configurations).toHaveLength(1);
     }

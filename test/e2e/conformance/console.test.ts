@@ -297,7 +297,7 @@ describe('the web console, from another origin', () => {
   });
 
   it('gets errors in bytes for what does not exist', async () => {
-    const { status, bytes } = await ask('GET', `executions/${IN_PLACE}/nobody`);
+    const { status, bytes } = await ask('GET', `executions/${IN_PLACE}/unknown`);
     expect([status, fromBinary(StatusSchema, bytes).code]).toEqual([404, 5]);
     const nowhere = await ask('GET', 'nothing/at/all');
     expect([nowhere.status, fromBinary(StatusSchema, nowhere.bytes).code]).toEqual([404, 5]);
@@ -318,9 +318,9 @@ describe('the command line', () => {
   it('gets NOT_FOUND where there are no attributes, and removes what is not there', async () => {
     const at = { ...PLACE, workflow: 'none', resourceType: MatchableResource.TASK_RESOURCE };
     for (const { code } of [
-      await plane.grpc.refused(method.getWorkflowAttributes, at),
-      await plane.grpc.refused(method.getProjectDomainAttributes, at),
-      await plane.grpc.refused(method.getProjectAttributes, at),
+      await plane.grpc.attempt(method.getWorkflowAttributes, at),
+      await plane.grpc.attempt(method.getProjectDomainAttributes, at),
+      await plane.grpc.attempt(method.getProjectAttributes, at),
     ])
       expect(code).toBe('NOT_FOUND');
     await plane.grpc.call(method.deleteWorkflowAttributes, at);
@@ -334,13 +334,13 @@ describe('the command line', () => {
     );
     expect((await plane.grpc.call(method.getWorkflow, { id })).id!.name).toBe('hello.hello');
     await plane.grpc.call(method.updateLaunchPlan, { id });
-    const gone = await plane.grpc.refused(method.getActiveLaunchPlan, { id: { ...PLACE, name: id.name } });
+    const gone = await plane.grpc.attempt(method.getActiveLaunchPlan, { id: { ...PLACE, name: id.name } });
     expect(gone.code).toBe('NOT_FOUND');
   });
 
   it('terminates without a cause, and launches what is there already', async () => {
     const { id } = await plane.grpc.call(method.createExecution, helloRequest('by-hand'));
-    expect((await plane.grpc.refused(method.createExecution, helloRequest('by-hand'))).code).toBe('ALREADY_EXISTS');
+    expect((await plane.grpc.attempt(method.createExecution, helloRequest('by-hand'))).code).toBe('ALREADY_EXISTS');
     await plane.grpc.call(method.terminateExecution, { id: id! });
   });
 });

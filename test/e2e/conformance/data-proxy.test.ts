@@ -23,7 +23,7 @@ const { method } = DataProxyService;
 
 type Upload = Exclude<MessageInitShape<typeof CreateUploadLocationRequestSchema>, { $typeName: string }>;
 
-const PLACE = { project: 'flytesnacks', domain: 'development' };
+const SCOPE = { project: 'flytesnacks', domain: 'development' };
 const MAX_UPLOAD = 3_000_000;
 const ENV = { FLIGHTLOG_DATA_PROXY_MAX_UPLOAD_BYTES: String(MAX_UPLOAD) };
 
@@ -38,7 +38,7 @@ let uploads = 0;
 /** A unique file name. */
 const fresh = (): string => `file-${(uploads += 1)}.bin`;
 
-const located = (request: Upload) => plane.grpc.call(method.createUploadLocation, { ...PLACE, ...request });
+const uploadLocation = (request: Upload) => plane.grpc.call(method.createUploadLocation, { ...SCOPE, ...request });
 
 /** Every file below the folder of uploads. */
 const stored = (folder = join(plane.directory, 'files')): string[] =>
@@ -51,13 +51,13 @@ const stored = (folder = join(plane.directory, 'files')): string[] =>
 const pathOf = (nativeUrl: string): string => nativeUrl.replace('file://', '');
 
 /** An execution with a node that has a report (deck), and two attempts of a task. */
-const RUN = { ...PLACE, name: 'with-data' };
+const RUN = { ...SCOPE, name: 'with-data' };
 const maps = (name: string, value: string) => ({ literals: { [name]: literal(value) } });
 
 const reportRun = async (): Promise<void> => {
   const { call } = plane.grpc;
   await launchHello(plane.grpc, RUN.name);
-  const deck = await located({ contentMd5: md5('<p>deck</p>'), filename: 'deck.html' });
+  const deck = await uploadLocation({ contentMd5: md5('<p>deck</p>'), filename: 'deck.html' });
   await put(deck.signedUrl, '<p>deck</p>');
   const node = (nodeId: string, event: object) =>
     call(AdminService.method.createNodeEvent, nodeReport(RUN, nodeId, { phase: Phase.SUCCEEDED, ...event }));
@@ -67,7 +67,7 @@ const reportRun = async (): Promise<void> => {
   };
   await node('n0', { ...data, deckUri: deck.nativeUrl });
   await node('n1', { deckUri: 's3://somebody-elses/deck.html' });
-  const foreign = await located({ domain: 'staging', contentMd5: md5('foreign'), filename: 'deck.html' });
+  const foreign = await uploadLocation({ domain: 'staging', contentMd5: md5('foreign'), filename: 'deck.html' });
   await put(foreign.signedUrl, 'foreign');
   await node('n2', { deckUri: foreign.nativeUrl });
   await node('n3', { deckUri: deck.nativeUrl.replace('deck.html', 'gone.html') });
@@ -99,40 +99,40 @@ describe.each(['grpc', 'rest'] as const)('CreateUploadLocation over %s', (way) =
     ['no domain', { domain: '', contentMd5 }, 'project and domain are required'],
     ['neither MD5 nor root', { filename: 'a' }, 'content_md5 or filename_root is a required parameter'],
     ['an MD5 of another length', { contentMd5: new Uint8Array(5) }, 'content_md5'],
-    ['a time that is over', { contentMd5, expiresIn: seconds(-1) }, 'expires_in [-1s] is invalid'],
-    ['no time at all', { contentMd5, expiresIn: seconds(0) }, 'expires_in [0s] is invalid'],
+    ['a negative time', { contentMd5, expiresIn: seconds(-1) }, 'expires_in [-1s] is invalid'],
+    ['a time of zero', { contentMd5, expiresIn: seconds(0) }, 'expires_in [0s] is invalid'],
     ['more than an hour', { contentMd5, expiresIn: seconds(3_601) }, 'cannot exceed max allowed expiration'],
-    ['a name that leads up', { contentMd5, filename: '../../log.db' }, 'filename'],
-    ['a name that leads up inside', { contentMd5, filename: 'a/../../b' }, 'filename'],
-    ['a name that is a root', { contentMd5, filename: '/etc/passwd' }, 'filename'],
-    ['a name with a zero', { contentMd5, filename: 'a\u0000b' }, 'filename'],
+    ['a name that leads out of the folder', { contentMd5, filename: '../../log.db' }, 'filename'],
+    ['a name with a part that leads out of the folder', { contentMd5, filename: 'a/../../b' }, 'filename'],
+    ['an absolute path as name', { contentMd5, filename: '/etc/passwd' }, 'filename'],
+    ['a name with a NUL character', { contentMd5, filename: 'a\u0000b' }, 'filename'],
     ['a name of 300 characters', { contentMd5, filename: 'a'.repeat(300) }, 'filename'],
     ['a path of 1,000 characters', { contentMd5, filename: 'a/'.repeat(500) + 'a' }, 'filename'],
-    ['a root that leads up', { filenameRoot: '..', filename: 'a' }, 'filename_root'],
+    ['a root that leads out of the folder', { filenameRoot: '..', filename: 'a' }, 'filename_root'],
     [
       'a root and name that are too long together',
       { filenameRoot: 'a'.repeat(250) + '/' + 'a'.repeat(250), filename: 'b'.repeat(250) + '/' + 'b'.repeat(250) },
       'filename',
     ],
-    ['a project that leads up', { project: '..', contentMd5 }, 'project'],
+    ['a project that leads out of the folder', { project: '..', contentMd5 }, 'project'],
     ['a project with a slash', { project: 'a/b', contentMd5 }, 'project'],
     ['a domain with a slash', { domain: 'a/b', contentMd5 }, 'domain'],
-    ['an organisation that leads up', { org: '..', contentMd5 }, 'org'],
-  ])('refuses %s', async (_, request, gist) => {
-    const answer = await plane[way].refused(method.createUploadLocation, { ...PLACE, ...request });
-    expect(answer).toMatchObject({ code: 'INVALID_ARGUMENT', message: expect.stringContaining(gist) as string });
+    ['an organisation that leads out of the folder', { org: '..', contentMd5 }, 'org'],
+  ])('refuses %s', async (_, request, text) => {
+    const answer = await plane[way].attempt(method.createUploadLocation, { ...SCOPE, ...request });
+    expect(answer).toMatchObject({ code: 'INVALID_ARGUMENT', message: expect.stringContaining(text) as string });
   });
 
-  it('gives a place by the MD5, the same each time', async () => {
-    const request = { ...PLACE, contentMd5, filename: 'script_mode.tar.gz', addContentMd5Metadata: true };
+  it('gives a location by the MD5, the same each time', async () => {
+    const request = { ...SCOPE, contentMd5, filename: 'script_mode.tar.gz', addContentMd5Metadata: true };
     const before = Date.now();
     const [one, two] = [
       await plane[way].call(method.createUploadLocation, request),
       await plane[way].call(method.createUploadLocation, request),
     ];
     // RFC 4648 of the 16 bytes, with its padding.
-    const place = '/uploads/flytesnacks/development/TIBWJOPJTO2IBXJF4HYCQTEFKU======/script_mode.tar.gz';
-    expect(one.nativeUrl).toBe(`file://${plane.directory}/files${place}`);
+    const path = '/uploads/flytesnacks/development/TIBWJOPJTO2IBXJF4HYCQTEFKU======/script_mode.tar.gz';
+    expect(one.nativeUrl).toBe(`file://${plane.directory}/files${path}`);
     expect(two.nativeUrl).toBe(one.nativeUrl);
     expect(one.headers).toEqual({ 'Content-MD5': contentMd5.toString('base64') });
     const expires = Number(one.expiresAt!.seconds) * 1_000;
@@ -141,10 +141,10 @@ describe.each(['grpc', 'rest'] as const)('CreateUploadLocation over %s', (way) =
   });
 
   it('gives a file without a name one of 20 characters, and keeps organisations apart', async () => {
-    const nameless = await plane[way].call(method.createUploadLocation, { ...PLACE, contentMd5 });
+    const nameless = await plane[way].call(method.createUploadLocation, { ...SCOPE, contentMd5 });
     expect(nameless.nativeUrl).toMatch(/\/[a-z0-9]{20}$/u);
     const ours = await plane[way].call(method.createUploadLocation, {
-      ...PLACE,
+      ...SCOPE,
       org: 'ours',
       contentMd5,
       filename: 'a',
@@ -152,12 +152,12 @@ describe.each(['grpc', 'rest'] as const)('CreateUploadLocation over %s', (way) =
     expect(ours.nativeUrl).toMatch(/\/orgs\/ours\/flytesnacks\/development\/[^/]+\/a$/u);
   });
 
-  it('lets a named place be written again with the same content only', async () => {
-    const request = { ...PLACE, filenameRoot: `version-${way}`, filename: 'a/code.tar.gz' };
+  it('lets a named location be written again with the same content only', async () => {
+    const request = { ...SCOPE, filenameRoot: `version-${way}`, filename: 'a/code.tar.gz' };
     const { signedUrl } = await plane[way].call(method.createUploadLocation, request);
     expect((await put(signedUrl, 'one')).status).toBe(200);
     const ask = (content?: string) =>
-      plane[way].refused(method.createUploadLocation, {
+      plane[way].attempt(method.createUploadLocation, {
         ...request,
         ...(content !== undefined && { contentMd5: md5(content) }),
       });
@@ -170,7 +170,7 @@ describe.each(['grpc', 'rest'] as const)('CreateUploadLocation over %s', (way) =
 describe('a PUT to the link', () => {
   it('stores the file where its native URL says, and takes it again', async () => {
     const content = Buffer.alloc(1_500_000, 'flightlog');
-    const { signedUrl, nativeUrl, headers } = await located({ contentMd5: md5(content), filename: fresh() });
+    const { signedUrl, nativeUrl, headers } = await uploadLocation({ contentMd5: md5(content), filename: fresh() });
     for (let time = 0; time < 2; time += 1) {
       expect((await put(signedUrl, content, { ...headers })).status).toBe(200);
       expect(Buffer.compare(readFileSync(pathOf(nativeUrl)), content)).toBe(0);
@@ -179,7 +179,10 @@ describe('a PUT to the link', () => {
 
   it('takes an empty file, and odd names', async () => {
     for (const filename of ['empty', 'a b%2F?#&=+é🛫.txt', '.hidden', 'sub/folder/file']) {
-      const { signedUrl, nativeUrl } = await located({ contentMd5: md5(''), filename: `${fresh()}/${filename}` });
+      const { signedUrl, nativeUrl } = await uploadLocation({
+        contentMd5: md5(''),
+        filename: `${fresh()}/${filename}`,
+      });
       expect((await put(signedUrl, '')).status).toBe(200);
       expect(statSync(pathOf(nativeUrl)).size).toBe(0);
     }
@@ -214,7 +217,7 @@ describe('a PUT to the link', () => {
     ['for another file', (url) => url.replace('file-', 'elif-')],
     ['for the log', (url) => url.replace(/\/data\/.*\?/u, '/data/uploads/..%2f..%2flog.db?')],
   ])('is refused %s', async (_, change) => {
-    const { signedUrl } = await located({ contentMd5: md5('x'), filename: fresh() });
+    const { signedUrl } = await uploadLocation({ contentMd5: md5('x'), filename: fresh() });
     const before = stored();
     const answer = await put(change(signedUrl), 'x');
     expect(answer.status).toBe(403);
@@ -223,7 +226,7 @@ describe('a PUT to the link', () => {
   });
 
   it('is refused once the link has expired', async () => {
-    const { signedUrl } = await located({ contentMd5: md5('x'), filename: fresh(), expiresIn: seconds(1) });
+    const { signedUrl } = await uploadLocation({ contentMd5: md5('x'), filename: fresh(), expiresIn: seconds(1) });
     await expect.poll(async () => (await put(signedUrl, 'y')).status, { timeout: 10_000, interval: 200 }).toBe(403);
     expect((await put(signedUrl, 'x')).status).toBe(403);
   });
@@ -233,7 +236,7 @@ describe('a PUT to the link', () => {
     ['a header with another MD5', 'x', { 'content-md5': md5('other').toString('base64') }, 400],
     ['more than may be uploaded', 'x'.repeat(MAX_UPLOAD + 1), {}, 429],
   ])('is refused for %s, and leaves nothing', async (_, content, headers, status) => {
-    const { signedUrl } = await located({ contentMd5: md5('x'), filename: fresh() });
+    const { signedUrl } = await uploadLocation({ contentMd5: md5('x'), filename: fresh() });
     const before = stored();
     expect((await put(signedUrl, content, headers)).status).toBe(status);
     expect(stored()).toEqual(before);
@@ -241,20 +244,23 @@ describe('a PUT to the link', () => {
 
   it('does not change a file that is there', async () => {
     const request = { filenameRoot: 'kept', filename: fresh() };
-    const [one, two] = [await located(request), await located(request)];
+    const [one, two] = [await uploadLocation(request), await uploadLocation(request)];
     expect((await put(one.signedUrl, 'first')).status).toBe(200);
     expect((await put(two.signedUrl, 'second')).status).toBe(409);
     expect(readFileSync(pathOf(one.nativeUrl), 'utf8')).toBe('first');
-    const inside = await located({ filenameRoot: `kept/${request.filename}`, filename: 'inside' });
+    const inside = await uploadLocation({ filenameRoot: `kept/${request.filename}`, filename: 'inside' });
     expect((await put(inside.signedUrl, 'x')).status).toBe(409);
-    const above = await located({ filenameRoot: 'kept', filename: fresh() });
-    const below = await located({ filenameRoot: `kept/${above.nativeUrl.split('/').at(-1)!}`, filename: 'below' });
+    const above = await uploadLocation({ filenameRoot: 'kept', filename: fresh() });
+    const below = await uploadLocation({
+      filenameRoot: `kept/${above.nativeUrl.split('/').at(-1)!}`,
+      filename: 'below',
+    });
     expect((await put(below.signedUrl, 'x')).status).toBe(200);
     expect((await put(above.signedUrl, 'x')).status).toBe(409);
   });
 
   it('leaves nothing of an upload that breaks off', async () => {
-    const { signedUrl } = await located({ contentMd5: md5('x'), filename: fresh() });
+    const { signedUrl } = await uploadLocation({ contentMd5: md5('x'), filename: fresh() });
     const before = stored();
     const body = new ReadableStream({
       start: (controller) => controller.enqueue(Buffer.alloc(100_000)),
@@ -264,13 +270,13 @@ describe('a PUT to the link', () => {
     await expect.poll(stored).toEqual(before);
   });
 
-  it.each(['POST', 'DELETE', 'PATCH', 'OPTIONS'])('is the only thing that it takes: not %s', async (verb) => {
-    const { signedUrl } = await located({ contentMd5: md5('x'), filename: fresh() });
+  it.each(['POST', 'DELETE', 'PATCH', 'OPTIONS'])('is not replaced by the method %s', async (verb) => {
+    const { signedUrl } = await uploadLocation({ contentMd5: md5('x'), filename: fresh() });
     expect((await fetch(signedUrl, { method: verb })).status).toBe(501);
   });
 
   it('is no way to read the file', async () => {
-    const { signedUrl } = await located({ contentMd5: md5('x'), filename: fresh() });
+    const { signedUrl } = await uploadLocation({ contentMd5: md5('x'), filename: fresh() });
     await put(signedUrl, 'x');
     expect((await fetch(signedUrl)).status).toBe(403);
   });
@@ -278,7 +284,7 @@ describe('a PUT to the link', () => {
 
 describe.each(['grpc', 'rest'] as const)('downloads over %s', (way) => {
   const uploaded = async (content: string) => {
-    const location = await located({ contentMd5: md5(content), filename: fresh() });
+    const location = await uploadLocation({ contentMd5: md5(content), filename: fresh() });
     await put(location.signedUrl, content);
     return location;
   };
@@ -298,7 +304,7 @@ describe.each(['grpc', 'rest'] as const)('downloads over %s', (way) => {
   ])('are refused for a time that is %s', async (_, count) => {
     const { nativeUrl } = await uploaded('x');
     const request = { nativeUrl, expiresIn: seconds(count) };
-    expect(await plane[way].refused(method.createDownloadLocation, request)).toMatchObject({
+    expect(await plane[way].attempt(method.createDownloadLocation, request)).toMatchObject({
       code: 'INVALID_ARGUMENT',
       message: expect.stringContaining('error while validating request') as string,
     });
@@ -310,11 +316,11 @@ describe.each(['grpc', 'rest'] as const)('downloads over %s', (way) => {
     ['a file of the machine', () => 'file:///etc/passwd', 'NOT_FOUND'],
     ['the log', () => `file://${plane.directory}/log.db`, 'NOT_FOUND'],
     ['the key of links', () => `file://${plane.directory}/files/uploads/a/b/../../../../link.key`, 'NOT_FOUND'],
-    ['an upload that was not made', () => `file://${plane.directory}/files/uploads/a/b/c/d`, 'NOT_FOUND'],
+    ['an upload that does not exist', () => `file://${plane.directory}/files/uploads/a/b/c/d`, 'NOT_FOUND'],
     ['a folder', () => `file://${plane.directory}/files/uploads/flytesnacks/development/kept`, 'NOT_FOUND'],
     ['a bucket', () => 's3://bucket/object', 'NOT_FOUND'],
   ])('are refused for %s', async (_, url, code) => {
-    expect((await plane[way].refused(method.createDownloadLocation, { nativeUrl: url() })).code).toBe(code);
+    expect((await plane[way].attempt(method.createDownloadLocation, { nativeUrl: url() })).code).toBe(code);
   });
 
   const deckOf = (nodeId: string, artifactType = ArtifactType.DECK) => ({
@@ -322,7 +328,7 @@ describe.each(['grpc', 'rest'] as const)('downloads over %s', (way) => {
     source: { case: 'nodeExecutionId' as const, value: { nodeId, executionId: RUN } },
   });
 
-  it('are given for the report of a node, in both shapes', async () => {
+  it('are given for the report of a node, in the new and the older fields of the response', async () => {
     const answer = await plane[way].call(method.createDownloadLink, deckOf('n0'));
     const { signedUrl, expiresAt } = answer.preSignedUrls!;
     expect(answer).toMatchObject({ signedUrl, expiresAt });
@@ -340,10 +346,10 @@ describe.each(['grpc', 'rest'] as const)('downloads over %s', (way) => {
     ['a report that is elsewhere', () => deckOf('n1'), 'NOT_FOUND', 'object not found'],
     ['a report of another domain', () => deckOf('n2'), 'NOT_FOUND', 'object not found'],
     ['a report that is not there', () => deckOf('n3'), 'NOT_FOUND', 'object not found'],
-    ['a time that is over', () => ({ ...deckOf('n0'), expiresIn: seconds(-5) }), 'INVALID_ARGUMENT', 'expires_in'],
-  ])('of reports are refused for %s', async (_, request, code, gist) => {
-    const answer = await plane[way].refused(method.createDownloadLink, request());
-    expect(answer).toMatchObject({ code, message: expect.stringContaining(gist) as string });
+    ['a negative time', () => ({ ...deckOf('n0'), expiresIn: seconds(-5) }), 'INVALID_ARGUMENT', 'expires_in'],
+  ])('of reports are refused for %s', async (_, request, code, text) => {
+    const answer = await plane[way].attempt(method.createDownloadLink, request());
+    expect(answer).toMatchObject({ code, message: expect.stringContaining(text) as string });
   });
 });
 
@@ -392,16 +398,16 @@ describe.each(['grpc', 'rest'] as const)('GetData over %s', (way) => {
     ['a name for a report', `${base}/d/x`, 'INVALID_ARGUMENT', 'failed to parse'],
     ['a character that no name has', 'flyte://v1/a/b/c/../i', 'INVALID_ARGUMENT', 'failed to parse'],
     ['a very long one', `flyte://v1/a/b/c/${'d'.repeat(50_000)}/i`, 'INVALID_ARGUMENT', 'failed to parse'],
-    ['an attempt that no number can be', `${base}/99999999999999999999/i`, 'INVALID_ARGUMENT', 'no such attempt'],
+    ['an attempt number that is too large', `${base}/99999999999999999999/i`, 'INVALID_ARGUMENT', 'no such attempt'],
     ['a report of an attempt', `${base}/0/d`, 'INVALID_ARGUMENT', 'deck type cannot be specified'],
-    ['an attempt that was not made', `${base}/7/i`, 'INVALID_ARGUMENT', 'no task executions were listed'],
+    ['an attempt that does not exist', `${base}/7/i`, 'INVALID_ARGUMENT', 'no task executions were listed'],
     ['a name that is not there', `${base}/i/y`, 'INVALID_ARGUMENT', 'name [y] not found in node execution'],
     ['a name that is not there in a task', `${base}/1/o/y`, 'INVALID_ARGUMENT', 'name [y] not found in task execution'],
     ['a node that is not there', base.replace('n0', 'n9') + '/i', 'NOT_FOUND', 'node execution'],
     ['inputs that were never sent', base.replace('n0', 'n1') + '/i', 'NOT_FOUND', 'no inputs are recorded'],
-  ])('refuses %s', async (_, flyteUrl, code, gist) => {
-    const answer = await plane[way].refused(method.getData, { flyteUrl });
-    expect(answer).toMatchObject({ code, message: expect.stringContaining(gist) as string });
+  ])('refuses %s', async (_, flyteUrl, code, text) => {
+    const answer = await plane[way].attempt(method.getData, { flyteUrl });
+    expect(answer).toMatchObject({ code, message: expect.stringContaining(text) as string });
   });
 
   it('answers the recorded uploads', async () => {
@@ -415,14 +421,14 @@ describe.each(['grpc', 'rest'] as const)('GetData over %s', (way) => {
   });
 });
 
-describe('what links are signed with', () => {
-  it('is for the owner of the data alone', () => {
+describe('the key of links', () => {
+  it('can be read by the owner of the data only', () => {
     expect(statSync(join(plane.directory, 'link.key')).mode & 0o777).toBe(0o600);
   });
 
-  it('outlives the process, and a process that is killed between upload and answer has the file whole', async () => {
+  it('outlives the process; a process that is killed between upload and response keeps the whole file', async () => {
     const first = await startControlPlane({ FLIGHTLOG_FAIL_POINT: 'after-upload:1' });
-    const request = { ...PLACE, contentMd5: md5('whole'), filename: 'file.bin' };
+    const request = { ...SCOPE, contentMd5: md5('whole'), filename: 'file.bin' };
     const { signedUrl, nativeUrl } = await first.grpc.call(method.createUploadLocation, request);
     await expect(put(signedUrl, 'whole')).rejects.toThrow();
     await first.kill();

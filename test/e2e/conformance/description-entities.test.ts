@@ -103,14 +103,14 @@ describe.each(['grpc', 'rest'] as const)('descriptions over %s', (way) => {
       ['no domain', { domain: '' }, 'INVALID_ARGUMENT', 'missing domain'],
       ['no version', { version: '' }, 'INVALID_ARGUMENT', 'missing version'],
       ['a data set', { resourceType: DATASET }, 'INVALID_ARGUMENT', 'DATASET'],
-      ['a resource type that there is not', { resourceType: 12 as never }, 'INVALID_ARGUMENT', 'resource_type'],
+      ['a resource type that does not exist', { resourceType: 12 as never }, 'INVALID_ARGUMENT', 'resource_type'],
       ['a version without a description', { version: 'v4' }, 'NOT_FOUND', 'entry not found'],
       ['a version that is not registered', { version: 'v9' }, 'NOT_FOUND', 'entry not found'],
       ['a launch plan', { resourceType: LAUNCH_PLAN }, 'NOT_FOUND', 'entry not found'],
     ]),
   )('are not found with %s', async (_what, change, code, text) => {
     const request = change === undefined ? {} : { id: { ...id, ...change } };
-    const answer = await transport.refused(method.getDescriptionEntity, request);
+    const answer = await transport.attempt(method.getDescriptionEntity, request);
     expect([answer.code, answer.message]).toEqual([code, expect.stringContaining(text)]);
   });
 
@@ -179,18 +179,18 @@ describe.each(['grpc', 'rest'] as const)('descriptions over %s', (way) => {
     ]),
   )('are not listed with %s', async (_what, change, text) => {
     const request = { resourceType: TASK, id: { ...PLACE, name }, ...change };
-    const answer = await transport.refused(method.listDescriptionEntities, request);
+    const answer = await transport.attempt(method.listDescriptionEntities, request);
     expect([answer.code, answer.message]).toEqual(['INVALID_ARGUMENT', expect.stringContaining(text)]);
   });
 
   it.each<[string, Description, string]>([
     ['256 KiB of text', { shortDescription: 'x'.repeat(256 * 1024) }, 'spec.description cannot exceed 262144 bytes'],
     ['more tags than that', { tags: Array.from({ length: 150_000 }, () => 'x') }, 'spec.description'],
-    ['a format that there is not', { longDescription: { format: 8 as never } }, 'long_description.format'],
+    ['a format that does not exist', { longDescription: { format: 8 as never } }, 'long_description.format'],
   ])('with %s are refused, and the version with them', async (_what, description, text) => {
     const request = () => describeTask('v5', description).catch(String);
     await expect(plane.unchanged(request)).resolves.toContain(text);
-    const answer = await transport.refused(method.getTask, { id: { ...id, version: 'v5' } });
+    const answer = await transport.attempt(method.getTask, { id: { ...id, version: 'v5' } });
     expect(answer.code).toBe('NOT_FOUND');
   });
 

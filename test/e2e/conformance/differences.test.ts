@@ -83,7 +83,7 @@ describe.each(['grpc', 'rest'] as const)('what this server does otherwise than i
     request.id!.version = `twice-${way}`;
     const { nodes } = request.spec!.template!;
     nodes.push(nodes.at(-1)!);
-    const answer = await plane.unchanged(() => transport.refused(method.createWorkflow, request));
+    const answer = await plane.unchanged(() => transport.attempt(method.createWorkflow, request));
     expect(answer).toMatchObject({
       code: 'INVALID_ARGUMENT',
       message: expect.stringContaining('DuplicateId') as string,
@@ -99,15 +99,15 @@ describe.each(['grpc', 'rest'] as const)('what this server does otherwise than i
 
   it('makes no signal for an execution that is not there', async () => {
     const request = {
-      id: { signalId: 'gate', executionId: { ...PLACE, name: 'nobody' } },
+      id: { signalId: 'gate', executionId: { ...PLACE, name: 'unknown' } },
       type: { type: { case: 'simple' as const, value: SimpleType.BOOLEAN } },
     };
-    const refused = () => transport.refused(SignalService.method.getOrCreateSignal, request);
+    const refused = () => transport.attempt(SignalService.method.getOrCreateSignal, request);
     expect((await plane.unchanged(refused)).code).toBe('NOT_FOUND');
   });
 
   it('names the details of errors under the package of its caller, over REST always under its own', async () => {
-    const { details } = await transport.refused(method.terminateExecution, { id: ended });
+    const { details } = await transport.attempt(method.terminateExecution, { id: ended });
     const callersPackage = way === 'rest' ? 'platformidl' : transport.callersPackage;
     expect(details.map(({ typeUrl }) => typeUrl)).toEqual([
       `type.googleapis.com/${callersPackage}.admin.EventFailureReason`,

@@ -34,13 +34,13 @@ import {
   refused,
   type Step,
   task,
-  tell,
+  runSteps,
   workflow,
-} from '../../support/stories.js';
+} from '../../support/report-steps.js';
 
 const { method } = AdminService;
 const CHILD = { ...PLACE, name: 'child-of-a-node' };
-const NOBODY = { ...PLACE, name: 'nobody' };
+const UNKNOWN = { ...PLACE, name: 'unknown' };
 
 let plane: ControlPlane;
 let count = 0;
@@ -51,8 +51,8 @@ beforeAll(async () => {
 });
 afterAll(() => plane.close());
 
-type Names = keyof typeof Phase;
-type More = NonNullable<Parameters<typeof node>[1]>;
+type PhaseName = keyof typeof Phase;
+type NodeFields = NonNullable<Parameters<typeof node>[1]>;
 
 const PHASES = [
   'UNDEFINED',
@@ -76,14 +76,16 @@ const stepTo = (from: string, to: string, ask: Asked): Step => {
 
 const MATRIX = PHASES.flatMap((from) => PHASES.map((to) => ({ from, to })));
 
-const at = (phase: Names, seconds: number, more: More = {}) => node(phase, { occurredAt: second(seconds), ...more });
-const from = (producerId: string, phase: Names = 'RUNNING') => node(phase, { producerId });
+const at = (phase: PhaseName, seconds: number, more: NodeFields = {}) =>
+  node(phase, { occurredAt: second(seconds), ...more });
+/** A report of a node by the engine of a cluster. */
+const runningFrom = (producerId: string, phase: PhaseName = 'RUNNING') => node(phase, { producerId });
 const queuedBy = (producerId: string) => workflow('QUEUED', { producerId });
 /** A node inside another one. */
 const inside = (parent: string, nodeId = 'n0-0-n1') =>
   node('QUEUED', { parentNodeMetadata: { nodeId: parent } }, nodeId);
 /** A node that an attempt of a task of `n0` has created. */
-const madeBy =
+const createdBy =
   (retryAttempt: number, taskId = HELLO_TASK, of?: ExecutionId): Asked =>
   (transport, id) => {
     const nodeExecutionId = { executionId: of ?? id, nodeId: 'n0' };
@@ -93,45 +95,47 @@ const madeBy =
       'dn0',
     )(transport, id);
   };
-const started = (executionId: ExecutionId): More => ({
+const started = (executionId: ExecutionId): NodeFields => ({
   targetMetadata: { case: 'workflowNodeMetadata', value: { executionId } },
 });
 
 type Change = Changed<NodeExecutionEventRequest>;
 
-const noId: Change = ({ event }) => {
+const withoutId: Change = ({ event }) => {
   delete event!.id;
 };
-const noExecution: Change = ({ event }) => {
+const withoutExecution: Change = ({ event }) => {
   delete event!.id!.executionId;
 };
 const without = (part: 'project' | 'domain' | 'name'): Change => {
   return ({ event }) => void (event!.id!.executionId![part] = '');
 };
-const nobody: Change = ({ event }) => void (event!.id!.executionId!.name = 'nobody');
-/** Sets one oneof of the event. */
-const saying = (field: 'outputResult' | 'targetMetadata', fields: More): Change => {
-  const said = create(NodeExecutionEventSchema, fields)[field];
-  return ({ event }) => void Object.assign(event!, { [field]: said });
+const unknownExecution: Change = ({ event }) => void (event!.id!.executionId!.name = 'unknown');
+/** Sets a oneof of the event. */
+const setOneof = (field: 'outputResult' | 'targetMetadata', fields: NodeFields): Change => {
+  const initial = create(NodeExecutionEventSchema, fields)[field];
+  return ({ event }) => void Object.assign(event!, { [field]: initial });
 };
-const outputs = (text: string): More => ({
+const outputs = (text: string): NodeFields => ({
   outputResult: { case: 'outputData', value: { literals: { o0: literal(text) } } },
 });
-const large = saying('outputResult', outputs('x'.repeat(1_000)));
+const large = setOneof('outputResult', outputs('x'.repeat(1_000)));
 
-type Cached = Extract<NonNullable<More['targetMetadata']>, { readonly case?: 'taskNodeMetadata' }>['value'];
-const cached = (value: Cached & object): More => ({ targetMetadata: { case: 'taskNodeMetadata', value } });
+type TaskMetadata = Extract<NonNullable<NodeFields['targetMetadata']>, { readonly case?: 'taskNodeMetadata' }>['value'];
+const taskMetadata = (value: TaskMetadata & object): NodeFields => ({
+  targetMetadata: { case: 'taskNodeMetadata', value },
+});
 const template = { id: { ...PLACE, name: 'made', version: 'v1' } };
-const made = (name: string, spec = ''): Cached & object => ({
+const dynamicWorkflowNamed = (name: string, spec = ''): TaskMetadata & object => ({
   dynamicWorkflow: {
     id: { ...PLACE, name },
     dynamicJobSpecUri: spec,
     compiledWorkflow: { primary: { template: { ...template, id: { ...template.id, name } } } },
   },
 });
-const dynamic = (dynamicWorkflow: (Cached & object)['dynamicWorkflow'] & object): Change =>
-  saying('targetMetadata', cached({ dynamicWorkflow }));
-const madeId = { ...PLACE, name: 'made' };
+const withDynamicWorkflow = (dynamicWorkflow: (TaskMetadata & object)['dynamicWorkflow'] & object): Change =>
+  setOneof('targetMetadata', taskMetadata({ dynamicWorkflow }));
+const workflowId = { ...PLACE, name: 'made' };
 
 const REFUSED: readonly Row<typeof NodeExecutionEventRequestSchema>[] = [
   {
@@ -141,8 +145,8 @@ const REFUSED: readonly Row<typeof NodeExecutionEventRequestSchema>[] = [
     },
     says: 'missing event',
   },
-  { rule: '1: an identifier', change: noId, says: 'missing id' },
-  { rule: '1: of an execution', change: noExecution, says: 'missing execution_id' },
+  { rule: '1: an identifier', change: withoutId, says: 'missing id' },
+  { rule: '1: of an execution', change: withoutExecution, says: 'missing execution_id' },
   { rule: '1: its project', change: without('project'), says: 'missing project' },
   { rule: '1: its domain', change: without('domain'), says: 'missing domain' },
   { rule: '1: its name', change: without('name'), says: 'missing name' },
@@ -155,71 +159,94 @@ const REFUSED: readonly Row<typeof NodeExecutionEventRequestSchema>[] = [
     says: 'missing occurred_at',
   },
   {
-    rule: 'a phase that there is',
+    rule: 'a phase that exists',
     change: ({ event }) => void Object.assign(event!, { phase: 11 }),
     says: 'phase: 11',
   },
-  { rule: '1: the identifier of a dynamic workflow', change: dynamic({}), says: 'missing id of dynamic_workflow' },
-  { rule: '1: what it compiled to', change: dynamic({ id: madeId }), says: 'missing compiled dynamic workflow' },
+  {
+    rule: '1: the identifier of a dynamic workflow',
+    change: withDynamicWorkflow({}),
+    says: 'missing id of dynamic_workflow',
+  },
+  {
+    rule: '1: the compiled dynamic workflow',
+    change: withDynamicWorkflow({ id: workflowId }),
+    says: 'missing compiled dynamic workflow',
+  },
   {
     rule: '1: its primary',
-    change: dynamic({ id: madeId, compiledWorkflow: {} }),
+    change: withDynamicWorkflow({ id: workflowId, compiledWorkflow: {} }),
     says: 'missing primary dynamic workflow',
   },
   {
     rule: '1: with a template',
-    change: dynamic({ id: madeId, compiledWorkflow: { primary: { connections: {} } } }),
+    change: withDynamicWorkflow({ id: workflowId, compiledWorkflow: { primary: { connections: {} } } }),
     says: 'missing primary dynamic workflow template',
   },
   {
     rule: '1: the execution of a child',
-    change: saying('targetMetadata', { targetMetadata: { case: 'workflowNodeMetadata', value: {} } }),
+    change: setOneof('targetMetadata', { targetMetadata: { case: 'workflowNodeMetadata', value: {} } }),
     says: 'missing execution_id',
   },
   { rule: '1: outputs up to the limit', change: large, code: 'RESOURCE_EXHAUSTED', says: '> 1000)' },
-  { rule: '2: an execution that there is', change: nobody, code: 'NOT_FOUND', says: 'type execution with identifier' },
-  { rule: 'order: 1 before 2', change: all(large, nobody), code: 'RESOURCE_EXHAUSTED', says: 'Output data size' },
-];
-
-type Story = { readonly rule: string; readonly steps: readonly Step[] };
-
-const DECIDED: readonly Story[] = [
   {
-    rule: '3: of the cluster that has the execution',
-    steps: [ok(queuedBy('east')), foreign(from('west'), 'west'), ok(from('east')), ok(from('propeller', 'SUCCEEDED'))],
+    rule: '2: an execution that exists',
+    change: unknownExecution,
+    code: 'NOT_FOUND',
+    says: 'type execution with identifier',
   },
   {
-    rule: '3: of no cluster where none has it',
-    steps: [foreign(from('west'), 'west'), ok(from('')), ok(from('propeller', 'SUCCEEDED'))],
+    rule: 'order: 1 before 2',
+    change: all(large, unknownExecution),
+    code: 'RESOURCE_EXHAUSTED',
+    says: 'Output data size',
+  },
+];
+
+type Sequence = { readonly rule: string; readonly steps: readonly Step[] };
+
+const DECIDED: readonly Sequence[] = [
+  {
+    rule: '3: only from the cluster that has the execution',
+    steps: [
+      ok(queuedBy('east')),
+      foreign(runningFrom('west'), 'west'),
+      ok(runningFrom('east')),
+      ok(runningFrom('propeller', 'SUCCEEDED')),
+    ],
+  },
+  {
+    rule: '3: only from the default engine where no cluster has it',
+    steps: [foreign(runningFrom('west'), 'west'), ok(runningFrom('')), ok(runningFrom('propeller', 'SUCCEEDED'))],
   },
   {
     rule: '3 before 5: the cluster before the parent',
-    steps: [foreign(node('QUEUED', { producerId: 'west', parentNodeMetadata: { nodeId: 'nobody' } }), 'west')],
+    steps: [foreign(node('QUEUED', { producerId: 'west', parentNodeMetadata: { nodeId: 'unknown' } }), 'west')],
   },
   {
     rule: '3 before 7: the cluster before the phase',
-    steps: [ok(queuedBy('east')), ok(from('east')), foreign(from('west'), 'west')],
+    steps: [ok(queuedBy('east')), ok(runningFrom('east')), foreign(runningFrom('west'), 'west')],
   },
   {
     rule: 'before 3: a repeated report is recognized, whichever cluster has the execution',
-    steps: [ok(queuedBy('east')), ok(from('east')), ok(queuedBy('west')), again(from('east'))],
+    steps: [ok(queuedBy('east')), ok(runningFrom('east')), ok(queuedBy('west')), again(runningFrom('east'))],
   },
-  { rule: '5: inside a node that there is', steps: [ok(node('RUNNING')), ok(inside('n0'))] },
-  { rule: '5: not inside one that there is not', steps: [refused('NOT_FOUND', inside('n0'), 'type node execution')] },
+  { rule: '5: inside a node that exists', steps: [ok(node('RUNNING')), ok(inside('n0'))] },
+  { rule: '5: not inside one that does not exist', steps: [refused('NOT_FOUND', inside('n0'), 'type node execution')] },
   {
-    rule: '5: made by an attempt that there is',
-    steps: [ok(node('RUNNING')), ok(task('RUNNING', { retryAttempt: 1 })), ok(madeBy(1))],
+    rule: '5: created by an attempt that exists',
+    steps: [ok(node('RUNNING')), ok(task('RUNNING', { retryAttempt: 1 })), ok(createdBy(1))],
   },
   {
     rule: '5: not by another attempt',
-    steps: [ok(node('RUNNING')), ok(task('RUNNING')), refused('NOT_FOUND', madeBy(1), 'retry_attempt:1')],
+    steps: [ok(node('RUNNING')), ok(task('RUNNING')), refused('NOT_FOUND', createdBy(1), 'retry_attempt:1')],
   },
   {
     rule: '5: nor by another task',
     steps: [
       ok(node('RUNNING')),
       ok(task('RUNNING')),
-      refused('NOT_FOUND', madeBy(0, { ...HELLO_TASK, version: 'v2' }), 'type task execution'),
+      refused('NOT_FOUND', createdBy(0, { ...HELLO_TASK, version: 'v2' }), 'type task execution'),
     ],
   },
   {
@@ -227,15 +254,15 @@ const DECIDED: readonly Story[] = [
     steps: [
       ok(node('RUNNING')),
       ok(task('RUNNING')),
-      refused('NOT_FOUND', madeBy(0, HELLO_TASK, CHILD), 'type task execution'),
+      refused('NOT_FOUND', createdBy(0, HELLO_TASK, CHILD), 'type task execution'),
     ],
   },
   {
-    rule: '7: once, with the same time and content',
+    rule: '7: recorded once for the same time and content',
     steps: [ok(node('RUNNING')), again(node('RUNNING')), ok(node('SUCCEEDED')), again(node('RUNNING'))],
   },
   {
-    rule: '7: and what is new of a phase is kept',
+    rule: '7: new content of a known phase is recorded',
     steps: [
       ok(node('RUNNING')),
       known(node('RUNNING', { deckUri: 's3://b/d' })),
@@ -243,27 +270,27 @@ const DECIDED: readonly Story[] = [
     ],
   },
   {
-    rule: '7 before 8: the end is known when it comes again',
+    rule: '7 before 8: a repeated end is already recorded',
     steps: [ok(node('FAILED')), again(node('FAILED')), known(at('FAILED', 60)), ended(node('SUCCEEDED'), 'FAILED')],
   },
   {
-    rule: '8 before 9: the end before the child',
-    steps: [ok(node('FAILED')), ended(node('RUNNING', started(NOBODY)), 'FAILED')],
+    rule: '8 before 9: the end is checked before the child',
+    steps: [ok(node('FAILED')), ended(node('RUNNING', started(UNKNOWN)), 'FAILED')],
   },
   {
-    rule: '9: with a child execution that there is',
+    rule: '9: with a child execution that exists',
     steps: [ok(node('QUEUED')), ok(node('RUNNING', started(CHILD)))],
   },
   {
-    rule: '9: not with one that there is not',
-    steps: [ok(node('QUEUED')), refused('NOT_FOUND', node('RUNNING', started(NOBODY)), 'type execution')],
+    rule: '9: not with one that does not exist',
+    steps: [ok(node('QUEUED')), refused('NOT_FOUND', node('RUNNING', started(UNKNOWN)), 'type execution')],
   },
   {
-    rule: '9: nor where that is the first that is said of it',
-    steps: [refused('NOT_FOUND', node('RUNNING', started(NOBODY)), 'workflow_node_metadata')],
+    rule: '9: nor in the first report of the node',
+    steps: [refused('NOT_FOUND', node('RUNNING', started(UNKNOWN)), 'workflow_node_metadata')],
   },
   {
-    rule: '10: to and fro until it ends',
+    rule: '10: phases may go back and forth until the end',
     steps: [
       ok(at('RUNNING', 1)),
       ok(at('QUEUED', 2)),
@@ -275,7 +302,7 @@ const DECIDED: readonly Story[] = [
     ],
   },
   {
-    rule: 'after the end of its execution, once more: how it ended',
+    rule: 'after the end of its execution: one more report, of its own end',
     steps: [
       ok(node('RUNNING')),
       ok(workflow('FAILED')),
@@ -285,26 +312,26 @@ const DECIDED: readonly Story[] = [
     ],
   },
   {
-    rule: 'after the end of its execution, ABORTED: which says so itself',
+    rule: 'after the end of its execution: its own report of ABORTED',
     steps: [ok(node('RUNNING')), ok(workflow('FAILED')), ok(node('ABORTED')), ended(node('FAILED'), 'ABORTED')],
   },
   {
-    rule: 'after the end of its execution for the first time, when it has ended',
+    rule: 'after the end of its execution: a first report, only of its own end',
     steps: [ok(workflow('FAILED')), ended(node('RUNNING'), 'ABORTED'), ok(node('SKIPPED'))],
   },
 ];
 
-type Shown = Story & {
+type Shown = Sequence & {
   readonly closure?: Partial<Record<keyof NodeExecutionClosure, unknown>>;
   readonly metadata?: Partial<Record<keyof NodeExecutionMetaData, unknown>>;
   readonly inputUri?: string;
 };
 
-const error = (code: string): More => ({
+const error = (code: string): NodeFields => ({
   outputResult: { case: 'error', value: { code, message: 'broken', kind: Kind.SYSTEM } },
 });
-const located = (value: string): More => ({ outputResult: { case: 'outputUri', value } });
-const reading = (value: string): More => ({ inputValue: { case: 'inputUri', value } });
+const located = (value: string): NodeFields => ({ outputResult: { case: 'outputUri', value } });
+const reading = (value: string): NodeFields => ({ inputValue: { case: 'inputUri', value } });
 const catalogKey = { datasetId: { ...PLACE, name: 'catalog' } };
 const hit = { cacheStatus: Cache.CACHE_HIT, catalogKey };
 const shownCache = (value: object) => ({ targetMetadata: { case: 'taskNodeMetadata', value } });
@@ -326,7 +353,7 @@ const FOLDS: readonly Shown[] = [
     closure: { updatedAt: second(25) },
   },
   {
-    rule: 'updated when it occurred where the report has the time zero',
+    rule: 'updated when the event occurred, if the report has the time zero',
     steps: [ok(at('QUEUED', 20, { reportedAt: {} }))],
     closure: { updatedAt: second(20) },
   },
@@ -346,12 +373,12 @@ const FOLDS: readonly Shown[] = [
     closure: { startedAt: undefined, duration: undefined },
   },
   ...(['SUCCEEDED', 'FAILED', 'ABORTED', 'SKIPPED', 'TIMED_OUT', 'RECOVERED'] as const).map((phase) => ({
-    rule: `as long as it took until ${phase}`,
+    rule: `with a duration when it is ${phase}`,
     steps: [ok(at('RUNNING', 10)), ok(at(phase, 70))],
     closure: { duration: { seconds: 60n, nanos: 0 } },
   })),
   {
-    rule: 'without a length while it fails',
+    rule: 'without a duration while it is FAILING',
     steps: [ok(at('RUNNING', 10)), ok(at('FAILING', 70))],
     closure: { duration: undefined },
   },
@@ -378,7 +405,7 @@ const FOLDS: readonly Shown[] = [
     closure: { outputResult: { case: 'outputUri', value: 's3://b/o' } },
   },
   {
-    rule: 'without the error of a failure that was got over',
+    rule: 'without the error of a failure after which it succeeded',
     steps: [ok(node('RUNNING', error('OOM'))), ok(node('SUCCEEDED'))],
     closure: { outputResult: { case: undefined } },
   },
@@ -393,17 +420,17 @@ const FOLDS: readonly Shown[] = [
     closure: { deckUri: 's3://b/2' },
   },
   {
-    rule: 'with the location of its inputs, as it was said first',
+    rule: 'with the location of its inputs from the first report',
     steps: [ok(node('QUEUED')), ok(node('RUNNING', reading('s3://b/1'))), ok(node('SUCCEEDED', reading('s3://b/2')))],
     inputUri: 's3://b/1',
   },
   {
-    rule: 'with the group and the name that its first event has',
+    rule: 'with the retry group and the spec id of its first event',
     steps: [ok(node('QUEUED', { retryGroup: '1', specNodeId: 'spec' })), ok(node('RUNNING', { retryGroup: '2' }))],
     metadata: { retryGroup: '1', specNodeId: 'spec' },
   },
   {
-    rule: 'with what it is, which any event may say',
+    rule: 'with its kinds, which any event may report',
     steps: [
       ok(node('QUEUED', { isParent: true })),
       ok(node('RUNNING', { isDynamic: true })),
@@ -413,24 +440,24 @@ const FOLDS: readonly Shown[] = [
     metadata: { isParentNode: true, isDynamic: true, isArray: true, isEager: true },
   },
   {
-    rule: 'with none of it where none is said',
+    rule: 'with no kind where none is reported',
     steps: [ok(node('RUNNING'))],
     metadata: { isParentNode: false, isDynamic: false, isArray: false, isEager: false },
   },
-  { rule: 'with what its cache says', steps: [ok(node('SUCCEEDED', cached(hit)))], closure: shownCache(hit) },
+  { rule: 'with its cache status', steps: [ok(node('SUCCEEDED', taskMetadata(hit)))], closure: shownCache(hit) },
   {
-    rule: 'with what its cache said, when later events are silent',
-    steps: [ok(node('RUNNING', cached(hit))), ok(node('SUCCEEDED', cached({ checkpointUri: 's3://b/c' })))],
+    rule: 'with its cache status when later events do not report it',
+    steps: [ok(node('RUNNING', taskMetadata(hit))), ok(node('SUCCEEDED', taskMetadata({ checkpointUri: 's3://b/c' })))],
     closure: shownCache({ ...hit, checkpointUri: 's3://b/c' }),
   },
   {
-    rule: 'with what its cache says in a phase that is known',
-    steps: [ok(node('RUNNING')), known(node('RUNNING', cached(hit)))],
+    rule: 'with a cache status of a known phase',
+    steps: [ok(node('RUNNING')), known(node('RUNNING', taskMetadata(hit)))],
     closure: shownCache(hit),
   },
   {
     rule: 'with its checkpoint',
-    steps: [ok(node('RUNNING', cached({ checkpointUri: 's3://b/c' }))), ok(node('FAILED'))],
+    steps: [ok(node('RUNNING', taskMetadata({ checkpointUri: 's3://b/c' }))), ok(node('FAILED'))],
     closure: shownCache({ checkpointUri: 's3://b/c' }),
   },
   {
@@ -439,7 +466,7 @@ const FOLDS: readonly Shown[] = [
     closure: { targetMetadata: { case: 'workflowNodeMetadata', value: { executionId: CHILD } } },
   },
   {
-    rule: 'with its child, which does not change any more',
+    rule: 'with its first child, which later reports do not replace',
     steps: [
       ok(node('RUNNING')),
       known(node('RUNNING', started(CHILD))),
@@ -449,11 +476,11 @@ const FOLDS: readonly Shown[] = [
   },
   {
     rule: 'with the location of its dynamic workflow',
-    steps: [ok(node('DYNAMIC_RUNNING', cached(made('made', 's3://b/j')))), ok(node('SUCCEEDED'))],
+    steps: [ok(node('DYNAMIC_RUNNING', taskMetadata(dynamicWorkflowNamed('made', 's3://b/j')))), ok(node('SUCCEEDED'))],
     closure: { dynamicJobSpecUri: 's3://b/j' },
   },
   {
-    rule: 'ABORTED with its execution, which says that it was inferred',
+    rule: 'ABORTED with its execution, with an error that says so',
     steps: [ok(at('RUNNING', 10)), ok(workflow('FAILED', { occurredAt: second(70) }))],
     closure: {
       phase: Phase.ABORTED,
@@ -468,7 +495,7 @@ const FOLDS: readonly Shown[] = [
     closure: { phase: Phase.ABORTED, outputResult: { case: undefined } },
   },
   {
-    rule: 'as its engine says, which is later than its execution',
+    rule: 'as its engine reports it after the end of the execution',
     steps: [ok(at('RUNNING', 10)), ok(workflow('FAILED')), ok(at('SUCCEEDED', 20, located('s3://b/o')))],
     closure: {
       phase: Phase.SUCCEEDED,
@@ -477,17 +504,17 @@ const FOLDS: readonly Shown[] = [
     },
   },
   {
-    rule: 'as it ended, when its execution ends after it',
+    rule: 'unchanged when its execution ends after it',
     steps: [ok(node('FAILED', error('OOM'))), ok(workflow('FAILED'))],
     closure: { phase: Phase.FAILED, ...error('OOM') },
   },
 ];
 
-type Found = Story & { readonly filters: string };
+type Found = Sequence & { readonly filters: string };
 
 const FILTERS: readonly Found[] = [
   { rule: 'its phase', steps: [ok(node('FAILING'))], filters: 'eq(phase,FAILING)' },
-  { rule: 'when it was made', steps: [ok(at('QUEUED', 20))], filters: 'eq(created_at,2026-01-01T00:00:20Z)' },
+  { rule: 'when it was created', steps: [ok(at('QUEUED', 20))], filters: 'eq(created_at,2026-01-01T00:00:20Z)' },
   { rule: 'when it started', steps: [ok(at('RUNNING', 20))], filters: 'eq(started_at,2026-01-01T00:00:20Z)' },
   {
     rule: 'when it was updated',
@@ -497,15 +524,19 @@ const FILTERS: readonly Found[] = [
   { rule: 'how long it took', steps: [ok(at('RUNNING', 10)), ok(at('FAILED', 70))], filters: 'eq(duration,60)' },
   { rule: 'the kind of its error', steps: [ok(node('FAILED', error('OOM')))], filters: 'eq(error_kind,SYSTEM)' },
   { rule: 'the code of its error', steps: [ok(node('FAILED', error('OOM')))], filters: 'eq(error_code,OOM)' },
-  { rule: 'what its cache says', steps: [ok(node('SUCCEEDED', cached(hit)))], filters: 'eq(cache_status,CACHE_HIT)' },
+  {
+    rule: 'its cache status',
+    steps: [ok(node('SUCCEEDED', taskMetadata(hit)))],
+    filters: 'eq(cache_status,CACHE_HIT)',
+  },
   { rule: 'where its inputs are', steps: [ok(node('QUEUED', reading('s3://b/i')))], filters: 'eq(input_uri,s3://b/i)' },
 ];
 
 describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
-  const launch = (): Promise<ExecutionId> => launchHello(plane[way], `told-${way}-${(count += 1)}`);
+  const launch = (): Promise<ExecutionId> => launchHello(plane[way], `steps-${way}-${(count += 1)}`);
   const get = (executionId: ExecutionId, nodeId = 'n0') =>
     plane[way].call(method.getNodeExecution, { id: { executionId, nodeId } });
-  const under = async (workflowExecutionId: ExecutionId, uniqueParentId = '', filters = '') => {
+  const childrenOf = async (workflowExecutionId: ExecutionId, uniqueParentId = '', filters = '') => {
     const request = { workflowExecutionId, uniqueParentId, filters };
     const { nodeExecutions } = await plane[way].call(method.listNodeExecutions, request);
     return nodeExecutions.map(({ id }) => id!.nodeId);
@@ -532,19 +563,19 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
     it.each(sampled(way, MATRIX))('from $from to $to', async ({ from: before, to }) => {
       const nodeId = `${before}-${to}`;
       const step = stepTo(before, to, node(to, { occurredAt: second(60) }, nodeId));
-      await tell(plane, way, id, [ok(node(before, {}, nodeId)), step]);
+      await runSteps(plane, way, id, [ok(node(before, {}, nodeId)), step]);
       expect(Phase[(await get(id, nodeId)).closure!.phase]).toBe(step.code === 'OK' ? to : before);
     });
   });
 
-  describe('a node is taken', () => {
-    it.each(DECIDED)('$rule', async ({ steps }) => tell(plane, way, await launch(), steps));
+  describe('a report of a node is accepted or refused', () => {
+    it.each(DECIDED)('$rule', async ({ steps }) => runSteps(plane, way, await launch(), steps));
   });
 
   describe('a node is shown', () => {
     it.each(sampled(way, FOLDS))('$rule', async ({ steps, closure = {}, metadata = {}, inputUri = '' }) => {
       const id = await launch();
-      await tell(plane, way, id, steps);
+      await runSteps(plane, way, id, steps);
       const shown = await get(id);
       expectShown(shown.closure, closure);
       expectShown(shown.metadata, metadata);
@@ -553,20 +584,20 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
 
     it('under its parent, and nowhere else', async () => {
       const id = await launch();
-      await tell(plane, way, id, [ok(node('RUNNING')), ok(inside('n0')), ok(node('RUNNING', {}, 'n0-0-n1'))]);
-      expect([await under(id), await under(id, 'n0')]).toEqual([['n0'], ['n0-0-n1']]);
+      await runSteps(plane, way, id, [ok(node('RUNNING')), ok(inside('n0')), ok(node('RUNNING', {}, 'n0-0-n1'))]);
+      expect([await childrenOf(id), await childrenOf(id, 'n0')]).toEqual([['n0'], ['n0-0-n1']]);
     });
 
-    it('not at the root when a task has made it', async () => {
+    it('not at the root when a task has created it', async () => {
       const id = await launch();
-      await tell(plane, way, id, [ok(node('RUNNING')), ok(task('RUNNING')), ok(madeBy(0))]);
-      expect(await under(id)).toEqual(['n0']);
+      await runSteps(plane, way, id, [ok(node('RUNNING')), ok(task('RUNNING')), ok(createdBy(0))]);
+      expect(await childrenOf(id)).toEqual(['n0']);
     });
 
     it('with the inputs and the outputs that came with its events', async () => {
       const executionId = await launch();
-      const inputs: More = { inputValue: { case: 'inputData', value: { literals: { name: literal('Ada') } } } };
-      await tell(plane, way, executionId, [ok(node('RUNNING', inputs)), ok(node('SUCCEEDED', outputs('Hello')))]);
+      const inputs: NodeFields = { inputValue: { case: 'inputData', value: { literals: { name: literal('Ada') } } } };
+      await runSteps(plane, way, executionId, [ok(node('RUNNING', inputs)), ok(node('SUCCEEDED', outputs('Hello')))]);
       const data = await plane[way].call(method.getNodeExecutionData, { id: { executionId, nodeId: 'n0' } });
       expectShown(data, {
         fullInputs: { literals: { name: literal('Ada') } },
@@ -574,10 +605,13 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
       });
     });
 
-    it('with the dynamic workflow that it made last', async () => {
+    it('with its latest dynamic workflow', async () => {
       const executionId = await launch();
-      const twice = [ok(node('RUNNING', cached(made('first')))), ok(node('DYNAMIC_RUNNING', cached(made('last'))))];
-      await tell(plane, way, executionId, [...twice, ok(node('SUCCEEDED', cached(hit)))]);
+      const twice = [
+        ok(node('RUNNING', taskMetadata(dynamicWorkflowNamed('first')))),
+        ok(node('DYNAMIC_RUNNING', taskMetadata(dynamicWorkflowNamed('last')))),
+      ];
+      await runSteps(plane, way, executionId, [...twice, ok(node('SUCCEEDED', taskMetadata(hit)))]);
       const id = { executionId, nodeId: 'n0' };
       const { compiledWorkflow } = await plane[way].call(method.getDynamicNodeWorkflow, { id });
       expect(compiledWorkflow!.primary!.template!.id!.name).toBe('last');
@@ -587,8 +621,8 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
   describe('a node is found by', () => {
     it.each(FILTERS)('$rule', async ({ steps, filters }) => {
       const id = await launch();
-      await tell(plane, way, id, [ok(node('UNDEFINED', {}, 'other')), ...steps]);
-      expect(await under(id, '', filters)).toEqual(['n0']);
+      await runSteps(plane, way, id, [ok(node('UNDEFINED', {}, 'other')), ...steps]);
+      expect(await childrenOf(id, '', filters)).toEqual(['n0']);
     });
   });
 });

@@ -34,9 +34,9 @@ import {
   ok,
   type Step,
   task,
-  tell,
+  runSteps,
   workflow,
-} from '../../support/stories.js';
+} from '../../support/report-steps.js';
 
 const { method } = AdminService;
 
@@ -104,7 +104,7 @@ const ofType =
   (type: ResourceType): Change =>
   ({ event }) =>
     void (event!.taskId!.resourceType = type);
-const nobody: Change = ({ event }) => void (event!.parentNodeExecutionId!.executionId!.name = 'nobody');
+const unknownExecution: Change = ({ event }) => void (event!.parentNodeExecutionId!.executionId!.name = 'unknown');
 const west: Change = ({ event }) => void (event!.producerId = 'west');
 const outputs = (text: string): More => ({
   outputResult: { case: 'outputData', value: { literals: { o0: literal(text) } } },
@@ -136,14 +136,14 @@ const REFUSED: readonly Row<typeof TaskExecutionEventRequestSchema>[] = [
   { rule: '3: and domain', change: taskWithout('domain'), says: 'missing domain of task_id' },
   { rule: '3: and name', change: taskWithout('name'), says: 'missing name of task_id' },
   { rule: '3: and version', change: taskWithout('version'), says: 'missing version of task_id' },
-  { rule: 'a phase that there is', change: ({ event }) => void Object.assign(event!, { phase: 9 }), says: 'phase: 9' },
-  { rule: '4: an execution that there is', change: nobody, code: 'NOT_FOUND', says: 'type execution with' },
+  { rule: 'a phase that exists', change: ({ event }) => void Object.assign(event!, { phase: 9 }), says: 'phase: 9' },
+  { rule: '4: an execution that exists', change: unknownExecution, code: 'NOT_FOUND', says: 'type execution with' },
   { rule: '5: its cluster', change: west, code: 'FAILED_PRECONDITION', says: 'cluster [west]' },
-  { rule: '6: a node that there is', change: ofNode('n9'), code: 'NOT_FOUND', says: 'type node execution' },
+  { rule: '6: a node that exists', change: ofNode('n9'), code: 'NOT_FOUND', says: 'type node execution' },
   { rule: 'order: 1 before 2', change: all(noTime, large), says: 'missing occurred_at' },
   { rule: 'order: 2 before 3', change: all(large, noTask), code: 'RESOURCE_EXHAUSTED', says: 'Output data size' },
-  { rule: 'order: 3 before 4', change: all(noTask, nobody), says: 'missing task_id' },
-  { rule: 'order: 4 before 5', change: all(nobody, west), code: 'NOT_FOUND', says: 'type execution with' },
+  { rule: 'order: 3 before 4', change: all(noTask, unknownExecution), says: 'missing task_id' },
+  { rule: 'order: 4 before 5', change: all(unknownExecution, west), code: 'NOT_FOUND', says: 'type execution with' },
   {
     rule: 'order: 5 before 6',
     change: all(west, ofNode('n9')),
@@ -152,9 +152,9 @@ const REFUSED: readonly Row<typeof TaskExecutionEventRequestSchema>[] = [
   },
 ];
 
-type Story = { readonly rule: string; readonly steps: readonly Step[] };
+type Sequence = { readonly rule: string; readonly steps: readonly Step[] };
 
-const DECIDED: readonly Story[] = [
+const DECIDED: readonly Sequence[] = [
   {
     rule: '5: of the cluster that has the execution',
     steps: [ok(queuedBy('east')), foreign(from('west'), 'west'), ok(from('east')), ok(from('propeller', 'SUCCEEDED'))],
@@ -239,7 +239,7 @@ const DECIDED: readonly Story[] = [
   },
 ];
 
-type Shown = Story & {
+type Shown = Sequence & {
   readonly closure?: Partial<Record<keyof TaskExecutionClosure, unknown>>;
   readonly inputUri?: string;
 };
@@ -600,7 +600,7 @@ const EXTERNAL: readonly Shown[] = [
 
 const FOLDS = [...TIMES, ...RESULTS, ...REASONS, ...LOGS, ...DETAILS, ...EXTERNAL];
 
-type Found = Story & { readonly filters: string };
+type Found = Sequence & { readonly filters: string };
 
 const FILTERS: readonly Found[] = [
   { rule: 'its phase', steps: [ok(task('INITIALIZING'))], filters: 'eq(phase,INITIALIZING)' },
@@ -623,8 +623,8 @@ const FILTERS: readonly Found[] = [
 describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
   /** Launches an execution, and reports that its node `n0` runs. */
   const launch = async (): Promise<ExecutionId> => {
-    const id = await launchHello(plane[way], `told-${way}-${(count += 1)}`);
-    await tell(plane, way, id, [ok(node('RUNNING'))]);
+    const id = await launchHello(plane[way], `steps-${way}-${(count += 1)}`);
+    await runSteps(plane, way, id, [ok(node('RUNNING'))]);
     return id;
   };
   const idOf = (executionId: ExecutionId, retryAttempt = 0) => ({
@@ -655,19 +655,19 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
 
     it.each(sampled(way, MATRIX))('from $from to $to', async ({ from: before, to, attempt }) => {
       const step = stepTo(before, to, at(to, 60, { retryAttempt: attempt }));
-      await tell(plane, way, id, [ok(task(before, { retryAttempt: attempt })), step]);
+      await runSteps(plane, way, id, [ok(task(before, { retryAttempt: attempt })), step]);
       expect(Phase[(await get(id, attempt)).closure!.phase]).toBe(step.code === 'OK' ? to : before);
     });
   });
 
   describe('a task is taken', () => {
-    it.each(DECIDED)('$rule', async ({ steps }) => tell(plane, way, await launch(), steps));
+    it.each(DECIDED)('$rule', async ({ steps }) => runSteps(plane, way, await launch(), steps));
   });
 
   describe('a task is shown', () => {
     it.each(sampled(way, FOLDS))('$rule', async ({ steps, closure = {}, inputUri = '' }) => {
       const id = await launch();
-      await tell(plane, way, id, steps);
+      await runSteps(plane, way, id, steps);
       const shown = await get(id);
       expectShown(shown.closure, closure);
       expect(shown.inputUri).toBe(inputUri);
@@ -676,7 +676,7 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
     it('with the inputs and the outputs that came with its events', async () => {
       const id = await launch();
       const inputs: More = { inputValue: { case: 'inputData', value: { literals: { name: literal('Ada') } } } };
-      await tell(plane, way, id, [ok(task('RUNNING', inputs)), ok(task('SUCCEEDED', outputs('Hello')))]);
+      await runSteps(plane, way, id, [ok(task('RUNNING', inputs)), ok(task('SUCCEEDED', outputs('Hello')))]);
       const data = await plane[way].call(method.getTaskExecutionData, { id: idOf(id) });
       expectShown(data, {
         fullInputs: { literals: { name: literal('Ada') } },
@@ -688,7 +688,7 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
   describe('a task is found by', () => {
     it.each(FILTERS)('$rule', async ({ steps, filters }) => {
       const executionId = await launch();
-      await tell(plane, way, executionId, [ok(task('UNDEFINED', { retryAttempt: 9 })), ...steps]);
+      await runSteps(plane, way, executionId, [ok(task('UNDEFINED', { retryAttempt: 9 })), ...steps]);
       const request = { nodeExecutionId: { executionId, nodeId: 'n0' }, filters };
       const { taskExecutions } = await plane[way].call(method.listTaskExecutions, request);
       expect(taskExecutions.map(({ id }) => id!.retryAttempt)).toEqual([0]);

@@ -29,9 +29,9 @@ import {
   refused,
   stale,
   type Step,
-  tell,
+  runSteps,
   workflow,
-} from '../../support/stories.js';
+} from '../../support/report-steps.js';
 import { until } from '../../support/until.js';
 
 const { method } = AdminService;
@@ -46,7 +46,7 @@ afterAll(() => plane.close());
 
 type Names = keyof typeof Phase;
 
-const terminate: Asked = (transport, id) => transport.refused(method.terminateExecution, { id, cause: 'enough' });
+const terminate: Asked = (transport, id) => transport.attempt(method.terminateExecution, { id, cause: 'enough' });
 const named = (phase: string, producerId: string) => workflow(phase as Names, { producerId });
 const at = (phase: string, seconds: number, more = {}) =>
   workflow(phase as Names, { occurredAt: second(seconds), ...more });
@@ -110,7 +110,8 @@ const noId: Changed<WorkflowExecutionEventRequest> = ({ event }) => {
 const without = (part: 'project' | 'domain' | 'name'): Changed<WorkflowExecutionEventRequest> => {
   return ({ event }) => void (event!.executionId![part] = '');
 };
-const nobody: Changed<WorkflowExecutionEventRequest> = ({ event }) => void (event!.executionId!.name = 'nobody');
+const unknownExecution: Changed<WorkflowExecutionEventRequest> = ({ event }) =>
+  void (event!.executionId!.name = 'unknown');
 const noPhase: Changed<WorkflowExecutionEventRequest> = ({ event }) => void (event!.phase = Phase.UNDEFINED);
 const noTime: Changed<WorkflowExecutionEventRequest> = ({ event }) => {
   delete event!.occurredAt;
@@ -131,15 +132,25 @@ const REFUSED: readonly Row<typeof WorkflowExecutionEventRequestSchema>[] = [
   { rule: '2: its name', change: without('name'), says: 'missing name' },
   { rule: 'a phase', change: noPhase, says: 'invalid value for phase: UNDEFINED' },
   {
-    rule: 'that there is',
+    rule: 'that exists',
     change: ({ event }) => void Object.assign(event!, { phase: 99 }),
     says: 'invalid value for phase: 99',
   },
   { rule: '10: a time', change: noTime, says: 'missing occurred_at' },
   { rule: '3: outputs up to the limit', change: large, code: 'RESOURCE_EXHAUSTED', says: '> 1000)' },
-  { rule: '4: an execution that there is', change: nobody, code: 'NOT_FOUND', says: 'type execution with identifier' },
+  {
+    rule: '4: an execution that exists',
+    change: unknownExecution,
+    code: 'NOT_FOUND',
+    says: 'type execution with identifier',
+  },
   { rule: 'order: 2 before 3', change: all(without('name'), large), says: 'missing name' },
-  { rule: 'order: 3 before 4', change: all(large, nobody), code: 'RESOURCE_EXHAUSTED', says: 'Output data size' },
+  {
+    rule: 'order: 3 before 4',
+    change: all(large, unknownExecution),
+    code: 'RESOURCE_EXHAUSTED',
+    says: 'Output data size',
+  },
 ];
 
 /** Rows whose request cannot be expressed in JSON. */
@@ -153,9 +164,9 @@ const UNSAID: typeof REFUSED = [
   { rule: '10: with a part of a second', change: atSecond(0n, -1), says: 'event.occurred_at is out of range' },
 ];
 
-type Story = { readonly rule: string; readonly steps: readonly Step[] };
+type Sequence = { readonly rule: string; readonly steps: readonly Step[] };
 
-const DECIDED: readonly Story[] = [
+const DECIDED: readonly Sequence[] = [
   {
     rule: 'an engine’s first QUEUED takes the execution, and the next is known',
     steps: [ok(at('QUEUED', 1)), known(at('QUEUED', 2)), again(at('QUEUED', 2))],
@@ -229,7 +240,7 @@ const DECIDED: readonly Story[] = [
 ];
 
 type Closure = Partial<Record<keyof ExecutionClosure, unknown>>;
-type Fold = Story & { readonly shows: Closure };
+type Fold = Sequence & { readonly shows: Closure };
 
 const error = (code: string, message = 'broken') =>
   ({ outputResult: { case: 'error', value: { code, message, kind: Kind.USER, errorUri: 's3://b/e' } } }) as const;
@@ -360,7 +371,7 @@ const CLUSTERS: readonly Cluster[] = [
   },
 ];
 
-type Found = Story & { readonly filters: string };
+type Found = Sequence & { readonly filters: string };
 
 const FILTERS: readonly Found[] = [
   { rule: 'its phase', steps: [ok(workflow('FAILING'))], filters: 'eq(phase,FAILING)' },
@@ -383,7 +394,7 @@ const FILTERS: readonly Found[] = [
 ];
 
 describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
-  const launch = (): Promise<ExecutionId> => launchHello(plane[way], `told-${way}-${(count += 1)}`);
+  const launch = (): Promise<ExecutionId> => launchHello(plane[way], `steps-${way}-${(count += 1)}`);
   const get = (id: ExecutionId) => plane[way].call(method.getExecution, { id });
 
   describe('CreateWorkflowEvent wants', () => {
@@ -402,18 +413,18 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
   it.each(sampled(way, MATRIX))('$to after $from: $answered', async ({ from, to, answered }) => {
     const id = await launch();
     const before = ['QUEUED', ...WAYS[from]].map((phase) => ok(workflow(phase as Names)));
-    await tell(plane, way, id, [...before, stepTo(answered, from, at(to, 60))]);
+    await runSteps(plane, way, id, [...before, stepTo(answered, from, at(to, 60))]);
     expect(Phase[(await get(id)).closure!.phase]).toBe(answered === 'ok' ? to : from);
   });
 
   describe('as decided:', () => {
-    it.each(DECIDED)('$rule', async ({ steps }) => tell(plane, way, await launch(), steps));
+    it.each(DECIDED)('$rule', async ({ steps }) => runSteps(plane, way, await launch(), steps));
   });
 
   describe('an execution is shown', () => {
     it.each(sampled(way, FOLDS))('$rule', async ({ steps, shows }) => {
       const id = await launch();
-      await tell(plane, way, id, steps);
+      await runSteps(plane, way, id, steps);
       expectShown((await get(id)).closure, shows);
     });
   });
@@ -421,7 +432,7 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
   describe('the cluster of an execution is', () => {
     it.each(CLUSTERS)('$rule', async ({ steps, cluster }) => {
       const id = await launch();
-      await tell(plane, way, id, steps);
+      await runSteps(plane, way, id, steps);
       expect((await get(id)).spec!.metadata?.systemMetadata?.executionCluster ?? '').toBe(cluster);
     });
   });
@@ -434,7 +445,7 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
         return (await plane[way].call(method.listExecutions, request)).executions;
       };
       expect(await found()).toEqual([]);
-      await tell(plane, way, id, steps);
+      await runSteps(plane, way, id, steps);
       expect((await until(found, ({ length }) => length > 0)).map((each) => each.id!.name)).toEqual([id.name]);
     });
   });

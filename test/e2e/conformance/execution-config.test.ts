@@ -96,7 +96,7 @@ const notify = (...notifications: Notification[]): Init<typeof ExecutionSpecSche
 });
 
 let plane: ControlPlane;
-let names = 0;
+let projectCount = 0;
 beforeAll(async () => {
   plane = await startControlPlane(PLATFORM);
   await register(plane.grpc, withNeeds('01-hello'));
@@ -111,27 +111,31 @@ const createdIn = async (own: ControlPlane, project: string): Promise<ExecutionC
   return event.data;
 };
 
-type Place = { readonly project: string; readonly domain: string; readonly workflow: string };
+type WorkflowScope = { readonly project: string; readonly domain: string; readonly workflow: string };
 
 /** Sets the attributes of each level. */
-const attribute = async ({ call }: Transport, place: Place, attributes: Levels['attributes'] = {}): Promise<void> => {
-  const { project, domain } = place;
+const setAttributes = async (
+  { call }: Transport,
+  scope: WorkflowScope,
+  attributes: Levels['attributes'] = {},
+): Promise<void> => {
+  const { project, domain } = scope;
   const matching = (targets: readonly Target[] = []) => targets.map((target) => ({ matchingAttributes: { target } }));
   for (const each of matching(attributes.project))
     await call(method.updateProjectAttributes, { attributes: { project, ...each } });
   for (const each of matching(attributes.domain))
     await call(method.updateProjectDomainAttributes, { attributes: { project, domain, ...each } });
   for (const each of matching(attributes.workflow))
-    await call(method.updateWorkflowAttributes, { attributes: { ...place, ...each } });
+    await call(method.updateWorkflowAttributes, { attributes: { ...scope, ...each } });
 };
 
 /** Sets the levels in a new project, in which the test then launches. */
 const prepared = async (transport: Transport, levels: Levels) => {
-  const project = `own-${String((names += 1))}`;
+  const project = `own-${String((projectCount += 1))}`;
   const { domain = 'development', labels = {}, quality } = levels;
   await transport.call(method.registerProject, { project: { id: project, name: project, labels: { values: labels } } });
   const workflow = quality === undefined ? WORKFLOW : `urgent-${project}`;
-  await attribute(transport, { project, domain, workflow }, levels.attributes);
+  await setAttributes(transport, { project, domain, workflow }, levels.attributes);
   if (quality !== undefined)
     await registerWorkflow(transport, { name: workflow }, ({ spec }) => {
       spec!.template!.metadata = create(WorkflowMetadataSchema, { qualityOfService: quality });
@@ -139,9 +143,9 @@ const prepared = async (transport: Transport, levels: Levels) => {
   const plan = clone(LaunchPlanCreateRequestSchema, helloPlan);
   plan.id!.name = `plan-${project}`;
   plan.spec!.workflowId!.name = workflow;
-  const said = create(LaunchPlanSpecSchema, levels.plan);
-  for (const key of Object.keys(levels.plan ?? {}) as (keyof typeof said)[])
-    Object.assign(plan.spec!, { [key]: said[key] });
+  const fields = create(LaunchPlanSpecSchema, levels.plan);
+  for (const key of Object.keys(levels.plan ?? {}) as (keyof typeof fields)[])
+    Object.assign(plan.spec!, { [key]: fields[key] });
   await transport.call(method.createLaunchPlan, plan);
   return { project, domain, plan: plan.id! };
 };
@@ -153,20 +157,20 @@ const request = async (transport: Transport, levels: Levels) => {
 };
 
 const launched = async (transport: Transport, levels: Levels): Promise<ExecutionCreated> => {
-  const asked = await request(transport, levels);
-  await transport.call(method.createExecution, asked);
-  return createdIn(plane, asked.project);
+  const createRequest = await request(transport, levels);
+  await transport.call(method.createExecution, createRequest);
+  return createdIn(plane, createRequest.project);
 };
 
-/** Three levels set a value; each column is the result when the levels above set none. */
-type Ladder = readonly [
+/** A field, how a level sets it, how the execution shows what that level has set, and what it shows of the platform. */
+type LeveledField = readonly [
   field: string,
-  at: (level: string) => object,
-  seen: (level: string) => object,
+  set: (level: string) => object,
+  shown: (level: string) => object,
   platform: object | undefined,
 ];
 
-const LADDER: readonly Ladder[] = [
+const LEVELED_FIELDS: readonly LeveledField[] = [
   [
     'max_parallelism',
     (level) => ({ maxParallelism: level.length }),
@@ -202,25 +206,25 @@ describe.each(['grpc', 'rest'] as const)('the configuration of an execution over
     transport = plane[way];
   });
 
-  describe.each(LADDER)('takes %s', (_field, at, seen, platform) => {
+  describe.each(LEVELED_FIELDS)('takes %s', (_field, set, shown, platform) => {
     const full: Levels = {
-      request: at('asked'),
-      plan: at('plan'),
-      attributes: { project: [config(at('project'))], domain: [config(at('domain'))], workflow: [config(at('wf'))] },
+      request: set('asked'),
+      plan: set('plan'),
+      attributes: { project: [config(set('project'))], domain: [config(set('domain'))], workflow: [config(set('wf'))] },
     };
     const { request: _request, ...belowRequest } = full;
     const { plan: _plan, ...belowPlan } = belowRequest;
 
     it.each<readonly [string, Levels, object | undefined]>([
-      ['the request', full, seen('asked')],
-      ['the launch plan', belowRequest, seen('plan')],
-      ['the attributes of the workflow', belowPlan, seen('wf')],
+      ['the request', full, shown('asked')],
+      ['the launch plan', belowRequest, shown('plan')],
+      ['the attributes of the workflow', belowPlan, shown('wf')],
       [
         'the attributes of the domain',
         { attributes: { project: full.attributes!.project!, domain: full.attributes!.domain! } },
-        seen('domain'),
+        shown('domain'),
       ],
-      ['the attributes of the project', { attributes: { project: full.attributes!.project! } }, seen('project')],
+      ['the attributes of the project', { attributes: { project: full.attributes!.project! } }, shown('project')],
       ['the platform', {}, platform],
     ])('from %s', async (_level, levels, expected) => {
       expect((await launched(transport, levels)).config).toMatchObject(expected!);
@@ -265,7 +269,7 @@ describe.each(['grpc', 'rest'] as const)('the configuration of an execution over
       { securityContext: { runAs: { iamRole: 'domain' } } },
     ],
     [
-      'what the workflow says and then what the project says, without the domain between them',
+      'the attributes of the workflow and then of the project, without those of the domain',
       {
         attributes: {
           project: [config({ maxParallelism: 3, envs: envs('project') })],
@@ -376,7 +380,7 @@ describe.each(['grpc', 'rest'] as const)('the configuration of an execution over
       'annotations has too many entries [3 > 2]',
     ],
     ['a parallelism below zero', { request: { maxParallelism: -1 } }, 'invalid value for max_parallelism'],
-    ['a tier that there is not', { request: { qualityOfService: tier(9 as never) } }, 'quality_of_service.tier'],
+    ['a tier that does not exist', { request: { qualityOfService: tier(9 as never) } }, 'quality_of_service.tier'],
     [
       'a budget that is missing',
       { request: { qualityOfService: { designation: { case: 'spec', value: {} } } } },
@@ -392,8 +396,8 @@ describe.each(['grpc', 'rest'] as const)('the configuration of an execution over
       },
       'labels map cannot exceed 16 entries',
     ],
-    ['a label key that cannot be', { request: { labels: { values: { 'a b': '' } } } }, 'invalid label key [a b]'],
-    ['a label value that cannot be', { request: { labels: { values: { a: '-' } } } }, 'invalid label value [-]'],
+    ['an invalid label key', { request: { labels: { values: { 'a b': '' } } } }, 'invalid label key [a b]'],
+    ['an invalid label value', { request: { labels: { values: { a: '-' } } } }, 'invalid label value [-]'],
     [
       'a notification of no type',
       { request: notify({ phases: [Phase.SUCCEEDED] }) },
@@ -407,8 +411,8 @@ describe.each(['grpc', 'rest'] as const)('the configuration of an execution over
       'invalid value for phase',
     ],
   ])('refuses %s, and records nothing', async (_what, levels, text) => {
-    const asked = await request(transport, levels);
-    const { code, message } = await plane.unchanged(() => transport.refused(method.createExecution, asked));
+    const createRequest = await request(transport, levels);
+    const { code, message } = await plane.unchanged(() => transport.attempt(method.createExecution, createRequest));
     expect([code, message]).toEqual(['INVALID_ARGUMENT', expect.stringContaining(text)]);
   });
 
@@ -429,44 +433,44 @@ describe.each(['grpc', 'rest'] as const)('the configuration of an execution over
     ['none by default', {}, []],
     ['one that never fires', { request: notify({ ...email('never@example.org'), phases: [] }) }, ['never@example.org']],
   ])('shows of notifications %s', async (_what, levels, expected) => {
-    const asked = await request(transport, levels);
-    const { id } = await transport.call(method.createExecution, asked);
+    const createRequest = await request(transport, levels);
+    const { id } = await transport.call(method.createExecution, createRequest);
     const { closure } = await transport.call(method.getExecution, { id });
     const recipients = closure!.notifications.flatMap(({ type }) => type.value?.recipientsEmail ?? []);
     expect(recipients).toEqual(expected);
   });
 
-  it('shows what was asked for, with the identity and parallelism that came of it, and its namespace', async () => {
+  it('shows the requested spec, with the resulting identity and parallelism, and its namespace', async () => {
     const levels: Levels = {
       plan: { maxParallelism: 4, labels: map('plan'), securityContext: role('plan') },
       request: { annotations: map('request') },
     };
-    const asked = await request(transport, levels);
-    const { id } = await transport.call(method.createExecution, asked);
+    const createRequest = await request(transport, levels);
+    const { id } = await transport.call(method.createExecution, createRequest);
     const { spec } = await transport.call(method.getExecution, { id });
     expect(spec).toMatchObject({ maxParallelism: 4, annotations: map('request'), securityContext: role('plan') });
     expect(Object.keys(spec?.labels?.values ?? {})).toEqual([]);
-    expect(spec?.metadata?.systemMetadata?.namespace).toBe(`development-of-${asked.project}`);
+    expect(spec?.metadata?.systemMetadata?.namespace).toBe(`development-of-${createRequest.project}`);
   });
 
   it('names the streams that it was read from, with their revisions', async () => {
     const { read } = await launched(transport, { attributes: { project: [label('a')], domain: [label('b')] } });
-    const places = read.map(({ stream, revision }) => [stream.split('-')[0], Number(revision)]);
-    expect(places).toEqual([
+    const revisions = read.map(({ stream, revision }) => [stream.split('-')[0], Number(revision)]);
+    expect(revisions).toEqual([
       ['project', 0],
       ['launchPlan', 0],
       ['attributes', 1],
     ]);
   });
 
-  it('of a single task knows no launch plan, and keeps the parallelism that was asked for', async () => {
+  it('of a single task has no launch plan, and its spec keeps the parallelism of the request', async () => {
     const name = `single_${way}`;
     await registerTask(transport, { name });
     const spec = { launchPlan: { ...PLACE, resourceType: ResourceType.TASK, name, version: 'v1' } };
     const many = { labels: { values: { a: '', b: '', c: '', d: '' } } };
     const inputs = { literals: { name: literal('Ada'), times: literal(2n) } };
-    const asked = { ...PLACE, name: `single-${way}`, spec: { ...spec, ...many }, inputs };
-    await transport.call(method.createExecution, asked);
+    const createRequest = { ...PLACE, name: `single-${way}`, spec: { ...spec, ...many }, inputs };
+    await transport.call(method.createExecution, createRequest);
     const { config: found, engine, spec: stored } = await createdIn(plane, PLACE.project);
     expect(found).toMatchObject({ maxParallelism: 9, annotations: map('platform') });
     expect(engine).toMatchObject({ tier: Tier.MEDIUM, clusterLabel: { value: 'platform' } });
@@ -500,7 +504,7 @@ describe.each(['grpc', 'rest'] as const)('the configuration of an execution over
     expect(await found('lte(queueing_budget,1000)')).toEqual(['high', 'own']);
   });
 
-  it('holds tasks against the limits of the attributes of their project and domain, when they are registered', async () => {
+  it('checks tasks at their registration against the limits of the attributes of their project and domain', async () => {
     const domain = way === 'grpc' ? 'staging' : 'production';
     const cpu = (value: string) =>
       registerTask(transport, { domain, name: `cpu_${way}_${value}` }, ({ spec }) => {

@@ -21,7 +21,7 @@ import { helloRequest, launchHello } from '../../support/hello.js';
 import { PLACE } from '../../support/registrations.js';
 import { type ExecutionId, HELLO_TASK, nodeReport, second } from '../../support/reports.js';
 import { type Changed, expectRefused, type Row } from '../../support/rows.js';
-import { expectShown, ok, tell, workflow } from '../../support/stories.js';
+import { expectShown, ok, runSteps, workflow } from '../../support/report-steps.js';
 
 const { method } = AdminService;
 
@@ -151,8 +151,8 @@ const refusedOf = (): readonly (Omit<Row<never>, 'change'> & { readonly change: 
   { rule: 'its domain', change: (r) => void (r.id!.domain = ''), says: 'missing domain' },
   { rule: 'its name', change: (r) => void (r.id!.name = ''), says: 'missing name' },
   {
-    rule: 'an execution that there is',
-    change: (r) => void (r.id!.name = 'nobody'),
+    rule: 'an execution that exists',
+    change: (r) => void (r.id!.name = 'unknown'),
     code: 'NOT_FOUND',
     says: 'missing entity of type execution with identifier',
   },
@@ -202,7 +202,7 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
     about?: MetadataInit,
   ): Promise<ExecutionId> => {
     const id = await launch(was, about);
-    await tell(plane, way, id, [ok(workflow(phase))]);
+    await runSteps(plane, way, id, [ok(workflow(phase))]);
     return id;
   };
 
@@ -250,7 +250,7 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
       const original = await inPhase(phase);
       const again = name();
       if (!['FAILED', 'ABORTED', 'TIMED_OUT'].includes(phase)) {
-        const ask = () => plane[way].refused(method.recoverExecution, { id: original, name: again });
+        const ask = () => plane[way].attempt(method.recoverExecution, { id: original, name: again });
         const { code, message } = await plane.unchanged(ask);
         expect([code, message]).toEqual(['FAILED_PRECONDITION', expect.stringContaining(`it is ${phase}`)]);
         return;
@@ -269,7 +269,7 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
     it('wants the node that recovers it', async () => {
       const id = await inPhase('FAILED');
       const metadata = { parentNodeExecution: { ...PARENT, nodeId: 'n9' } };
-      const answer = await plane.unchanged(() => plane[way].refused(method.recoverExecution, { id, metadata }));
+      const answer = await plane.unchanged(() => plane[way].attempt(method.recoverExecution, { id, metadata }));
       expect([answer.code, answer.message]).toEqual(['NOT_FOUND', expect.stringContaining('type node execution')]);
     });
   });

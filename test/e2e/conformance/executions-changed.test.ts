@@ -21,7 +21,17 @@ import { launchHello } from '../../support/hello.js';
 import { PLACE } from '../../support/registrations.js';
 import { type ExecutionId, second } from '../../support/reports.js';
 import { expectRefused, type Row } from '../../support/rows.js';
-import { type Asked, ended, expectShown, idle, node, ok, type Step, tell, workflow } from '../../support/stories.js';
+import {
+  type Asked,
+  ended,
+  expectShown,
+  idle,
+  node,
+  ok,
+  type Step,
+  runSteps,
+  workflow,
+} from '../../support/report-steps.js';
 
 const { method } = AdminService;
 
@@ -55,8 +65,8 @@ const PARTS: readonly {
   { rule: 'its domain', change: (r) => void (r.id!.domain = ''), says: 'missing domain' },
   { rule: 'its name', change: (r) => void (r.id!.name = ''), says: 'missing name' },
   {
-    rule: 'an execution that there is',
-    change: (r) => void (r.id!.name = 'nobody'),
+    rule: 'an execution that exists',
+    change: (r) => void (r.id!.name = 'unknown'),
     says: 'missing entity of type execution with identifier',
     code: 'NOT_FOUND',
   },
@@ -77,7 +87,7 @@ const TERMINATES: readonly Row<typeof ExecutionTerminateRequestSchema>[] = [
 const UPDATES: readonly Row<typeof ExecutionUpdateRequestSchema>[] = [
   ...PARTS,
   {
-    rule: 'a state that there is',
+    rule: 'a state that exists',
     change: (r: ExecutionUpdateRequest) => void Object.assign(r, { state: 2 }),
     says: 'invalid value for state',
   },
@@ -86,12 +96,12 @@ const UPDATES: readonly Row<typeof ExecutionUpdateRequestSchema>[] = [
 const terminate =
   (cause: string): Asked =>
   (transport, id) =>
-    transport.refused(method.terminateExecution, { id, cause });
+    transport.attempt(method.terminateExecution, { id, cause });
 type Update = Exclude<MessageInitShape<typeof ExecutionUpdateRequestSchema>, { readonly $typeName: string }>;
 const update =
   (more: Update): Asked =>
   (transport, id) =>
-    transport.refused(method.updateExecution, { id, ...more });
+    transport.attempt(method.updateExecution, { id, ...more });
 const tagged = (...values: string[]): Update => ({ tags: { values } });
 
 const tooLate = (currentPhase: string): Step => ({
@@ -99,7 +109,7 @@ const tooLate = (currentPhase: string): Step => ({
   says: 'Cannot abort an already terminated workflow execution',
 });
 
-type Story = {
+type Sequence = {
   readonly rule: string;
   readonly steps: readonly Step[];
   readonly closure?: Partial<Record<keyof ExecutionClosure, unknown>>;
@@ -110,7 +120,7 @@ const abortedFor = (cause: string) => ({ case: 'abortMetadata', value: { cause, 
 const OPEN = ['QUEUED', 'RUNNING', 'SUCCEEDING', 'FAILING'] as const;
 const ENDS = ['SUCCEEDED', 'FAILED', 'ABORTED', 'TIMED_OUT'] as const;
 
-const TERMINATED: readonly Story[] = [
+const TERMINATED: readonly Sequence[] = [
   ...OPEN.map((phase) => ({
     rule: `ABORTING at once when it is ${phase}`,
     steps: [ok(workflow(phase)), ok(terminate('enough'))],
@@ -161,7 +171,7 @@ const TERMINATED: readonly Story[] = [
 const archived = { state: State.EXECUTION_ARCHIVED };
 const active = { state: State.EXECUTION_ACTIVE };
 
-const UPDATED: readonly Story[] = [
+const UPDATED: readonly Sequence[] = [
   ...[...OPEN, ...ENDS].map((phase) => ({
     rule: `archived when it is ${phase}, which it stays`,
     steps: [ok(workflow(phase)), ok(update(archived))],
@@ -257,9 +267,9 @@ const LISTED: readonly Listed[] = [
 
 describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
   const launch = (): Promise<ExecutionId> => launchHello(plane[way], `run-${way}-${(count += 1)}`);
-  const expectStory = async ({ steps, closure = {}, spec = {} }: Story): Promise<void> => {
+  const expectStory = async ({ steps, closure = {}, spec = {} }: Sequence): Promise<void> => {
     const id = await launch();
-    await tell(plane, way, id, steps);
+    await runSteps(plane, way, id, steps);
     const shown = await plane[way].call(method.getExecution, { id });
     expectShown(shown.closure, closure);
     expectShown(shown.spec, spec);
@@ -288,9 +298,9 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
         const asked = { id: { executionId: id, nodeId: 'n0' } };
         return NodePhase[(await plane[way].call(method.getNodeExecution, asked)).closure!.phase];
       };
-      await tell(plane, way, id, [ok(node('RUNNING')), ok(terminate('enough'))]);
+      await runSteps(plane, way, id, [ok(node('RUNNING')), ok(terminate('enough'))]);
       expect(await phase()).toBe('RUNNING');
-      await tell(plane, way, id, [ok(workflow('ABORTED'))]);
+      await runSteps(plane, way, id, [ok(workflow('ABORTED'))]);
       expect(await phase()).toBe('ABORTED');
     });
   });
@@ -302,7 +312,7 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
   describe('an execution is found', () => {
     it.each(LISTED)('$rule', async ({ steps, filters, isThere }) => {
       const id = await launch();
-      await tell(plane, way, id, steps);
+      await runSteps(plane, way, id, steps);
       const own = [`eq(name,${id.name})`, filters].filter(Boolean).join('+');
       const { executions } = await plane[way].call(method.listExecutions, { id: PLACE, filters: own });
       expect(executions).toHaveLength(isThere ? 1 : 0);

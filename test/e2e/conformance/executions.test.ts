@@ -31,7 +31,7 @@ import { helloRequest, launchHello, literal } from '../../support/hello.js';
 import { PLACE, registerTask } from '../../support/registrations.js';
 import { type ExecutionId, HELLO_TASK, second, workflowReport } from '../../support/reports.js';
 import { all, type Changed, expectRefused, type Row, sampled } from '../../support/rows.js';
-import { expectShown } from '../../support/stories.js';
+import { expectShown } from '../../support/report-steps.js';
 
 const { method } = AdminService;
 type Change = Changed<ExecutionCreateRequest>;
@@ -137,14 +137,14 @@ const REFUSED: readonly Row<typeof method.createExecution.input>[] = [
   { rule: '7: and values', change: giving(literals({ name: {} })), says: 'missing valid literal in inputs name' },
   { rule: '8: notifications that can be', change: badNotification, says: 'invalid value for notification type' },
   {
-    rule: 'beyond the table: a mode that there is',
+    rule: 'beyond the table: a mode that exists',
     change: metadata({ mode: 77 as never }),
     says: 'invalid value for metadata.mode: 77 is not a mode',
   },
   { rule: '9: labels that can be', change: badLabel, says: 'invalid label key [a b]' },
   {
-    rule: 'a launch plan that there is',
-    change: plan('nobody'),
+    rule: 'a launch plan that exists',
+    change: plan('unknown'),
     code: 'NOT_FOUND',
     says: 'missing entity of type LAUNCH_PLAN with identifier',
   },
@@ -165,8 +165,8 @@ const REFUSED: readonly Row<typeof method.createExecution.input>[] = [
     says: 'invalid times input wrong type. Expected',
   },
   {
-    rule: 'a parent that there is',
-    change: parent('nobody'),
+    rule: 'a parent that exists',
+    change: parent('unknown'),
     code: 'NOT_FOUND',
     says: 'missing entity of type',
   },
@@ -180,8 +180,8 @@ const REFUSED: readonly Row<typeof method.createExecution.input>[] = [
     says: 'value with matching already',
   },
   {
-    rule: 'a task that there is',
-    change: task('nobody'),
+    rule: 'a task that exists',
+    change: task('unknown'),
     code: 'NOT_FOUND',
     says: 'missing entity of type TASK with identifier',
   },
@@ -206,21 +206,21 @@ const REFUSED: readonly Row<typeof method.createExecution.input>[] = [
   },
   { rule: 'order: 7 before 8', change: all(giving(literals({ '': DAY })), badNotification), says: 'missing key' },
   { rule: 'order: 8 before 9', change: all(badLabel, badNotification), says: 'notification type' },
-  { rule: 'order: 9 before the launch plan', change: all(badLabel, plan('nobody')), says: 'invalid label key' },
+  { rule: 'order: 9 before the launch plan', change: all(badLabel, plan('unknown')), says: 'invalid label key' },
   {
     rule: 'order: the launch plan before the parent',
-    change: all(plan('nobody'), parent('nobody')),
+    change: all(plan('unknown'), parent('unknown')),
     code: 'NOT_FOUND',
     says: 'type LAUNCH_PLAN',
   },
   {
     rule: 'order: inputs before the parent',
-    change: all(unknownInput, parent('nobody')),
+    change: all(unknownInput, parent('unknown')),
     says: 'invalid input colour',
   },
   {
     rule: 'order: the parent before what the platform takes',
-    change: all(fourLabels, parent('nobody')),
+    change: all(fourLabels, parent('unknown')),
     code: 'NOT_FOUND',
     says: 'missing entity of type',
   },
@@ -396,7 +396,7 @@ const UNREAD: readonly Read[] = [
   ['no project', { ...PLACE, name: 'taken', project: '' }, 'INVALID_ARGUMENT', 'missing project'],
   ['no domain', { ...PLACE, name: 'taken', domain: '' }, 'INVALID_ARGUMENT', 'missing domain'],
   ['no name', { ...PLACE, name: '' }, 'INVALID_ARGUMENT', 'missing name'],
-  ['a name that does not exist', { ...PLACE, name: 'nobody' }, 'NOT_FOUND', 'missing entity of type execution with'],
+  ['a name that does not exist', { ...PLACE, name: 'unknown' }, 'NOT_FOUND', 'missing entity of type execution with'],
 ];
 
 describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
@@ -414,7 +414,7 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
   });
 
   it('a project that is not active is named in a detail', async () => {
-    const answer = await plane[way].refused(method.createExecution, { ...request(), project: 'asleep' });
+    const answer = await plane[way].attempt(method.createExecution, { ...request(), project: 'asleep' });
     expect(answer.details[0]!.typeUrl).toContain('admin.InactiveProject');
     expect(fromBinary(InactiveProjectSchema, answer.details[0]!.value).id).toBe('asleep');
   });
@@ -506,7 +506,7 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
   ])('$name', (read) => {
     // A REST path with a segment of the identifier missing is another path.
     it.each(way === 'grpc' ? UNREAD : UNREAD.slice(-1))('finds nothing with %s', async (_what, id, code, says) => {
-      const answer = await plane[way].refused(read, id ? { id } : {});
+      const answer = await plane[way].attempt(read, id ? { id } : {});
       expect([answer.code, answer.message]).toEqual([code, expect.stringContaining(says)]);
     });
   });

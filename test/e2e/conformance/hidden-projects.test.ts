@@ -53,7 +53,7 @@ import { workflowReport } from '../../support/reports.js';
 import { requestNaming } from '../../support/requests-naming.js';
 import { type RestClient, restClient } from '../../support/rest-client.js';
 
-/** The project of the fixtures, of which the stranger may see nothing; one that there is not; and the stranger's own. */
+/** The project of the fixtures, of which the stranger may see nothing; one that does not exist; and the stranger's own. */
 const HIDDEN = 'flytesnacks';
 const ABSENT = 'snackflytes'; // as long, so that encoded requests and answers differ in nothing else
 const OWN = 'ownedflytes';
@@ -61,7 +61,7 @@ const DOMAIN = 'development';
 /** Is in every text of the hidden project that no request of the stranger has. */
 const MARK = 'zebra';
 const RUN = 'run-of-the-hidden-project';
-const NAMES = [RUN, 'hello.hello', 'nobody'];
+const NAMES = [RUN, 'hello.hello', 'unknown'];
 
 const { method: admin } = AdminService;
 

@@ -26,7 +26,7 @@ import { literal } from '../../support/hello.js';
 import { PLACE, registerWorkflow } from '../../support/registrations.js';
 import { second } from '../../support/reports.js';
 import { all, type Changed, expectRefused, type Row, sampled } from '../../support/rows.js';
-import { expectShown } from '../../support/stories.js';
+import { expectShown } from '../../support/report-steps.js';
 
 const { method } = AdminService;
 type Change = Changed<LaunchPlanCreateRequest>;
@@ -150,8 +150,8 @@ const IDENTIFIED: readonly Create[] = [
   { rule: '1: its name', change: workflowWithout('name'), says: 'missing name of spec.workflow_id' },
   { rule: '1: its version', change: workflowWithout('version'), says: 'missing version of spec.workflow_id' },
   {
-    rule: '2: a workflow that there is',
-    change: of('nobody'),
+    rule: '2: a workflow that exists',
+    change: of('unknown'),
     code: 'NOT_FOUND',
     says: 'missing entity of type WORKFLOW with identifier',
   },
@@ -247,7 +247,7 @@ const REST_OF_IT: readonly Create[] = [
   },
   { rule: '14: nor with a rate', change: all(fixed({}), scheduled(every(1))), says: 'unbound required input' },
   {
-    rule: '14: a time of the start that there is',
+    rule: '14: an existing start time',
     change: scheduled(cron('@daily', 'colour')),
     says: 'does not point to a free input. [colour]',
   },
@@ -292,10 +292,10 @@ const REST_OF_IT: readonly Create[] = [
 const ORDER: readonly Create[] = [
   {
     rule: '1 before 2',
-    change: all(of('nobody'), workflowWithout('version')),
+    change: all(of('unknown'), workflowWithout('version')),
     says: 'missing version of spec.workflow_id',
   },
-  { rule: '2 before 3', change: all(of('nobody'), without('name')), code: 'NOT_FOUND', says: 'type WORKFLOW' },
+  { rule: '2 before 3', change: all(of('unknown'), without('name')), code: 'NOT_FOUND', says: 'type WORKFLOW' },
   { rule: '3 before 4', change: all(without('name'), nowhere), says: 'missing name' },
   { rule: '4 before 7', change: all(nowhere, badLabel), says: 'nowhere' },
   { rule: '7 before 8', change: all(badLabel, emptyFixed), says: 'invalid label key' },
@@ -439,18 +439,18 @@ const UPDATES: readonly Update[] = [
     says: 'unexpected resource type task',
   },
   {
-    rule: 'a state that there is',
+    rule: 'a state that exists',
     change: (r) => void Object.assign(r, { state: 2 }),
     says: 'Unrecognized launch plan state',
   },
   {
-    rule: 'a version that there is',
+    rule: 'a version that exists',
     change: ({ id }) => void (id!.version = 'v9'),
     code: 'NOT_FOUND',
     says: 'missing entity of type LAUNCH_PLAN',
   },
   {
-    rule: 'one that there is, to make it inactive',
+    rule: 'one that exists, to make it inactive',
     change: (r) => Object.assign(r, { state: State.INACTIVE, id: { ...r.id!, version: 'v9' } }),
     code: 'NOT_FOUND',
     says: 'missing entity of type LAUNCH_PLAN',
@@ -638,7 +638,7 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
         expect((await plane[way].call(method.getActiveLaunchPlan, asked)).id!.version).toBe(active);
         return;
       }
-      const { code, message } = await plane[way].refused(method.getActiveLaunchPlan, asked);
+      const { code, message } = await plane[way].attempt(method.getActiveLaunchPlan, asked);
       expect([code, message]).toEqual([
         'NOT_FOUND',
         `No active launch plan could be found: flytesnacks:development:${name}`,
@@ -669,7 +669,7 @@ describe('reads of launch plans', () => {
   it.each<readonly [string, () => Promise<{ code: string; message: string }>, string, string]>([
     [
       'GetLaunchPlan without an id',
-      () => plane.grpc.refused(method.getLaunchPlan, {}),
+      () => plane.grpc.attempt(method.getLaunchPlan, {}),
       'INVALID_ARGUMENT',
       'missing id',
     ],
@@ -677,20 +677,20 @@ describe('reads of launch plans', () => {
       (part) =>
         [
           `GetLaunchPlan without a ${part}`,
-          () => plane.grpc.refused(method.getLaunchPlan, { id: { ...PLACE, name: 'n', version: 'v', [part]: '' } }),
+          () => plane.grpc.attempt(method.getLaunchPlan, { id: { ...PLACE, name: 'n', version: 'v', [part]: '' } }),
           'INVALID_ARGUMENT',
           `missing ${part}`,
         ] as const,
     ),
     [
       'GetLaunchPlan of none',
-      () => plane.rest.refused(method.getLaunchPlan, { id: { ...PLACE, name: 'nobody', version: 'v1' } }),
+      () => plane.rest.attempt(method.getLaunchPlan, { id: { ...PLACE, name: 'unknown', version: 'v1' } }),
       'NOT_FOUND',
       'missing entity of type LAUNCH_PLAN',
     ],
     [
       'GetActiveLaunchPlan without an id',
-      () => plane.grpc.refused(method.getActiveLaunchPlan, {}),
+      () => plane.grpc.attempt(method.getActiveLaunchPlan, {}),
       'INVALID_ARGUMENT',
       'missing id',
     ],
@@ -698,7 +698,7 @@ describe('reads of launch plans', () => {
       (part) =>
         [
           `GetActiveLaunchPlan without a ${part}`,
-          () => plane.grpc.refused(method.getActiveLaunchPlan, { id: { ...PLACE, name: 'n', [part]: '' } }),
+          () => plane.grpc.attempt(method.getActiveLaunchPlan, { id: { ...PLACE, name: 'n', [part]: '' } }),
           'INVALID_ARGUMENT',
           `missing ${part}`,
         ] as const,
@@ -707,20 +707,20 @@ describe('reads of launch plans', () => {
       (part) =>
         [
           `ListActiveLaunchPlans without a ${part}`,
-          () => plane.grpc.refused(method.listActiveLaunchPlans, { ...PLACE, [part]: '' }),
+          () => plane.grpc.attempt(method.listActiveLaunchPlans, { ...PLACE, [part]: '' }),
           'INVALID_ARGUMENT',
           `missing ${part}`,
         ] as const,
     ),
     [
-      'ListActiveLaunchPlans by a key that there is not',
-      () => plane.grpc.refused(method.listActiveLaunchPlans, { ...PLACE, sortBy: { key: 'colour' } }),
+      'ListActiveLaunchPlans by a key that does not exist',
+      () => plane.grpc.attempt(method.listActiveLaunchPlans, { ...PLACE, sortBy: { key: 'colour' } }),
       'INVALID_ARGUMENT',
       "invalid sort key 'colour'",
     ],
     [
       'ListActiveLaunchPlans from a token that is none',
-      () => plane.grpc.refused(method.listActiveLaunchPlans, { ...PLACE, token: 'x' }),
+      () => plane.grpc.attempt(method.listActiveLaunchPlans, { ...PLACE, token: 'x' }),
       'INVALID_ARGUMENT',
       'ListActiveLaunchPlans',
     ],

@@ -44,15 +44,15 @@ const mapOf = (bytes: number): LiteralMap => {
 const MAX_OUTPUT = 2 * 1024 * 1024;
 const outputs = (bytes: number) => ({ outputResult: { case: 'outputData', value: mapOf(bytes) } }) as const;
 
-type Send = (transport: Transport, id: ExecutionId, bytes: number) => ReturnType<Transport['refused']>;
+type Send = (transport: Transport, id: ExecutionId, bytes: number) => ReturnType<Transport['attempt']>;
 
 const events: Readonly<Record<string, Send>> = {
-  workflow: ({ refused }, id, bytes) =>
-    refused(method.createWorkflowEvent, workflowReport(id, { phase: Phase.SUCCEEDED, ...outputs(bytes) })),
-  node: ({ refused }, id, bytes) =>
-    refused(method.createNodeEvent, nodeReport(id, 'n0', { phase: NodePhase.SUCCEEDED, ...outputs(bytes) })),
-  task: ({ refused }, id, bytes) =>
-    refused(method.createTaskEvent, taskReport(id, 'n0', { phase: TaskPhase.SUCCEEDED, ...outputs(bytes) })),
+  workflow: ({ attempt }, id, bytes) =>
+    attempt(method.createWorkflowEvent, workflowReport(id, { phase: Phase.SUCCEEDED, ...outputs(bytes) })),
+  node: ({ attempt }, id, bytes) =>
+    attempt(method.createNodeEvent, nodeReport(id, 'n0', { phase: NodePhase.SUCCEEDED, ...outputs(bytes) })),
+  task: ({ attempt }, id, bytes) =>
+    attempt(method.createTaskEvent, taskReport(id, 'n0', { phase: TaskPhase.SUCCEEDED, ...outputs(bytes) })),
 };
 
 describe.each(WAYS)('over %s', (way) => {
@@ -70,7 +70,7 @@ describe.each(WAYS)('over %s', (way) => {
 
   it('the name of an execution may have 63 characters, and has 20 where none is given', async () => {
     const name = `n${way}`.padEnd(63, 'x');
-    const above = await plane.unchanged(() => plane[way].refused(method.createExecution, helloRequest(`${name}x`)));
+    const above = await plane.unchanged(() => plane[way].attempt(method.createExecution, helloRequest(`${name}x`)));
     expect(above).toMatchObject({
       code: 'INVALID_ARGUMENT',
       message: expect.stringContaining('size of name exceeded length 63') as string,
@@ -97,7 +97,7 @@ describe('the text of a status', () => {
   const longest = helloRequest('', ({ spec }) => (spec!.launchPlan!.name = 'é'.repeat(100_000)));
 
   it('has at most 32,000 bytes over REST', async () => {
-    const { code, message } = await plane.rest.refused(method.createExecution, longest);
+    const { code, message } = await plane.rest.attempt(method.createExecution, longest);
     expect(code).toBe('NOT_FOUND');
     expect(Buffer.byteLength(message)).toBeLessThanOrEqual(32_000);
     expect(Buffer.byteLength(message)).toBeGreaterThan(31_990);
@@ -105,7 +105,7 @@ describe('the text of a status', () => {
   });
 
   it('is shorter over gRPC, where clients refuse 8 kB of metadata', async () => {
-    const { code, message } = await plane.grpc.refused(method.createExecution, longest);
+    const { code, message } = await plane.grpc.attempt(method.createExecution, longest);
     expect(code).toBe('NOT_FOUND');
     expect(encodeURI(message).length).toBeLessThanOrEqual(6_000);
     expect(message).toMatch(/^missing entity of type LAUNCH_PLAN .*…$/su);
@@ -151,7 +151,7 @@ describe('a workflow, where the settings say how large it may be', () => {
   afterAll(() => small.close());
 
   const told = (nodes: number, version: string, way: (typeof WAYS)[number]) =>
-    small[way].refused(method.createWorkflow, wideWorkflow(version, nodes));
+    small[way].attempt(method.createWorkflow, wideWorkflow(version, nodes));
 
   it.each(WAYS)('may have as many nodes as they say, and no more: over %s', async (way) => {
     const above = await small.unchanged(() => told(NODES + 1, `above-${way}`, way));

@@ -192,7 +192,7 @@ const FILTERS: readonly (readonly [string, readonly string[]])[] = [
   ['contains(execution_name,\\_)', []],
   ['not_like(execution_name,plain)', ['labelled', 'nightly', 'single']],
   ['not_like(execution_name,%n%)', ['labelled']],
-  ['value_in(execution_name,plain;single;nobody)', ['plain', 'single']],
+  ['value_in(execution_name,plain;single;unknown)', ['plain', 'single']],
   ['value_in(execution_name,plain)', ['plain']],
   ['value_not_in(execution_name,plain;single)', ['labelled', 'nightly']],
   ['eq(phase,SUCCEEDED)', ALL],
@@ -215,8 +215,8 @@ const FILTERS: readonly (readonly [string, readonly string[]])[] = [
   ['eq(launch_entity,task)', ['single']],
   ['eq(launch_plan.name,hello.hello)', OF_PLAN],
   ['eq(launch_plan.project,flytesnacks)+eq(launch_plan.domain,development)+eq(launch_plan.version,v1)', OF_PLAN],
-  ['ne(launch_plan.name,nobody)', OF_PLAN],
-  ['eq(launch_plan.name,nobody)', []],
+  ['ne(launch_plan.name,unknown)', OF_PLAN],
+  ['eq(launch_plan.name,unknown)', []],
   ['eq(workflow.name,hello.hello)+eq(workflow.version,v1)', OF_PLAN],
   ['contains(workflow.short_description,nothing of the kind)', []],
   ['eq(task.name,hello.greet)', ['single']],
@@ -261,7 +261,7 @@ const REFUSED: readonly (readonly [string, string])[] = [
   ['eq(project.name,x)', "'p' entity is not allowed in filters"],
   ['eq(nothing,x)', "'e.nothing' is invalid filter"],
   ['eq(launch_plan.nothing,x)', "'l.nothing' is invalid filter"],
-  ['eq(nobody.name,x)', "'e.nobody.name' is invalid filter"],
+  ['eq(unknown.name,x)', "'e.unknown.name' is invalid filter"],
   ['eq(execution_tag.nothing,x)', "'et.nothing' is invalid filter"],
   ['gt(duration,soon)', 'Failed to parse duration [soon]'],
   ['gt(started_at,soon)', 'started_at'],
@@ -282,7 +282,7 @@ describe.each(['grpc', 'rest'] as const)('a list over %s', (way) => {
     transport = plane[way];
   });
   const refused = (request: Request): Promise<Answer> =>
-    transport.refused(method.listExecutions, { id: PLACE, ...request });
+    transport.attempt(method.listExecutions, { id: PLACE, ...request });
 
   it.each(FILTERS)('of executions keeps what %j says, and so does their count', async (filters, expected) => {
     expect(await executions(transport, { filters })).toEqual(expected);
@@ -330,7 +330,7 @@ describe.each(['grpc', 'rest'] as const)('a list over %s', (way) => {
     [attempts, 'eq(node_execution.phase,FAILED)', false],
     [attempts, 'eq(retry_attempt,0)', true],
     [plans, 'eq(workflow.name,hello.hello)', true],
-    [plans, 'eq(workflow.name,nobody)', false],
+    [plans, 'eq(workflow.name,unknown)', false],
     [plans, 'ne(schedule_type,NONE)', false],
     [tasks, 'contains(version,v)+eq(task.name,hello.greet)', true],
   ] as const)('of an entity looks at those that it belongs to: %o %s', async (list, filters, isThere) => {

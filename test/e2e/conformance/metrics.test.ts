@@ -197,8 +197,8 @@ describe.each(['grpc', 'rest'] as const)('spans over %s', (way) => {
   });
 
   it('are not those of an execution that is not there', async () => {
-    const request = { id: { ...PLACE, name: 'nobody' }, depth: 1 };
-    expect((await transport.refused(method.getExecutionMetrics, request)).code).toBe('NOT_FOUND');
+    const request = { id: { ...PLACE, name: 'unknown' }, depth: 1 };
+    expect((await transport.attempt(method.getExecutionMetrics, request)).code).toBe('NOT_FOUND');
   });
 });
 
@@ -208,6 +208,6 @@ it.each<[string, { id?: Partial<ExecutionId> }, string]>([
   ['no domain', { id: { project: 'p', name: 'n' } }, 'missing domain'],
   ['no name', { id: { project: 'p', domain: 'd' } }, 'missing name'],
 ])('spans are not asked for with %s', async (_what, request, text) => {
-  const answer = await plane.grpc.refused(method.getExecutionMetrics, request);
+  const answer = await plane.grpc.attempt(method.getExecutionMetrics, request);
   expect([answer.code, answer.message]).toEqual(['INVALID_ARGUMENT', text]);
 });

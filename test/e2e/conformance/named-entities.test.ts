@@ -123,21 +123,21 @@ describe.each(['grpc', 'rest'] as const)('names over %s', (way) => {
     await registerTask(transport, { ...id, version: 'v3' });
   });
 
-  const unknown = { ...PLACE, name: 'nobody' };
+  const unknown = { ...PLACE, name: 'unknown' };
   const metadata = { description: 'x' };
   const long = 'ä'.repeat(301);
 
   it.each(
     askable<[string, Update, string, string]>(way, [
       ['no resource type', { resourceType: ResourceType.UNSPECIFIED }, 'INVALID_ARGUMENT', 'resource_type'],
-      ['a resource type that there is not', { resourceType: 9 as never }, 'INVALID_ARGUMENT', 'resource_type'],
+      ['a resource type that does not exist', { resourceType: 9 as never }, 'INVALID_ARGUMENT', 'resource_type'],
       ['a data set', { resourceType: DATASET }, 'INVALID_ARGUMENT', 'resource type DATASET'],
       ['no identifier', { id: undefined }, 'INVALID_ARGUMENT', 'missing id'],
       ['no project', { id: { ...PLACE, project: '', name: 'x' } }, 'INVALID_ARGUMENT', 'missing project'],
       ['no domain', { id: { ...PLACE, domain: '', name: 'x' } }, 'INVALID_ARGUMENT', 'missing domain'],
       ['no name', { id: { ...PLACE, name: '' } }, 'INVALID_ARGUMENT', 'missing name'],
       ['no metadata', { metadata: undefined }, 'INVALID_ARGUMENT', 'missing metadata'],
-      ['a state that there is not', { metadata: { state: 7 as never } }, 'INVALID_ARGUMENT', 'state'],
+      ['a state that does not exist', { metadata: { state: 7 as never } }, 'INVALID_ARGUMENT', 'state'],
       [
         'a description of 301 letters',
         { metadata: { description: long } },
@@ -149,7 +149,7 @@ describe.each(['grpc', 'rest'] as const)('names over %s', (way) => {
     ]),
   )('are not noted with %s', async (_what, change, code, text) => {
     const request = { resourceType: TASK, id, metadata, ...change };
-    const answer = await plane.unchanged(() => transport.refused(method.updateNamedEntity, request));
+    const answer = await plane.unchanged(() => transport.attempt(method.updateNamedEntity, request));
     expect([answer.code, answer.message]).toEqual([code, expect.stringContaining(text)]);
   });
 
@@ -161,7 +161,7 @@ describe.each(['grpc', 'rest'] as const)('names over %s', (way) => {
       ['the right name in another domain', { id: { ...unknown, ...LISTED } }, 'NOT_FOUND', 'entry not found'],
     ]),
   )('are not read for %s', async (_what, change, code, text) => {
-    const answer = await transport.refused(method.getNamedEntity, { resourceType: TASK, id, ...change });
+    const answer = await transport.attempt(method.getNamedEntity, { resourceType: TASK, id, ...change });
     expect([answer.code, answer.message]).toEqual([code, expect.stringContaining(text)]);
   });
 
@@ -195,7 +195,7 @@ describe.each(['grpc', 'rest'] as const)('names over %s', (way) => {
       ['eq(named_entity_metadata.updated_at,2024-01-01T00:00:00Z)', []],
       ['ne(named_entity_metadata.id,0)', []],
       ['ne(named_entity_metadata.deleted_at,nothing)', []],
-      ['eq(name,nobody)', []],
+      ['eq(name,unknown)', []],
     ])('are found by %s, each once', async (filters, expected) => {
       expect(await names({ filters })).toEqual(expected);
     });
@@ -251,14 +251,14 @@ describe.each(['grpc', 'rest'] as const)('names over %s', (way) => {
         ['another entity', { filters: 'eq(task.name,x)' }, "'t' entity is not allowed in filters"],
         ['a state in words', { filters: 'eq(state,ARCHIVED)' }, 'state'],
         ['half a filter', { filters: 'eq(state,1)+' }, 'filters'],
-        ['a function that there is not', { filters: 'like(name,x)' }, 'unrecognized filter function: like'],
+        ['a function that does not exist', { filters: 'like(name,x)' }, 'unrecognized filter function: like'],
         ['an unknown sort key', { sortBy: { key: 'version' } }, "invalid sort key 'version'"],
         ['an empty sort key', { sortBy: {} }, "invalid sort key ''"],
         ['a token that is none', { token: '-1' }, 'ListNamedEntities'],
       ]),
     )('are not listed with %s', async (_what, change, text) => {
       const request = { resourceType: TASK, ...LISTED, ...change };
-      const answer = await transport.refused(method.listNamedEntities, request);
+      const answer = await transport.attempt(method.listNamedEntities, request);
       expect([answer.code, answer.message]).toEqual(['INVALID_ARGUMENT', expect.stringContaining(text)]);
     });
   });

@@ -105,7 +105,7 @@ describe.each(['grpc', 'rest'] as const)('the nodes that a task has made, over %
     ['a token that is none', () => ({ token: 'x' }), 'INVALID_ARGUMENT', 'ListNodeExecutionsForTask'],
   ])('are not listed for %s', async (_what, change, code, text) => {
     const request = { taskExecutionId: attempt(0), ...change() };
-    const answer = await transport.refused(method.listNodeExecutionsForTask, request);
+    const answer = await transport.attempt(method.listNodeExecutionsForTask, request);
     expect([answer.code, answer.message]).toEqual([code, expect.stringContaining(text)]);
   });
 });
@@ -119,6 +119,6 @@ it.each<[string, Request, string]>([
     'missing node_execution_id.execution_id',
   ],
 ])('nodes of a task are not listed with %s', async (_what, request, text) => {
-  const answer = await plane.grpc.refused(method.listNodeExecutionsForTask, request);
+  const answer = await plane.grpc.attempt(method.listNodeExecutionsForTask, request);
   expect([answer.code, answer.message]).toEqual(['INVALID_ARGUMENT', expect.stringContaining(text)]);
 });

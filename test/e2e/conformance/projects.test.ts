@@ -60,7 +60,7 @@ describe.each(['grpc', 'rest'] as const)('projects over %s', (way) => {
 
   it('are registered once', async () => {
     await registered(`once-${way}`);
-    const again = () => transport.refused(method.registerProject, { project: { id: `once-${way}`, name: 'other' } });
+    const again = () => transport.attempt(method.registerProject, { project: { id: `once-${way}`, name: 'other' } });
     expect(await plane.unchanged(again)).toMatchObject({ code: 'ALREADY_EXISTS' });
   });
 
@@ -83,7 +83,7 @@ describe.each(['grpc', 'rest'] as const)('projects over %s', (way) => {
     ['a label key that cannot be', values({ 'a b': '' }), 'invalid label key [a b]'],
     ['a label value that cannot be', values({ a: '/' }), 'invalid label value [/]'],
     ['domains', { domains: [{ id: 'x', name: 'x' }] }, 'domains are system-wide'],
-    ['a state that there is not', { state: 9 as never }, 'invalid value for state'],
+    ['a state that does not exist', { state: 9 as never }, 'invalid value for state'],
   ];
 
   it.each([
@@ -92,29 +92,29 @@ describe.each(['grpc', 'rest'] as const)('projects over %s', (way) => {
     ['no id', { id: '' }, 'missing project_id'],
   ] as const)('are not registered with %s', async (_what, wrong, text) => {
     const project: Project = { id: `wrong-${way}`, name: 'wrong', ...wrong };
-    const { code, message } = await plane.unchanged(() => transport.refused(method.registerProject, { project }));
+    const { code, message } = await plane.unchanged(() => transport.attempt(method.registerProject, { project }));
     expect([code, message]).toEqual(['INVALID_ARGUMENT', expect.stringContaining(text)]);
   });
 
   // Over REST, the body is the project itself, so an empty body is an empty project.
   it.runIf(way === 'grpc')('of which nothing is sent are missing', async () => {
-    expect(await transport.refused(method.registerProject, {})).toMatchObject({ message: 'missing project' });
+    expect(await transport.attempt(method.registerProject, {})).toMatchObject({ message: 'missing project' });
   });
 
   it.each(WRONG.filter(([, { id }]) => id === undefined))('are not updated with %s', async (_what, wrong, text) => {
     const id = `kept-${way}`;
     await registered(id).catch(() => undefined);
-    const { code, message } = await plane.unchanged(() => transport.refused(method.updateProject, { id, ...wrong }));
+    const { code, message } = await plane.unchanged(() => transport.attempt(method.updateProject, { id, ...wrong }));
     expect([code, message]).toEqual(['INVALID_ARGUMENT', expect.stringContaining(text)]);
   });
 
   it('that are not there are neither read nor updated', async () => {
-    expect(await transport.refused(method.getProject, { id: 'nobody' })).toMatchObject({
+    expect(await transport.attempt(method.getProject, { id: 'unknown' })).toMatchObject({
       code: 'NOT_FOUND',
-      message: 'project [nobody] not found',
+      message: 'project [unknown] not found',
     });
-    const update = () => transport.refused(method.updateProject, { id: 'nobody', name: 'x'.repeat(99) });
-    expect(await plane.unchanged(update)).toMatchObject({ code: 'NOT_FOUND', message: 'project [nobody] not found' });
+    const update = () => transport.attempt(method.updateProject, { id: 'unknown', name: 'x'.repeat(99) });
+    expect(await plane.unchanged(update)).toMatchObject({ code: 'NOT_FOUND', message: 'project [unknown] not found' });
   });
 
   it('keep what an update leaves empty, but for the state', async () => {
@@ -151,7 +151,7 @@ describe.each(['grpc', 'rest'] as const)('projects over %s', (way) => {
     async (state) => {
       const project = `closed-${way}-${String(state)}`;
       await registered(project, { state });
-      const launch = () => transport.refused(method.createExecution, { ...helloRequest('run'), project });
+      const launch = () => transport.attempt(method.createExecution, { ...helloRequest('run'), project });
       const { code, message, details } = await plane.unchanged(launch);
       expect([code, message]).toEqual(['INVALID_ARGUMENT', `project [${project}] is not active`]);
       expect(details.map(({ typeUrl }) => typeUrl)).toEqual([expect.stringContaining('admin.InactiveProject')]);

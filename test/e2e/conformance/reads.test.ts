@@ -10,7 +10,7 @@ import { fixtureBytes, withNeeds } from '../../support/fixtures.js';
 import { launchHello, literal } from '../../support/hello.js';
 import { PLACE } from '../../support/registrations.js';
 import { type ExecutionId, HELLO_TASK } from '../../support/reports.js';
-import { expectShown, node, ok, task, tell } from '../../support/stories.js';
+import { expectShown, node, ok, task, runSteps } from '../../support/report-steps.js';
 
 const { method } = AdminService;
 
@@ -29,7 +29,7 @@ beforeAll(async () => {
   await register(plane.grpc, withNeeds('01-hello'));
   ran = await launchHello(plane.grpc, 'ran');
   const ofN1 = { parentNodeExecutionId: { executionId: ran, nodeId: 'n1' } };
-  await tell(plane, 'grpc', ran, [
+  await runSteps(plane, 'grpc', ran, [
     ok(node('RUNNING', inputs)),
     ok(task('FAILED', failure)),
     ok(task('FAILED', { retryAttempt: 1, ...inputs, ...failure, logs: [LINK] })),
@@ -71,7 +71,7 @@ const ofVersions = ([rpc, type, other]: readonly [
     says: 'unexpected resource type',
   },
   {
-    rule: `${rpc.name}: a version that there is`,
+    rule: `${rpc.name}: a version that exists`,
     asked: () => ask(rpc, { id: { ...version, version: 'v9' } }),
     code: 'NOT_FOUND',
     says: `missing entity of type ${type} with identifier`,
@@ -93,14 +93,14 @@ const ofNodes = (rpc: NodeRead): readonly Refused[] => {
       says: `missing ${part}`,
     })),
     {
-      rule: `${rpc.name}: a node that there is`,
+      rule: `${rpc.name}: a node that exists`,
       asked: () => asking({ nodeId: 'n9', executionId: ran })(),
       code: 'NOT_FOUND',
       says: 'missing entity of type node execution',
     },
     {
-      rule: `${rpc.name}: an execution that there is`,
-      asked: asking({ nodeId: 'n0', executionId: { ...PLACE, name: 'nobody' } }),
+      rule: `${rpc.name}: an execution that exists`,
+      asked: asking({ nodeId: 'n0', executionId: { ...PLACE, name: 'unknown' } }),
       code: 'NOT_FOUND',
       says: 'missing entity of type node execution',
     },
@@ -156,7 +156,7 @@ const ofTasks = (rpc: TaskRead): readonly Refused[] => {
       says: 'missing task_id',
     },
     {
-      rule: `${rpc.name}: an attempt that there is`,
+      rule: `${rpc.name}: an attempt that exists`,
       asked: () => asking(attempt({ retryAttempt: 9 })),
       code: 'NOT_FOUND',
       says: 'missing entity of type task execution',
@@ -176,7 +176,7 @@ const ofLists: readonly Refused[] = [
     says: `missing execution_id`,
   })),
   {
-    rule: 'ListNodeExecutions: a parent that there is',
+    rule: 'ListNodeExecutions: a parent that exists',
     asked: () => ask(method.listNodeExecutions, { workflowExecutionId: ran, uniqueParentId: 'n9' }),
     code: 'NOT_FOUND',
     says: 'missing entity of type node execution',
@@ -216,7 +216,7 @@ const REFUSED: readonly Refused[] = [
 
 describe('reads want', () => {
   it.each(REFUSED)('$rule', async ({ asked, code = 'INVALID_ARGUMENT', says }) => {
-    const answer = await plane.grpc.refused(...asked());
+    const answer = await plane.grpc.attempt(...asked());
     // The name of the missing field may have its parent fields before it.
     const text = new RegExp(says.replace('missing ', String.raw`missing (?:\w+\.)*`), 'u');
     expect([answer.code, answer.message]).toEqual([code, expect.stringMatching(text)]);
@@ -224,7 +224,7 @@ describe('reads want', () => {
 
   // A REST path with a segment of the identifier missing is another path.
   it.each(REFUSED.filter(({ code }) => code === 'NOT_FOUND'))('over REST, too: $rule', async ({ asked, says }) => {
-    const answer = await plane.rest.refused(...asked());
+    const answer = await plane.rest.attempt(...asked());
     expect([answer.code, answer.message]).toEqual(['NOT_FOUND', expect.stringContaining(says)]);
   });
 });
@@ -302,7 +302,7 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
     });
 
     it('that has made no workflow has none', async () => {
-      const answer = await plane[way].refused(method.getDynamicNodeWorkflow, { id: nodeId() });
+      const answer = await plane[way].attempt(method.getDynamicNodeWorkflow, { id: nodeId() });
       expect([answer.code, answer.message]).toEqual(['NOT_FOUND', 'node does not contain dynamic workflow']);
     });
 
@@ -315,8 +315,8 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
       expect(list.nodeExecutions.map(({ id }) => id!.nodeId).sort()).toEqual(ids);
     });
 
-    it('is in no list of an execution that there is not', async () => {
-      const workflowExecutionId = { ...PLACE, name: 'nobody' };
+    it('is in no list of an execution that does not exist', async () => {
+      const workflowExecutionId = { ...PLACE, name: 'unknown' };
       expect((await plane[way].call(method.listNodeExecutions, { workflowExecutionId })).nodeExecutions).toEqual([]);
     });
   });
@@ -349,7 +349,7 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
       expectShown(data, { fullInputs: inputs.inputValue.value, fullOutputs: undefined });
     });
 
-    it('is in no list of a node that there is not', async () => {
+    it('is in no list of a node that does not exist', async () => {
       const nodeExecutionId = { executionId: ran, nodeId: 'n9' };
       expect((await plane[way].call(method.listTaskExecutions, { nodeExecutionId })).taskExecutions).toEqual([]);
     });

@@ -39,7 +39,7 @@ const workflow = (): WorkflowCreateRequest => {
 const first = (request: WorkflowCreateRequest): Node => request.spec!.template!.nodes[0]!;
 const inner = (request: WorkflowCreateRequest) => request.spec!.template!;
 const reference = (resourceType: ResourceType) => ({
-  ...{ resourceType, project: 'flytesnacks', domain: 'development', name: 'nobody', version: 'v1' },
+  ...{ resourceType, project: 'flytesnacks', domain: 'development', name: 'unknown', version: 'v1' },
   $typeName: 'platformidl.core.Identifier' as const,
   org: '',
 });
@@ -86,7 +86,7 @@ const WORKFLOWS: readonly Row<typeof WorkflowCreateRequestSchema>[] = [
   { rule: 'a node with an id', change: (r) => void (first(r).id = ''), says: 'Code: ValueRequired' },
   { rule: 'and a target', change: (r) => void (first(r).target = { case: undefined }), says: 'Code: ValueRequired' },
   {
-    rule: 'a task that there is',
+    rule: 'a task that exists',
     change: (r) =>
       void ((first(r).target.value as { reference: { value: unknown } }).reference.value = reference(
         ResourceType.TASK,
@@ -94,7 +94,7 @@ const WORKFLOWS: readonly Row<typeof WorkflowCreateRequestSchema>[] = [
     says: 'Code: TaskReferenceNotFound',
   },
   {
-    rule: 'a launch plan that there is',
+    rule: 'a launch plan that exists',
     change: (r) =>
       void inner(r).nodes.push(
         node('n1', {
@@ -172,12 +172,12 @@ describe.each(['grpc', 'rest'] as const)('over %s', (transport) => {
   it('a workflow that exists says so in a detail, too', async () => {
     const request = workflow();
     await plane[transport].call(method.createWorkflow, request);
-    const answer = await plane.unchanged(() => plane[transport].refused(method.createWorkflow, request));
+    const answer = await plane.unchanged(() => plane[transport].attempt(method.createWorkflow, request));
     expect(answer.code).toBe('ALREADY_EXISTS');
     const reason = fromBinary(CreateWorkflowFailureReasonSchema, answer.details[0]!.value);
     expect(reason.reason.case).toBe('existsIdenticalStructure');
     first(request).metadata!.name = 'greets otherwise';
-    const other = await plane.unchanged(() => plane[transport].refused(method.createWorkflow, request));
+    const other = await plane.unchanged(() => plane[transport].attempt(method.createWorkflow, request));
     expect(fromBinary(CreateWorkflowFailureReasonSchema, other.details[0]!.value).reason.case).toBe(
       'existsDifferentStructure',
     );

@@ -94,7 +94,7 @@ describe.each(['grpc', 'rest'] as const)('signals over %s', (way) => {
     ['an optional integer, a text', () => optional(type(INTEGER)), () => value('x'), false],
   ])('that want %s are cast as bindings are', async (what, wanted, given, isCast) => {
     await wait(what, wanted());
-    const set = () => transport.refused(method.setSignal, { id: idOf(what), value: given() });
+    const set = () => transport.attempt(method.setSignal, { id: idOf(what), value: given() });
     const answer = isCast ? await set() : await plane.unchanged(set);
     expect(answer.code).toBe(isCast ? 'OK' : 'INVALID_ARGUMENT');
     if (!isCast) expect(answer.message).toContain('is not castable');
@@ -112,20 +112,20 @@ describe.each(['grpc', 'rest'] as const)('signals over %s', (way) => {
     ['an empty type', () => ({ type: {} }), 'INVALID_ARGUMENT', 'missing type'],
     [
       'an execution that is not there',
-      () => ({ id: idOf('x', { ...PLACE, name: 'nobody' }) }),
+      () => ({ id: idOf('x', { ...PLACE, name: 'unknown' }) }),
       'NOT_FOUND',
       'execution',
     ],
   ])('are not made with %s', async (_what, change, code, text) => {
     const request = { id: idOf('never'), type: type(INTEGER), ...change() };
-    const answer = await plane.unchanged(() => transport.refused(method.getOrCreateSignal, request));
+    const answer = await plane.unchanged(() => transport.attempt(method.getOrCreateSignal, request));
     expect([answer.code, answer.message]).toEqual([code, expect.stringContaining(text)]);
   });
 
   it('keep their type', async () => {
     await wait('typed');
     const request = { id: idOf('typed'), type: type(STRING) };
-    const answer = await plane.unchanged(() => transport.refused(method.getOrCreateSignal, request));
+    const answer = await plane.unchanged(() => transport.attempt(method.getOrCreateSignal, request));
     expect([answer.code, answer.message]).toEqual(['ALREADY_EXISTS', expect.stringContaining('integer')]);
   });
 
@@ -143,14 +143,14 @@ describe.each(['grpc', 'rest'] as const)('signals over %s', (way) => {
     ],
     [
       'an execution that is not there',
-      () => ({ id: idOf('x', { ...PLACE, name: 'nobody' }) }),
+      () => ({ id: idOf('x', { ...PLACE, name: 'unknown' }) }),
       'INVALID_ARGUMENT',
       'signal does not exist',
     ],
     ['2 MiB', () => ({ value: value('x'.repeat(2 * 1024 * 1024)) }), 'RESOURCE_EXHAUSTED', 'Signal value size exceeds'],
   ])('are not set with %s', async (_what, change, code, text) => {
     const request = { id: idOf('first'), value: value(1n), ...change() };
-    const answer = await plane.unchanged(() => transport.refused(method.setSignal, request));
+    const answer = await plane.unchanged(() => transport.attempt(method.setSignal, request));
     expect([answer.code, answer.message]).toEqual([code, expect.stringContaining(text)]);
   });
 
@@ -160,8 +160,8 @@ describe.each(['grpc', 'rest'] as const)('signals over %s', (way) => {
     await transport.call(AdminService.method.createWorkflowEvent, workflowReport(over, { phase: Phase.SUCCEEDED }));
     await plane.unchanged(() => wait('left', type(INTEGER), over));
     for (const asked of [
-      () => transport.refused(method.setSignal, { id: idOf('left', over), value: value(1n) }),
-      () => transport.refused(method.getOrCreateSignal, { id: idOf('new', over), type: type(INTEGER) }),
+      () => transport.attempt(method.setSignal, { id: idOf('left', over), value: value(1n) }),
+      () => transport.attempt(method.getOrCreateSignal, { id: idOf('new', over), type: type(INTEGER) }),
     ]) {
       const answer = await plane.unchanged(asked);
       expect([answer.code, answer.message]).toEqual(['FAILED_PRECONDITION', expect.stringContaining('SUCCEEDED')]);
@@ -221,7 +221,7 @@ describe.each(['grpc', 'rest'] as const)('signals over %s', (way) => {
     });
 
     it('are none where there is no execution', async () => {
-      expect(await names({ workflowExecutionId: { ...PLACE, name: 'nobody' } })).toEqual([]);
+      expect(await names({ workflowExecutionId: { ...PLACE, name: 'unknown' } })).toEqual([]);
     });
 
     it.each<[string, List, string]>([
@@ -230,7 +230,7 @@ describe.each(['grpc', 'rest'] as const)('signals over %s', (way) => {
       ['an unknown sort key', { sortBy: { key: 'colour' } }, "invalid sort key 'colour'"],
       ['a token that is none', { token: 'x' }, 'ListSignals'],
     ])('are not listed with %s', async (_what, request, text) => {
-      const answer = await transport.refused(method.listSignals, { workflowExecutionId: listed, ...request });
+      const answer = await transport.attempt(method.listSignals, { workflowExecutionId: listed, ...request });
       expect([answer.code, answer.message]).toEqual(['INVALID_ARGUMENT', expect.stringContaining(text)]);
     });
   });
@@ -242,7 +242,7 @@ it.each<[string, List, string]>([
   ['no domain', { workflowExecutionId: { project: 'p', name: 'n' } }, 'missing execution_id.domain'],
   ['no name', { workflowExecutionId: { project: 'p', domain: 'd' } }, 'missing execution_id.name'],
 ])('signals are not listed with %s', async (_what, request, text) => {
-  const answer = await plane.grpc.refused(method.listSignals, request);
+  const answer = await plane.grpc.attempt(method.listSignals, request);
   expect([answer.code, answer.message]).toEqual(['INVALID_ARGUMENT', expect.stringContaining(text)]);
 });
 

@@ -62,20 +62,20 @@ describe('traps about answers', () => {
   it('trap 4: a failure of the everyday has its status, which is never UNKNOWN', async () => {
     const executions = { id: PLACE, limit: 10 };
     const asked = [
-      plane.grpc.refused(method.listExecutions, { ...executions, filters: 'eq(phase' }),
-      plane.grpc.refused(method.listExecutions, { ...executions, filters: 'gt(created_at,yesterday)' }),
-      plane.grpc.refused(method.listExecutions, { ...executions, token: 'nowhere' }),
-      plane.grpc.refused(method.listExecutions, { ...executions, sortBy: { key: 'colour' } }),
-      plane.grpc.refused(method.getExecution, {}),
-      plane.grpc.refused(
+      plane.grpc.attempt(method.listExecutions, { ...executions, filters: 'eq(phase' }),
+      plane.grpc.attempt(method.listExecutions, { ...executions, filters: 'gt(created_at,yesterday)' }),
+      plane.grpc.attempt(method.listExecutions, { ...executions, token: 'nowhere' }),
+      plane.grpc.attempt(method.listExecutions, { ...executions, sortBy: { key: 'colour' } }),
+      plane.grpc.attempt(method.getExecution, {}),
+      plane.grpc.attempt(
         method.createExecution,
         helloRequest('x', ({ spec }) => {
           delete spec!.launchPlan;
         }),
       ),
       plane.grpc.send('GetTask', Uint8Array.of(0xff, 0xff, 0xff)),
-      plane.grpc.refused(method.getExecution, { id: { ...PLACE, name: 'nobody' } }),
-      plane.grpc.refused(method.getTask, {
+      plane.grpc.attempt(method.getExecution, { id: { ...PLACE, name: 'unknown' } }),
+      plane.grpc.attempt(method.getTask, {
         id: { ...PLACE, resourceType: ResourceType.TASK, name: 'n', version: 'v' },
       }),
       client.raw(`${ADMIN}/NoSuchCall`, new Uint8Array()),
@@ -108,7 +108,7 @@ describe('traps about answers', () => {
 
   it('trap 8: what a refusal says fits into the trailers that clients take', async () => {
     const wrong = wideWorkflow('wrong', 3_000);
-    for (const node of wrong.spec!.template!.nodes!) node.upstreamNodeIds = ['nobody-of-that-name'];
+    for (const node of wrong.spec!.template!.nodes!) node.upstreamNodeIds = ['unknown-node'];
     const long = 'ä'.repeat(100_000);
     const asked = [
       ['CreateWorkflow', toBinary(method.createWorkflow.input, create(method.createWorkflow.input, wrong))],
@@ -170,8 +170,8 @@ describe('traps about answers', () => {
       [post('/api/v1/projects', project), 409],
       [post('/api/v1/tasks', { id: task }), 400],
       [rest(ended, { method: 'DELETE', body: '{}', headers }), 400],
-      [rest('/api/v1/executions/flytesnacks/development/nobody'), 404],
-      [rest('/api/v1/tasks/flytesnacks/development/nobody/v1'), 404],
+      [rest('/api/v1/executions/flytesnacks/development/unknown'), 404],
+      [rest('/api/v1/tasks/flytesnacks/development/unknown/v1'), 404],
       [rest('/api/v1/agent/agents'), 501],
       [rest('/me'), 200],
       [rest('/healthcheck'), 200],

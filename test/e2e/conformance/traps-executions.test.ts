@@ -24,11 +24,11 @@ const { method } = AdminService;
 
 let plane: ControlPlane;
 let call: Transport['call'];
-let refused: Transport['refused'];
+let attempt: Transport['attempt'];
 
 beforeAll(async () => {
   plane = await startControlPlane();
-  ({ call, refused } = plane.grpc);
+  ({ call, attempt } = plane.grpc);
   await register(plane.grpc, withNeeds('01-hello'));
 });
 afterAll(() => plane.close());
@@ -36,15 +36,15 @@ afterAll(() => plane.close());
 const launch = (name: string): Promise<ExecutionId> => launchHello(plane.grpc, name);
 const run = async (id: ExecutionId) => (await call(method.getExecution, { id })).closure!;
 const reportWorkflow = async (id: ExecutionId, event: Parameters<typeof workflowReport>[1]): Promise<string> =>
-  (await refused(method.createWorkflowEvent, workflowReport(id, event))).code;
+  (await attempt(method.createWorkflowEvent, workflowReport(id, event))).code;
 const reportNode = async (id: ExecutionId, nodeId: string, event: Parameters<typeof nodeReport>[2]): Promise<string> =>
-  (await refused(method.createNodeEvent, nodeReport(id, nodeId, event))).code;
+  (await attempt(method.createNodeEvent, nodeReport(id, nodeId, event))).code;
 const reportTask = async (id: ExecutionId, event: Parameters<typeof taskReport>[2]): Promise<string> =>
-  (await refused(method.createTaskEvent, taskReport(id, 'n0', event))).code;
+  (await attempt(method.createTaskEvent, taskReport(id, 'n0', event))).code;
 
 describe('traps about executions', () => {
   it('trap 3: an event of an unknown execution is NOT_FOUND, and one that was just created is known', async () => {
-    const unknown = { ...PLACE, name: 'nobody' };
+    const unknown = { ...PLACE, name: 'unknown' };
     const answers = [
       await reportWorkflow(unknown, { phase: Phase.RUNNING }),
       await reportNode(unknown, 'n0', { phase: NodePhase.QUEUED }),
@@ -75,13 +75,13 @@ describe('traps about executions', () => {
     const vague = helloRequest('vague', ({ spec }) =>
       Object.assign(spec!.launchPlan!, { resourceType: ResourceType.UNSPECIFIED }),
     );
-    expect(await refused(method.createExecution, vague)).toMatchObject({ code: 'INVALID_ARGUMENT' });
+    expect(await attempt(method.createExecution, vague)).toMatchObject({ code: 'INVALID_ARGUMENT' });
   });
 
   it('trap 18: a name is taken for ever, also when its execution is archived', async () => {
     const id = await launch('taken');
     await call(method.updateExecution, { id, state: ExecutionState.EXECUTION_ARCHIVED });
-    expect((await refused(method.createExecution, helloRequest('taken'))).code).toBe('ALREADY_EXISTS');
+    expect((await attempt(method.createExecution, helloRequest('taken'))).code).toBe('ALREADY_EXISTS');
   });
 
   it('trap 19: a child takes after its parent, which must be there, and is there before the parent names it', async () => {
@@ -94,7 +94,7 @@ describe('traps about executions', () => {
       helloRequest(name, ({ spec }) => {
         spec!.metadata!.parentNodeExecution = create(NodeExecutionIdentifierSchema, { executionId: parent, nodeId });
       });
-    expect((await refused(method.createExecution, child('orphan', 'n9'))).code).toBe('NOT_FOUND');
+    expect((await attempt(method.createExecution, child('orphan', 'n9'))).code).toBe('NOT_FOUND');
 
     const childId = { ...PLACE, name: 'child' };
     const target = { case: 'workflowNodeMetadata', value: { executionId: childId } } as const;
@@ -109,11 +109,11 @@ describe('traps about executions', () => {
   it('trap 20: a launch that cannot be is refused as its own mistake, never so that the engine tries again', async () => {
     const launches = [
       helloRequest('Not-A-Name'),
-      helloRequest('no-plan', ({ spec }) => Object.assign(spec!.launchPlan!, { name: 'nobody' })),
+      helloRequest('no-plan', ({ spec }) => Object.assign(spec!.launchPlan!, { name: 'unknown' })),
       helloRequest('no-spec', (request) => {
         delete request.spec;
       }),
-      helloRequest('no-project', (request) => void (request.project = 'nobody')),
+      helloRequest('no-project', (request) => void (request.project = 'unknown')),
       helloRequest('bad-input', (request) => {
         request.inputs!.literals['times'] = request.inputs!.literals['name']!;
       }),
@@ -121,7 +121,7 @@ describe('traps about executions', () => {
       helloRequest('taken-twice'),
     ];
     const codes: string[] = [];
-    for (const request of launches) codes.push((await refused(method.createExecution, request)).code);
+    for (const request of launches) codes.push((await attempt(method.createExecution, request)).code);
     const mistake = 'INVALID_ARGUMENT';
     expect(codes).toEqual([mistake, 'NOT_FOUND', mistake, mistake, mistake, 'OK', 'ALREADY_EXISTS']);
   });
@@ -152,7 +152,7 @@ describe('traps about executions', () => {
   it('trap 23: a termination is ABORTING at once, and ABORTED with the word of the engine', async () => {
     const id = await launch('terminated');
     await reportWorkflow(id, { phase: Phase.RUNNING });
-    expect((await refused(method.terminateExecution, { id: { ...PLACE, name: 'nobody' } })).code).toBe('NOT_FOUND');
+    expect((await attempt(method.terminateExecution, { id: { ...PLACE, name: 'unknown' } })).code).toBe('NOT_FOUND');
     await call(method.terminateExecution, { id, cause: 'enough' });
     expect(await run(id)).toMatchObject({
       phase: Phase.ABORTING,
@@ -160,7 +160,7 @@ describe('traps about executions', () => {
     });
     await reportWorkflow(id, { phase: Phase.ABORTED });
     expect((await run(id)).phase).toBe(Phase.ABORTED);
-    const { code, details } = await refused(method.terminateExecution, { id, cause: 'again' });
+    const { code, details } = await attempt(method.terminateExecution, { id, cause: 'again' });
     const { reason } = fromBinary(EventFailureReasonSchema, details[0]!.value);
     expect([code, reason]).toMatchObject([
       'FAILED_PRECONDITION',

@@ -25,14 +25,14 @@ const NODES = 101;
 
 let plane: ControlPlane;
 let call: Transport['call'];
-let refused: Transport['refused'];
+let attempt: Transport['attempt'];
 
 const reportNode = (id: ExecutionId, nodeId: string, event: Parameters<typeof nodeReport>[2]) =>
   call(method.createNodeEvent, nodeReport(id, nodeId, event));
 
 beforeAll(async () => {
   plane = await startControlPlane();
-  ({ call, refused } = plane.grpc);
+  ({ call, attempt } = plane.grpc);
   await register(plane.grpc, withNeeds('01-hello', '05-launch-plans'));
   await launchHello(plane.grpc, RUN.name);
   for (let at = 0; at < NODES; at += 1)
@@ -72,7 +72,7 @@ describe('traps about lists and reads', () => {
     const { executions } = await json(`${path}eq(name,labelled)%2Beq(phase,QUEUED)`);
     expect(executions).toHaveLength(1);
     for (const filters of ['eq(colour,red)', 'ne(phase,)', 'eq(phase', 'like(phase)', 'phase=QUEUED'])
-      expect([filters, (await refused(method.listExecutions, { id: PLACE, filters })).code]).toEqual([
+      expect([filters, (await attempt(method.listExecutions, { id: PLACE, filters })).code]).toEqual([
         filters,
         'INVALID_ARGUMENT',
       ]);
@@ -125,7 +125,7 @@ describe('traps about lists and reads', () => {
     const { entities } = await json('/api/v1/named_entities/3/flytesnacks/development?limit=10');
     expect(entities).not.toEqual([]);
     for (const name of ['uniqueParentId', 'unique_parent_id']) {
-      const nodes = await rest(`/api/v1/node_executions/flytesnacks/development/wide?limit=5&${name}=nobody`);
+      const nodes = await rest(`/api/v1/node_executions/flytesnacks/development/wide?limit=5&${name}=unknown`);
       expect(nodes.status).toBe(404);
     }
     const id = await launchHello(plane.grpc, 'deleted');
@@ -138,9 +138,9 @@ describe('traps about lists and reads', () => {
   it('trap 38: attributes that were not set are NOT_FOUND, but what a project runs with is always known', async () => {
     const resourceType = MatchableResource.WORKFLOW_EXECUTION_CONFIG;
     const codes = [
-      refused(method.getProjectDomainAttributes, { ...PLACE, resourceType }),
-      refused(method.getWorkflowAttributes, { ...PLACE, workflow: 'hello.hello', resourceType }),
-      refused(method.getProjectDomainAttributes, { ...PLACE, project: 'nobody', resourceType }),
+      attempt(method.getProjectDomainAttributes, { ...PLACE, resourceType }),
+      attempt(method.getWorkflowAttributes, { ...PLACE, workflow: 'hello.hello', resourceType }),
+      attempt(method.getProjectDomainAttributes, { ...PLACE, project: 'unknown', resourceType }),
     ];
     expect((await Promise.all(codes)).map(({ code }) => code)).toEqual(['NOT_FOUND', 'NOT_FOUND', 'INVALID_ARGUMENT']);
     const { attributes } = await call(method.getProjectAttributes, { project: PLACE.project, resourceType });

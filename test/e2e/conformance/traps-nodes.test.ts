@@ -23,20 +23,20 @@ const NO_KIND = 99 as unknown as ErrorKind;
 
 let plane: ControlPlane;
 let call: Transport['call'];
-let refused: Transport['refused'];
+let attempt: Transport['attempt'];
 
 beforeAll(async () => {
   plane = await startControlPlane();
-  ({ call, refused } = plane.grpc);
+  ({ call, attempt } = plane.grpc);
   await register(plane.grpc, withNeeds('01-hello'));
 });
 afterAll(() => plane.close());
 
 const launch = (name: string): Promise<ExecutionId> => launchHello(plane.grpc, name);
 const reportNode = async (id: ExecutionId, nodeId: string, event: Parameters<typeof nodeReport>[2]): Promise<string> =>
-  (await refused(method.createNodeEvent, nodeReport(id, nodeId, event))).code;
+  (await attempt(method.createNodeEvent, nodeReport(id, nodeId, event))).code;
 const reportTask = async (id: ExecutionId, event: Parameters<typeof taskReport>[2]): Promise<string> =>
-  (await refused(method.createTaskEvent, taskReport(id, 'n0', event))).code;
+  (await attempt(method.createTaskEvent, taskReport(id, 'n0', event))).code;
 
 describe('traps about nodes and tasks', () => {
   it('trap 2: a phase that comes again is ALREADY_EXISTS, for a task also in an older version', async () => {
@@ -53,7 +53,7 @@ describe('traps about nodes and tasks', () => {
     expect(answers).toEqual(['OK', known, known, 'OK', known, known, known, 'OK']);
     const queued = workflowReport(id, { phase: Phase.RUNNING });
     await call(method.createWorkflowEvent, queued);
-    expect((await refused(method.createWorkflowEvent, queued)).code).toBe(known);
+    expect((await attempt(method.createWorkflowEvent, queued)).code).toBe(known);
   });
 
   it('trap 5: a node event that is odd but true fails no node', async () => {
@@ -76,7 +76,7 @@ describe('traps about nodes and tasks', () => {
     for (const event of odd) answers.push(await reportNode(id, 'n0', event));
     expect(answers).toEqual(['OK', 'OK', 'OK', 'OK', 'OK', 'FAILED_PRECONDITION']);
     const nameless = nodeReport(id, '', { phase: NodePhase.RUNNING });
-    expect((await refused(method.createNodeEvent, nameless)).code).toBe('INVALID_ARGUMENT');
+    expect((await attempt(method.createNodeEvent, nameless)).code).toBe('INVALID_ARGUMENT');
   });
 
   it('trap 25: a node begins in any phase, but not before its parent', async () => {
@@ -172,8 +172,8 @@ describe('traps about nodes and tasks', () => {
     };
     expect(await under('')).toEqual(['n0', 'n1']);
     expect(await under('n0')).toEqual(['n0-0-n0']);
-    expect(await under('', { ...PLACE, name: 'nobody' })).toEqual([]);
+    expect(await under('', { ...PLACE, name: 'unknown' })).toEqual([]);
     const stranger = { workflowExecutionId: id, uniqueParentId: 'n9' };
-    expect((await refused(method.listNodeExecutions, stranger)).code).toBe('NOT_FOUND');
+    expect((await attempt(method.listNodeExecutions, stranger)).code).toBe('NOT_FOUND');
   });
 });

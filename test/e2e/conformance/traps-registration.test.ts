@@ -28,11 +28,11 @@ const { method } = AdminService;
 
 let plane: ControlPlane;
 let call: Transport['call'];
-let refused: Transport['refused'];
+let attempt: Transport['attempt'];
 
 beforeAll(async () => {
   plane = await startControlPlane();
-  ({ call, refused } = plane.grpc);
+  ({ call, attempt } = plane.grpc);
   await register(plane.grpc, withNeeds('02-diamond', '03-branches', '04-nested', '05-launch-plans', '01-hello'));
 });
 afterAll(() => plane.close());
@@ -62,9 +62,9 @@ describe('traps about registration', () => {
     changedPlan.spec!.fixedInputs = undefined;
     changedPlan.spec!.defaultInputs!.parameters['times']!.behavior = { case: 'required', value: true };
     const pairs: readonly (readonly [Promise<Answer>, Promise<Answer>])[] = [
-      [refused(method.createTask, task), refused(method.createTask, changed)],
-      [refused(method.createWorkflow, workflow), refused(method.createWorkflow, changedWorkflow)],
-      [refused(method.createLaunchPlan, plan), refused(method.createLaunchPlan, changedPlan)],
+      [attempt(method.createTask, task), attempt(method.createTask, changed)],
+      [attempt(method.createWorkflow, workflow), attempt(method.createWorkflow, changedWorkflow)],
+      [attempt(method.createLaunchPlan, plan), attempt(method.createLaunchPlan, changedPlan)],
     ];
     for (const [same, other] of pairs) {
       expect(await same).toMatchObject({
@@ -102,7 +102,7 @@ describe('traps about registration', () => {
     const { closure: compiled } = await call(method.getWorkflow, { id: ofWorkflow.id! });
     expect(compiled?.compiledWorkflow?.primary?.template?.id).toEqual(ofWorkflow.id);
     ofTask.spec!.template!.id = ofTask.id;
-    const same = await refused(method.createTask, ofTask);
+    const same = await attempt(method.createTask, ofTask);
     expect(same).toMatchObject({ code: 'ALREADY_EXISTS', message: expect.stringContaining('identical') as string });
   });
 
@@ -179,7 +179,7 @@ describe('traps about registration', () => {
 
   it('trap 15: no active version is NOT_FOUND, an update need not say what it is about, and no state is INACTIVE', async () => {
     const name = 'launchplans.orders';
-    const active = () => refused(method.getActiveLaunchPlan, { id: { ...PLACE, name } });
+    const active = () => attempt(method.getActiveLaunchPlan, { id: { ...PLACE, name } });
     expect((await active()).code).toBe('NOT_FOUND');
     const id = { ...PLACE, name, version: 'v1' };
     await call(method.updateLaunchPlan, { id, state: LaunchPlanState.ACTIVE });

@@ -75,7 +75,7 @@ const ask = async <Input extends DescMessage, Output extends DescMessage>(
   rpc: DescMethodUnary<Input, Output>,
   request: MessageInitShape<Input>,
 ) => {
-  const [grpc, rest] = [await plane.grpc.refused(rpc, request), await plane.rest.refused(rpc, request)];
+  const [grpc, rest] = [await plane.grpc.attempt(rpc, request), await plane.rest.attempt(rpc, request)];
   expect(rest).toMatchObject({ code: grpc.code, unread: grpc.unread });
   expect(fromBinary(rpc.output, rest.bytes)).toEqual(fromBinary(rpc.output, grpc.bytes));
   return { code: grpc.code, unread: grpc.unread, answer: fromBinary(rpc.output, grpc.bytes) };
@@ -156,9 +156,9 @@ describe('a payload that is lost before the views have seen what it defines', ()
     }
     const second = await startControlPlane({}, first.directory);
     for (const transport of [second.grpc, second.rest]) {
-      const { code, message } = await transport.refused(method.getTask, { id: request.id! });
+      const { code, message } = await transport.attempt(method.getTask, { id: request.id! });
       expect([code, message]).toEqual(['UNAVAILABLE', expect.stringMatching(/parked stream task-/u)]);
-      const absent = await transport.refused(method.getTask, { id: { ...request.id!, version: 'none' } });
+      const absent = await transport.attempt(method.getTask, { id: { ...request.id!, version: 'none' } });
       expect(absent.code).toBe('NOT_FOUND');
     }
     await second.close();

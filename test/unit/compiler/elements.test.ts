@@ -81,7 +81,7 @@ describe('an output of a workflow', () => {
     ['is bound', {}, 'ParameterNotBound'],
     ['is one that the workflow has', { y: constant(1n), z: constant(1n) }, 'VariableNameNotFound'],
     ['is of its type', { y: constant('x') }, 'MismatchingTypes'],
-    ['is made by a node that there is', { y: promise('b.o') }, 'NodeReferenceNotFound'],
+    ['is made by a node that exists', { y: promise('b.o') }, 'NodeReferenceNotFound'],
   ])('%s', (_rule, bound, code) => {
     expect(errorsOf(outputs(bound))).toEqual([`${code} end-node`]);
   });
@@ -99,7 +99,7 @@ describe('an alias', () => {
     expect(errorsOf(workflow([aliased(['o', 'result']), take('a.other')]))).toEqual(['VariableNameNotFound b']);
   });
 
-  it('is used once, and of an output that there is', () => {
+  it('is used once, and of an output that exists', () => {
     expect(errorsOf(workflow([aliased(['o', 'r'], ['o', 'r'])]))).toEqual(['DuplicateAlias a']);
     expect(errorsOf(workflow([aliased(['p', 'r'])]))).toEqual(['VariableNameNotFound a']);
   });

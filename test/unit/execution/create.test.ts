@@ -232,7 +232,7 @@ describe('TerminateExecution and UpdateExecution', () => {
     expect(types).toEqual(['ExecutionCreated', 'ExecutionStateChanged', 'ExecutionTagged', 'TerminationRequested']);
   });
 
-  it('refuse what is not there, what is incomplete, and a state that there is not', async () => {
+  it('refuse what is not there, what is incomplete, and a state that does not exist', async () => {
     const nowhere = { ...place, name: 'nowhere' } as never;
     await launch('stays');
     const id = { ...place, name: 'stays' } as never;

@@ -92,7 +92,7 @@ describe('the quality of service of an execution', () => {
 
   it.each<[string, Quality]>([
     ['the undefined tier', tier(Tier.UNDEFINED)],
-    ['a tier that there is not', tier(9 as never)],
+    ['a tier that does not exist', tier(9 as never)],
     ['a budget that is missing', { designation: { case: 'spec', value: {} } }],
     ['a budget below zero', budget(-1n)],
     ['nothing at all', {}],

@@ -66,8 +66,8 @@ const placeless = (run: Run, size = Infinity) => {
   return MODELS.map((model) =>
     [...documentsAfter(model, run.recorded, size)]
       .map(([key, document]) => {
-        const { answer, element, state } = document;
-        const bytes = [answer, element, state].map((each) => each && Buffer.from(each).toString('hex'));
+        const { response, listElement, foldState } = document;
+        const bytes = [response, listElement, foldState].map((each) => each && Buffer.from(each).toString('hex'));
         return JSON.stringify([key, fieldsOf(document), bytes]);
       })
       .sort(),
@@ -75,7 +75,7 @@ const placeless = (run: Run, size = Infinity) => {
 };
 
 const loaded = <Document>(model: ReadModel<Document>, run: Run): ReadonlyMap<string, Document> =>
-  new Map([...documentsAfter(model, run.recorded)].map(([key, stored]) => [key, model.load(stored)]));
+  new Map([...documentsAfter(model, run.recorded)].map(([key, stored]) => [key, model.decode(stored)]));
 
 const logOf = (recorded: readonly RecordedEvent[]): EventLog =>
   ({
@@ -196,7 +196,7 @@ describe('the views of what an engine says', () => {
           await run.refusal(command());
         }
         const [document] = documentsAfter(executions, run.recorded).values();
-        const { closure } = fromBinary(ExecutionSchema, document!.answer);
+        const { closure } = fromBinary(ExecutionSchema, document!.response);
         const nodes = [...loaded(nodeExecutions, run).values()].map(({ node, parent, parentTask }) => {
           const nodeParent = parent === parentTask ? '' : (parent.split('/')[1] ?? '');
           return [node.id!.nodeId, seenNode(node, nodeParent)] as const;

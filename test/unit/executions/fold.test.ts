@@ -23,7 +23,7 @@ const documentOf = async (...commands: readonly ExecutionCommand[]): Promise<Sto
   return document!;
 };
 
-const answerOf = ({ answer }: StoredDocument) => fromBinary(ExecutionSchema, answer);
+const answerOf = ({ response }: StoredDocument) => fromBinary(ExecutionSchema, response);
 const closureAfter = async (...commands: readonly ExecutionCommand[]) =>
   answerOf(await documentOf(...commands)).closure!;
 
@@ -83,7 +83,7 @@ describe('an execution', () => {
     });
     expect(document.fields).toMatchObject({ error_code: 'USER:Bad', error_kind: 'USER', abort_cause: 'enough' });
     expect(document.fields).toMatchObject({ error_message: 'killed' });
-    const kept = fromBinary(ExecutionSchema, document.state!).closure!.outputResult;
+    const kept = fromBinary(ExecutionSchema, document.foldState!).closure!.outputResult;
     expect(kept).toMatchObject({ case: 'error', value: { message: 'killed' } });
   });
 
@@ -161,13 +161,13 @@ describe('an execution', () => {
     const value = create(LiteralMapSchema, { literals: { n: { hash: 'h' } } });
     const document = await documentOf(workflow('SUCCEEDED', { outputResult: { case: 'outputData', value } }));
     expect(answerOf(document).closure!.outputResult).toEqual({ case: 'outputData', value });
-    expect(fromBinary(ExecutionSchema, document.element!).closure!.outputResult.case).toBeUndefined();
+    expect(fromBinary(ExecutionSchema, document.listElement!).closure!.outputResult.case).toBeUndefined();
     expect(document.fields).toMatchObject({ outputs_at: 1 });
   });
 
   it('lists cut its error to 100 bytes of whole characters', async () => {
     const document = await documentOf(workflow('FAILED', failure(`${'x'.repeat(99)}äöü`)));
-    const { outputResult } = fromBinary(ExecutionSchema, document.element!).closure!;
+    const { outputResult } = fromBinary(ExecutionSchema, document.listElement!).closure!;
     expect(outputResult).toHaveProperty('value.message', 'x'.repeat(99));
     expect(answerOf(document).closure!.outputResult).toHaveProperty('value.message', `${'x'.repeat(99)}äöü`);
   });

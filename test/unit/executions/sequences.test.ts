@@ -50,15 +50,15 @@ describe.each(eventSequences())('the views of $name', ({ entries, final }) => {
 
   it('show the final state of the execution', async () => {
     const [stored] = [...documentsAfter(executions, await record()).values()];
-    const { closure, id } = fromBinary(ExecutionSchema, stored!.answer);
+    const { closure, id } = fromBinary(ExecutionSchema, stored!.response);
     expect(WorkflowExecution_Phase[closure!.phase]).toBe(final.execution.phase);
     expect(id!.name).toBe(final.execution.name);
     expect(times(closure!)).toEqual(expected(final.execution));
   });
 
   it('show the final state of every node', async () => {
-    const nodes = [...documentsAfter(nodeExecutions, await record()).values()].map(({ answer, fields }) => {
-      const { id, closure, metadata } = fromBinary(NodeExecutionSchema, answer);
+    const nodes = [...documentsAfter(nodeExecutions, await record()).values()].map(({ response, fields }) => {
+      const { id, closure, metadata } = fromBinary(NodeExecutionSchema, response);
       const seen = {
         specNodeId: metadata!.specNodeId,
         parent: String(fields['parent']).split('/')[1] ?? null,
@@ -78,8 +78,8 @@ describe.each(eventSequences())('the views of $name', ({ entries, final }) => {
   });
 
   it('show the final state of every attempt of a task', async () => {
-    const attempts = [...documentsAfter(taskExecutions, await record()).values()].map(({ answer }) => {
-      const { id, closure } = fromBinary(TaskExecutionSchema, answer);
+    const attempts = [...documentsAfter(taskExecutions, await record()).values()].map(({ response }) => {
+      const { id, closure } = fromBinary(TaskExecutionSchema, response);
       const key = `${id!.nodeExecutionId!.nodeId}/${id!.taskId!.name}/${id!.retryAttempt}`;
       return [key, { phase: TaskExecution_Phase[closure!.phase], ...times(closure!) }];
     });
@@ -94,7 +94,13 @@ describe.each(eventSequences())('the views of $name', ({ entries, final }) => {
   ])('of %s are the same however the events are batched', async (_, model) => {
     const events = await record();
     const bytes = (documents: ReadonlyMap<string, StoredDocument>) =>
-      [...documents].map(([key, { fields, answer, element, state }]) => [key, fields, answer, element, state]);
+      [...documents].map(([key, { fields, response, listElement, foldState }]) => [
+        key,
+        fields,
+        response,
+        listElement,
+        foldState,
+      ]);
     const whole = bytes(documentsAfter(model, events));
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 12 }), (size) => {

@@ -111,7 +111,7 @@ describe('the check of bytes on the wire', () => {
     expect(reported({}, [{ ttl: { seconds: -1n, nanos: -1 } }])).toBeUndefined();
   });
 
-  it('takes every time that there is, and no other', () => {
+  it('takes every time that exists, and no other', () => {
     const edges = fc.constantFrom(-62_135_596_801n, -62_135_596_800n, -1n, 0n, 253_402_300_799n, 253_402_300_800n);
     const time = fc.record({
       seconds: fc.oneof(edges, fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n })),

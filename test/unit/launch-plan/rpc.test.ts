@@ -61,11 +61,11 @@ describe('launch plans over the interface', () => {
   });
 
   it('say what is wrong with an update', async () => {
-    await expect(update('nobody', State.ACTIVE)).rejects.toMatchObject({
+    await expect(update('unknown', State.ACTIVE)).rejects.toMatchObject({
       code: 'NOT_FOUND',
       message: expect.stringContaining('missing entity of type LAUNCH_PLAN') as string,
     });
-    await expect(update('nobody', State.INACTIVE)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    await expect(update('unknown', State.INACTIVE)).rejects.toMatchObject({ code: 'NOT_FOUND' });
     await expect(update('a', 7 as never)).rejects.toMatchObject({
       code: 'INVALID_ARGUMENT',
       message: 'Unrecognized launch plan state 7',

@@ -71,7 +71,7 @@ describe('a launch plan', () => {
     const events = [registered('daily', 'v1'), activated('daily', 'v1')];
     const updated = (...more: readonly LaunchPlanEvent[]): number => {
       const [document] = [...documentsAfter(launchPlans, recorded(...events, ...more)).values()];
-      return timestampMs(fromBinary(LaunchPlanSchema, document!.answer).closure!.updatedAt!);
+      return timestampMs(fromBinary(LaunchPlanSchema, document!.response).closure!.updatedAt!);
     };
     expect(updated()).toBe(recordedAtMs(1n));
     expect(updated(deactivated('daily', 'v1'))).toBe(recordedAtMs(3n));

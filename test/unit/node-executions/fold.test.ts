@@ -22,7 +22,7 @@ const viewAfter = async (...commands: readonly ExecutionCommand[]): Promise<Read
 const documentOf = async (...commands: readonly ExecutionCommand[]): Promise<StoredDocument> =>
   (await viewAfter(...commands)).get(`${stream}/n0`)!;
 
-const answerOf = ({ answer }: StoredDocument) => fromBinary(NodeExecutionSchema, answer);
+const answerOf = ({ response }: StoredDocument) => fromBinary(NodeExecutionSchema, response);
 const closureAfter = async (...commands: readonly ExecutionCommand[]) =>
   answerOf(await documentOf(...commands)).closure!;
 
@@ -116,7 +116,7 @@ describe('a node execution', () => {
     const value = create(LiteralMapSchema, { literals: { n: { hash: 'h' } } });
     const document = await documentOf(node('SUCCEEDED', { outputResult: { case: 'outputData', value } }));
     expect(answerOf(document).closure!.outputResult).toEqual({ case: 'outputData', value });
-    expect(fromBinary(NodeExecutionSchema, document.element!).closure!.outputResult.case).toBeUndefined();
+    expect(fromBinary(NodeExecutionSchema, document.listElement!).closure!.outputResult.case).toBeUndefined();
   });
 
   it('keeps what was said of its cache when a later event says nothing', async () => {

@@ -112,11 +112,11 @@ describe('reads of a run', () => {
     };
     expect(await list('')).toEqual(['n0', 'n1', '']);
     expect(await list('n0')).toEqual(['child', '']);
-    await expect(list('nobody')).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    await expect(list('unknown')).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });
 
   it('list no nodes of an execution that is not there', async () => {
-    const request = { workflowExecutionId: { ...id, name: 'nobody' } };
+    const request = { workflowExecutionId: { ...id, name: 'unknown' } };
     expect((await reads.ask(method.listNodeExecutions, request)).nodeExecutions).toEqual([]);
   });
 
@@ -145,13 +145,13 @@ describe('reads of a run', () => {
   });
 
   it('say what is not there', async () => {
-    const nobody = { ...id, name: 'nobody' };
-    await expect(reads.ask(method.getExecution, { id: nobody })).rejects.toMatchObject({
+    const unknownExecution = { ...id, name: 'unknown' };
+    await expect(reads.ask(method.getExecution, { id: unknownExecution })).rejects.toMatchObject({
       code: 'NOT_FOUND',
       message:
-        'missing entity of type execution with identifier project:"flytesnacks" domain:"development" name:"nobody"',
+        'missing entity of type execution with identifier project:"flytesnacks" domain:"development" name:"unknown"',
     });
-    const node = reads.ask(method.getNodeExecution, { id: { ...nodeId, nodeId: 'nobody' } });
+    const node = reads.ask(method.getNodeExecution, { id: { ...nodeId, nodeId: 'unknown' } });
     await expect(node).rejects.toMatchObject({
       code: 'NOT_FOUND',
       message: expect.stringMatching('missing entity of type node execution') as string,

@@ -154,7 +154,7 @@ describe('the messages about an execution', () => {
   });
 
   it('are not found where there is no such execution', async () => {
-    await expect(list({ ...id, name: 'nobody' })).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    await expect(list({ ...id, name: 'unknown' })).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });
 
   it.each(['project', 'domain', 'name'])('are not listed without the %s', async (part) => {

@@ -39,8 +39,8 @@ type Leaves = Map<string, JsonValue>;
 const entitiesAfter = (events: readonly RecordedEvent[]): Map<string, Leaves> =>
   new Map(
     KINDS.flatMap(([entity, model, schema]) =>
-      [...documentsAfter(model, events).values()].map(({ answer }) => {
-        const json = toJson(schema, fromBinary(schema, answer)) as JsonObject;
+      [...documentsAfter(model, events).values()].map(({ response }) => {
+        const json = toJson(schema, fromBinary(schema, response)) as JsonObject;
         const own = json['id'] as { nodeId?: string; nodeExecutionId?: { nodeId: string }; retryAttempt?: number };
         delete json['id'];
         const nodeId = own.nodeId ?? own.nodeExecutionId?.nodeId ?? '';

@@ -45,7 +45,13 @@ const foldOf = async (events: readonly RecordedEvent[], prefix: Omit<Prefix, 'st
   return { ...folded, store: prefixReads(folded) };
 };
 
-const bytes = ({ key, fields, answer, element, state }: StoredDocument) => ({ key, fields, answer, element, state });
+const bytes = ({ key, fields, response, listElement, foldState }: StoredDocument) => ({
+  key,
+  fields,
+  answer: response,
+  element: listElement,
+  state: foldState,
+});
 
 const documentsIn = async (folded: Awaited<ReturnType<typeof foldOf>>, { collection }: ReadModel<unknown>) => {
   const found = await folded.store.getMany(collection, [...(folded.keys.get(collection.name) ?? [])]);

@@ -35,7 +35,7 @@ describe('projects over the interface', () => {
     ['a name of 65 bytes', { ...good, name: `${'ä'.repeat(32)}b` }, 'project_name cannot exceed 64'],
     ['a long description', { ...good, description: 'x'.repeat(301) }, 'project_description cannot exceed 300'],
     ['domains of its own', { ...good, domains: [{ id: 'development' }] }, 'domains'],
-    ['a state that there is not', { ...good, state: 9 as never }, 'invalid value for state'],
+    ['a state that does not exist', { ...good, state: 9 as never }, 'invalid value for state'],
     ['a bad label', { ...good, labels: { values: { 'a b': '' } } }, 'invalid label key [a b]'],
   ])('a registration with %s is refused', async (_what, project, text) => {
     const before = await registry.store.head();
@@ -56,9 +56,9 @@ describe('projects over the interface', () => {
   });
 
   it('are not updated when they are not registered', async () => {
-    await expect(update({ id: 'nobody', description: 'x'.repeat(301) })).rejects.toMatchObject({
+    await expect(update({ id: 'unknown', description: 'x'.repeat(301) })).rejects.toMatchObject({
       code: 'NOT_FOUND',
-      message: 'project [nobody] not found',
+      message: 'project [unknown] not found',
     });
     await expect(update({ name: 'x' })).rejects.toMatchObject({
       code: 'INVALID_ARGUMENT',

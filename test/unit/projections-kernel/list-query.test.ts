@@ -97,7 +97,7 @@ describe('lists', () => {
         key: `run ${String(i).padStart(3, '0')}`,
         position: 1n,
         fields: { phase: i % 2 ? 'RUNNING' : 'QUEUED', state: i < 240 ? 0 : 1, name: `n${i % 12}`, startedAt: i },
-        answer: Buffer.from(String(i)),
+        response: Buffer.from(String(i)),
       },
     }));
     await store.write({ documents, checkpoints: [{ name: 'c', from: undefined, to: { logId: 'l', position: 1n } }] });

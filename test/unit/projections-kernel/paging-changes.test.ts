@@ -135,7 +135,7 @@ const population = (project: string) => {
   const put = async (key: string, fields: Fields): Promise<void> => {
     position += 1n;
     lives.set(key, [...(lives.get(key) ?? []), fields]);
-    const document = { key, position, fields, answer: Buffer.from(key) };
+    const document = { key, position, fields, response: Buffer.from(key) };
     await writer.write({
       documents: [{ collection: executionCollection, document }],
       checkpoints: [{ name: `${project} ${position}`, from: undefined, to: { logId: 'l', position } }],

@@ -62,8 +62,8 @@ const oneByOne = async (events: readonly RecordedEvent[]) => {
 
 const textOf = (bytes: Uint8Array | undefined) => bytes && Buffer.from(bytes).toString();
 
-const shown = ({ key, position, fields, answer, state }: StoredDocument) =>
-  [key, position, fields, textOf(answer), textOf(state)] as const;
+const shown = ({ key, position, fields, response, foldState }: StoredDocument) =>
+  [key, position, fields, textOf(response), textOf(foldState)] as const;
 
 /** Projects events to documents in memory, without a store. */
 const inMemory = (events: readonly RecordedEvent[]) =>
@@ -78,7 +78,7 @@ const inMemory = (events: readonly RecordedEvent[]) =>
     const keys = [...documents.keys()].toSorted();
     return keys.map((key) => {
       const { document, position } = documents.get(key)!;
-      return shown({ key, position, ...model.store(key, document) });
+      return shown({ key, position, ...model.encode(key, document) });
     });
   });
 
@@ -242,7 +242,7 @@ describe('a projector', () => {
     const payloads = { ...noPayloads, get: () => Promise.resolve(Buffer.from('large')) };
     const target = await start(store, { payloads, codecs: new Map([['tally', codec]]) });
     await target.take(recorded([{ stream: 's' }]), 1n);
-    expect(Buffer.from((await views(store))[1]!.answer).toString()).toBe('tally-s/a 1 large');
+    expect(Buffer.from((await views(store))[1]!.response).toString()).toBe('tally-s/a 1 large');
   });
 
   it('fails, and parks nothing, when the machinery does', async () => {

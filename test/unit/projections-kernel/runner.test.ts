@@ -212,7 +212,7 @@ describe('running projections', () => {
     const store = openStore();
     await store.prepare([tallies.collection]);
     const to = { logId: 'another', position: 1n };
-    const stale = { key: 'tally-s/a', position: 99n, fields: { sum: 99 }, answer: Buffer.from('stale') };
+    const stale = { key: 'tally-s/a', position: 99n, fields: { sum: 99 }, response: Buffer.from('stale') };
     const documents = [{ collection: tallies.collection, document: stale }];
     await store.write({ documents, checkpoints: [{ name: 'counts.v1 tallies.v1', from: undefined, to }] });
     const last = await append({ stream: 's' });
@@ -230,7 +230,7 @@ describe('running projections', () => {
     const store = openStore();
     await store.prepare([tallies.collection]);
     const to = { logId: log.logId, position: 3n };
-    const seen = { key: 'tally-s/a', position: 3n, fields: { sum: 7 }, answer: Buffer.from('seen') };
+    const seen = { key: 'tally-s/a', position: 3n, fields: { sum: 7 }, response: Buffer.from('seen') };
     const documents = [{ collection: tallies.collection, document: seen }];
     await store.write({ documents, checkpoints: [{ name: 'counts.v1 tallies.v1', from: undefined, to }] });
     await append({ stream: 'before' });
@@ -533,7 +533,7 @@ describe('a rebuild', () => {
               .map(({ collection, document }) => ({
                 collection,
                 document:
-                  document.key.endsWith('/a') && part === 'a' ? { ...document, answer: Buffer.from('') } : document,
+                  document.key.endsWith('/a') && part === 'a' ? { ...document, response: Buffer.from('') } : document,
               })),
           }),
       },
@@ -559,8 +559,8 @@ describe('a rebuild', () => {
     it.each([
       ['it is missing', () => []],
       [
-        'its answer differ',
-        (put: DocumentWrite) => [{ ...put, document: { ...put.document, answer: Buffer.from('') } }],
+        'its stored parts differ: response',
+        (put: DocumentWrite) => [{ ...put, document: { ...put.document, response: Buffer.from('') } }],
       ],
       [
         'it contains events up to position 2, not 3',

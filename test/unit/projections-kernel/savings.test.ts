@@ -128,7 +128,7 @@ describe('the documents in hand', () => {
     const cache = documentCache(store, maxBytes);
     for (const key of keys) {
       await cache.load(tallies, [key]);
-      cache.stored(cache.entry(tallies, key), { fields: {}, answer: Buffer.alloc(1_000) });
+      cache.stored(cache.entry(tallies, key), { fields: {}, response: Buffer.alloc(1_000) });
       cache.trim();
     }
     store.looked.length = 0;
@@ -151,9 +151,9 @@ describe('the documents in hand', () => {
 
   it('evict others as they grow, and are counted at their last size', async () => {
     const cache = await load(16_000, names.slice(0, 8));
-    cache.stored(cache.entry(tallies, 't7'), { fields: {}, answer: Buffer.alloc(9_000) });
+    cache.stored(cache.entry(tallies, 't7'), { fields: {}, response: Buffer.alloc(9_000) });
     cache.trim();
-    cache.stored(cache.entry(tallies, 't7'), { fields: {}, answer: Buffer.alloc(1_000) });
+    cache.stored(cache.entry(tallies, 't7'), { fields: {}, response: Buffer.alloc(1_000) });
     cache.trim();
     await cache.load(tallies, names.slice(0, 8));
     expect(store.looked).toEqual(['t0', 't1', 't2']);

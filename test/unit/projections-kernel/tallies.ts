@@ -26,7 +26,7 @@ export const tallyCodec: EventCodec<TallyEvent> & { decoded: number } = {
 const textOf = (note: Content | undefined): string | undefined =>
   note?.content.case === 'inline' ? Buffer.from(note.content.value).toString() : undefined;
 
-const load = ({ state }: StoredDocument): Tally => JSON.parse(Buffer.from(state!).toString()) as Tally;
+const decode = ({ foldState }: StoredDocument): Tally => JSON.parse(Buffer.from(foldState!).toString()) as Tally;
 
 /**
  * Folds in place, as read models may. `Refused` fails half-way through, and `Odd` produces a document that cannot be
@@ -46,15 +46,15 @@ export const tallies: ReadModel<Tally> = {
     if (text !== undefined) tally.note = text;
     return tally;
   },
-  store: (key, tally) => {
+  encode: (key, tally) => {
     if (Number.isNaN(tally.sum)) throw new Error('no such sum');
     return {
       fields: { sum: tally.sum },
-      answer: Buffer.from(`${key} ${tally.sum} ${tally.note ?? ''}`),
-      state: Buffer.from(JSON.stringify(tally)),
+      response: Buffer.from(`${key} ${tally.sum} ${tally.note ?? ''}`),
+      foldState: Buffer.from(JSON.stringify(tally)),
     };
   },
-  load,
+  decode,
 };
 
 /** A second model on the same events: the number of events of each stream. */
@@ -63,8 +63,8 @@ export const counts: ReadModel<{ count: number }> = {
   follows: ['Added', 'Refused', 'Odd', 'Corrupt'],
   touches: ({ stream }) => [stream],
   fold: (document) => ({ count: (document?.count ?? 0) + 1 }),
-  store: (_, { count }) => ({ fields: {}, answer: Buffer.from(String(count)) }),
-  load: ({ answer }) => ({ count: Number(Buffer.from(answer).toString()) }),
+  encode: (_, { count }) => ({ fields: {}, response: Buffer.from(String(count)) }),
+  decode: ({ response }) => ({ count: Number(Buffer.from(response).toString()) }),
 };
 
 /** A third model: the sum over all streams for each part, so that several streams write to one document. */
@@ -80,11 +80,11 @@ export const totals: ReadModel<{ sum: number; events: number }> = {
     total.sum = type === 'Odd' ? NaN : total.sum + (body as TallyEvent).amount;
     return total;
   },
-  store: (_, { sum, events }) => {
+  encode: (_, { sum, events }) => {
     if (Number.isNaN(sum)) throw new Error('no such sum');
-    return { fields: { sum }, answer: Buffer.from(String(events)) };
+    return { fields: { sum }, response: Buffer.from(String(events)) };
   },
-  load: ({ fields, answer }) => ({ sum: Number(fields['sum']), events: Number(Buffer.from(answer).toString()) }),
+  decode: ({ fields, response }) => ({ sum: Number(fields['sum']), events: Number(Buffer.from(response).toString()) }),
 };
 
 export const noPayloads: PayloadStore = {

@@ -7,10 +7,10 @@ type Opened = { readonly type: 'AccountOpened'; readonly data: { readonly owner:
 type Paid = { readonly type: 'AccountPaid'; readonly data: { readonly amount: number; readonly to: string } };
 type Account = { readonly owner: string; readonly paid: number };
 
-const stored: Pick<TypedReadModel<Account, Opened>, 'collection' | 'store' | 'load'> = {
+const stored: Pick<TypedReadModel<Account, Opened>, 'collection' | 'encode' | 'decode'> = {
   collection: { name: 'accounts', version: 1, fields: {}, indexes: [] },
-  store: () => ({ fields: {}, answer: new Uint8Array() }),
-  load: () => ({ owner: '', paid: 0 }),
+  encode: () => ({ fields: {}, response: new Uint8Array() }),
+  decode: () => ({ owner: '', paid: 0 }),
 };
 
 const accounts = readModel<Account, Opened | Paid>({

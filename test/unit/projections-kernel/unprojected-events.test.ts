@@ -17,8 +17,8 @@ import { counts, noPayloads, recorded, tallies, tallyCodec, totals, type Written
 const twins: ReadModel<{ count: number }> = {
   ...counts,
   collection: { ...counts.collection, name: 'twins' },
-  store: (_, { count }) => ({ fields: {}, answer: Buffer.from(`twin ${count}`) }),
-  load: ({ answer }) => ({ count: Number(Buffer.from(answer).toString().slice(5)) }),
+  encode: (_, { count }) => ({ fields: {}, response: Buffer.from(`twin ${count}`) }),
+  decode: ({ response }) => ({ count: Number(Buffer.from(response).toString().slice(5)) }),
 };
 const models: readonly ReadModel<unknown>[] = [twins, tallies, counts, totals];
 const s = streamName('tally', ['s']);
@@ -65,7 +65,7 @@ type Asked = { readonly collection: string } & ({ readonly key: string } | { rea
 
 const found = async (events: readonly RecordedEvent[], wanted: Asked, more = {}) => {
   const documents = await unprojected(events, more).fold({ stream: s, ...wanted });
-  return documents.map(({ key, position, answer }) => [key, position, Buffer.from(answer).toString().trim()]);
+  return documents.map(({ key, position, response }) => [key, position, Buffer.from(response).toString().trim()]);
 };
 
 describe('what the views have not seen', () => {

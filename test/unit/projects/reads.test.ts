@@ -53,9 +53,9 @@ describe('reads of projects', () => {
   });
 
   it('say what is not there, and what is missing', async () => {
-    await expect(reads.ask(method.getProject, { id: 'nobody' })).rejects.toMatchObject({
+    await expect(reads.ask(method.getProject, { id: 'unknown' })).rejects.toMatchObject({
       code: 'NOT_FOUND',
-      message: 'project [nobody] not found',
+      message: 'project [unknown] not found',
     });
     await expect(reads.ask(method.getProject, {})).rejects.toMatchObject({
       code: 'INVALID_ARGUMENT',

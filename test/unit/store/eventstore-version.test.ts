@@ -9,13 +9,16 @@ describe('the version of an event store', () => {
     },
   );
 
-  it.each(['5.0.11', '20.10.5', '22.10.5', '23.6.0', 'unknown'])('is too old or none: %s', (version) => {
-    expect(() => assertNewEnough(version)).toThrow(
-      `the event store has version ${version}; 23.10 or later is required`,
-    );
-  });
+  it.each(['5.0.11', '20.10.5', '22.10.5', '23.6.0', 'unknown'])(
+    'is refused when it is too old or unknown: %s',
+    (version) => {
+      expect(() => assertNewEnough(version)).toThrow(
+        `the event store has version ${version}; 23.10 or later is required`,
+      );
+    },
+  );
 
-  it('has to be said', () => {
+  it('must be reported', () => {
     expect(() => assertNewEnough(undefined)).toThrow('the event store does not report its version; 23.10 or');
   });
 });

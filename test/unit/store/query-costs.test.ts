@@ -79,7 +79,7 @@ describe('what a page looks at', () => {
     await store.prepare([runs]);
     const documents = Array.from({ length: COUNT }, (_, at) => ({
       collection: runs,
-      document: { key: `k${at}`, position: 1n, fields: fieldsOf(at), answer: Buffer.from(String(at)) },
+      document: { key: `k${at}`, position: 1n, fields: fieldsOf(at), response: Buffer.from(String(at)) },
     }));
     const to = { logId: 'l', position: 1n };
     await store.write({ documents, checkpoints: [{ name: 'all', from: undefined, to }] });

@@ -1,60 +1,61 @@
 import { describe, expect, it } from 'vitest';
 import { silenceCheck } from '../../../services/store/eventstore/silence.js';
 
-const looked = () => {
-  const state = { signs: 0, position: 5n, head: 5n, asked: 0 };
-  const look = silenceCheck(
+/** A check of a subscription and a log, whose state the test sets. */
+const checked = () => {
+  const state = { receivedCount: 0, position: 5n, head: 5n, headReads: 0 };
+  const isSilent = silenceCheck(
     () => state,
     () => {
-      state.asked += 1;
+      state.headReads += 1;
       return Promise.resolve(state.head);
     },
   );
-  return { state, look };
+  return { state, isSilent };
 };
 
 describe('a subscription to the log', () => {
-  it('has not been forgotten while nothing happens in it', async () => {
-    const { look } = looked();
-    for (let turn = 0; turn < 5; turn += 1) expect(await look()).toBe(false);
+  it('is not silent while the log does not grow', async () => {
+    const { isSilent } = checked();
+    for (let turn = 0; turn < 5; turn += 1) expect(await isSilent()).toBe(false);
   });
 
-  it('was dropped when the log grows and nothing was received between two checks', async () => {
-    const { state, look } = looked();
-    await look();
+  it('is silent when the log grows and nothing was received between two checks', async () => {
+    const { state, isSilent } = checked();
+    await isSilent();
     state.head = 9n;
-    expect(await look()).toBe(false);
-    expect(await look()).toBe(true);
+    expect(await isSilent()).toBe(false);
+    expect(await isSilent()).toBe(true);
   });
 
-  it('has not been forgotten when something is heard, however far behind that is', async () => {
-    const { state, look } = looked();
+  it('is not silent when anything is received, however far it is behind the head', async () => {
+    const { state, isSilent } = checked();
     state.head = 9n;
     for (let turn = 0; turn < 6; turn += 1) {
-      if (turn % 2 === 0) state.signs += 1;
-      expect(await look()).toBe(false);
+      if (turn % 2 === 0) state.receivedCount += 1;
+      expect(await isSilent()).toBe(false);
     }
   });
 
-  it('costs a busy log no question', async () => {
-    const { state, look } = looked();
+  it('is checked without reading the head while events arrive', async () => {
+    const { state, isSilent } = checked();
     for (let turn = 0; turn < 5; turn += 1) {
-      state.signs += 1;
-      await look();
+      state.receivedCount += 1;
+      await isSilent();
     }
-    expect(state.asked).toBe(0);
+    expect(state.headReads).toBe(0);
   });
 
-  it('asks again where the log did not say where it is', async () => {
-    let isThere = false;
-    const look = silenceCheck(
-      () => ({ signs: 0, position: 1n }),
-      () => (isThere ? Promise.resolve(2n) : Promise.reject(new Error('away'))),
+  it('is checked again after the head could not be read', async () => {
+    let isAvailable = false;
+    const isSilent = silenceCheck(
+      () => ({ receivedCount: 0, position: 1n }),
+      () => (isAvailable ? Promise.resolve(2n) : Promise.reject(new Error('unavailable'))),
     );
-    await look();
-    await expect(look()).rejects.toThrow('away');
-    isThere = true;
-    expect(await look()).toBe(false);
-    expect(await look()).toBe(true);
+    await isSilent();
+    await expect(isSilent()).rejects.toThrow('unavailable');
+    isAvailable = true;
+    expect(await isSilent()).toBe(false);
+    expect(await isSilent()).toBe(true);
   });
 });

@@ -21,7 +21,7 @@ describe('what the end-to-end tests leave out on other stores', () => {
     expect(skippedTests({})).toEqual({});
   });
 
-  it.each([...onMongodb, ...apart])('is a file that there is: %s', (name) => {
+  it.each([...onMongodb, ...apart])('is a file that exists: %s', (name) => {
     expect(existsSync(fileOf(name))).toBe(true);
   });
 

@@ -15,7 +15,7 @@ const projectsOf = (script: string): readonly string[] =>
   [...(scripts[script] ?? '').matchAll(/--project (\w+)/gu)].map(([, name]) => name!);
 
 describe('the parts of the tests', () => {
-  it.each([...filesOf(LOADS), ...filesOf(MATRICES)])('have a file that there is: %s', (file) => {
+  it.each([...filesOf(LOADS), ...filesOf(MATRICES)])('have a file that exists: %s', (file) => {
     expect(existsSync(join(ROOT, file))).toBe(true);
   });
 

@@ -22,7 +22,7 @@ const documentOf = async (...commands: readonly ExecutionCommand[]): Promise<Sto
   return document!;
 };
 
-const answerOf = ({ answer }: StoredDocument) => fromBinary(TaskExecutionSchema, answer);
+const answerOf = ({ response }: StoredDocument) => fromBinary(TaskExecutionSchema, response);
 const closureAfter = async (...commands: readonly ExecutionCommand[]) =>
   answerOf(await documentOf(...commands)).closure!;
 
@@ -104,8 +104,8 @@ describe('a task execution', () => {
     expect(await shownIn()).toEqual(['pending']);
     expect(await shownIn(task('RUNNING'))).toEqual(['pending', 'live', 'always']);
     expect(await shownIn(task('RUNNING'), task('SUCCEEDED'))).toEqual(['pending', 'always']);
-    const { state } = await documentOf(queued, task('SUCCEEDED'));
-    expect(names(fromBinary(TaskExecutionSchema, state!).closure!.logs)).toEqual(['pending', 'live', 'always']);
+    const { foldState } = await documentOf(queued, task('SUCCEEDED'));
+    expect(names(fromBinary(TaskExecutionSchema, foldState!).closure!.logs)).toEqual(['pending', 'live', 'always']);
   });
 
   it('takes the content of a repeated phase', async () => {

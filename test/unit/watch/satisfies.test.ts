@@ -53,7 +53,7 @@ describe('a condition on the fields of a document', () => {
     await store.prepare([collection]);
     const documents = rows.map((fields, at) => ({
       collection,
-      document: { key: String(at), position: 1n, fields, answer: Buffer.from(String(at)) },
+      document: { key: String(at), position: 1n, fields, response: Buffer.from(String(at)) },
     }));
     await store.write({ documents, checkpoints: [] });
   });

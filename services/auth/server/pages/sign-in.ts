@@ -4,7 +4,7 @@ import { html, page, problem } from './page.js';
 /** The content of the login page. */
 export type Login = {
   readonly client: string;
-  /** The name of the provider of others that signs people in as well. */
+  /** The name of the upstream provider that signs people in as well. */
   readonly upstream?: string | undefined;
   /** The user name that was typed before. */
   readonly name?: string;
@@ -59,7 +59,7 @@ export const consentPage = (action: string, { client, user, scopes, target }: Co
   );
 };
 
-/** The page that leads a person on that has signed out here, to sign out at the provider of others. */
+/** The page for a person that has signed out here: it leads to the sign-out at the upstream provider. */
 export const signOutTherePage = (name: string, there: URL): string =>
   page('Signed out', html`<p>You are signed out here. <a href="${there.href}">Sign out at ${name}</a>, too.</p>`);
 

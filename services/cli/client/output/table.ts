@@ -10,9 +10,9 @@ export type Column<Element> = {
 
 const NO_LINES = Object.fromEntries(
   ['top', 'bottom', 'left', 'right', 'mid']
-    .flatMap((place) => [place, `${place}-left`, `${place}-right`, `${place}-mid`])
+    .flatMap((line) => [line, `${line}-left`, `${line}-right`, `${line}-mid`])
     .concat('middle')
-    .map((place) => [place, '']),
+    .map((line) => [line, '']),
 );
 
 const GAP = 2;

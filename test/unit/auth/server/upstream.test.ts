@@ -113,7 +113,7 @@ const signIn = async () => {
   return { tokens: await redeem(own.issuer, code), browser: begun.browser };
 };
 
-describe('signing in at the provider of others', () => {
+describe('signing in at the upstream provider', () => {
   it('gives tokens of this server, with a subject that no person here has, and the groups of the person', async () => {
     const { tokens } = await signIn();
     expect(claimsOf(tokens.body['access_token'])).toMatchObject({

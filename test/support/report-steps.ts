@@ -31,21 +31,21 @@ export type Asked = (transport: Transport, id: ExecutionId) => Promise<Answer>;
 export const workflow =
   (phase: keyof typeof Phase, more: Fields<typeof WorkflowExecutionEventSchema> = {}): Asked =>
   (transport, id) =>
-    transport.refused(method.createWorkflowEvent, workflowReport(id, { phase: Phase[phase], ...more }));
+    transport.attempt(method.createWorkflowEvent, workflowReport(id, { phase: Phase[phase], ...more }));
 
 /** An engine's report of a node, by default `n0`. */
 export const node =
   (phase: keyof typeof NodePhase, more: Fields<typeof NodeExecutionEventSchema> = {}, nodeId = 'n0'): Asked =>
   (transport, id) =>
-    transport.refused(method.createNodeEvent, nodeReport(id, nodeId, { phase: NodePhase[phase], ...more }));
+    transport.attempt(method.createNodeEvent, nodeReport(id, nodeId, { phase: NodePhase[phase], ...more }));
 
 /** An engine's report of an attempt of the task of `n0`. */
 export const task =
   (phase: keyof typeof TaskPhase, more: Fields<typeof TaskExecutionEventSchema> = {}): Asked =>
   (transport, id) =>
-    transport.refused(method.createTaskEvent, taskReport(id, 'n0', { phase: TaskPhase[phase], ...more }));
+    transport.attempt(method.createTaskEvent, taskReport(id, 'n0', { phase: TaskPhase[phase], ...more }));
 
-/** One step of a story: a request, the expected answer, and whether an event is recorded. */
+/** One step of a sequence: a request, the expected answer, and whether an event is recorded. */
 export type Step = {
   readonly ask: Asked;
   readonly code: string;
@@ -91,8 +91,8 @@ export const foreign = (ask: Asked, cluster: string): Step =>
 const reasonOf = ({ details: [detail] }: Answer): unknown =>
   detail && fromBinary(EventFailureReasonSchema, detail.value).reason;
 
-/** Runs a story of an execution step by step, and checks each answer and the log. */
-export const tell = async (
+/** Sends the requests about an execution one after another, and checks each answer and the log. */
+export const runSteps = async (
   { head, ...plane }: ControlPlane,
   way: 'grpc' | 'rest',
   id: ExecutionId,
