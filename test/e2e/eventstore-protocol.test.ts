@@ -357,6 +357,40 @@ describe('a log server', () => {
     expect(checkpoints.at(-1)).toBe(last.position!.commit);
   });
 
+  it.each([
+    { what: 'a category', rest: '-' },
+    { what: 'a part of a category', rest: '-p' },
+  ])('sends a reader of $what what it has, how far it has come, and what is new', async ({ rest }) => {
+    const category = `c${randomUUID().replaceAll('-', '')}`;
+    await client.appendToStream(`${category}-part`, event('Past'));
+    await client.appendToStream(category, event('WithoutDash'));
+    await client.appendToStream(`${category}x-part`, event('OfAnother'));
+    const last = await client.appendToStream(stream(), event());
+    const got: string[] = [];
+    await new Promise<void>((resolve, reject) => {
+      const subscription = client.subscribeToAll({
+        fromPosition: START,
+        filter: streamNameFilter({
+          prefixes: [`${category}${rest}`],
+          maxSearchWindow: 1,
+          checkpointReached: (_, { commit }) => {
+            if (commit >= last.position!.commit && !got.includes('checkpoint')) got.push('checkpoint');
+          },
+        }),
+      });
+      subscription.on('error', reject);
+      subscription.on('caughtUp', () => {
+        got.push('caught up');
+        client.appendToStream(`${category}-part`, event('New')).catch(reject);
+      });
+      subscription.on('data', ({ event: each }) => {
+        got.push(each!.type);
+        if (each!.type === 'New') void subscription.unsubscribe().then(resolve);
+      });
+    });
+    expect(got).toEqual(['Past', 'checkpoint', 'caught up', 'New']);
+  });
+
   it('reads as much as is asked for, from where it is asked', async () => {
     const name = stream();
     await client.appendToStream(

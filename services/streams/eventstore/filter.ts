@@ -9,6 +9,8 @@ import { invalid } from '../../kernel/rpc.js';
 /** A filter of a read of `$all`, and the checkpoint interval of a subscription with it. */
 export type Filter = {
   readonly matches: (event: RecordedEvent) => boolean;
+  /** The categories of all streams that can match; absent where the filter does not name categories. */
+  readonly categories?: readonly string[];
   /** A subscription sends a checkpoint after each such number of events examined, matching or not. */
   readonly checkpointEvery: number;
 };
@@ -86,6 +88,12 @@ export const eventMatch = (
   return on === 'type' ? ({ type }) => match(type) : ({ stream }) => match(stream);
 };
 
+/** The categories that these prefixes of stream names are, each with its dash; `undefined` for other prefixes. */
+const categoriesOf = (prefixes: readonly string[]): readonly string[] | undefined =>
+  prefixes.every((prefix) => prefix.length > 0 && prefix.indexOf('-') === prefix.length - 1)
+    ? prefixes.map((prefix) => prefix.slice(0, -1))
+    : undefined;
+
 const maxSearchWindow = ({ window }: FilterOptions): number => (window.case === 'max' ? window.value : DEFAULT_WINDOW);
 
 /**
@@ -100,7 +108,10 @@ export const filterOf = (options: FilterOptions, isSubscription: boolean): Filte
   if (isSubscription && checkpointIntervalMultiplier === 0)
     throw invalid('filter.checkpoint_interval_multiplier', 'must be above 0');
   if (maxSearchWindow(options) === 0) throw invalid('filter.max', 'must be above 0');
+  const isOfPrefixes = filter.case === 'streamIdentifier' && filter.value.regex === '';
+  const categories = isOfPrefixes ? categoriesOf(filter.value.prefix) : undefined;
   return {
+    ...(categories && { categories }),
     matches: eventMatch(filter.case === 'eventType' ? 'type' : 'stream', filter.value),
     checkpointEvery: maxSearchWindow(options) * checkpointIntervalMultiplier,
   };

@@ -13,20 +13,29 @@ export type Send = (answer: Buffer) => Promise<void>;
 
 const CAUGHT_UP = encoded({ case: 'caughtUp', value: {} });
 
-/** Makes a function that sends matching events, and a checkpoint whenever enough events were examined. */
-const sender = ({ present }: ReadServices, { form, filter }: ReadPlan, send: Send) => {
+/** Sends what a subscription has examined. */
+type Sender = {
+  /** Sends an event if it matches. */
+  readonly forward: (event: RecordedEvent) => Promise<void>;
+  /** Sends a checkpoint if enough events were examined since the last one, up to this position. */
+  readonly examined: (position: bigint) => Promise<void>;
+};
+
+/** Makes the sender of a subscription that starts after a position. Positions here have no gaps, so they count events. */
+const sender = ({ present }: ReadServices, { form, filter }: ReadPlan, send: Send, after: bigint): Sender => {
   const turn = createYieldTurn();
-  let considered = 0;
-  const checkpoint = async (position: bigint): Promise<void> => {
-    considered = 0;
+  let since = after;
+  const examined = async (position: bigint): Promise<void> => {
+    if (filter === undefined || position - since < filter.checkpointEvery) return;
+    since = position;
     await send(encoded({ case: 'checkpoint', value: positionFields(position) }));
   };
-  return async (event: RecordedEvent): Promise<void> => {
+  const forward = async (event: RecordedEvent): Promise<void> => {
     await turn();
     if (filter?.matches(event) !== false) await send(await eventAnswer(event, form, present));
-    considered += 1;
-    if (filter !== undefined && considered >= filter.checkpointEvery) await checkpoint(event.position);
+    await examined(event.position);
   };
+  return { forward, examined };
 };
 
 const afterPosition = async (log: EventLog, from: From): Promise<bigint> => {
@@ -34,12 +43,35 @@ const afterPosition = async (log: EventLog, from: From): Promise<bigint> => {
   return from === 'end' ? log.head() : from;
 };
 
+/**
+ * Sends the history of a filter by categories, which the log finds without reading all other events.
+ *
+ * @returns the position from which the subscription goes on.
+ */
+const sendHistory = async (
+  { log }: ReadServices,
+  { filter }: ReadPlan,
+  { forward, examined }: Sender,
+  after: bigint,
+): Promise<bigint> => {
+  if (filter?.categories === undefined) return after;
+  let position = after;
+  for await (const page of log.readLog({ after, filter: { categories: filter.categories } })) {
+    for (const event of page.events) await forward(event);
+    ({ position } = page);
+    await examined(position);
+  }
+  return position;
+};
+
 /** Subscribes to the whole log after a position: first the history, then live events. */
 const followAll = async (reading: ReadServices, plan: ReadPlan, send: Send): Promise<Subscription> => {
-  const forward = sender(reading, plan, send);
+  const { log } = reading;
+  const after = await afterPosition(log, plan.from);
+  const to = sender(reading, plan, send, after);
   let isCaughtUp = false;
-  return reading.log.subscribe({ after: await afterPosition(reading.log, plan.from) }, async ({ events }, isLive) => {
-    for (const event of events) await forward(event);
+  return log.subscribe({ after: await sendHistory(reading, plan, to, after) }, async ({ events }, isLive) => {
+    for (const event of events) await to.forward(event);
     if (isLive && !isCaughtUp) await send(CAUGHT_UP);
     isCaughtUp ||= isLive;
   });
@@ -62,7 +94,7 @@ const followStream = async (
 ): Promise<Subscription> => {
   const { log } = reading;
   const { stream } = plan;
-  const forward = sender(reading, plan, send);
+  const { forward } = sender(reading, plan, send, 0n);
   // Before the stream is read, so that no event is lost between the read and the live subscription.
   const head = await log.head();
   let seen = await afterRevision(reading, stream, plan.from);
