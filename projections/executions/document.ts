@@ -38,14 +38,15 @@ const errorResult = (value: ExecutionError): Extract<Result, { case: 'error' }> 
  * with abort metadata.
  */
 const abortResult = ({ abort, execution }: ExecutionDocument): Extract<Result, { case: 'abortMetadata' }> => {
-  const result = execution.closure?.outputResult;
-  const cause = result?.case === 'error' ? result.value.message : '';
+  const { outputResult: result } = closureOf(execution);
+  const cause = result.case === 'error' ? result.value.message : '';
   return { case: 'abortMetadata', value: create(AbortMetadataSchema, abort ?? { cause }) };
 };
 
-const showsAbort = ({ abort, execution: { closure } }: ExecutionDocument): boolean => {
-  if (closure?.phase === Phase.ABORTED) return true;
-  return abort !== undefined && (closure?.phase === Phase.ABORTING || closure?.outputResult.case === undefined);
+const showsAbort = ({ abort, execution }: ExecutionDocument): boolean => {
+  const { phase, outputResult: result } = closureOf(execution);
+  if (phase === Phase.ABORTED) return true;
+  return abort !== undefined && (phase === Phase.ABORTING || result.case === undefined);
 };
 
 const withClosure = (execution: Execution, changed: Partial<ExecutionClosure>): Execution => ({

@@ -1,6 +1,7 @@
 import { clone, create } from '@bufbuild/protobuf';
 
 import {
+  type Execution,
   type ExecutionClosure,
   ExecutionMetadataSchema,
   ExecutionSchema,
@@ -33,20 +34,22 @@ type EventOf<Type extends ExecutionEvent['type']> = Extract<ExecutionEvent, { re
 /** Folds an event of one type into the document. */
 type Fold<Type extends ExecutionEvent['type']> = (document: ExecutionDocument, event: SeenEvent<EventOf<Type>>) => void;
 
-const systemMetadataOf = (spec: ExecutionSpec): SystemMetadata => {
-  const metadata = (spec.metadata ??= create(ExecutionMetadataSchema));
+const specOf = (execution: Execution): ExecutionSpec => (execution.spec ??= create(ExecutionSpecSchema));
+
+const systemMetadataOf = (execution: Execution): SystemMetadata => {
+  const metadata = (specOf(execution).metadata ??= create(ExecutionMetadataSchema));
   return (metadata.systemMetadata ??= create(SystemMetadataSchema));
 };
 
 /** Copied, because later events change it and the same event may be folded again. */
-const specOf = ({ spec }: ExecutionCreated): ExecutionSpec =>
+const recordedSpec = ({ spec }: ExecutionCreated): ExecutionSpec =>
   spec ? clone(ExecutionSpecSchema, spec) : create(ExecutionSpecSchema);
 
 /** Creates the document from the first event: the execution is queued for an engine. */
 const created = (event: SeenEvent<EventOf<'ExecutionCreated'>>): ExecutionDocument => {
   const { data } = event.body;
   const at = timestampOfMs(event.metadata.recordedAtMs);
-  const spec = specOf(data);
+  const spec = recordedSpec(data);
   const principal = spec.metadata?.principal ?? '';
   const execution = create(ExecutionSchema, {
     ...(data.id && { id: data.id }),
@@ -95,7 +98,7 @@ const setResult = (
  * True when an engine other than the default, `propeller`, takes over the execution by reporting it as queued there.
  */
 const isTakeover = ({ phase, producerId }: WorkflowExecutionEvent): boolean =>
-  (phase === Phase.UNDEFINED || phase === Phase.QUEUED) && producerId !== '' && producerId !== 'propeller';
+  phase === Phase.QUEUED && producerId !== '' && producerId !== 'propeller';
 
 const end = (closure: ExecutionClosure, phase: Phase, at: { seconds: bigint; nanos: number }): void => {
   closure.phase = phase;
@@ -115,7 +118,7 @@ const reported: Fold<'WorkflowPhaseReported'> = (document, event) => {
   // The recorded phase counts: an execution that an engine aborts because it has exceeded its time limit is TIMED_OUT.
   if (!report.samePhase) end(closure, messagePhase === report.phase ? message.phase : Phase.TIMED_OUT, at);
   closure.updatedAt = latest(closure.updatedAt, at);
-  if (isTakeover(message) && execution.spec) systemMetadataOf(execution.spec).executionCluster = message.producerId;
+  if (isTakeover(message)) systemMetadataOf(execution).executionCluster = message.producerId;
 };
 
 const terminationRequested: Fold<'TerminationRequested'> = (document, { body }) => {
@@ -145,7 +148,7 @@ const stateChanged: Fold<'ExecutionStateChanged'> = ({ execution }, { body, meta
 
 const tagged: Fold<'ExecutionTagged'> = ({ execution }, { body }) => {
   // eslint-disable-next-line @typescript-eslint/no-deprecated -- clients read the tags there
-  if (execution.spec) execution.spec.tags = [...body.data.tags];
+  specOf(execution).tags = [...body.data.tags];
 };
 
 /** Events of executions, except those of nodes, tasks and signals, which have views of their own, and of work. */

@@ -9,7 +9,10 @@ import {
   ExecutionSchema,
   ExecutionState,
 } from '../../../proto/gen/platformidl/admin/execution_pb.js';
-import { WorkflowExecution_Phase as Phase } from '../../../proto/gen/platformidl/core/execution_pb.js';
+import {
+  QualityOfService_Tier,
+  WorkflowExecution_Phase as Phase,
+} from '../../../proto/gen/platformidl/core/execution_pb.js';
 import { LiteralMapSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
 import { ExecutionCreatedSchema } from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
 import type { ExecutionCommand } from '../../../services/execution/commands.js';
@@ -30,6 +33,8 @@ const closureAfter = async (...commands: readonly ExecutionCommand[]) =>
 const failure = (message: string) =>
   ({ outputResult: { case: 'error', value: { code: 'USER:Bad', message, kind: 1 } } }) as never;
 const second = (seconds: number): number => 1_700_000_000_000 + seconds * 1_000;
+/** The microseconds since 1970 of a second of the story. */
+const micros = (seconds: number): number => second(seconds) * 1_000;
 
 describe('an execution', () => {
   it('is QUEUED from its creation on, at the time that it was recorded', async () => {
@@ -51,6 +56,72 @@ describe('an execution', () => {
     const [document] = [...documentsAfter(executions, run.recorded).values()];
     expect(answerOf(document!)).toMatchObject({ id, spec, closure: { workflowId } });
     expect(document!.fields).toMatchObject({ mode: 1, user: 'ada', state: 0, launch_entity: 'launch_plan' });
+    expect(answerOf(document!).closure!.stateChangeDetails!.principal).toBe('ada');
+  });
+
+  it('has a field for each thing that lists filter and sort by', () => {
+    const spec = {
+      metadata: {
+        mode: ExecutionMetadata_ExecutionMode.SCHEDULED,
+        principal: 'ada',
+        referenceExecution: { ...id, name: 'before' },
+        parentNodeExecution: { nodeId: 'n3', executionId: { ...id, name: 'parent' } },
+      },
+      labels: { values: { team: 'b', area: 'a', zone: 'c' } },
+      tags: ['nightly'],
+    };
+    const named = (name: string) => ({ project: 'flytesnacks', domain: 'staging', name, version: 'v1' });
+    const engine = { tier: QualityOfService_Tier.HIGH, queueingBudget: { seconds: 7n } };
+    const definitions = { launchPlanId: named('nightly'), workflowId: named('train') };
+    const run = openStream(
+      { ...creation, created: create(ExecutionCreatedSchema, { id, spec, engine, ...definitions }) },
+      workflow('QUEUED', { producer: 'east' }),
+      workflow('RUNNING', { second: 3 }),
+      workflow('FAILED', { second: 9, ...(failure('bad') as object) }),
+    );
+    const [document] = [...documentsAfter(executions, run.recorded).values()];
+    expect(document!.fields).toEqual({
+      ...id,
+      mode: 1,
+      user: 'ada',
+      cluster: 'east',
+      recorded: 1,
+      phase: 'FAILED',
+      state: 0,
+      created_at: recordedAtMs(1n) * 1_000,
+      updated_at: micros(9),
+      started_at: micros(3),
+      start_delay: micros(3) - recordedAtMs(1n) * 1_000,
+      duration: 6_000_000,
+      duration_class: 1,
+      tags: '[["area","a"],["team","b"],["zone","c"],["nightly",""]]',
+      error_kind: 'USER',
+      error_code: 'USER:Bad',
+      error_message: 'bad',
+      abort_cause: null,
+      abort_principal: null,
+      outputs_at: null,
+      launch_entity: 'launch_plan',
+      launch_plan: 'launchPlan-flytesnacks:staging:nightly/v1',
+      launch_plan_project: 'flytesnacks',
+      launch_plan_domain: 'staging',
+      launch_plan_name: 'nightly',
+      launch_plan_version: 'v1',
+      workflow: 'workflow-flytesnacks:staging:train:v1',
+      workflow_project: 'flytesnacks',
+      workflow_domain: 'staging',
+      workflow_name: 'train',
+      workflow_version: 'v1',
+      task: null,
+      task_project: null,
+      task_domain: null,
+      task_name: null,
+      task_version: null,
+      quality_of_service: 'HIGH',
+      queueing_budget: 7_000_000,
+      source: 'execution-flytesnacks:development:before',
+      parent_node: 'execution-flytesnacks:development:parent/n3',
+    });
   });
 
   it('has started at the earliest RUNNING, whenever that is reported', async () => {
@@ -87,9 +158,67 @@ describe('an execution', () => {
     expect(kept).toMatchObject({ case: 'error', value: { message: 'killed' } });
   });
 
-  it('that an engine aborts by itself shows the error as the cause', async () => {
-    const { outputResult } = await closureAfter(workflow('ABORTED', failure('evicted')));
-    expect(outputResult).toMatchObject({ case: 'abortMetadata', value: { cause: 'evicted', principal: '' } });
+  it.each([
+    ['the error as the cause', failure('evicted'), 'evicted'],
+    ['no cause where there is no error', {}, ''],
+  ])('that an engine aborts by itself shows %s', async (_, result, cause) => {
+    const { outputResult } = await closureAfter(workflow('ABORTED', result));
+    expect(outputResult).toMatchObject({ case: 'abortMetadata', value: { cause, principal: '' } });
+  });
+
+  it('shows its termination while it is ABORTING, and afterwards unless its engine reports a result', async () => {
+    const failing = workflow('FAILING', failure('bad'));
+    const cases = [[], [failing], [termination], [failing, termination], [termination, workflow('SUCCEEDED')]];
+    const shown = await Promise.all(cases.map(async (each) => (await closureAfter(...each)).outputResult.case));
+    expect(shown).toEqual([undefined, 'error', 'abortMetadata', 'abortMetadata', 'abortMetadata']);
+  });
+
+  it('that has run longer than it may is TIMED_OUT when its engine aborts it', async () => {
+    const timeOut = { type: 'TimeOutExecution', id, afterMs: 1_000 } as const;
+    expect((await closureAfter(timeOut, workflow('ABORTED'))).phase).toBe(Phase.TIMED_OUT);
+  });
+
+  it('keeps the result and the duration of its phase when that is repeated', async () => {
+    const first = workflow('FAILING', failure('first'));
+    const again = workflow('FAILING', { second: 1, ...(failure('again') as object) });
+    const errorAfter = async (...commands: readonly ExecutionCommand[]) =>
+      (await documentOf(...commands)).fields['error_message'];
+    expect(await errorAfter(first, again)).toBe('first');
+    expect(await errorAfter(workflow('FAILING'), again)).toBe('again');
+    expect(await errorAfter(first, workflow('FAILED', failure('last')))).toBe('last');
+    const ends = [workflow('SUCCEEDED', { second: 5 }), workflow('SUCCEEDED', { second: 9 })];
+    expect((await closureAfter(workflow('RUNNING', { second: 1 }), ...ends)).duration!.seconds).toBe(4n);
+  });
+
+  it('is not there without the event that creates it', () => {
+    const { recorded } = openStream(creation, workflow('RUNNING'), termination);
+    expect(documentsAfter(executions, recorded.slice(1)).size).toBe(0);
+  });
+
+  it('comes to the same when it is stored and loaded again between any two events', () => {
+    const tag = { type: 'UpdateExecution', id, state: ExecutionState.EXECUTION_ARCHIVED, tags: ['a'] } as const;
+    const outputs = { outputResult: { case: 'outputData', value: create(LiteralMapSchema) } } as const;
+    const { recorded } = openStream(
+      creation,
+      workflow('QUEUED', { producer: 'east' }),
+      workflow('RUNNING', { second: 1 }),
+      { ...tag, principal: 'bob' },
+      workflow('SUCCEEDING', { second: 2, ...outputs }),
+      termination,
+      workflow('SUCCEEDED', { second: 3 }),
+      workflow('SUCCEEDED', { second: 4 }),
+    );
+    const [document] = documentsAfter(executions, recorded).values();
+    expect(document!.fields).toMatchObject({ abort_cause: 'enough', outputs_at: 5 });
+    expect([...documentsAfter(executions, recorded, 1).values()]).toEqual([document]);
+  });
+
+  it('is shown with empty fields where its first event names neither it nor what it runs', () => {
+    const { recorded } = openStream({ ...creation, created: create(ExecutionCreatedSchema) });
+    const [document] = documentsAfter(executions, recorded).values();
+    const empty = { project: '', domain: '', name: '', user: '', cluster: '', mode: 0, tags: null, source: null };
+    expect(document!.fields).toMatchObject({ ...empty, parent_node: null, quality_of_service: null });
+    expect(answerOf(document!).closure!.stateChangeDetails!.principal).toBe('');
   });
 
   it('is searched by the first and the last thousand characters of its error, once it fails', async () => {
@@ -137,6 +266,24 @@ describe('an execution', () => {
     expect(document.fields).toMatchObject({ cluster: 'east' });
   });
 
+  it.each([
+    ['takes the cluster of an engine that leased it, when that queues it', 'QUEUED', 'east', 'east'],
+    ['keeps its cluster when an engine reports another phase', 'RUNNING', 'east', 'west'],
+    ['keeps its cluster when the default engine queues it', 'QUEUED', 'propeller', 'west'],
+    ['keeps its cluster when an engine without a name queues it', 'QUEUED', '', 'west'],
+  ] as const)('%s', (_, phase, producer, cluster) => {
+    const spec = { metadata: { systemMetadata: { executionCluster: 'west' } } };
+    const to = { group: 'default', engine: 'e', session: 's', producerId: producer };
+    const run = openStream(
+      { ...creation, created: create(ExecutionCreatedSchema, { id, spec }) },
+      { type: 'LeaseWork', id, to, untilMs: 0, over: undefined },
+      workflow(phase, { producer }),
+    );
+    expect(run.recorded).toHaveLength(3);
+    const [document] = documentsAfter(executions, run.recorded).values();
+    expect(document!.fields).toMatchObject({ cluster });
+  });
+
   it('keeps what else was recorded of its system metadata when an engine queues it', () => {
     const spec = { metadata: { systemMetadata: { namespace: 'flytesnacks-development', executionCluster: 'west' } } };
     const run = openStream(
@@ -151,10 +298,13 @@ describe('an execution', () => {
   });
 
   it('shows a location of outputs where clients look for it', async () => {
-    const { outputResult } = await closureAfter(
+    const document = await documentOf(
       workflow('SUCCEEDED', { outputResult: { case: 'outputUri', value: 's3://b/o' } }),
     );
+    const { fields } = document;
+    const { outputResult } = answerOf(document).closure!;
     expect(outputResult).toMatchObject({ case: 'outputs', value: { data: { case: 'uri', value: 's3://b/o' } } });
+    expect(fields).toMatchObject({ outputs_at: null });
   });
 
   it('shows outputs that came with the event, and lists leave them out', async () => {
@@ -163,6 +313,12 @@ describe('an execution', () => {
     expect(answerOf(document).closure!.outputResult).toEqual({ case: 'outputData', value });
     expect(fromBinary(ExecutionSchema, document.listElement!).closure!.outputResult.case).toBeUndefined();
     expect(document.fields).toMatchObject({ outputs_at: 1 });
+  });
+
+  it('is the same in lists when its error is short', async () => {
+    const document = await documentOf(workflow('FAILED', failure('x'.repeat(100))));
+    expect(document).not.toHaveProperty('element');
+    expect(document).not.toHaveProperty('state');
   });
 
   it('lists cut its error to 100 bytes of whole characters', async () => {

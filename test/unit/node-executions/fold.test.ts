@@ -11,7 +11,7 @@ import { LiteralMapSchema } from '../../../proto/gen/platformidl/core/literals_p
 import type { TaskNodeMetadataSchema } from '../../../proto/gen/platformidl/event/event_pb.js';
 import type { ExecutionCommand } from '../../../services/execution/commands.js';
 import { documentsAfter, recordedAtMs } from '../../support/run-views.js';
-import { creation, expiry, node, openStream, stream, termination, workflow } from '../execution/reports.js';
+import { creation, expiry, id, node, openStream, stream, termination, workflow } from '../execution/reports.js';
 
 const viewAfter = async (...commands: readonly ExecutionCommand[]): Promise<ReadonlyMap<string, StoredDocument>> => {
   const run = openStream(creation);
@@ -27,6 +27,8 @@ const closureAfter = async (...commands: readonly ExecutionCommand[]) =>
   answerOf(await documentOf(...commands)).closure!;
 
 const second = (seconds: number): number => 1_700_000_000_000 + seconds * 1_000;
+/** The microseconds since 1970 of a second of the story. */
+const micros = (seconds: number): number => second(seconds) * 1_000;
 const failure = { outputResult: { case: 'error', value: { code: 'E', message: 'bad', kind: 2 } } } as const;
 const taskNode = (value: MessageInitShape<typeof TaskNodeMetadataSchema>) =>
   ({ targetMetadata: { case: 'taskNodeMetadata', value } }) as const;
@@ -41,6 +43,36 @@ describe('a node execution', () => {
     expect(timestampMs(closure!.createdAt!)).toBe(second(4));
     expect(closure!.startedAt).toBeUndefined();
     expect(closure!.duration).toBeUndefined();
+  });
+
+  it('has a field for each thing that lists filter and sort by', async () => {
+    const document = await documentOf(
+      node('RUNNING', { second: 2, inputValue: { case: 'inputUri', value: 's3://in' } }),
+      node('FAILED', { second: 9, ...failure }),
+    );
+    expect(document.fields).toEqual({
+      execution: stream,
+      execution_project: id.project,
+      execution_domain: id.domain,
+      execution_name: id.name,
+      node_id: 'n0',
+      parent: '',
+      parent_task: null,
+      recorded: 2,
+      phase: 'FAILED',
+      created_at: micros(2),
+      updated_at: micros(9),
+      started_at: micros(2),
+      duration: 7_000_000,
+      error_kind: 'SYSTEM',
+      error_code: 'E',
+      cache_status: null,
+      input_uri: 's3://in',
+      closed_by: '',
+      inputs_at: null,
+      outputs_at: null,
+      dynamic_at: null,
+    });
   });
 
   it('has started at its earliest RUNNING, also when it was queued again in between', async () => {

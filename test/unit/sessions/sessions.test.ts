@@ -3,12 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { sha256 } from '../../../services/kernel/encoding/hash.js';
 import { metadataOf, type RecordedEvent } from '../../../services/kernel/event.js';
 import type { EventStore } from '../../../services/kernel/ports/event-store.js';
 import { RevisionConflict, StoreUnavailable, StreamParked } from '../../../services/kernel/fault.js';
 import type { PayloadStore } from '../../../services/kernel/ports/payload-store.js';
 import type { CommandContext, Folded, Sessions } from '../../../services/kernel/ports/sessions.js';
 import { type StreamName, streamName } from '../../../services/kernel/stream.js';
+import { prefixOf, rememberAcknowledged } from '../../../services/sessions/acknowledged.js';
 import { eventIds } from '../../../services/sessions/event-id.js';
 import { openSessions } from '../../../services/sessions/sessions.js';
 import { filePayloadStore } from '../../../services/store/payloads/file-payload-store.js';
@@ -388,6 +390,44 @@ describe('a live stream', () => {
   });
 });
 
+describe('the positions that a process remembers', () => {
+  const named = (...parts: string[]): StreamName => streamName('purse', parts);
+
+  it.each([
+    ['purse-flytesnacks:development:a', 'purse-flytesnacks:development:'],
+    ['purse-flytesnacks:development', 'purse-'],
+    ['purse-one', 'purse-'],
+  ])('of %s are found by %s', (stream, prefix) => expect(prefixOf(stream)).toBe(prefix));
+
+  it('are the latest of a prefix, in whatever order they come', () => {
+    const remembered = rememberAcknowledged();
+    const [one, two] = [named('p', 'd', 'one'), named('p', 'd', 'two')];
+    remembered.note(one, prefixOf(one), 7n);
+    remembered.note(two, prefixOf(two), 5n);
+    expect([remembered.ofStream(one), remembered.ofStream(two), remembered.ofPrefix('purse-p:d:')]).toEqual([
+      7n,
+      5n,
+      7n,
+    ]);
+    remembered.note('purse-hash' as StreamName, 'purse-', 6n);
+    expect(remembered.ofPrefix('purse-p:d:')).toBe(7n);
+    remembered.note('purse-hash' as StreamName, 'purse-', 8n);
+    expect(remembered.ofPrefix('purse-p:d:')).toBe(8n);
+  });
+
+  it('are of the 20,000 streams that were written last', () => {
+    const remembered = rememberAcknowledged();
+    const all = Array.from({ length: 20_001 }, (_, at) => named('p', 'd', String(at)));
+    for (const stream of all.slice(0, 20_000)) remembered.note(stream, 'purse-p:d:', 1n);
+    remembered.note(all[0]!, 'purse-p:d:', 2n);
+    expect(all.filter((stream) => remembered.ofStream(stream) === undefined)).toEqual([all[20_000]]);
+    remembered.note(all[20_000]!, 'purse-p:d:', 3n);
+    expect(all.filter((stream) => remembered.ofStream(stream) === undefined)).toEqual([all[1]]);
+    expect(remembered.streamUnder('purse-p:d:')).toBe(all[2]);
+    expect(remembered.streamUnder('purse-p:e:')).toBeUndefined();
+  });
+});
+
 describe('event ids', () => {
   it('are the same for the same command, and differ within it', () => {
     const id = randomUUID();
@@ -397,5 +437,18 @@ describe('event ids', () => {
     expect(Buffer.from(first!).toString('hex')).toBe(id.replaceAll('-', ''));
   });
 
-  it('come from any text', () => expect(eventIds('launch 17', 1)[0]).toHaveLength(16));
+  it('count on from the id of the command in its last four bytes, and over their end', () => {
+    const hex = (id: string, count: number) => eventIds(id, count).map((each) => Buffer.from(each).toString('hex'));
+    expect(hex('01234567-89ab-cdef-0123-456789abcdef', 3)).toEqual([
+      '0123456789abcdef0123456789abcdef',
+      '0123456789abcdef0123456789abcdf0',
+      '0123456789abcdef0123456789abcdf1',
+    ]);
+    expect(hex('01234567-89ab-cdef-0123-4567ffffffff', 2)[1]).toBe('0123456789abcdef0123456700000000');
+  });
+
+  it.each(['launch 17', 'launch 01234567-89ab-cdef-0123-456789abcdef', '01234567-89ab-cdef-0123-456789abcdef again'])(
+    'come from any text: %s',
+    (text) => expect(eventIds(text, 1)).toEqual([sha256(text).subarray(0, 16)]),
+  );
 });

@@ -13,7 +13,7 @@ import { LiteralMapSchema } from '../../../proto/gen/platformidl/core/literals_p
 import { TaskExecutionMetadata_InstanceClass } from '../../../proto/gen/platformidl/event/event_pb.js';
 import type { ExecutionCommand } from '../../../services/execution/commands.js';
 import { documentsAfter } from '../../support/run-views.js';
-import { creation, id, node, openStream, task, taskId, workflow } from '../execution/reports.js';
+import { creation, id, node, openStream, stream, task, taskId, workflow } from '../execution/reports.js';
 
 const documentOf = async (...commands: readonly ExecutionCommand[]): Promise<StoredDocument> => {
   const run = openStream(creation, node('RUNNING'));
@@ -27,6 +27,8 @@ const closureAfter = async (...commands: readonly ExecutionCommand[]) =>
   answerOf(await documentOf(...commands)).closure!;
 
 const second = (seconds: number): number => 1_700_000_000_000 + seconds * 1_000;
+/** The microseconds since 1970 of a second of the story. */
+const micros = (seconds: number): number => second(seconds) * 1_000;
 const failure = { outputResult: { case: 'error', value: { code: 'E', message: 'bad', kind: 1 } } } as const;
 const log = (name: string, more: object = {}) => ({ uri: `http://${name}`, name, ...more });
 const names = (logs: readonly { readonly name: string }[]): readonly string[] => logs.map(({ name }) => name);
@@ -38,6 +40,38 @@ describe('a task execution', () => {
     expect(identifier).toMatchObject({ taskId, nodeExecutionId: { nodeId: 'n0', executionId: id }, retryAttempt: 0 });
     expect(closure).toMatchObject({ phase: Phase.QUEUED, taskType: 'python', eventVersion: 1 });
     expect(timestampMs(closure!.createdAt!)).toBe(second(2));
+  });
+
+  it('has a field for each thing that lists filter and sort by', async () => {
+    const document = await documentOf(
+      task('RUNNING', { second: 2, attempt: 1, version: 1, inputValue: { case: 'inputUri', value: 's3://in' } }),
+      task('FAILED', { second: 9, attempt: 1, ...failure }),
+    );
+    expect(document.fields).toEqual({
+      execution: stream,
+      execution_project: id.project,
+      execution_domain: id.domain,
+      execution_name: id.name,
+      node: `${stream}/n0`,
+      node_id: 'n0',
+      project: taskId.project,
+      domain: taskId.domain,
+      name: taskId.name,
+      version: taskId.version,
+      task: 'task-flytesnacks:development:greet:v1',
+      retry_attempt: 1,
+      recorded: 3,
+      phase: 'FAILED',
+      phase_version: 0,
+      created_at: micros(2),
+      updated_at: micros(9),
+      started_at: micros(2),
+      duration: 7_000_000,
+      input_uri: 's3://in',
+      closed_by: '',
+      inputs_at: null,
+      outputs_at: null,
+    });
   });
 
   it('has started at its earliest RUNNING, and lasts until it ends', async () => {
