@@ -317,8 +317,8 @@ describe('an execution', () => {
 
   it('is the same in lists when its error is short', async () => {
     const document = await documentOf(workflow('FAILED', failure('x'.repeat(100))));
-    expect(document).not.toHaveProperty('element');
-    expect(document).not.toHaveProperty('state');
+    expect(document).not.toHaveProperty('listElement');
+    expect(document).not.toHaveProperty('foldState');
   });
 
   it('lists cut its error to 100 bytes of whole characters', async () => {

@@ -3,6 +3,7 @@ import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
 import { describe, expect, it } from 'vitest';
 
 import type { StoredDocument } from '../../../projections/runtime/read-store.js';
+import { taskExecutionKey } from '../../../projections/query/run-identifiers.js';
 import { nodeExecutions } from '../../../projections/node-executions/projection.js';
 import { NodeExecutionSchema } from '../../../proto/gen/platformidl/admin/node_execution_pb.js';
 import { CatalogCacheStatus } from '../../../proto/gen/platformidl/core/catalog_pb.js';
@@ -11,7 +12,18 @@ import { LiteralMapSchema } from '../../../proto/gen/platformidl/core/literals_p
 import type { TaskNodeMetadataSchema } from '../../../proto/gen/platformidl/event/event_pb.js';
 import type { ExecutionCommand } from '../../../services/execution/commands.js';
 import { documentsAfter, recordedAtMs } from '../../support/run-views.js';
-import { creation, expiry, id, node, openStream, stream, termination, workflow } from '../execution/reports.js';
+import {
+  creation,
+  expiry,
+  id,
+  node,
+  openStream,
+  stream,
+  task,
+  taskId,
+  termination,
+  workflow,
+} from '../execution/reports.js';
 
 const viewAfter = async (...commands: readonly ExecutionCommand[]): Promise<ReadonlyMap<string, StoredDocument>> => {
   const run = openStream(creation);
@@ -189,6 +201,86 @@ describe('a node execution', () => {
     expect(view.get(`${stream}/n0`)!.fields).toMatchObject({ parent: '', execution: stream });
     expect(view.get(`${stream}/c`)!.fields).toMatchObject({ parent: `${stream}/n0`, parent_task: null });
   });
+
+  it('hangs under the task that made it, unless its first event names a node', async () => {
+    const parentTaskMetadata = { id: { taskId, retryAttempt: 1, nodeExecutionId: { nodeId: 'n0', executionId: id } } };
+    const view = await viewAfter(
+      node('RUNNING'),
+      task('RUNNING', { attempt: 1 }),
+      node('RUNNING', { node: 'c', parentTaskMetadata }),
+      node('RUNNING', { node: 'd', parentTaskMetadata, parentNodeMetadata: { nodeId: 'n0' } }),
+    );
+    const parentTask = taskExecutionKey(stream, { nodeId: 'n0', taskId, retryAttempt: 1 });
+    expect(view.get(`${stream}/c`)!.fields).toMatchObject({ parent: parentTask, parent_task: parentTask });
+    expect(view.get(`${stream}/d`)!.fields).toMatchObject({ parent: `${stream}/n0`, parent_task: parentTask });
+  });
+
+  it('keeps the result and the duration of its phase when that is repeated', async () => {
+    const said = (phase: 'RUNNING' | 'FAILED', at: number, code?: string) =>
+      node(phase, { second: at, ...(code !== undefined && { outputResult: { case: 'error', value: { code } } }) });
+    const codeAfter = async (...commands: readonly ExecutionCommand[]) =>
+      (await documentOf(...commands)).fields['error_code'];
+    expect(await codeAfter(said('FAILED', 1, 'a'), said('FAILED', 2, 'b'))).toBe('a');
+    expect(await codeAfter(said('FAILED', 1), said('FAILED', 2, 'b'))).toBe('b');
+    expect(await codeAfter(said('RUNNING', 1, 'a'), said('FAILED', 2, 'b'))).toBe('b');
+    const { duration } = await closureAfter(said('RUNNING', 1), said('FAILED', 5), said('FAILED', 9));
+    expect(duration!.seconds).toBe(4n);
+  });
+
+  it.each(['SUCCEEDED', 'SKIPPED', 'RECOVERED', 'FAILED', 'TIMED_OUT', 'ABORTED'] as const)(
+    'that is %s shows outputs, and an error only when it has not ended well',
+    async (phase) => {
+      const shown = async (result: object) => (await closureAfter(node(phase, result))).outputResult.case;
+      const isGood = ['SUCCEEDED', 'SKIPPED', 'RECOVERED'].includes(phase);
+      expect(await shown({ outputResult: { case: 'outputUri', value: 's3://o' } })).toBe('outputUri');
+      expect(await shown(failure)).toBe(isGood ? undefined : 'error');
+    },
+  );
+
+  it('lists cut its error to 100 bytes', async () => {
+    const failed = (length: number) =>
+      documentOf(
+        node('FAILED', { outputResult: { case: 'error', value: { code: 'E', message: 'x'.repeat(length) } } }),
+      );
+    const { listElement } = await failed(101);
+    const { outputResult } = fromBinary(NodeExecutionSchema, listElement!).closure!;
+    expect(outputResult).toMatchObject({ case: 'error', value: { code: 'E', message: 'x'.repeat(100) } });
+    expect(await failed(100)).not.toHaveProperty('listElement');
+    expect(await failed(100)).not.toHaveProperty('foldState');
+  });
+
+  it('takes what one event says of its cache, and names it in a field', async () => {
+    const { CACHE_MISS, CACHE_DISABLED } = CatalogCacheStatus;
+    const key = { datasetId: { name: 'd' } };
+    const told = (value: Parameters<typeof taskNode>[0]) => documentOf(node('RUNNING', taskNode(value)));
+    expect((await told({ cacheStatus: CACHE_MISS })).fields).toMatchObject({ cache_status: 'CACHE_MISS' });
+    expect((await told({})).fields).toMatchObject({ cache_status: 'CACHE_DISABLED' });
+    const { targetMetadata } = await closureAfter(
+      node('QUEUED', taskNode({ cacheStatus: CACHE_MISS })),
+      node('RUNNING', taskNode({ catalogKey: key })),
+    );
+    expect(targetMetadata).toMatchObject({ value: { cacheStatus: CACHE_DISABLED, catalogKey: key } });
+  });
+
+  it('comes to the same when it is stored and loaded again between any two events', () => {
+    const inline = create(LiteralMapSchema);
+    const version = { resourceType: 2, project: 'flytesnacks', domain: 'development', name: 'dynamic', version: 'v1' };
+    const dynamic = { id: version, compiledWorkflow: { primary: { template: { id: version } } } };
+    const { recorded } = openStream(
+      creation,
+      node('QUEUED', { inputValue: { case: 'inputData', value: inline }, isParent: true }),
+      node('RUNNING', { second: 1, ...taskNode({ dynamicWorkflow: dynamic }) }),
+      node('RUNNING', { node: 'c', parentNodeMetadata: { nodeId: 'n0' } }),
+      node('SUCCEEDED', { second: 2, outputResult: { case: 'outputData', value: inline } }),
+      workflow('FAILED', { second: 3 }),
+      node('SUCCEEDED', { second: 4, deckUri: 's3://deck' }),
+      node('SUCCEEDED', { second: 5, node: 'c' }),
+      node('SUCCEEDED', { second: 6, node: 'c' }),
+    );
+    const documents = documentsAfter(nodeExecutions, recorded);
+    expect(documents.get(`${stream}/n0`)!.fields).toMatchObject({ inputs_at: 1, outputs_at: 4, dynamic_at: 2 });
+    expect(documentsAfter(nodeExecutions, recorded, 1)).toEqual(documents);
+  });
 });
 
 describe('a node that is open when its execution ends', () => {
@@ -227,6 +319,20 @@ describe('a node that is open when its execution ends', () => {
   it('stays as it is when it had ended', async () => {
     const document = await documentOf(node('SUCCEEDED', { second: 1 }), end);
     expect(document.fields).toMatchObject({ phase: 'SUCCEEDED', closed_by: '' });
+  });
+
+  it('is not closed again by an event that is folded after its own end', () => {
+    const { recorded } = openStream(creation, node('RUNNING', { second: 1 }), end, node('SUCCEEDED', { second: 6 }));
+    const ended = documentsAfter(nodeExecutions, [...recorded, recorded[2]!]).get(`${stream}/n0`)!;
+    expect(ended.fields).toMatchObject({ phase: 'SUCCEEDED', closed_by: '' });
+  });
+
+  it.each([
+    ['an end', [end]],
+    ['an expiry', [termination, expiry]],
+  ])('is not made by %s', (_, commands) => {
+    const { recorded } = openStream(creation, node('RUNNING'), ...commands);
+    expect(documentsAfter(nodeExecutions, recorded.slice(2)).size).toBe(0);
   });
 
   it('is ABORTED also when the control plane ends the execution', async () => {

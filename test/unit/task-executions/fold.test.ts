@@ -13,7 +13,18 @@ import { LiteralMapSchema } from '../../../proto/gen/platformidl/core/literals_p
 import { TaskExecutionMetadata_InstanceClass } from '../../../proto/gen/platformidl/event/event_pb.js';
 import type { ExecutionCommand } from '../../../services/execution/commands.js';
 import { documentsAfter } from '../../support/run-views.js';
-import { creation, id, node, openStream, stream, task, taskId, workflow } from '../execution/reports.js';
+import {
+  creation,
+  expiry,
+  id,
+  node,
+  openStream,
+  stream,
+  task,
+  taskId,
+  termination,
+  workflow,
+} from '../execution/reports.js';
 
 const documentOf = async (...commands: readonly ExecutionCommand[]): Promise<StoredDocument> => {
   const run = openStream(creation, node('RUNNING'));
@@ -238,6 +249,136 @@ describe('a task execution', () => {
     expect(answerOf(document).inputUri).toBe('s3://first');
     const without = await documentOf(task('QUEUED'), task('SUCCEEDED'));
     expect(without.fields).toMatchObject({ inputs_at: null });
+  });
+
+  it('keeps the result and the duration of its phase when that is repeated', async () => {
+    const said = (phase: 'RUNNING' | 'FAILED', at: number, code?: string) =>
+      task(phase, { second: at, ...(code !== undefined && { outputResult: { case: 'error', value: { code } } }) });
+    const codeAfter = async (...commands: readonly ExecutionCommand[]) => {
+      const { outputResult: result } = await closureAfter(...commands);
+      return result.case === 'error' ? result.value.code : undefined;
+    };
+    expect(await codeAfter(said('FAILED', 1, 'a'), said('FAILED', 2, 'b'))).toBe('a');
+    expect(await codeAfter(said('FAILED', 1), said('FAILED', 2, 'b'))).toBe('b');
+    expect(await codeAfter(said('RUNNING', 1, 'a'), said('FAILED', 2, 'b'))).toBe('b');
+    const { duration } = await closureAfter(said('RUNNING', 1), said('FAILED', 5), said('FAILED', 9));
+    expect(duration!.seconds).toBe(4n);
+  });
+
+  it.each([
+    ['RUNNING', undefined, undefined],
+    ['RETRYABLE_FAILED', 'error', undefined],
+    ['SUCCEEDED', undefined, 'outputUri'],
+    ['FAILED', 'error', 'outputUri'],
+    ['ABORTED', 'error', 'outputUri'],
+  ] as const)('that is %s shows of an error %s, and of outputs %s', async (phase, error, outputs) => {
+    const shown = async (result: object) => (await closureAfter(task(phase, result))).outputResult.case;
+    expect(await shown(failure)).toBe(error);
+    expect(await shown({ outputResult: { case: 'outputUri', value: 's3://o' } })).toBe(outputs);
+  });
+
+  it('shows outputs that came with the event, and lists leave them out', async () => {
+    const value = create(LiteralMapSchema, { literals: { n: { hash: 'h' } } });
+    const document = await documentOf(task('SUCCEEDED', { outputResult: { case: 'outputData', value } }));
+    expect(answerOf(document).closure!.outputResult).toEqual({ case: 'outputData', value });
+    expect(fromBinary(TaskExecutionSchema, document.listElement!).closure!.outputResult.case).toBeUndefined();
+    expect(document.fields).toMatchObject({ outputs_at: 2 });
+    expect(await documentOf(task('SUCCEEDED'))).not.toHaveProperty('listElement');
+    expect(await documentOf(task('SUCCEEDED'))).not.toHaveProperty('foldState');
+  });
+
+  it('is updated when it was reported, else when it occurred, and never backwards', async () => {
+    const reported = task('QUEUED', { second: 1, reportedAt: timestampFromMs(second(8)) });
+    const updatedAt = async (...commands: readonly ExecutionCommand[]) =>
+      timestampMs((await closureAfter(...commands)).updatedAt!);
+    expect(await updatedAt(reported)).toBe(second(8));
+    expect(await updatedAt(reported, task('RUNNING', { second: 2 }))).toBe(second(8));
+    expect(await updatedAt(reported, task('RUNNING', { second: 9 }))).toBe(second(9));
+  });
+
+  it('keeps the highest version of its phase and of its events, and what was said last of its logs', async () => {
+    const logContext = (primaryPodName: string) => ({ primaryPodName });
+    const document = await documentOf(
+      task('RUNNING', { version: 2, eventVersion: 2, logContext: logContext('a') }),
+      task('RUNNING', { version: 1, eventVersion: 1, logContext: logContext('b') }),
+      task('RUNNING', { version: 3 }),
+    );
+    expect(document.fields).toMatchObject({ phase_version: 3 });
+    const { eventVersion, logContext: shown } = answerOf(document).closure!;
+    expect([eventVersion, shown?.primaryPodName]).toEqual([2, 'b']);
+  });
+
+  it('keeps of an external resource what a later event leaves out', async () => {
+    const externalResource = (more: object) => ({ metadata: { externalResources: [{ index: 1, ...more }] } });
+    const target = { case: 'workflowNodeMetadata', value: { executionId: { name: 'child' } } };
+    const all = { externalId: 'a', targetMetadata: target, customInfo: { x: 1 }, logContext: { primaryPodName: 'p' } };
+    const { metadata } = await closureAfter(
+      task('RUNNING', externalResource(all)),
+      task('RUNNING', { version: 1, ...externalResource({}) }),
+    );
+    expect(metadata!.externalResources).toMatchObject([all]);
+    const then = await closureAfter(
+      task('RUNNING', externalResource({ ...all, cacheStatus: CatalogCacheStatus.CACHE_MISS })),
+      task('RUNNING', {
+        version: 1,
+        ...externalResource({
+          externalId: 'b',
+          targetMetadata: { ...target, value: { executionId: { name: 'other' } } },
+          customInfo: { y: 2 },
+          logContext: { primaryPodName: 'q' },
+          cacheStatus: CatalogCacheStatus.CACHE_HIT,
+        }),
+      }),
+    );
+    expect(then.metadata!.externalResources).toMatchObject([
+      {
+        externalId: 'b',
+        targetMetadata: { value: { executionId: { name: 'other' } } },
+        customInfo: { y: 2 },
+        logContext: { primaryPodName: 'q' },
+        cacheStatus: CatalogCacheStatus.CACHE_HIT,
+      },
+    ]);
+    expect(then.metadata!.externalResources[0]!.customInfo).toEqual({ y: 2 });
+  });
+
+  it('lists a pool once, and keeps its names when a later event has none', async () => {
+    const pool = { namespace: 'pool', allocationToken: 'a' };
+    const named = { generatedName: 'pod', pluginIdentifier: 'container', instanceClass: 1 };
+    const { metadata } = await closureAfter(
+      task('RUNNING', { metadata: { ...named, resourcePoolInfo: [pool] } }),
+      task('RUNNING', { version: 1, metadata: { resourcePoolInfo: [pool, { ...pool, namespace: 'other' }] } }),
+    );
+    expect(metadata).toMatchObject(named);
+    expect(metadata!.resourcePoolInfo).toMatchObject([pool, { namespace: 'other' }]);
+  });
+
+  it('comes to the same when it is stored and loaded again between any two events', () => {
+    const inline = create(LiteralMapSchema);
+    const { recorded } = openStream(
+      creation,
+      node('RUNNING'),
+      task('RUNNING', { version: 2, inputValue: { case: 'inputData', value: inline }, logs: [log('a')] }),
+      task('RUNNING', { version: 1 }),
+      task('RUNNING', { attempt: 1 }),
+      task('SUCCEEDED', { second: 2, outputResult: { case: 'outputData', value: inline } }),
+      task('SUCCEEDED', { second: 3 }),
+      workflow('FAILED', { second: 3 }),
+      task('SUCCEEDED', { second: 4, attempt: 1 }),
+      task('SUCCEEDED', { second: 5, attempt: 1 }),
+    );
+    const documents = documentsAfter(taskExecutions, recorded);
+    expect(documents.size).toBe(2);
+    expect(documentsAfter(taskExecutions, recorded, 1)).toEqual(documents);
+  });
+
+  it.each([
+    ['an end', [workflow('FAILED')]],
+    ['an expiry', [termination, expiry]],
+  ])('is not made by %s, which closes it', (_, commands) => {
+    const { recorded } = openStream(creation, node('RUNNING'), task('RUNNING'), ...commands);
+    expect([...documentsAfter(taskExecutions, recorded).values()]).toMatchObject([{ fields: { phase: 'ABORTED' } }]);
+    expect(documentsAfter(taskExecutions, recorded.slice(3)).size).toBe(0);
   });
 
   it('is a parent once a node belongs to it', async () => {
