@@ -16,6 +16,18 @@ export const Ago = ({ at }: AgoProps): ReactNode => {
   );
 };
 
+type ToComeProps = { readonly at: number };
+
+/** A moment to come, in the zone of the browser and relative to now, with UTC when pointed at. */
+export const ToCome = ({ at }: ToComeProps): ReactNode => {
+  const now = useNow();
+  return (
+    <time dateTime={new Date(at).toISOString()} title={utcText(at)}>
+      {localText(at)} <span className="quiet">{agoText(at, now)}</span>
+    </time>
+  );
+};
+
 type LastingProps = { readonly from: number | undefined; readonly ms: number | undefined };
 
 /** The time that something took, or has taken up to now. */

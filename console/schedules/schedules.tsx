@@ -8,7 +8,7 @@ import {
   TickOutcome_Kind,
 } from '../../proto/gen/platformidl/eventlog/schedule_service_pb.js';
 import { QueryResult } from '../look/query-result.js';
-import { Ago } from '../look/moments.js';
+import { Ago, ToCome } from '../look/moments.js';
 import { Empty, FailureNote } from '../look/notes.js';
 import { Card, Facts, Page } from '../look/page.js';
 import { PhaseSign } from '../look/phase-badge.js';
@@ -79,6 +79,12 @@ const Past = ({ id, schedule: { past } }: OneProps): ReactNode => (
   </ul>
 );
 
+/** A launch plan without an active version keeps its schedule, which does not fire. */
+const stateOf = ({ id, paused }: ScheduleStatus): string => {
+  if (id?.version === '') return 'no active version';
+  return paused ? 'paused' : 'firing';
+};
+
 const One = (props: OneProps): ReactNode => {
   const { id, schedule } = props;
   const title = (
@@ -90,15 +96,16 @@ const One = (props: OneProps): ReactNode => {
     <Card title={title} beside={<Buttons {...props} />}>
       <Facts
         facts={[
-          ['State', schedule.paused ? 'paused' : 'firing'],
+          ['State', stateOf(schedule)],
           ['Version', schedule.id?.version],
           [
             'Next',
-            schedule.next.slice(0, NEXT_SHOWN).map((at) => (
-              <div key={String(msOf(at))}>
-                <Ago at={msOf(at)} />
-              </div>
-            )),
+            schedule.next.length > 0 &&
+              schedule.next.slice(0, NEXT_SHOWN).map((at) => (
+                <div key={String(msOf(at))}>
+                  <ToCome at={msOf(at) ?? 0} />
+                </div>
+              )),
           ],
           ['Fired', String(schedule.fired)],
           ['Skipped', String(schedule.skipped)],
