@@ -53,7 +53,7 @@ const launch = createRoute({
 
 const names = () => import('./definitions/names.js');
 const one = () => import('./definitions/definition.js');
-const ofVersion = textParameters('version');
+const ofVersion = textParameters('version', 'with');
 
 const workflows = createRoute({
   getParentRoute: () => scope,

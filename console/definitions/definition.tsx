@@ -14,9 +14,14 @@ import type { Named } from '../server/ids.js';
 import { useLive } from '../server/live.js';
 import { useMay } from '../server/permissions.js';
 import { rpcQuery } from '../server/queries.js';
+import { ArchiveName } from './archive-name.js';
+import { Description } from './description.js';
 import { Interface } from './typed-interface.js';
 import { type Kind, KINDS } from './kinds.js';
+import { LastRuns } from './last-runs.js';
 import { PlanActions } from './plan-actions.js';
+import { PlanFacts } from './plan-facts.js';
+import { VersionDifferences } from './version-differences.js';
 import { MAX_VERSIONS, readVersions, type Version, type VersionPage } from './versions.js';
 
 const WorkflowGraph = lazy(() =>
@@ -52,6 +57,9 @@ const VersionList = ({ kind, id, page: { versions, hasOlder }, chosen }: Version
           <th>Version</th>
           <th>Registered</th>
           {kind === 'launch_plans' && <th>State</th>}
+          <th>
+            <span className="visually-hidden">Compare</span>
+          </th>
         </tr>
       </thead>
       <tbody>
@@ -71,6 +79,17 @@ const VersionList = ({ kind, id, page: { versions, hasOlder }, chosen }: Version
               <Ago at={createdAt} />
             </td>
             {kind === 'launch_plans' && <td>{isActive ? 'active' : 'inactive'}</td>}
+            <td>
+              {version !== chosen.version && (
+                <Link
+                  to={`/projects/$project/domains/$domain/${kind}/$name`}
+                  params={id}
+                  search={{ version: chosen.version, with: version }}
+                >
+                  Compare with {chosen.version}
+                </Link>
+              )}
+            </td>
           </tr>
         ))}
       </tbody>
@@ -81,6 +100,10 @@ const VersionList = ({ kind, id, page: { versions, hasOlder }, chosen }: Version
   </Card>
 );
 
+/** The filter of the executions of a definition. */
+const executionsOf = (kind: Kind, { name }: Named): string =>
+  withCondition('', { operator: 'eq', field: KINDS[kind].filteredBy, values: [name] });
+
 const PageActions = ({ kind, id, chosen }: DefinitionProps & { readonly chosen: Version }): ReactNode => {
   const [mayRegister, mayExecute] = [useMay('register', id), useMay('execute', id)];
   return (
@@ -89,11 +112,12 @@ const PageActions = ({ kind, id, chosen }: DefinitionProps & { readonly chosen: 
         className="button"
         to="/projects/$project/domains/$domain/executions"
         params={id}
-        search={{ filters: withCondition('', { operator: 'eq', field: KINDS[kind].filteredBy, values: [id.name] }) }}
+        search={{ filters: executionsOf(kind, id) }}
       >
         Its executions
       </Link>
       {kind === 'launch_plans' && mayRegister && <PlanActions id={id} version={chosen} />}
+      {kind !== 'launch_plans' && mayRegister && <ArchiveName kind={kind} id={id} />}
       {mayExecute && (
         <Link
           className="button main"
@@ -109,7 +133,7 @@ const PageActions = ({ kind, id, chosen }: DefinitionProps & { readonly chosen: 
 };
 
 const DefinitionPage = ({ kind, id }: DefinitionProps): ReactNode => {
-  const { version } = useSearch({ strict: false });
+  const { version, with: than } = useSearch({ strict: false });
   const versions = useQuery({
     queryKey: ['versions', kind, id, version],
     queryFn: ({ signal }) => readVersions(kind, { id, version }, signal),
@@ -124,8 +148,12 @@ const DefinitionPage = ({ kind, id }: DefinitionProps): ReactNode => {
         const above = `${id.project} / ${id.domain} / ${KINDS[kind].title.toLowerCase()} · version ${chosen.version}`;
         return (
           <Page title={id.name} above={above} beside={<PageActions kind={kind} id={id} chosen={chosen} />}>
+            {chosen.plan && <PlanFacts plan={chosen.plan} />}
+            {than !== undefined && <VersionDifferences kind={kind} id={id} version={chosen.version} than={than} />}
+            <Description kind={kind} id={id} version={chosen.version} />
             {kind === 'workflows' && <WorkflowGraphLoader id={id} version={chosen.version} />}
             <Interface inputs={chosen.inputs} outputs={chosen.outputs} />
+            <LastRuns id={id} none={KINDS[kind].notRun} filters={executionsOf(kind, id)} />
             <VersionList kind={kind} id={id} page={page} chosen={chosen} />
           </Page>
         );

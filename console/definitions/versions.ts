@@ -22,6 +22,8 @@ export type Version = {
   readonly isActive: boolean;
   readonly inputs: VariableMap['variables'];
   readonly outputs: VariableMap['variables'];
+  /** The launch plan itself; `undefined` for tasks and workflows. */
+  readonly plan?: LaunchPlan;
 };
 
 const interfaceOf = (typed: TypedInterface | undefined): Pick<Version, 'inputs' | 'outputs'> => ({
@@ -56,6 +58,7 @@ const ofLaunchPlan = (plan: LaunchPlan): Version => ({
   isActive: plan.closure?.state === LaunchPlanState.ACTIVE,
   inputs: variablesOf(plan),
   outputs: plan.closure?.expectedOutputs?.variables ?? {},
+  plan,
 });
 
 /** Versions of a name, the newest first. */

@@ -41,7 +41,7 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
   beforeAll(async () => {
     plane = await startControlPlane();
     ({ http } = plane.server().ready);
-    await register(plane.grpc, withNeeds('01-hello'));
+    await register(plane.grpc, withNeeds('01-hello', '14-pipeline'));
     await launchHello(plane.grpc, 'broken');
     await plane.run({ failureProbability: 1 });
     await launchHello(plane.grpc, 'good');
@@ -204,6 +204,43 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
     expect(new URL(page.url()).searchParams.has('asOf')).toBe(false);
   });
 
+  it('says of a transition when it occurred and was recorded, and by which request', async () => {
+    await open(`${SCOPE}/executions/ended?view=life`);
+    const facts = page.locator('.slider-card dl');
+    await facts.getByText('Recorded', { exact: true }).waitFor();
+    await facts.getByText('Request', { exact: true }).waitFor();
+  });
+
+  it('shows the description of a workflow, and what differs between two versions', async () => {
+    await open(`${SCOPE}/workflows/pipeline.churn`);
+    await page.getByText('Trains the churn model.').waitFor();
+    await page.getByRole('link', { name: 'Compare with v2' }).click();
+    await page.getByRole('cell', { name: 'nodes/explain', exact: true }).waitFor();
+    expect(await barriersInLooks(page, 'version differences')).toEqual([]);
+  });
+
+  it('shows the last runs of a workflow, archives its name, and takes that back', async () => {
+    await open(`${SCOPE}/workflows/hello.hello`);
+    await page.getByRole('table', { name: 'Last runs' }).getByRole('link').first().waitFor();
+    for (const [action, next] of [['Archive', 'Unarchive'] as const, ['Unarchive', 'Archive'] as const]) {
+      await page.getByRole('button', { name: `${action} …` }).click();
+      await page.getByRole('dialog').getByRole('button', { name: action, exact: true }).click();
+      await page.getByRole('button', { name: `${next} …` }).waitFor();
+    }
+  });
+
+  it('shows when a launch plan is due, after its activation', async () => {
+    await open(`${SCOPE}/launch_plans/pipeline.churn_daily`);
+    await page.getByText('15 5 * * *').waitFor();
+    await page.getByRole('button', { name: 'Activate' }).click();
+    await page.getByText('Next tick').waitFor();
+    await page.getByRole('link', { name: 'Schedules' }).click();
+    await page
+      .getByText(/^(?:in \d+ (?:hours?|minutes?|seconds?)|tomorrow)$/u)
+      .first()
+      .waitFor();
+  });
+
   it('runs nothing of what users have written', async () => {
     await open(`${SCOPE}/executions/ended`);
     await page.getByText(HOSTILE).first().waitFor();
@@ -255,7 +292,6 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
   });
 
   it.runIf(PICTURES !== undefined)('makes the picture of the documents', async () => {
-    await register(plane.grpc, withNeeds('14-pipeline'));
     await plane.grpc.send('CreateExecution', fixtureBytes('14-pipeline/execute-01.create_request.pb'));
     await plane.run({ failureProbability: 0.15, seed: 'sandbox' });
     await page.emulateMedia({ colorScheme: 'light' });

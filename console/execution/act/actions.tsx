@@ -6,6 +6,7 @@ import { ResourceType } from '../../../proto/gen/platformidl/core/identifier_pb.
 import { executionPhase, hasEnded, toneOf } from '../../look/phases.js';
 import type { Named } from '../../server/ids.js';
 import { useMay } from '../../server/permissions.js';
+import { ArchiveExecution } from './archive.js';
 import { Recover } from './recover.js';
 import { Signals } from './signals.js';
 import { Terminate } from './terminate.js';
@@ -40,7 +41,7 @@ export const Actions = ({ execution }: ActionsProps): ReactNode => {
       {!hasEnded(phase) && <Signals id={id} />}
       {isBroken && <Recover id={id} />}
       <Relaunch id={id} execution={execution} />
-      {!hasEnded(phase) && <Terminate id={id} />}
+      {hasEnded(phase) ? <ArchiveExecution id={id} execution={execution} /> : <Terminate id={id} />}
     </>
   );
 };

@@ -4,6 +4,7 @@ import { type ReactNode, useEffect, useState } from 'react';
 import type { Transition } from '../../../proto/gen/platformidl/eventlog/history_pb.js';
 import { phaseText, toneOf } from '../../look/phases.js';
 import { clockText, msOf } from '../../look/times.js';
+import { TransitionFacts } from './transition-facts.js';
 import { subjectOf } from './transitions.js';
 
 const PLAY_MS = 250;
@@ -104,6 +105,7 @@ export const TimeSlider = (props: TimeSliderProps): ReactNode => {
         </Slider.Track>
         <Slider.Thumb className="slider-thumb" aria-label="Moment of the execution" aria-valuetext={text} />
       </Slider.Root>
+      <TransitionFacts transition={shown} />
     </div>
   );
 };

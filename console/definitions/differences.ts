@@ -1,0 +1,46 @@
+import type { JsonValue } from '@bufbuild/protobuf';
+
+/** A field that differs, with its text on either side; `undefined` where a side does not have it. */
+export type Difference = {
+  readonly path: string;
+  readonly before: string | undefined;
+  readonly after: string | undefined;
+};
+
+type Fields = ReadonlyMap<string, JsonValue>;
+
+/** The id of the version itself, the time when it was registered and digests differ in any two versions. */
+const IS_NOISE = /^(?:closure\/compiledTask\/template\/)?id\/version$|createdAt$|[dD]igest$/u;
+
+const fieldOf = (value: JsonValue | undefined, name: string): JsonValue | undefined =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? value[name] : undefined;
+
+/** The name of an element of a list, such as a node: with it, one that is added does not move the others. */
+const nameOf = (element: JsonValue, index: number): string => {
+  const name = fieldOf(fieldOf(element, 'metadata'), 'name') ?? fieldOf(element, 'id');
+  return typeof name === 'string' && name !== '' ? name : String(index);
+};
+
+/** The fields of an object, or the elements of a list by their names; `undefined` for other values. */
+const fieldsOf = (value: JsonValue | undefined): Fields | undefined => {
+  if (Array.isArray(value)) return new Map(value.map((element, index) => [nameOf(element, index), element]));
+  return typeof value === 'object' && value !== null ? new Map(Object.entries(value)) : undefined;
+};
+
+const textOf = (value: JsonValue | undefined): string | undefined =>
+  typeof value === 'string' ? value : JSON.stringify(value, null, 1);
+
+/** The fields that differ between two documents; a part that only one of them has is one difference. */
+export const differencesOf = (
+  before: JsonValue | undefined,
+  after: JsonValue | undefined,
+  path = '',
+): readonly Difference[] => {
+  const [first, second] = [fieldsOf(before), fieldsOf(after)];
+  if (first && second)
+    return [...new Set([...first.keys(), ...second.keys()])].flatMap((name) =>
+      differencesOf(first.get(name), second.get(name), path === '' ? name : `${path}/${name}`),
+    );
+  const [left, right] = [textOf(before), textOf(after)];
+  return left === right || IS_NOISE.test(path) ? [] : [{ path, before: left, after: right }];
+};

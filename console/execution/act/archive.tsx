@@ -1,0 +1,20 @@
+import type { ReactNode } from 'react';
+
+import { type Execution, ExecutionState } from '../../../proto/gen/platformidl/admin/execution_pb.js';
+import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
+import { Archive } from '../../look/archive.js';
+import { call } from '../../server/call.js';
+import type { Named } from '../../server/ids.js';
+
+const { EXECUTION_ACTIVE: ACTIVE, EXECUTION_ARCHIVED: ARCHIVED } = ExecutionState;
+
+type ArchiveExecutionProps = { readonly id: Named; readonly execution: Execution };
+
+/** Archives an execution that has ended. */
+export const ArchiveExecution = ({ id, execution: { closure } }: ArchiveExecutionProps): ReactNode => (
+  <Archive
+    name={id.name}
+    isArchived={closure?.stateChangeDetails?.state === ARCHIVED}
+    change={(isArchived) => call(AdminService.method.updateExecution, { id, state: isArchived ? ARCHIVED : ACTIVE })}
+  />
+);

@@ -1,0 +1,26 @@
+import { describe, expect, it } from 'vitest';
+
+import { differencesOf } from '../../../console/definitions/differences.js';
+
+const node = (name: string, task: string) => ({ id: `n-${name}`, metadata: { name }, taskNode: task });
+
+describe('two versions of a definition', () => {
+  it('differ in their fields, and not in their own versions and times', () => {
+    const before = { id: { name: 'a', version: 'v1' }, closure: { createdAt: '1', share: 0.5, kept: [1, 2] } };
+    const after = { id: { name: 'a', version: 'v2' }, closure: { createdAt: '2', share: 0.8, kept: [1, 2] } };
+    expect(differencesOf(before, after)).toEqual([{ path: 'closure/share', before: '0.5', after: '0.8' }]);
+  });
+
+  it('have their nodes compared by name: one that was added moves no other, and is one difference', () => {
+    const before = { nodes: [node('read', 'read v1'), node('end', 'end v1')] };
+    const after = { nodes: [node('read', 'read v1'), node('explain', 'explain v1'), node('end', 'end v2')] };
+    expect(differencesOf(before, after)).toEqual([
+      { path: 'nodes/end/taskNode', before: 'end v1', after: 'end v2' },
+      { path: 'nodes/explain', before: undefined, after: JSON.stringify(node('explain', 'explain v1'), null, 1) },
+    ]);
+  });
+
+  it('do not differ when they have the same content', () => {
+    expect(differencesOf({ nodes: [node('a', 'b')], inputs: {} }, { nodes: [node('a', 'b')], inputs: {} })).toEqual([]);
+  });
+});
