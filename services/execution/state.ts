@@ -147,7 +147,7 @@ const newTask = (state: ExecutionState, node: NodeState, id: TaskId, attempt: nu
 const evolveTask = (state: ExecutionState, report: EngineReport, id: TaskId): void => {
   const node = nodeOf(state, report.nodeId);
   const task = findTask(node, id, report.retryAttempt) ?? newTask(state, node, id, report.retryAttempt);
-  const isSamePhase = task.last !== NONE && !task.isInferred && task.phase === report.phase;
+  const isSamePhase = !task.isInferred && task.phase === report.phase;
   task.version = isSamePhase ? Math.max(task.version, report.phaseVersion) : report.phaseVersion;
   task.highest[report.phase] = Math.max(task.highest[report.phase] ?? -1, report.phaseVersion);
   note(state, task, report);

@@ -154,6 +154,12 @@ describe('a task event', () => {
     ]);
   });
 
+  it.each(['project', 'domain', 'name', 'version'])('is of another task when its %s is another', async (field) => {
+    const run = openStream(creation, node('RUNNING'), task('RUNNING'));
+    expect(await run.answer(task('RUNNING', { taskId: { ...taskId, [field]: 'other' } }))).toBe('OK');
+    expect(run.state().nodes.get('n0')?.tasks).toHaveLength(2);
+  });
+
   it('is of the task that it names, whatever characters the names have', async () => {
     const named = (name: string, version: string) => task('RUNNING', { taskId: { ...taskId, name, version } });
     const run = openStream(creation, node('RUNNING'));

@@ -176,8 +176,11 @@ describe('the end of an execution', () => {
     expect(nodes.get('n1')?.tasks[0]?.isInferred).toBe(false);
   });
 
-  it('says in its event what it has closed', () => {
-    const run = openStream(...open, task('RUNNING', { attempt: 1 }), workflow('ABORTED', { second: 9 }));
+  it.each([
+    ['an end', [workflow('ABORTED', { second: 9 })]],
+    ['an expiry', [termination, expiry]],
+  ])('says in its event what it has closed: %s', (_, commands) => {
+    const run = openStream(...open, task('RUNNING', { attempt: 1 }), ...commands);
     const tasks = [
       { node: 'n0', taskId, attempt: 0 },
       { node: 'n0', taskId, attempt: 1 },
