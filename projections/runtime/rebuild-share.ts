@@ -27,6 +27,11 @@ export type ShareOptions = EventSources & {
   readonly partitions: readonly Partition[];
   /** Maximum number of streams that are verified, spread evenly over those of the share. */
   readonly verifiedStreams: number;
+  /**
+   * Memory for the events of these streams, so that they need not be read again one by one; without, all streams are
+   * read again.
+   */
+  readonly heldBytes?: number;
 };
 
 /** Builds a share of the views, on any thread. */
@@ -65,7 +70,7 @@ export const sharesOf = (count: number): readonly (readonly Partition[])[] =>
 /** Creates a builder that runs on the calling thread. */
 export const shareBuilder = (options: ShareOptions): ShareBuilder => {
   const { log, store, partitions } = options;
-  const sample = streamSample(options.verifiedStreams);
+  const sample = streamSample({ streams: options.verifiedStreams, bytes: options.heldBytes ?? 0 });
   const shared = sharedVerifier(options.models, options.verifiedStreams);
   const cacheBytes = (CACHE_BYTES * partitions.length) / PARTITIONS.length;
   let last = 0n;
@@ -79,7 +84,7 @@ export const shareBuilder = (options: ShareOptions): ShareBuilder => {
     for await (const { events, position } of log.readLog({ after: 0n })) {
       const own = events.filter((event) => target.wants(event));
       await target.take(own, position);
-      for (const { revision, stream } of own) if (revision === 0n) sample.add(stream);
+      for (const event of own) sample.add(event);
       count += own.length;
       last = position;
       report();
@@ -91,13 +96,14 @@ export const shareBuilder = (options: ShareOptions): ShareBuilder => {
 
   const verify = async (onProgress: OnRebuildProgress): Promise<number> => {
     await shared.verify(store);
-    const verifyStream = verifier(options);
+    const { add, finish } = verifier(options);
     const streams = sample.streams();
     const report = (done: number): void => onProgress({ phase: 'verify', done, total: streams.length, count: done });
-    for (const [index, stream] of streams.entries()) {
+    for (const [index, { stream, events }] of streams.entries()) {
       if (index % 500 === 0) report(index);
-      await verifyStream(stream, last);
+      await add(events ? [events] : log.readStream(stream), last);
     }
+    await finish();
     report(streams.length);
     return streams.length;
   };

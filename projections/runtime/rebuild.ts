@@ -21,6 +21,8 @@ export type RebuildOptions = EventSources & {
   readonly onProgress: OnRebuildProgress;
   /** Maximum number of streams that are verified, spread evenly over the log; 20,000 by default. */
   readonly verifiedStreams?: number;
+  /** Memory in which the calling thread holds events of these streams; see `ShareOptions`. */
+  readonly heldBytes?: number;
   /** Partitions that are built on the calling thread; all by default. */
   readonly partitions?: readonly Partition[];
   /** Builders of the other partitions. `rebuildViews` closes them. */

@@ -1,14 +1,13 @@
 import { sha256Hex } from '../../services/kernel/encoding/hash.js';
-import type { EventLog } from '../../services/kernel/ports/event-store.js';
-import type { StreamName } from '../../services/kernel/stream.js';
+import type { RecordedEvent } from '../../services/kernel/event.js';
 import { type Entry, eventReader, type EventSources, type TouchedDocuments } from './event-reader.js';
 import { isShared, type ReadModel, type SeenEvent } from './read-model.js';
 import type { FieldValue, ReadStore, StoredDocument } from './read-store.js';
 
 type Folded = { document: unknown; position: bigint };
 
-/** The log, and the store whose documents are compared with it. */
-export type VerifyOptions = EventSources & { readonly log: EventLog; readonly store: ReadStore };
+/** The store whose documents are compared. */
+export type VerifyOptions = EventSources & { readonly store: ReadStore };
 
 /** Number of documents that are read and compared at once. */
 const COMPARED = 1_000;
@@ -56,45 +55,68 @@ const difference = (
   return parts.length > 0 ? `its stored parts differ: ${parts.join(', ')}` : undefined;
 };
 
-const compare = async (
-  store: ReadStore,
-  model: ReadModel<unknown>,
-  documents: ReadonlyMap<string, Folded>,
-): Promise<void> => {
-  const keys = [...documents.keys()];
-  for (let at = 0; at < keys.length; at += COMPARED) {
-    const some = keys.slice(at, at + COMPARED);
-    const stored = new Map((await store.getMany(model.collection, some)).map((each) => [each.key, each]));
-    for (const key of some) {
-      const folded = documents.get(key);
-      const why = folded && difference(model, stored.get(key), folded, key);
+type FoldedDocuments = readonly (readonly [key: string, Folded])[];
+
+const compare = async (store: ReadStore, model: ReadModel<unknown>, documents: FoldedDocuments): Promise<void> => {
+  for (let at = 0; at < documents.length; at += COMPARED) {
+    const some = documents.slice(at, at + COMPARED);
+    const found = await store.getMany(
+      model.collection,
+      some.map(([key]) => key),
+    );
+    const stored = new Map(found.map((each) => [each.key, each]));
+    for (const [key, folded] of some) {
+      const why = difference(model, stored.get(key), folded, key);
       if (why !== undefined) throw new Error(`the view ${model.collection.name} is wrong about ${key}: ${why}`);
     }
   }
 };
 
-/**
- * Compares the documents that only this stream feeds with a fold of the stream, up to a position.
- *
- * @throws {Error} naming the document that differs, and how.
- */
-export type Verifier = (stream: StreamName, upTo: bigint) => Promise<void>;
+/** The events of a stream, in order. */
+type StreamPages = AsyncIterable<readonly RecordedEvent[]> | Iterable<readonly RecordedEvent[]>;
+
+/** Compares the documents that one stream alone feeds with a fold of the stream. */
+export type Verifier = {
+  /**
+   * Folds a stream from its first event up to a position, and compares its documents, together with those of others.
+   *
+   * @throws {Error} naming the document that differs, and how.
+   */
+  readonly add: (pages: StreamPages, upTo: bigint) => Promise<void>;
+  /** Compares the documents that are left; throws as `add` does. */
+  readonly finish: () => Promise<void>;
+};
 
 /** Creates a verifier of a store. */
 export const verifier = (options: VerifyOptions): Verifier => {
   const read = eventReader(options);
   const models = options.models.filter((model) => !isShared(model));
-  return async (stream, upTo) => {
+  let folded: (readonly [ReadModel<unknown>, readonly [string, Folded]])[] = [];
+
+  const finish = async (): Promise<void> => {
+    const all = folded;
+    folded = [];
+    for (const model of models) {
+      const own = all.filter(([of]) => of === model).map(([, document]) => document);
+      await compare(options.store, model, own);
+    }
+  };
+
+  const add = async (pages: StreamPages, upTo: bigint): Promise<void> => {
     // The whole stream is folded in memory: neither batches nor stored states are involved.
     const documents = new Map(models.map((model) => [model, new Map<string, Folded>()]));
-    for await (const page of options.log.readStream(stream)) {
+    for await (const page of pages) {
       for (const event of page.filter(({ position }) => position <= upTo)) {
-        const entry = await read(event);
+        const reading = read(event);
+        const entry = reading instanceof Promise ? await reading : reading;
         if (entry) foldEntry(documents, entry);
       }
     }
-    for (const [model, folded] of documents) await compare(options.store, model, folded);
+    for (const [model, own] of documents) for (const document of own) folded.push([model, document]);
+    if (folded.length >= COMPARED) await finish();
   };
+
+  return { add, finish };
 };
 
 /** Compares the documents that several streams feed with a fold of the events in memory. */
@@ -121,7 +143,7 @@ const sharedModelVerifier = (model: ReadModel<unknown>, most: number): SharedVer
     for (; documents.size > most; step *= 2)
       for (const key of documents.keys()) if (numberOf(key) % (2 * step) !== 0) documents.delete(key);
   };
-  return { see, verify: (store) => compare(store, model, documents) };
+  return { see, verify: (store) => compare(store, model, [...documents]) };
 };
 
 /** Creates a verifier for all models that several streams feed, with at most `most` documents of each. */

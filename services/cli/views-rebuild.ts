@@ -33,6 +33,12 @@ const operatorErrorOf = (error: unknown): unknown => {
 const threadsFor = (log: LogSource, views: Configuration['read_store']): number =>
   log.kind === 'embedded' && views.kind === 'sqlite' ? 2 : 1;
 
+/**
+ * Memory in which a rebuild holds the events that it verifies: over an event store, reading a stream again takes more
+ * time than verifying it.
+ */
+const HELD_BYTES: Readonly<Record<LogSource['kind'], number>> = { embedded: 0, eventstore: 48 * 1024 * 1024 };
+
 type Where = Pick<RebuildThreadData, 'directory' | 'location'>;
 
 const othersOf = (shares: ReturnType<typeof sharesOf>, where: Where): readonly ShareBuilder[] =>
@@ -76,6 +82,7 @@ export const rebuildViews = async ({
       fresh,
       partitions,
       others,
+      heldBytes: HELD_BYTES[source.kind],
       onProgress,
     });
     bar.stop();
