@@ -140,6 +140,22 @@ describe('a live stream', () => {
     });
   });
 
+  it('keeps no key of a refusal that records an event', async () => {
+    const refusing: typeof purse = {
+      ...purse,
+      decider: {
+        ...purse.decider,
+        decide: () => ({ kind: 'refused', refusal: { kind: 'full' }, events: [{ kind: 'coin' }] }),
+      },
+    };
+    await sessions.handle(refusing, stream, { kind: 'add' }, { ...context(), idempotency });
+    sessions = openSessions({ store, payloads, now: () => 1_000 });
+    await addKeyed();
+    const keys = (await recorded()).map((event) => metadataOf(event).idempotencyKey);
+    expect(keys).toEqual([undefined, 'k']);
+    expect(metadataOf((await recorded())[1]!).idempotency).toMatchObject({ target: '' });
+  });
+
   it('decides commands that come together one after another, and refuses what is too much', async () => {
     const outcomes = await Promise.all(Array.from({ length: 25 }, add));
     expect(outcomes.filter((each) => (each as { kind: string }).kind === 'accepted')).toHaveLength(10);
@@ -260,7 +276,8 @@ describe('a live stream', () => {
     sessions = openSessions({ store: stopped, payloads, now: () => 1_000, admits: { starts: 2, others: 4 } });
     const urgent = (urgency: 'start' | 'progress' | 'end'): Promise<unknown> =>
       sessions.handle({ ...purse, urgencyOf: () => urgency }, stream, { kind: 'add' }, context());
-    const turnedAway = { code: 'RESOURCE_EXHAUSTED', retryAfterMs: 1_000 };
+    const message = 'too many requests wait to be recorded; this one was not recorded: send it again in 1 s';
+    const turnedAway = { code: 'RESOURCE_EXHAUSTED', message, details: [], retryAfterMs: 1_000 };
     void urgent('start');
     void urgent('start');
     await expect(urgent('start')).rejects.toMatchObject(turnedAway);
