@@ -5,6 +5,7 @@ import { executionPhase, type PhaseKind, toneOf } from '../look/phases.js';
 import { localText, msOf } from '../look/times.js';
 import { type Bucket, bucketsOf } from './buckets.js';
 import { withCondition } from './filter-text.js';
+import { useBrush } from './use-brush.js';
 
 const SLICES = 60;
 const PERCENT = 100;
@@ -19,8 +20,10 @@ const momentsOf = (executions: readonly Execution[]): { readonly at: number; rea
 
 const totalOf = ({ counts }: Bucket<PhaseKind>): number => Object.values(counts).reduce((sum, count) => sum + count, 0);
 
-/** The filters with the time of a slice. */
-const within = (filters: string, { from, to }: Bucket<PhaseKind>): string => {
+/** The filters with the time from one slice to another. */
+const within = (filters: string, first: Bucket<PhaseKind> | undefined, last = first): string => {
+  if (!first || !last) return filters;
+  const [{ from }, { to }] = [first, last];
   const since = withCondition(filters, {
     operator: 'gte',
     field: 'created_at',
@@ -35,17 +38,23 @@ type StartsProps = {
   readonly setFilters: (filters: string) => void;
 };
 
-/** The starts of the listed executions over time; a click on a slice shows it alone. */
+/** The starts of the listed executions over time; a click on a slice, or dragging over several, shows these alone. */
 export const Starts = ({ executions, filters, setFilters }: StartsProps): ReactNode => {
   const buckets = useMemo(() => bucketsOf(momentsOf(executions), SLICES), [executions]);
   const highest = Math.max(1, ...buckets.map(totalOf));
+  const { brushed, handlers } = useBrush(buckets.length, ({ first, last }) =>
+    setFilters(within(filters, buckets[first], buckets[last])),
+  );
+  const isBrushed = (index: number): boolean =>
+    brushed !== undefined && brushed.first <= index && index <= brushed.last;
   return (
     <figure className="card starts" aria-label="Starts over time, by phase">
-      <div className="starts-bars">
-        {buckets.map((bucket) => (
+      <div className="starts-bars" {...handlers}>
+        {buckets.map((bucket, index) => (
           <button
             key={bucket.from}
             type="button"
+            className={isBrushed(index) ? 'brushed' : ''}
             tabIndex={-1}
             disabled={totalOf(bucket) === 0}
             title={`${totalOf(bucket)} from ${localText(bucket.from)}`}

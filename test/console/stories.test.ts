@@ -129,6 +129,18 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
     expect(new URL(page.url()).searchParams.get('filters')).toBe('contains(error_message,failed by chance)');
   });
 
+  it('lists the executions of the time that is chosen by dragging over the chart', async () => {
+    await open(`${SCOPE}/executions`);
+    await page.getByRole('figure', { name: /Starts over time/u }).waitFor();
+    const { x, y, width } = (await page.locator('.starts-bars').boundingBox())!;
+    await page.mouse.move(x + width / 2, y + 10);
+    await page.mouse.down();
+    await page.mouse.move(x + width - 1, y + 10, { steps: 4 });
+    await page.mouse.up();
+    await page.waitForURL(/gte.*created_at.*lt.*created_at/u);
+    await page.getByText(/^[1-9]\d* listed$/u).waitFor();
+  });
+
   it('launches with inputs of the typed interface, and shows the outputs as they come', async () => {
     await open(`${SCOPE}/launch/launch_plans/hello.hello?version=v1`);
     await page.getByLabel('Name of the execution').fill('by-hand');
