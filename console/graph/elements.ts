@@ -47,7 +47,7 @@ const graphNode = (node: Node): GraphNode => {
 };
 
 /** The nodes inside a branch, which are drawn beside the others. */
-const within = (node: Node): readonly Node[] => {
+export const within = (node: Node): readonly Node[] => {
   if (node.target.case !== 'branchNode') return [];
   const { ifElse } = node.target.value;
   const cases = [ifElse?.case, ...(ifElse?.other ?? [])].flatMap((each) => each?.thenNode ?? []);

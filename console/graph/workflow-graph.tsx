@@ -90,7 +90,10 @@ const FlowGraph = ({ elements, phases, chosen, choose }: FlowGraphProps): ReactN
           onlyRenderVisibleElements
           fitView
           minZoom={0.05}
-          onNodeClick={(_event, { id }) => choose?.(id)}
+          onNodesChange={(changes) => {
+            // By a click, or by Enter on the node that has the focus.
+            for (const change of changes) if (change.type === 'select' && change.selected) choose?.(change.id);
+          }}
           proOptions={{ hideAttribution: true }}
         >
           <Background />

@@ -2,11 +2,12 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 
-import { create } from '@bufbuild/protobuf';
+import { create, fromBinary } from '@bufbuild/protobuf';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { LabelsSchema } from '../../proto/gen/platformidl/admin/common_pb.js';
+import { ExecutionCreateRequestSchema } from '../../proto/gen/platformidl/admin/execution_pb.js';
 import { NodeExecution_Phase as NodePhase } from '../../proto/gen/platformidl/core/execution_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { DataProxyService } from '../../proto/gen/platformidl/service/dataproxy_pb.js';
@@ -202,6 +203,20 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
     await page.getByText('recovered', { exact: true }).waitFor();
     await plane.run();
     await page.locator('.badge', { hasText: 'Succeeded' }).first().waitFor();
+  });
+
+  it('draws the branch that was taken, and the workflow inside a node', async () => {
+    const request = fromBinary(ExecutionCreateRequestSchema, fixtureBytes('14-pipeline/execute-01.create_request.pb'));
+    await plane.grpc.call(AdminService.method.createExecution, { ...request, name: 'drawn' });
+    await plane.run();
+    await open(`${SCOPE}/executions/drawn?view=graph`);
+    await page.locator('.box.tone-skipped').waitFor();
+    await page.getByLabel('search workflow').focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Inside n2' }).waitFor();
+    await page.locator('.box.tone-good', { hasText: 'task · pipeline.choose' }).click();
+    await page.getByRole('complementary', { name: /Node n2-0-/u }).waitFor();
+    await page.getByRole('heading', { name: 'Inside n2' }).waitFor();
   });
 
   it('shows an execution as of any moment of its life, by keys alone', async () => {

@@ -8,7 +8,8 @@ import { type Children, idOf } from './tree.js';
 
 const PAGE_NODES = 5_000;
 
-const nodesBelow = (
+/** Reads the nodes below a parent, or those of the execution itself, by the empty id. */
+export const nodesBelow = (
   { id, asOf }: ExecutionAsOf,
   uniqueParentId: string,
   signal: AbortSignal,
