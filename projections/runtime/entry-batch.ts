@@ -10,8 +10,8 @@ export type EntryBatchLimits = {
   readonly bytes: number;
 };
 
-/** Large enough that hot documents are written once for many events, small enough for a commit of about 10 ms. */
-export const ENTRY_BATCH_LIMITS: EntryBatchLimits = { events: 1_000, documents: 1_000, bytes: 16 * 1024 * 1024 };
+/** Large enough that hot documents are written once for many events. Only behind the head do batches become so large. */
+export const ENTRY_BATCH_LIMITS: EntryBatchLimits = { events: 4_000, documents: 4_000, bytes: 16 * 1024 * 1024 };
 
 /** A batch of entries that are folded and written together. */
 export type EntryBatch = {

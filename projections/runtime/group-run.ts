@@ -49,7 +49,7 @@ export type GroupRunOptions = EventSources & {
  * Limits of one batch: events that the views follow, bytes of the events of the own partitions, and events read from
  * the log. A batch ends at one of these limits or at the head of the log.
  */
-const BATCH_LIMITS = { events: 2_000, bytes: 16 * 1024 * 1024, seen: 20_000 };
+const BATCH_LIMITS = { events: 4_000, bytes: 16 * 1024 * 1024, seen: 20_000 };
 
 /** Small, because the group in service waits for a batch of a group that is being built. */
 const BUILDING_LIMITS: typeof BATCH_LIMITS = { events: 250, bytes: 2 * 1024 * 1024, seen: 5_000 };
