@@ -118,6 +118,7 @@ describe('a task event', () => {
     expect(await run.answer(task('RUNNING', { version: 1, second: 1 }))).toBe('OK');
     expect(await run.answer(task('RUNNING', { version: 1, second: 2 }))).toBe('phase-recorded');
     expect(await run.answer(task('RUNNING', { version: 0, second: 3 }))).toBe('phase-recorded');
+    expect(await run.answer(task('RUNNING', { version: 1, second: 5 }))).toBe('phase-recorded');
     expect(await run.answer(task('RUNNING', { version: 2, second: 4 }))).toBe('OK');
   });
 

@@ -107,6 +107,14 @@ describe('a workflow event', () => {
     expect(await run.answer(workflow('QUEUED', { producer: 'west', second: 2 }))).toBe('back-to-queued');
   });
 
+  it('ABORTING announces the termination to the reactor that ends it in time', () => {
+    const events = openStream(creation, workflow('ABORTING')).events();
+    expect(events.slice(1)).toMatchObject([
+      { type: 'WorkflowPhaseReported' },
+      { type: 'TerminationAnnounced', data: { id } },
+    ]);
+  });
+
   it('that repeats its phase is kept only when it comes from the cluster of the execution', async () => {
     const run = openStream(creation, workflow('QUEUED', { producer: 'east' }), workflow('RUNNING', { second: 1 }));
     expect(await run.answer(workflow('RUNNING', { producer: 'west', second: 2 }))).toBe('phase-recorded');

@@ -218,6 +218,8 @@ describe('an execution', () => {
     const [document] = documentsAfter(executions, recorded).values();
     const empty = { project: '', domain: '', name: '', user: '', cluster: '', mode: 0, tags: null, source: null };
     expect(document!.fields).toMatchObject({ ...empty, parent_node: null, quality_of_service: null });
+    const later = { started_at: null, start_delay: null, duration: null, duration_class: null };
+    expect(document!.fields).toMatchObject({ ...later, error_kind: null, error_code: null, error_message: null });
     expect(answerOf(document!).closure!.stateChangeDetails!.principal).toBe('');
   });
 
