@@ -40,7 +40,7 @@ const ExecutionPage = ({ id }: ExecutionPageProps): ReactNode => {
   const name = isViewName(view) ? view : 'nodes';
   const query = useQuery({
     ...rpcQuery(AdminService.method.getExecution, { id, asOf }),
-    placeholderData: keepPreviousData, // shows the moment before until the new one is read
+    placeholderData: keepPreviousData, // shows the previously chosen moment until the new one is read
   });
   useLive(id);
   const View = VIEWS[name];

@@ -17,6 +17,7 @@ import { onStopSignals } from './stop-signals.js';
 
 /** The flags of `sandbox` that are not settings. */
 export type SandboxFlags = {
+  /** Maximum number of events per second that the engine reports; 0 is no limit. */
   readonly engineRate: number;
   readonly failureProbability: number;
   readonly gates: EngineOptions['gates'];

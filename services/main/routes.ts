@@ -54,7 +54,7 @@ import type { GroupFigures } from '../streams/eventstore/groups/group-figures.js
 import type { EngineFeed } from '../streams/engine-feed/feed.js';
 import { feedRoutes } from './engine-feed.js';
 import { entities } from './entities.js';
-import { executionsIn } from './executions-in.js';
+import { executionExistsIn } from './execution-exists.js';
 import { type PastReader, pastRoutes, withPast } from './past/past-reads.js';
 import { tailRoutes, type Tails } from './tail/tails.js';
 import { watchRoutes } from './watch/routes.js';
@@ -204,7 +204,11 @@ export const allRoutes = (services: RouteServices): readonly AnyRoute[] => {
     ...tailRoutes(services.tails),
     ...watchRoutes(services.watches, { store: services.readStore, freshness: services.freshness }),
     ...feedRoutes(services.feed, services.format),
-    ...notificationRoutes({ sessions: services.sessions, isThere: executionsIn(services.store), now: Date.now }),
+    ...notificationRoutes({
+      sessions: services.sessions,
+      executionExists: executionExistsIn(services.store),
+      now: Date.now,
+    }),
     ...roleBindingRoutes({
       sessions: services.sessions,
       recorded: services.launching.reference.bindings,

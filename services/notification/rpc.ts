@@ -23,7 +23,7 @@ import type { MessageState, NotificationState, MessageStatus } from './state.js'
 export type NotificationServices = {
   readonly sessions: Sessions;
   /** True when the execution exists. */
-  readonly isThere: (id: ExecutionId) => Promise<boolean>;
+  readonly executionExists: (id: ExecutionId) => Promise<boolean>;
   /** The time, in milliseconds since 1970. */
   readonly now: () => number;
 };
@@ -64,14 +64,14 @@ const notFound = ({ project, domain, name }: ExecutionId): RpcError =>
 
 /** Most executions have no messages, so only for those without it is asked whether they exist at all. */
 const list = async (
-  { sessions, isThere }: NotificationServices,
+  { sessions, executionExists }: NotificationServices,
   id: ExecutionId,
   call: Call,
 ): Promise<NotificationList> => {
   const found = await sessions.read(notificationAggregate, notificationStream(id), ({ state, position }) =>
     shown(state, position),
   );
-  if (found.notifications.length === 0 && !(await isThere(id))) throw notFound(id);
+  if (found.notifications.length === 0 && !(await executionExists(id))) throw notFound(id);
   call.answeredAt(found.position);
   return found;
 };

@@ -44,6 +44,11 @@ const retried = async (write: () => Promise<unknown>): Promise<void> => {
   }
 };
 
+type Hooks = {
+  /** Called when an object has been marked as consumed; tests stop the process here. */
+  readonly afterConsume?: () => void;
+};
+
 /**
  * The state of the authorization server in a database, which processes of several machines share. Writes are
  * acknowledged by a majority of the replica set.
@@ -53,7 +58,7 @@ const retried = async (write: () => Promise<unknown>): Promise<void> => {
  */
 export const mongoAuthorizationState = async (
   location: MongoLocation,
-  { afterConsume = () => undefined }: { readonly afterConsume?: () => void } = {},
+  { afterConsume = () => undefined }: Hooks = {},
 ): Promise<AuthorizationState> => {
   const { db, guarded, close } = await connect(location, CONNECTIONS);
   const objects = db.collection<ObjectRow>('authorization_objects');

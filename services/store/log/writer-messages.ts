@@ -5,6 +5,7 @@ import type { Synchronous } from './schema.js';
 export type WriterSettings = {
   readonly path: string;
   readonly synchronous: Synchronous;
+  /** Event types that make up the bulk of the log. */
   readonly hotTypes: readonly string[];
   /** Shared memory in which it publishes the position of the last committed event. */
   readonly head: SharedArrayBuffer;

@@ -166,19 +166,19 @@ describe.each(['grpc', 'rest'] as const)('attributes over %s', (way) => {
   });
 
   it('of the nearest level apply, and name their level', async () => {
-    await updated(transport, { project }, label('of all'));
-    expect(await labelShown(transport, workflow)).toBe(`of all of ${project}//`);
-    expect(await labelShown(transport, domain)).toBe(`of all of ${project}//`);
+    await updated(transport, { project }, label('of the project'));
+    expect(await labelShown(transport, workflow)).toBe(`of the project of ${project}//`);
+    expect(await labelShown(transport, domain)).toBe(`of the project of ${project}//`);
     await updated(transport, workflow, label('of the workflow'));
     expect(await labelShown(transport, workflow)).toBe(`of the workflow of ${project}/staging/jobs.daily`);
-    expect(await labelShown(transport, domain)).toBe(`of all of ${project}//`);
+    expect(await labelShown(transport, domain)).toBe(`of the project of ${project}//`);
     await updated(transport, domain, label('of the domain'));
     expect(await labelShown(transport, domain)).toBe(`of the domain of ${project}/staging/`);
     expect(await labelShown(transport, { ...workflow, workflow: 'jobs.hourly' })).toBe(
       `of the domain of ${project}/staging/`,
     );
-    expect(await labelShown(transport, { project, domain: 'production' })).toBe(`of all of ${project}//`);
-    expect(await labelShown(transport, { project })).toBe(`of all of ${project}//`);
+    expect(await labelShown(transport, { project, domain: 'production' })).toBe(`of the project of ${project}//`);
+    expect(await labelShown(transport, { project })).toBe(`of the project of ${project}//`);
   });
 
   it('are deleted at one level alone', async () => {
@@ -423,7 +423,7 @@ describe('attributes in the JSON of REST', () => {
 });
 
 describe('attributes that were acknowledged', () => {
-  it('are read at the position of any recorded event, also of an engine', async () => {
+  it('can be read by a call that waits for the position of an event of an engine', async () => {
     const { grpc } = plane;
     await register(grpc, withNeeds('01-hello'));
     const executionId = await launchHello(grpc, 'at-a-position');

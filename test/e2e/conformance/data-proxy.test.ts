@@ -52,7 +52,7 @@ const pathOf = (nativeUrl: string): string => nativeUrl.replace('file://', '');
 
 /** An execution with a node that has a report (deck), and two attempts of a task. */
 const RUN = { ...SCOPE, name: 'with-data' };
-const maps = (name: string, value: string) => ({ literals: { [name]: literal(value) } });
+const literalMap = (name: string, value: string) => ({ literals: { [name]: literal(value) } });
 
 const reportRun = async (): Promise<void> => {
   const { call } = plane.grpc;
@@ -62,8 +62,8 @@ const reportRun = async (): Promise<void> => {
   const node = (nodeId: string, event: object) =>
     call(AdminService.method.createNodeEvent, nodeReport(RUN, nodeId, { phase: Phase.SUCCEEDED, ...event }));
   const data = {
-    inputValue: { case: 'inputData', value: maps('x', 'node in') },
-    outputResult: { case: 'outputData', value: maps('o0', 'node out') },
+    inputValue: { case: 'inputData', value: literalMap('x', 'node in') },
+    outputResult: { case: 'outputData', value: literalMap('o0', 'node out') },
   };
   await node('n0', { ...data, deckUri: deck.nativeUrl });
   await node('n1', { deckUri: 's3://somebody-elses/deck.html' });
@@ -77,8 +77,8 @@ const reportRun = async (): Promise<void> => {
       taskReport(RUN, 'n0', {
         phase: TaskPhase.FAILED,
         retryAttempt: attempt,
-        inputValue: { case: 'inputData', value: maps('x', `task in ${attempt}`) },
-        outputResult: { case: 'outputData', value: maps('o0', `task out ${attempt}`) },
+        inputValue: { case: 'inputData', value: literalMap('x', `task in ${attempt}`) },
+        outputResult: { case: 'outputData', value: literalMap('o0', `task out ${attempt}`) },
       }),
     );
   }

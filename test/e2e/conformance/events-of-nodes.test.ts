@@ -79,7 +79,7 @@ const MATRIX = PHASES.flatMap((from) => PHASES.map((to) => ({ from, to })));
 const at = (phase: PhaseName, seconds: number, more: NodeFields = {}) =>
   node(phase, { occurredAt: second(seconds), ...more });
 /** A report of a node by the engine of a cluster. */
-const runningFrom = (producerId: string, phase: PhaseName = 'RUNNING') => node(phase, { producerId });
+const reportFrom = (producerId: string, phase: PhaseName = 'RUNNING') => node(phase, { producerId });
 const queuedBy = (producerId: string) => workflow('QUEUED', { producerId });
 /** A node inside another one. */
 const inside = (parent: string, nodeId = 'n0-0-n1') =>
@@ -95,7 +95,8 @@ const createdBy =
       'dn0',
     )(transport, id);
   };
-const started = (executionId: ExecutionId): NodeFields => ({
+/** The execution that a workflow node has launched. */
+const withChild = (executionId: ExecutionId): NodeFields => ({
   targetMetadata: { case: 'workflowNodeMetadata', value: { executionId } },
 });
 
@@ -113,8 +114,8 @@ const without = (part: 'project' | 'domain' | 'name'): Change => {
 const unknownExecution: Change = ({ event }) => void (event!.id!.executionId!.name = 'unknown');
 /** Sets a oneof of the event. */
 const setOneof = (field: 'outputResult' | 'targetMetadata', fields: NodeFields): Change => {
-  const initial = create(NodeExecutionEventSchema, fields)[field];
-  return ({ event }) => void Object.assign(event!, { [field]: initial });
+  const value = create(NodeExecutionEventSchema, fields)[field];
+  return ({ event }) => void Object.assign(event!, { [field]: value });
 };
 const outputs = (text: string): NodeFields => ({
   outputResult: { case: 'outputData', value: { literals: { o0: literal(text) } } },
@@ -126,10 +127,10 @@ const taskMetadata = (value: TaskMetadata & object): NodeFields => ({
   targetMetadata: { case: 'taskNodeMetadata', value },
 });
 const template = { id: { ...PLACE, name: 'made', version: 'v1' } };
-const dynamicWorkflowNamed = (name: string, spec = ''): TaskMetadata & object => ({
+const dynamicWorkflowNamed = (name: string, dynamicJobSpecUri = ''): TaskMetadata & object => ({
   dynamicWorkflow: {
     id: { ...PLACE, name },
-    dynamicJobSpecUri: spec,
+    dynamicJobSpecUri,
     compiledWorkflow: { primary: { template: { ...template, id: { ...template.id, name } } } },
   },
 });
@@ -203,6 +204,7 @@ const REFUSED: readonly Row<typeof NodeExecutionEventRequestSchema>[] = [
   },
 ];
 
+/** Reports one after another, and the rule that they show; a number before it is the step of the RPC that checks it. */
 type Sequence = { readonly rule: string; readonly steps: readonly Step[] };
 
 const DECIDED: readonly Sequence[] = [
@@ -210,14 +212,14 @@ const DECIDED: readonly Sequence[] = [
     rule: '3: only from the cluster that has the execution',
     steps: [
       ok(queuedBy('east')),
-      foreign(runningFrom('west'), 'west'),
-      ok(runningFrom('east')),
-      ok(runningFrom('propeller', 'SUCCEEDED')),
+      foreign(reportFrom('west'), 'west'),
+      ok(reportFrom('east')),
+      ok(reportFrom('propeller', 'SUCCEEDED')),
     ],
   },
   {
     rule: '3: only from the default engine where no cluster has it',
-    steps: [foreign(runningFrom('west'), 'west'), ok(runningFrom('')), ok(runningFrom('propeller', 'SUCCEEDED'))],
+    steps: [foreign(reportFrom('west'), 'west'), ok(reportFrom('')), ok(reportFrom('propeller', 'SUCCEEDED'))],
   },
   {
     rule: '3 before 5: the cluster before the parent',
@@ -225,11 +227,11 @@ const DECIDED: readonly Sequence[] = [
   },
   {
     rule: '3 before 7: the cluster before the phase',
-    steps: [ok(queuedBy('east')), ok(runningFrom('east')), foreign(runningFrom('west'), 'west')],
+    steps: [ok(queuedBy('east')), ok(reportFrom('east')), foreign(reportFrom('west'), 'west')],
   },
   {
     rule: 'before 3: a repeated report is recognized, whichever cluster has the execution',
-    steps: [ok(queuedBy('east')), ok(runningFrom('east')), ok(queuedBy('west')), again(runningFrom('east'))],
+    steps: [ok(queuedBy('east')), ok(reportFrom('east')), ok(queuedBy('west')), again(reportFrom('east'))],
   },
   { rule: '5: inside a node that exists', steps: [ok(node('RUNNING')), ok(inside('n0'))] },
   { rule: '5: not inside one that does not exist', steps: [refused('NOT_FOUND', inside('n0'), 'type node execution')] },
@@ -275,19 +277,19 @@ const DECIDED: readonly Sequence[] = [
   },
   {
     rule: '8 before 9: the end is checked before the child',
-    steps: [ok(node('FAILED')), ended(node('RUNNING', started(UNKNOWN)), 'FAILED')],
+    steps: [ok(node('FAILED')), ended(node('RUNNING', withChild(UNKNOWN)), 'FAILED')],
   },
   {
     rule: '9: with a child execution that exists',
-    steps: [ok(node('QUEUED')), ok(node('RUNNING', started(CHILD)))],
+    steps: [ok(node('QUEUED')), ok(node('RUNNING', withChild(CHILD)))],
   },
   {
     rule: '9: not with one that does not exist',
-    steps: [ok(node('QUEUED')), refused('NOT_FOUND', node('RUNNING', started(UNKNOWN)), 'type execution')],
+    steps: [ok(node('QUEUED')), refused('NOT_FOUND', node('RUNNING', withChild(UNKNOWN)), 'type execution')],
   },
   {
     rule: '9: nor in the first report of the node',
-    steps: [refused('NOT_FOUND', node('RUNNING', started(UNKNOWN)), 'workflow_node_metadata')],
+    steps: [refused('NOT_FOUND', node('RUNNING', withChild(UNKNOWN)), 'workflow_node_metadata')],
   },
   {
     rule: '10: phases may go back and forth until the end',
@@ -334,7 +336,7 @@ const located = (value: string): NodeFields => ({ outputResult: { case: 'outputU
 const reading = (value: string): NodeFields => ({ inputValue: { case: 'inputUri', value } });
 const catalogKey = { datasetId: { ...PLACE, name: 'catalog' } };
 const hit = { cacheStatus: Cache.CACHE_HIT, catalogKey };
-const shownCache = (value: object) => ({ targetMetadata: { case: 'taskNodeMetadata', value } });
+const shownTaskMetadata = (value: object) => ({ targetMetadata: { case: 'taskNodeMetadata', value } });
 
 const FOLDS: readonly Shown[] = [
   ...PHASES.map((phase) => ({
@@ -444,33 +446,33 @@ const FOLDS: readonly Shown[] = [
     steps: [ok(node('RUNNING'))],
     metadata: { isParentNode: false, isDynamic: false, isArray: false, isEager: false },
   },
-  { rule: 'with its cache status', steps: [ok(node('SUCCEEDED', taskMetadata(hit)))], closure: shownCache(hit) },
+  { rule: 'with its cache status', steps: [ok(node('SUCCEEDED', taskMetadata(hit)))], closure: shownTaskMetadata(hit) },
   {
     rule: 'with its cache status when later events do not report it',
     steps: [ok(node('RUNNING', taskMetadata(hit))), ok(node('SUCCEEDED', taskMetadata({ checkpointUri: 's3://b/c' })))],
-    closure: shownCache({ ...hit, checkpointUri: 's3://b/c' }),
+    closure: shownTaskMetadata({ ...hit, checkpointUri: 's3://b/c' }),
   },
   {
     rule: 'with a cache status of a known phase',
     steps: [ok(node('RUNNING')), known(node('RUNNING', taskMetadata(hit)))],
-    closure: shownCache(hit),
+    closure: shownTaskMetadata(hit),
   },
   {
     rule: 'with its checkpoint',
     steps: [ok(node('RUNNING', taskMetadata({ checkpointUri: 's3://b/c' }))), ok(node('FAILED'))],
-    closure: shownCache({ checkpointUri: 's3://b/c' }),
+    closure: shownTaskMetadata({ checkpointUri: 's3://b/c' }),
   },
   {
     rule: 'with its child, also when its first event names it',
-    steps: [ok(node('RUNNING', started(CHILD))), ok(node('SUCCEEDED'))],
+    steps: [ok(node('RUNNING', withChild(CHILD))), ok(node('SUCCEEDED'))],
     closure: { targetMetadata: { case: 'workflowNodeMetadata', value: { executionId: CHILD } } },
   },
   {
     rule: 'with its first child, which later reports do not replace',
     steps: [
       ok(node('RUNNING')),
-      known(node('RUNNING', started(CHILD))),
-      ok(node('SUCCEEDED', started({ ...CHILD, name: 'another-child' }))),
+      known(node('RUNNING', withChild(CHILD))),
+      ok(node('SUCCEEDED', withChild({ ...CHILD, name: 'another-child' }))),
     ],
     closure: { targetMetadata: { case: 'workflowNodeMetadata', value: { executionId: CHILD } } },
   },

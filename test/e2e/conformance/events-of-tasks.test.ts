@@ -73,7 +73,8 @@ const MATRIX = PHASES.flatMap((from, row) => PHASES.map((to, column) => ({ from,
 
 const at = (phase: Names, seconds: number, more: More = {}) => task(phase, { occurredAt: second(seconds), ...more });
 const version = (phase: Names, phaseVersion: number, seconds = phaseVersion) => at(phase, seconds, { phaseVersion });
-const from = (producerId: string, phase: Names = 'RUNNING') => task(phase, { producerId });
+/** A report of a task by the engine of a cluster. */
+const reportFrom = (producerId: string, phase: Names = 'RUNNING') => task(phase, { producerId });
 const queuedBy = (producerId: string) => workflow('QUEUED', { producerId });
 
 type Change = Changed<TaskExecutionEventRequest>;
@@ -152,20 +153,26 @@ const REFUSED: readonly Row<typeof TaskExecutionEventRequestSchema>[] = [
   },
 ];
 
+/** Reports one after another, and the rule that they show; a number before it is the step of the RPC that checks it. */
 type Sequence = { readonly rule: string; readonly steps: readonly Step[] };
 
 const DECIDED: readonly Sequence[] = [
   {
     rule: '5: of the cluster that has the execution',
-    steps: [ok(queuedBy('east')), foreign(from('west'), 'west'), ok(from('east')), ok(from('propeller', 'SUCCEEDED'))],
+    steps: [
+      ok(queuedBy('east')),
+      foreign(reportFrom('west'), 'west'),
+      ok(reportFrom('east')),
+      ok(reportFrom('propeller', 'SUCCEEDED')),
+    ],
   },
   {
     rule: '5 before 8: the cluster before the phase',
-    steps: [ok(queuedBy('east')), ok(from('east')), foreign(from('west'), 'west')],
+    steps: [ok(queuedBy('east')), ok(reportFrom('east')), foreign(reportFrom('west'), 'west')],
   },
   {
     rule: 'before 5: a repeated report is recognized, whichever cluster has the execution',
-    steps: [ok(queuedBy('east')), ok(from('east')), ok(queuedBy('west')), again(from('east'))],
+    steps: [ok(queuedBy('east')), ok(reportFrom('east')), ok(queuedBy('west')), again(reportFrom('east'))],
   },
   { rule: '7: each attempt for itself', steps: [ok(task('FAILED')), ok(task('QUEUED', { retryAttempt: 1 }))] },
   {

@@ -164,6 +164,7 @@ const UNSAID: typeof REFUSED = [
   { rule: '10: with a part of a second', change: atSecond(0n, -1), says: 'event.occurred_at is out of range' },
 ];
 
+/** Reports one after another, and the rule that they show; a number before it is the step of the RPC that checks it. */
 type Sequence = { readonly rule: string; readonly steps: readonly Step[] };
 
 const DECIDED: readonly Sequence[] = [

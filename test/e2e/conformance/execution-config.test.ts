@@ -49,7 +49,9 @@ type Levels = {
     readonly domain?: readonly Target[];
     readonly workflow?: readonly Target[];
   };
+  /** The labels of the project. */
   readonly labels?: Record<string, string>;
+  /** The domain in which the execution is launched; by default `development`. */
   readonly domain?: string;
 };
 
@@ -150,14 +152,15 @@ const prepared = async (transport: Transport, levels: Levels) => {
   return { project, domain, plan: plan.id! };
 };
 
-const request = async (transport: Transport, levels: Levels) => {
+/** Sets the levels in a new project, and makes the request that launches there. */
+const createRequestFor = async (transport: Transport, levels: Levels) => {
   const { project, domain, plan } = await prepared(transport, levels);
   const launchPlan = { ...PLACE, resourceType: ResourceType.LAUNCH_PLAN, name: plan.name, version: plan.version };
   return { project, domain, name: 'run', spec: { launchPlan, ...levels.request } };
 };
 
 const launched = async (transport: Transport, levels: Levels): Promise<ExecutionCreated> => {
-  const createRequest = await request(transport, levels);
+  const createRequest = await createRequestFor(transport, levels);
   await transport.call(method.createExecution, createRequest);
   return createdIn(plane, createRequest.project);
 };
@@ -233,7 +236,7 @@ describe.each(['grpc', 'rest'] as const)('the configuration of an execution over
 
   it.each<readonly [string, Levels, object]>([
     [
-      'labels of the project where the first level has other keys',
+      'those labels of the project whose keys the nearest level does not set',
       { labels: { team: 'geo', from: 'project' }, request: { labels: map('request') } },
       { labels: { values: { team: 'geo', from: 'request' } } },
     ],
@@ -411,7 +414,7 @@ describe.each(['grpc', 'rest'] as const)('the configuration of an execution over
       'invalid value for phase',
     ],
   ])('refuses %s, and records nothing', async (_what, levels, text) => {
-    const createRequest = await request(transport, levels);
+    const createRequest = await createRequestFor(transport, levels);
     const { code, message } = await plane.unchanged(() => transport.attempt(method.createExecution, createRequest));
     expect([code, message]).toEqual(['INVALID_ARGUMENT', expect.stringContaining(text)]);
   });
@@ -433,7 +436,7 @@ describe.each(['grpc', 'rest'] as const)('the configuration of an execution over
     ['none by default', {}, []],
     ['one that never fires', { request: notify({ ...email('never@example.org'), phases: [] }) }, ['never@example.org']],
   ])('shows of notifications %s', async (_what, levels, expected) => {
-    const createRequest = await request(transport, levels);
+    const createRequest = await createRequestFor(transport, levels);
     const { id } = await transport.call(method.createExecution, createRequest);
     const { closure } = await transport.call(method.getExecution, { id });
     const recipients = closure!.notifications.flatMap(({ type }) => type.value?.recipientsEmail ?? []);
@@ -445,7 +448,7 @@ describe.each(['grpc', 'rest'] as const)('the configuration of an execution over
       plan: { maxParallelism: 4, labels: map('plan'), securityContext: role('plan') },
       request: { annotations: map('request') },
     };
-    const createRequest = await request(transport, levels);
+    const createRequest = await createRequestFor(transport, levels);
     const { id } = await transport.call(method.createExecution, createRequest);
     const { spec } = await transport.call(method.getExecution, { id });
     expect(spec).toMatchObject({ maxParallelism: 4, annotations: map('request'), securityContext: role('plan') });

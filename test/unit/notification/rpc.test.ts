@@ -20,7 +20,7 @@ import { decodeEvent } from '../../../services/kernel/decode-event.js';
 import type { EventStore } from '../../../services/kernel/ports/event-store.js';
 import type { Sessions } from '../../../services/kernel/ports/sessions.js';
 import type { Call } from '../../../services/kernel/rpc.js';
-import { executionsIn } from '../../../services/main/executions-in.js';
+import { executionExistsIn } from '../../../services/main/execution-exists.js';
 import type { AttemptOutcome, NotificationCommand } from '../../../services/notification/commands.js';
 import { notificationAggregate } from '../../../services/notification/decider.js';
 import { notificationCodec, notificationStream } from '../../../services/notification/events.js';
@@ -64,7 +64,7 @@ afterEach(async () => {
 /** Asks the route of an RPC, as the transports do. */
 const ask = async (rpc: keyof typeof NotificationService.method, request: unknown): Promise<unknown> => {
   const method = NotificationService.method[rpc];
-  const route = notificationRoutes({ sessions, isThere: executionsIn(store), now: () => LATER }).find(
+  const route = notificationRoutes({ sessions, executionExists: executionExistsIn(store), now: () => LATER }).find(
     (each) => each.method === method,
   );
   return route?.handle(request as never, call);

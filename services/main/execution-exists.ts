@@ -3,8 +3,8 @@ import type { EventLog } from '../kernel/ports/event-store.js';
 import { streamName } from '../kernel/stream.js';
 import type { ExecutionId } from '../notification/commands.js';
 
-/** Makes the test whether a log has an execution. */
-export const executionsIn =
+/** Returns a function that tells whether a log has an execution. */
+export const executionExistsIn =
   (log: Pick<EventLog, 'readStream'>) =>
   async ({ project, domain, name }: ExecutionId): Promise<boolean> => {
     const stream = streamName(EXECUTION_CATEGORY, [project, domain, name]);
