@@ -27,7 +27,7 @@ export type DurableFiles = {
 
 type Bytes = Uint8Array | AsyncIterable<Uint8Array>;
 
-const isThere = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'EEXIST';
+const meansExists = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'EEXIST';
 
 const sync = async (path: string): Promise<void> => {
   const handle = await open(path, 'r');
@@ -54,7 +54,7 @@ const linked = async (partial: string, path: string): Promise<boolean> => {
     await link(partial, path);
     return true;
   } catch (error) {
-    if (isThere(error)) return false;
+    if (meansExists(error)) return false;
     throw error;
   }
 };

@@ -51,7 +51,7 @@ const linesOf = (each: ShownReactor): readonly string[] => {
 };
 
 /**
- * Prints the reactors: where they run, how far they are, and their dead letters.
+ * Prints the reactors: where they run, their positions and lags, and their dead letters.
  *
  * @throws {OperatorError} when the server refuses, with its reason.
  */

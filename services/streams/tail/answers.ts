@@ -26,5 +26,5 @@ export const eventAnswer = (event: RecordedEvent, idText: string, data: TailEven
   });
 };
 
-/** The answer that says how far the log was read. */
+/** The answer with the position up to which the log was read. */
 export const checkpointAnswer = (position: bigint): TailResponse => create(TailResponseSchema, { position });
