@@ -29,9 +29,21 @@ const targetOf = (command: ExecutionCommand): string => {
 };
 
 /** Commands that end something free resources, so admission control never rejects them. */
+const URGENCIES: Readonly<Record<Exclude<ExecutionCommand['type'], 'ReportPhase'>, Urgency>> = {
+  CreateExecution: 'start',
+  VoidExecution: 'end',
+  TerminateExecution: 'end',
+  ExpireTermination: 'end',
+  TimeOutExecution: 'end',
+  UpdateExecution: 'progress',
+  CreateSignal: 'end',
+  SetSignal: 'end',
+  LeaseWork: 'end',
+  ReturnWork: 'end',
+};
+
 const urgencyOf = (command: ExecutionCommand): Urgency => {
-  if (command.type === 'CreateExecution') return 'start';
-  if (command.type !== 'ReportPhase') return command.type === 'UpdateExecution' ? 'progress' : 'end';
+  if (command.type !== 'ReportPhase') return URGENCIES[command.type];
   return isTerminal(command.envelope.entity, command.envelope.phase) ? 'end' : 'progress';
 };
 
