@@ -8,6 +8,7 @@ export const projectCollection: Collection = {
   name: 'projects',
   version: 2,
   fields: {
+    /** Position of the registration. */
     recorded: 'integer',
     identifier: 'text',
     name: 'text',
@@ -32,6 +33,7 @@ export const projectColumns: Columns = {
     created_at: { field: 'created_at', kind: 'time' },
     updated_at: { field: 'updated_at', kind: 'time' },
     id: { field: 'recorded', kind: 'number' },
+    // The two that are not stored are sorted by `identifier`.
     deleted_at: { field: 'identifier', kind: 'opaque' },
     labels: { field: 'identifier', kind: 'opaque' },
   },

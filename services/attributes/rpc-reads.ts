@@ -19,6 +19,7 @@ import { assertDomainScope, assertProject, assertWorkflowScope, type ScopeServic
 import { assertResourceType } from './rpc-targets.js';
 import { type AttributeRow, mostSpecificRow, rowAt, type Scope } from './state.js';
 
+/** The services that the routes below need. */
 export type AttributeReads = ScopeServices & {
   readonly recorded: RecordedAttributes;
   readonly withPlatform: WithPlatform;
@@ -46,8 +47,8 @@ const found = async (
   return row;
 };
 
-/** The execution configuration is completed with the platform's defaults, also where the project has none. */
-const withPlatform = (reads: AttributeReads, row: AttributeRow | undefined): MatchingAttributes => {
+/** The execution configuration of a row, completed with the platform's defaults; without a row, only the defaults. */
+const executionConfig = (reads: AttributeReads, row: AttributeRow | undefined): MatchingAttributes => {
   const target = row?.attributes.target;
   const stored = target?.case === 'workflowExecutionConfig' ? target.value : undefined;
   return create(MatchingAttributesSchema, {
@@ -55,7 +56,7 @@ const withPlatform = (reads: AttributeReads, row: AttributeRow | undefined): Mat
   });
 };
 
-const ofProject = async (
+const projectAttributes = async (
   reads: AttributeReads,
   { project, resourceType }: { readonly project: string; readonly resourceType: MatchableResource },
   call: Call,
@@ -64,16 +65,15 @@ const ofProject = async (
   await assertProject(reads, scope);
   assertResourceType(resourceType);
   const row = rowAt(await reads.recorded.ofProject(call, project), resourceType, scope);
-  if (resourceType === MatchableResource.WORKFLOW_EXECUTION_CONFIG) return withPlatform(reads, row);
+  if (resourceType === MatchableResource.WORKFLOW_EXECUTION_CONFIG) return executionConfig(reads, row);
   if (row === undefined) throw absent(scope, resourceType);
   return row.attributes;
 };
 
-const PRIORITIES = { workflow: 100, domain: 10, project: 5 } as const;
-
-const priorityOf = ({ scope: { domain, workflow } }: AttributeRow): number => {
-  if (workflow !== '') return PRIORITIES.workflow;
-  return domain === '' ? PRIORITIES.project : PRIORITIES.domain;
+/** The rank of a row, the most specific highest: 2 for a workflow, 1 for a domain, 0 for a project. */
+const specificity = ({ scope: { domain, workflow } }: AttributeRow): number => {
+  if (workflow !== '') return 2;
+  return domain === '' ? 0 : 1;
 };
 
 const keyOf = ({ scope: { project, domain, workflow } }: AttributeRow): string =>
@@ -81,9 +81,12 @@ const keyOf = ({ scope: { project, domain, workflow } }: AttributeRow): string =
 
 /** Sorts the most specific first, and those of one level by key. */
 const inOrder = (a: AttributeRow, b: AttributeRow): number =>
-  priorityOf(b) - priorityOf(a) || (keyOf(a) < keyOf(b) ? -1 : 1);
+  specificity(b) - specificity(a) || (keyOf(a) < keyOf(b) ? -1 : 1);
 
-/** Attributes of a whole project are read with any of its domains, as by GetProjectAttributes. */
+/**
+ * Permission to read one domain of a project is enough for the attributes of the whole project, as in
+ * GetProjectAttributes.
+ */
 const isReadable = ({ scope: { project, domain } }: AttributeRow, access: Access): boolean =>
   domain === '' ? access.mayInSome('read', project) : access.may('read', project, domain);
 
@@ -104,7 +107,7 @@ const list = async (
 /** The routes that read matchable attributes. */
 export const attributeReadRoutes = (reads: AttributeReads): readonly Route[] => [
   route(AdminService.method.getProjectAttributes, async (request, call) => {
-    const matchingAttributes = await ofProject(reads, request, call);
+    const matchingAttributes = await projectAttributes(reads, request, call);
     return create(ProjectAttributesGetResponseSchema, { attributes: { project: request.project, matchingAttributes } });
   }),
   route(AdminService.method.getProjectDomainAttributes, async ({ project, domain, resourceType }, call) => {

@@ -13,6 +13,10 @@ import { readLastGood } from './last-good.js';
 
 const route = getRouteApi('/projects/$project/domains/$domain/executions/$name');
 
+/**
+ * The name of the execution to compare with: the one that was chosen, else the newest of the workflow that has succeeded;
+ * empty when there is neither.
+ */
 const useOther = ({ id }: ExecutionAsOf): string => {
   const search = route.useSearch();
   const { data } = useQuery({

@@ -5,11 +5,15 @@ import { durationText } from '../../look/times.js';
 import { operationText, type Segments, totalsOf } from './time-spent.js';
 
 type TimeSpentBarProps = {
+  /** `undefined` while the switch is off. */
   readonly segments: Segments | undefined;
   readonly toggle: () => void;
 };
 
-/** A switch for the operations on the bars and, when it is on, the time that all nodes spent on each. */
+/**
+ * The line above the time axis with a switch. When it is on, the bars of the nodes show operations instead of phases,
+ * and this line shows the time that all nodes together spent on each operation.
+ */
 export const TimeSpentBar = ({ segments, toggle }: TimeSpentBarProps): ReactNode => (
   <div className="time-spent">
     <button type="button" className="chip" aria-pressed={segments !== undefined} onClick={toggle}>

@@ -16,14 +16,15 @@ export const specIdOf = (node: NodeExecution): string => {
   return specNodeId === '' ? idOf(node) : specNodeId;
 };
 
-const isPlumbing = (node: NodeExecution): boolean => /^(?:start|end)-node$/u.test(specIdOf(node));
+/** True for the first and last node that the compiler adds to every workflow. */
+const isAdded = (node: NodeExecution): boolean => /^(?:start|end)-node$/u.test(specIdOf(node));
 
 /** The rows in the order of the tree; a parent is open when its nodes were read. */
 export const rowsOf = (children: Children): readonly TreeRow[] => {
   const rows: TreeRow[] = [];
   const add = (parent: string, depth: number): void => {
     for (const node of children.get(parent) ?? []) {
-      if (isPlumbing(node)) continue;
+      if (isAdded(node)) continue;
       const isOpen = children.has(idOf(node));
       rows.push({ node, depth, isOpen });
       if (isOpen) add(idOf(node), depth + 1);
@@ -50,7 +51,10 @@ export const timeOf = ({ closure }: NodeExecution, now: number): (Range & { read
   return { from, started, to: isOver ? (msOf(closure?.updatedAt) ?? from) : Math.max(now, from) };
 };
 
-/** The range that holds the times of all nodes. */
+/**
+ * The range that holds the times of all nodes; without nodes, it begins at `now`. It has at least one millisecond,
+ * because the chart divides by its length.
+ */
 export const rangeOf = (nodes: readonly NodeExecution[], now: number): Range => {
   const times = nodes.flatMap((node) => timeOf(node, now) ?? []);
   const from = times.reduce((least, each) => Math.min(least, each.from), Infinity);

@@ -31,11 +31,11 @@ const FAULTS: Readonly<Record<string, new (message: string) => Error>> = {
 };
 
 /**
- * Processes one message for a query.
+ * Processes one message for a query: keeps a slice of elements, or ends the query with its answer or error.
  *
  * @returns true for the last message.
  */
-const settle = (answered: Answered, { slices, resolve, reject }: Waiting): boolean => {
+const receive = (answered: Answered, { slices, resolve, reject }: Waiting): boolean => {
   if ('slice' in answered) slices.push(answered.slice);
   else if ('found' in answered) resolve({ elements: slices.flatMap(elementsOf), ...answered.found });
   else if ('values' in answered) resolve(answered.values);
@@ -60,11 +60,11 @@ export const queryCaller = (settings: QueryThreadSettings): QueryCaller => {
     started.on('error', failAll);
     started.on('message', (answered: Answered) => {
       const asked = waiting.get(answered.id);
-      if (asked && settle(answered, asked)) waiting.delete(answered.id);
+      if (asked && receive(answered, asked)) waiting.delete(answered.id);
     });
     return started;
   };
-  const ask = (method: QueryMethod, collection: Collection, query: Query): Promise<QueryAnswer> =>
+  const ask = (called: QueryMethod, collection: Collection, query: Query): Promise<QueryAnswer> =>
     new Promise((resolve, reject) => {
       if (waiting.size >= MAX_WAITING) {
         reject(new TooManyQueries(`${MAX_WAITING} queries are waiting already`));
@@ -74,7 +74,7 @@ export const queryCaller = (settings: QueryThreadSettings): QueryCaller => {
       count += 1;
       waiting.set(count, { slices: [], resolve, reject });
       const askedAt = process.hrtime.bigint();
-      worker.postMessage({ id: count, askedAt, ...method, collection, query } satisfies QueryRequest);
+      worker.postMessage({ id: count, askedAt, ...called, collection, query } satisfies QueryRequest);
     });
 
   return {
