@@ -6,7 +6,7 @@ export const hasTerminal = spawnSync('script', ['--version']).status === 0;
 
 type Size = { readonly columns: number; readonly rows: number };
 
-/** Starts the command line in a terminal of a size; the words must not need quotes. The input is typed. */
+/** Starts the command line in a terminal of a size; no argument may need quotes. `input` is typed there. */
 export const onTerminal = (args: readonly string[], { columns, rows }: Size, options?: CommandOptions): Running => {
   const command = [process.execPath, `${CHECKOUT}/flightlog.js`, ...args].join(' ');
   return start('script', ['-qec', `stty cols ${columns} rows ${rows}; exec ${command}`, '/dev/null'], options);

@@ -143,7 +143,7 @@ describe.each(losses)('a payload that is lost as %s', (loss, status) => {
 });
 
 describe('a payload that is lost before the views have seen what it defines', () => {
-  it('is said of that, which is not taken for absent', async () => {
+  it('is reported as lost, and not as absent', async () => {
     const first = await startControlPlane();
     const request = fromBinary(TaskCreateRequestSchema, fixtureBytes('01-hello/001-task.create_request.pb'));
     const { target } = request.spec!.template!;

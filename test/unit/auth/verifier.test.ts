@@ -158,7 +158,7 @@ describe('an issuer in this process', () => {
     keyOf: (keyId: string) => Promise.resolve(keyId === 'first' ? issuer.publicKey() : undefined),
   });
 
-  it('is asked for its keys, and has the same rules', async () => {
+  it('gives its own keys, and its tokens are verified by the same rules', async () => {
     const verifier = tokenVerifier([], [local()], { fetchJson, now: () => issuer.clock.now });
     await expect(verifier.verify(await issuer.token())).resolves.toMatchObject({ identity: { principal: 'ada' } });
     for (const token of Object.values(await wrongTokens(issuer)))

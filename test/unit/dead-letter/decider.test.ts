@@ -46,7 +46,7 @@ describe('a dead letter', () => {
     given(deadLetterDecider, recorded()).when(record()).thenNothing();
   });
 
-  it('is asked for again once, and recorded again when that fails', () => {
+  it('accepts one retry request at a time, and is recorded again when the retry fails', () => {
     given(deadLetterDecider, recorded()).when(retry).then(retried);
     given(deadLetterDecider, recorded(), retried).when(retry).thenNothing();
     const later = { ...letter, reason: 'the payload is still missing' };

@@ -1,4 +1,4 @@
-/* eslint-disable @typescript-eslint/no-deprecated -- one kind of operand is, and with it the field of all */
+/* eslint-disable @typescript-eslint/no-deprecated -- `Operand.primitive` is deprecated, and the rule then also reports its oneof, `val` */
 import { create } from '@bufbuild/protobuf';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -45,14 +45,14 @@ describe('drawn values', () => {
     );
   });
 
-  it('are there for every simple type but the binary ones of no shape', () => {
+  it('can be cast to simple types, whether or not a task uses them', () => {
     for (const value of [SimpleType.NONE, SimpleType.INTEGER, SimpleType.BINARY, SimpleType.ERROR, SimpleType.STRUCT]) {
       const drawn = typeOfLiteral(drawLiteral(randomSource('any'), simple(value)));
       expect(drawn && isCastable(drawn, simple(value))).toBe(true);
     }
   });
 
-  it('are the same for the same parts and others for others', () => {
+  it('are the same for the same seed, and differ for another', () => {
     const draws = (seed: string): readonly number[] => Array.from({ length: 5 }, randomSource(seed, 'n0', 0));
     expect(draws('a')).toEqual(draws('a'));
     expect(draws('a')).not.toEqual(draws('b'));
@@ -114,7 +114,7 @@ describe('conditions', () => {
         },
       },
     });
-  const both = (
+  const combined = (
     operator: Logical,
     leftExpression: BooleanExpression,
     rightExpression: BooleanExpression,
@@ -131,7 +131,7 @@ describe('conditions', () => {
     zone: primitive({ case: 'stringValue', value: 'inner' }),
   };
 
-  it('compare numbers by value, and texts as texts', () => {
+  it('compare numbers by value, and texts alphabetically', () => {
     expect(holds(compare(Operator.EQ, 'kg', integer(5n)), inputs)).toBe(true);
     expect(holds(compare(Operator.LT, 'kg', integer(5n)), inputs)).toBe(false);
     expect(holds(compare(Operator.GTE, 'kg', integer(5n)), inputs)).toBe(true);
@@ -141,8 +141,8 @@ describe('conditions', () => {
 
   it('combine with AND and OR', () => {
     const [yes, no] = [compare(Operator.EQ, 'kg', integer(5n)), compare(Operator.EQ, 'kg', integer(6n))];
-    expect(holds(both(Logical.AND, yes, no), inputs)).toBe(false);
-    expect(holds(both(Logical.OR, no, yes), inputs)).toBe(true);
+    expect(holds(combined(Logical.AND, yes, no), inputs)).toBe(false);
+    expect(holds(combined(Logical.OR, no, yes), inputs)).toBe(true);
   });
 });
 

@@ -101,7 +101,7 @@ describe('a call over gRPC', () => {
     expect(trailer.get('flightlog-position')).toEqual([positionTokens(LOG_ID).format(42n)]);
   });
 
-  it('takes request id, idempotency key and least position from the metadata', async () => {
+  it('takes request id, idempotency key and minimum position from the metadata', async () => {
     calls.length = 0;
     const token = positionTokens(LOG_ID).format(7n);
     const traceparent = `00-${'4b'.repeat(16)}-${'00f0'.repeat(4)}-01`;
@@ -129,7 +129,7 @@ describe('a call over gRPC', () => {
   });
 
   it.each(['nonsense', 'log-2.7', 'log-1.99999999999999999999', 'log-1.-1'])(
-    'is refused with the least position %s',
+    'is refused with the minimum position %s',
     async (token) => {
       const { error } = await toy.call(GET_TASK, named('ok'), { 'flightlog-min-position': token });
       expect(error).toMatchObject({ code: status.INVALID_ARGUMENT });

@@ -144,7 +144,7 @@ describe('reads of a run', () => {
     expect(await list('eq(state,1)')).toBe(0);
   });
 
-  it('say what is not there', async () => {
+  it('name the missing entity', async () => {
     const unknownExecution = { ...id, name: 'unknown' };
     await expect(reads.ask(method.getExecution, { id: unknownExecution })).rejects.toMatchObject({
       code: 'NOT_FOUND',

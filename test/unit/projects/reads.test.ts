@@ -52,7 +52,7 @@ describe('reads of projects', () => {
     expect(await list('eq(state,1)')).toEqual(['old: Development']);
   });
 
-  it('say what is not there, and what is missing', async () => {
+  it('name the missing project or the missing field', async () => {
     await expect(reads.ask(method.getProject, { id: 'unknown' })).rejects.toMatchObject({
       code: 'NOT_FOUND',
       message: 'project [unknown] not found',

@@ -11,11 +11,13 @@ import { openReads, recordedAtMs } from '../../support/run-views.js';
 
 const { method } = AdminService;
 const scope = { project: 'flytesnacks', domain: 'development' };
-const typed = { inputs: { variables: { day: { description: 'a day' } } } };
+const typedInterface = { inputs: { variables: { day: { description: 'a day' } } } };
 
 const closureOf = (version: string) =>
   create(CompiledWorkflowClosureSchema, {
-    primary: { template: { id: { ...scope, name: 'hello', version }, interface: typed, nodes: [{ id: 'n0' }] } },
+    primary: {
+      template: { id: { ...scope, name: 'hello', version }, interface: typedInterface, nodes: [{ id: 'n0' }] },
+    },
   });
 
 const registered = (version: string, index: number) => {
@@ -24,7 +26,7 @@ const registered = (version: string, index: number) => {
   const data = create(WorkflowRegisteredSchema, {
     id,
     compiled: { content: { case: 'inline', value } },
-    interface: typed,
+    interface: typedInterface,
     description: { shortDescription: `the ${version}` },
   });
   return {
@@ -56,7 +58,7 @@ describe('reads of workflows', () => {
     const { workflows } = await reads.ask(method.listWorkflows, { id: scope });
     expect(workflows.map(({ id }) => id!.version)).toEqual(['v2', 'v1']);
     const { template } = workflows[0]!.closure!.compiledWorkflow!.primary!;
-    expect(template).toMatchObject({ interface: typed, nodes: [] });
+    expect(template).toMatchObject({ interface: typedInterface, nodes: [] });
     expect(template!.id).toBeUndefined();
     expect(timestampMs(workflows[0]!.closure!.createdAt!)).toBe(recordedAtMs(2n));
   });
@@ -66,7 +68,7 @@ describe('reads of workflows', () => {
     expect(entities).toMatchObject([{ ...scope, name: 'hello' }]);
   });
 
-  it('say what is not there, and what is missing', async () => {
+  it('name the missing entity or the missing field', async () => {
     const id = { ...scope, name: 'hello', version: 'v3' };
     await expect(reads.ask(method.getWorkflow, { id })).rejects.toMatchObject({
       code: 'NOT_FOUND',

@@ -18,43 +18,43 @@ const nodeEvent = create(NodeExecutionEventRequestSchema, {
     producerId: 'engine',
   },
 });
-const readNodeEvent = targetReader(createNodeEvent.input, requirementOf(createNodeEvent).target);
+const targetOfNodeEvent = targetReader(createNodeEvent.input, requirementOf(createNodeEvent).target);
 
 describe('what an RPC requires', () => {
-  it('is said of every RPC of the interface, and where its requests say what they are about', () => {
+  it('is declared for every RPC of the interface, with fields of its request that name the target', () => {
     for (const { method, requires } of routeTable([]))
       expect(() => targetReader(method.input, requires.target), method.name).not.toThrow();
   });
 
-  it('is asked for of what is not in the table', () => {
+  it('must be declared: an RPC that is not in the table is an error', () => {
     expect(() => requirementOf(ServerReflection.method.serverReflectionInfo)).toThrow(
       'no permission is declared for ServerReflection.ServerReflectionInfo',
     );
   });
 
-  it('is the permission for events of a report of an engine', () => {
+  it('is the permission `events` for the report of an engine', () => {
     expect(requirementOf(createNodeEvent).permission).toBe('events');
   });
 });
 
-describe('what a request is about', () => {
+describe('the target of a request', () => {
   const bytes = toBinary(NodeExecutionEventRequestSchema, nodeEvent);
 
   it('is the same in the message and in its bytes', () => {
     const target = { project: 'p', domain: 'd', name: 'e' };
-    expect([readNodeEvent(nodeEvent), readNodeEvent(bytes)]).toEqual([target, target]);
+    expect([targetOfNodeEvent(nodeEvent), targetOfNodeEvent(bytes)]).toEqual([target, target]);
   });
 
-  it('is what the handler sees where the bytes say it in pieces', () => {
+  it('is merged, as decoding does it, where the bytes have a field twice', () => {
     const later = create(NodeExecutionEventRequestSchema, { event: { id: { executionId: { project: 'other' } } } });
     const both = Buffer.concat([bytes, toBinary(NodeExecutionEventRequestSchema, later)]);
-    expect(readNodeEvent(both)).toEqual({ project: 'other', domain: 'd', name: 'e' });
+    expect(targetOfNodeEvent(both)).toEqual({ project: 'other', domain: 'd', name: 'e' });
   });
 
-  it('is empty where the request does not say it, or cannot be read', () => {
+  it('is empty where the request does not name it, or cannot be decoded', () => {
     const empty = { project: '', domain: '', name: '' };
-    expect(readNodeEvent(new Uint8Array())).toEqual(empty);
-    expect(readNodeEvent(bytes.subarray(0, 10))).toEqual(empty);
+    expect(targetOfNodeEvent(new Uint8Array())).toEqual(empty);
+    expect(targetOfNodeEvent(bytes.subarray(0, 10))).toEqual(empty);
   });
 
   it('may be a project alone', () => {
