@@ -1,9 +1,12 @@
 // Builds the web console to `dist/web`, when something that it is made of has changed.
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
+const OWN_PATH = fileURLToPath(import.meta.url);
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const SOURCES = ['console', 'interface', 'proto/gen', 'package-lock.json'];
 const TARGET = join(ROOT, 'dist/web');
@@ -46,20 +49,29 @@ const options = {
   },
 };
 
-/**
- * Brings the built console up to date, and says so on standard error where there is something to do.
- *
- * @throws when a source cannot be built, or Vite is not installed.
- */
-export const buildConsole = async () => {
-  const mark = markOfSources();
-  if (isUpToDate(mark)) return;
+/** Builds the console from sources with this mark. */
+const build = async (mark) => {
   const started = performance.now();
   process.stderr.write('flightlog: building the web console …\n');
-  const { build } = await import('vite');
-  await build(options);
+  const vite = await import('vite');
+  await vite.build(options);
   writeFileSync(RECORD, mark);
   process.stderr.write(`flightlog: built in ${((performance.now() - started) / 1_000).toFixed(1)} s\n`);
 };
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) await buildConsole();
+/**
+ * Brings the built console up to date, and says so on standard error where there is something to do. The build runs in
+ * a process of its own: it needs some 300 MB, which a server would keep.
+ *
+ * @throws when the console cannot be built; the reason is on standard error.
+ */
+export const buildConsole = async () => {
+  if (isUpToDate(markOfSources())) return;
+  const [code] = await once(spawn(process.execPath, [OWN_PATH], { stdio: ['ignore', 2, 2] }), 'exit');
+  if (code !== 0) throw new Error('see above');
+};
+
+if (process.argv[1] === OWN_PATH) {
+  const mark = markOfSources();
+  if (!isUpToDate(mark)) await build(mark);
+}
