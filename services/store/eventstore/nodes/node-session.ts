@@ -20,6 +20,12 @@ export interface NodeSession {
 /** The bytes that a node may send of one call before it waits for the reader. The 64 KiB of HTTP/2 are few events. */
 const WINDOW_BYTES = 1024 * 1024;
 
+/**
+ * With the default of 10 MB, a call whose answer arrives while more than that waits to be sent is reset. What waits is
+ * bounded by the appends in flight.
+ */
+const MAX_SESSION_MB = 1_000_000;
+
 const socketTo = ({ host, port }: Endpoint, { tls: secureContext }: NodeSettings): Socket => {
   if (secureContext === undefined) return connectPlain({ host, port, noDelay: true });
   // Server names (SNI) must not be IP addresses (RFC 6066, section 3).
@@ -63,6 +69,7 @@ export const nodeSession = (node: Endpoint, settings: NodeSettings): NodeSession
     const session = connect(`${scheme}://${host}:${node.port}`, {
       createConnection: () => socketTo(node, settings),
       settings: { initialWindowSize: WINDOW_BYTES, enablePush: false },
+      maxSessionMemory: MAX_SESSION_MB,
     });
     session.on('error', () => undefined); // its calls fail with the error
     session.once('connect', () => session.destroyed || session.setLocalWindowSize(4 * WINDOW_BYTES));

@@ -1,0 +1,98 @@
+import { once } from 'node:events';
+import { createServer, type ServerHttp2Stream, type Settings } from 'node:http2';
+import type { AddressInfo } from 'node:net';
+import { AccessDeniedError } from '@eventstore/db-client';
+import { afterEach, expect, it } from 'vitest';
+import { nodeSession } from '../../../services/store/eventstore/nodes/node-session.js';
+import { nodeSettings } from '../../../services/store/eventstore/nodes/settings.js';
+import { type Call, callOn } from '../../../services/store/eventstore/wire/call.js';
+import { framed } from '../../../services/store/eventstore/wire/messages.js';
+
+const HEADERS = { ':status': 200, 'content-type': 'application/grpc' };
+const open: (() => void)[] = [];
+afterEach(() => open.splice(0).forEach((close) => close()));
+
+/** Starts a node that serves each call with `serve`, and connects to it. */
+const connected = async (serve: (stream: ServerHttp2Stream, path: string) => void, settings: Settings = {}) => {
+  const server = createServer({ settings, maxSessionMemory: 1_000 });
+  let connections = 0;
+  server.on('session', (session) => {
+    connections += 1;
+    open.push(() => session.destroy());
+  });
+  server.on('stream', (stream, headers) => {
+    stream.on('error', () => undefined);
+    serve(stream, headers[':path'] ?? '');
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const session = nodeSession({ host: '127.0.0.1', port }, nodeSettings(`esdb://127.0.0.1:${port}?tls=false`));
+  open.push(
+    () => session.cut(),
+    () => server.close(),
+  );
+
+  /** Opens a call; `ended` resolves with the messages and the error at its end. */
+  const call = (path: string): { call: Call; ended: Promise<{ messages: string[]; error: Error | undefined }> } => {
+    const messages: string[] = [];
+    let opened: Call | undefined;
+    const ended = new Promise<{ messages: string[]; error: Error | undefined }>((resolve) => {
+      opened = callOn(session.open({ ':method': 'POST', ':path': path }), {
+        onMessages: (some) => messages.push(...some.map(String)),
+        onEnd: (error) => resolve({ messages, error }),
+      });
+    });
+    if (!opened) throw new Error('the call was not opened');
+    return { call: opened, ended };
+  };
+  return { call, connections: () => connections };
+};
+
+/** Answers a call with one message and the status OK. */
+const answer = (stream: ServerHttp2Stream, text: string): void => {
+  stream.respond(HEADERS, { waitForTrailers: true });
+  stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }));
+  stream.end(framed([Buffer.from(text)]));
+};
+
+it('calls are answered while more than 10 MB wait to be sent to a node', async () => {
+  let readAll = (): void => undefined;
+  const { call } = await connected((stream, path) => {
+    if (path === '/read') { answer(stream, 'event'); return; }
+    stream.respond(HEADERS, { waitForTrailers: true });
+    stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }));
+    readAll = () => stream.resume().on('end', () => stream.end(framed([Buffer.from('written')])));
+  });
+  const append = call('/append');
+  append.call.write(Array.from({ length: 32 }, () => Buffer.alloc(1024 * 1024)));
+  expect(await call('/read').ended).toEqual({ messages: ['event'], error: undefined });
+  append.call.end([]);
+  readAll();
+  expect(await append.ended).toEqual({ messages: ['written'], error: undefined });
+});
+
+it('calls beyond the 100 that a node serves at a time wait for their turn', async () => {
+  const { call } = await connected((stream, path) => setImmediate(answer, stream, path), { maxConcurrentStreams: 100 });
+  const paths = Array.from({ length: 250 }, (_, at) => `/${at}`);
+  const ended = await Promise.all(paths.map((path) => call(path).ended));
+  expect(ended).toEqual(paths.map((path) => ({ messages: [path], error: undefined })));
+});
+
+it('a node that closes its connection once calls have ended gets a new one', async () => {
+  const { call, connections } = await connected((stream, path) => {
+    answer(stream, path);
+    stream.session?.goaway(0);
+  });
+  expect((await call('/first').ended).messages).toEqual(['/first']);
+  expect((await call('/second').ended).messages).toEqual(['/second']);
+  expect(connections()).toBe(2);
+});
+
+it('a refusal in the headers of an answer is the error of the library', async () => {
+  const { call } = await connected((stream) => {
+    const refusal = { 'grpc-status': '7', 'grpc-message': 'Access%20Denied', exception: 'access-denied' };
+    stream.respond({ ...HEADERS, ...refusal }, { endStream: true });
+  });
+  expect((await call('/read').ended).error).toBeInstanceOf(AccessDeniedError);
+});
