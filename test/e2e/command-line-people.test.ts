@@ -73,7 +73,7 @@ describe('a first-time user', () => {
     const env = { FLYTECTL_CONFIG: file };
     expect(await flightlog(['get', 'execution', 'first', '-o', 'name'], { env }).ended).toMatchObject({
       stdout: 'first\n',
-      stderr: `flightlog: ${file}: not used: admin.defaultOrg, logger\n`,
+      stderr: `flightlog: ${file}: not used: admin.defaultOrg\n`,
     });
   });
 

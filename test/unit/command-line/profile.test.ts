@@ -127,7 +127,7 @@ admin: { endpoint: a, useAuth: true, defaultOrg: acme, pkceConfig: { timeout: 5s
 console: { endpoint: b, disabled: true }
 logger: { level: 0 }
 `;
-    expect(ignoredKeys(text)).toEqual(['admin.defaultOrg', 'admin.pkceConfig', 'console.disabled', 'logger']);
+    expect(ignoredKeys(text)).toEqual(['admin.defaultOrg', 'admin.pkceConfig', 'console.disabled']);
     expect(ignoredKeys('')).toEqual([]);
   });
 

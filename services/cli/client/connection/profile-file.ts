@@ -73,14 +73,15 @@ const signInOf = (admin: Admin, path: string): SignIn => {
 const keysOf = (value: unknown): readonly string[] =>
   typeof value === 'object' && value !== null ? Object.keys(value) : [];
 
-/** The sections of a configuration file, and the keys in `admin` and `console`, that this client does not use. */
+/**
+ * The keys in `admin` and `console` of a configuration file that this client does not use. The other sections, such as
+ * `logger` and `storage`, are about other programs; flytectl writes them into every new file.
+ */
 export const ignoredKeys = (text: string): readonly string[] => {
   const document = parse(text) as Readonly<Record<string, unknown>> | null;
-  return keysOf(document).flatMap((section) => {
-    if (!(section in KEYS)) return section;
-    const known = KEYS[section as keyof typeof KEYS];
-    return keysOf(document?.[section]).flatMap((key) => (key in known ? [] : `${section}.${key}`));
-  });
+  return Object.entries(KEYS).flatMap(([section, known]) =>
+    keysOf(document?.[section]).flatMap((key) => (key in known ? [] : `${section}.${key}`)),
+  );
 };
 
 /**
