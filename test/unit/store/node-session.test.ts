@@ -59,7 +59,10 @@ const answer = (stream: ServerHttp2Stream, text: string): void => {
 it('calls are answered while more than 10 MB wait to be sent to a node', async () => {
   let readAll = (): void => undefined;
   const { call } = await connected((stream, path) => {
-    if (path === '/read') { answer(stream, 'event'); return; }
+    if (path === '/read') {
+      answer(stream, 'event');
+      return;
+    }
     stream.respond(HEADERS, { waitForTrailers: true });
     stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }));
     readAll = () => stream.resume().on('end', () => stream.end(framed([Buffer.from('written')])));
