@@ -7,7 +7,7 @@ import type { Literal } from '../../proto/gen/platformidl/core/literals_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { FailureNote } from '../look/notes.js';
 import { Card } from '../look/page.js';
-import { call } from '../server/call.js';
+import { useAct } from '../server/act.js';
 import type { Scope } from '../server/ids.js';
 import { typeText } from '../../interface/values/type-text.js';
 import type { AskedInput, Launchable } from './asked-inputs.js';
@@ -54,13 +54,14 @@ type FormProps = { readonly scope: Scope; readonly launchable: Launchable };
 
 /** The inputs of a launch, checked by their types before it is sent. */
 export const Form = ({ scope, launchable: { target, inputs, fixed } }: FormProps): ReactNode => {
+  const act = useAct();
   const navigate = useNavigate();
   const [entries, setEntries] = useState(() => entriesOf(inputs));
   const [name, setName] = useState('');
   const [isChecked, setChecked] = useState(false);
   const launch = useMutation({
     mutationFn: () =>
-      call(AdminService.method.createExecution, {
+      act(AdminService.method.createExecution, {
         ...scope,
         name,
         spec: { launchPlan: target, metadata: { mode: ExecutionMetadata_ExecutionMode.MANUAL } },

@@ -1,4 +1,3 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 
 import { Confirm } from './confirm.js';
@@ -12,17 +11,11 @@ type ArchiveProps = {
 
 /** Archives something, or takes that back, after a confirmation; says when it is archived. */
 export const Archive = ({ name, isArchived, change }: ArchiveProps): ReactNode => {
-  const client = useQueryClient();
-  const mutation = useMutation({
-    mutationFn: () => change(!isArchived),
-    onSuccess: () => client.invalidateQueries(),
-  });
   const action = isArchived ? 'Unarchive' : 'Archive';
   return (
     <>
       {isArchived && <span className="label">archived</span>}
       <Confirm
-        key={action}
         action={action}
         title={`${action} ${name}`}
         consequence={
@@ -30,9 +23,7 @@ export const Archive = ({ name, isArchived, change }: ArchiveProps): ReactNode =
             ? `${name} is active again.`
             : `${name} is marked as archived, for lists that leave such out. Nothing is deleted, and it can be unarchived.`
         }
-        isPending={mutation.isPending}
-        error={mutation.error}
-        act={() => mutation.mutate()}
+        act={() => change(!isArchived)}
       />
     </>
   );

@@ -1,5 +1,6 @@
+import { useMutation } from '@tanstack/react-query';
 import { Dialog } from 'radix-ui';
-import type { ReactNode } from 'react';
+import { type ReactNode, useState } from 'react';
 
 import { FailureNote } from './notes.js';
 
@@ -10,17 +11,23 @@ type ConfirmProps = {
   /** A sentence that describes the effect of the action. */
   readonly consequence: string;
   readonly isDanger?: boolean;
-  readonly isPending: boolean;
-  readonly error: unknown;
-  readonly act: () => void;
+  /** False while something that the action needs is missing. */
+  readonly isReady?: boolean;
+  readonly act: () => Promise<unknown>;
   readonly children?: ReactNode;
 };
 
-/** A button that opens a dialog for confirmation before it acts. */
+/** A button that opens a dialog for confirmation before it acts; the dialog closes when that has succeeded. */
 export const Confirm = (props: ConfirmProps): ReactNode => {
-  const { action, title, consequence, isDanger = false, isPending, error, act, children } = props;
+  const { action, title, consequence, isDanger = false, isReady = true, act, children } = props;
+  const [isOpen, setOpen] = useState(false);
+  const { error, isPending, mutate, reset } = useMutation({ mutationFn: act, onSuccess: () => setOpen(false) });
+  const turn = (open: boolean): void => {
+    if (open) reset();
+    setOpen(open);
+  };
   return (
-    <Dialog.Root>
+    <Dialog.Root open={isOpen} onOpenChange={turn}>
       <Dialog.Trigger className={`button ${isDanger ? 'danger' : ''}`}>{action} …</Dialog.Trigger>
       <Dialog.Portal>
         <Dialog.Overlay className="overlay" />
@@ -33,8 +40,8 @@ export const Confirm = (props: ConfirmProps): ReactNode => {
             <button
               type="button"
               className={`button ${isDanger ? 'danger' : 'main'}`}
-              disabled={isPending}
-              onClick={act}
+              disabled={isPending || !isReady}
+              onClick={() => mutate()}
             >
               {action}
             </button>

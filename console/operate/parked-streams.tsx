@@ -1,4 +1,4 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 
 import { DataTable } from '../look/data-table.js';
@@ -11,9 +11,9 @@ import { Empty, FailureNote } from '../look/notes.js';
 import { Card } from '../look/page.js';
 import { QueryResult } from '../look/query-result.js';
 import { msOf } from '../look/times.js';
-import { call } from '../server/call.js';
-import { rpcQuery, queriesOf } from '../server/queries.js';
-import { EventLink } from './event-link.js';
+import { useAct } from '../server/act.js';
+import { rpcQuery } from '../server/queries.js';
+import { EventLink } from '../events/event-link.js';
 import { REFRESHED } from '../server/refreshed.js';
 
 const { listParkedStreams, retryParkedStream } = OperationsService.method;
@@ -36,11 +36,8 @@ const LastRetry = ({ listed }: { readonly listed: ListedParkedStream }): ReactNo
 };
 
 const Retry = ({ stream }: { readonly stream: string }): ReactNode => {
-  const client = useQueryClient();
-  const retry = useMutation({
-    mutationFn: () => call(retryParkedStream, { stream }),
-    onSuccess: () => client.invalidateQueries({ queryKey: queriesOf(listParkedStreams) }),
-  });
+  const act = useAct();
+  const retry = useMutation({ mutationFn: () => act(retryParkedStream, { stream }) });
   return (
     <div className="row-actions">
       <button

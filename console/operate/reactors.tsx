@@ -1,4 +1,4 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 
 import { DataTable } from '../look/data-table.js';
@@ -13,9 +13,9 @@ import { Empty, FailureNote } from '../look/notes.js';
 import { Card } from '../look/page.js';
 import { QueryResult } from '../look/query-result.js';
 import { durationText, lengthOf, msOf } from '../look/times.js';
-import { call } from '../server/call.js';
-import { rpcQuery, queriesOf } from '../server/queries.js';
-import { EventLink } from './event-link.js';
+import { useAct } from '../server/act.js';
+import { rpcQuery } from '../server/queries.js';
+import { EventLink } from '../events/event-link.js';
 import { REFRESHED } from '../server/refreshed.js';
 import { SignText } from '../look/sign-text.js';
 
@@ -24,12 +24,10 @@ const LATE_MS = 5_000;
 type LetterProps = { readonly reactor: string; readonly listed: ListedDeadLetter };
 
 const LetterActions = ({ reactor, listed: { letter, retrying } }: LetterProps): ReactNode => {
-  const client = useQueryClient();
-  const { listReactors, retryDeadLetter, skipDeadLetter } = ReactorService.method;
+  const act = useAct();
+  const { retryDeadLetter, skipDeadLetter } = ReactorService.method;
   const request = { reactor, position: letter?.position ?? 0n };
-  const onSuccess = () => client.invalidateQueries({ queryKey: queriesOf(listReactors) });
-  const retry = useMutation({ mutationFn: () => call(retryDeadLetter, request), onSuccess });
-  const skip = useMutation({ mutationFn: () => call(skipDeadLetter, request), onSuccess });
+  const retry = useMutation({ mutationFn: () => act(retryDeadLetter, request) });
   return (
     <div className="row-actions">
       <button
@@ -46,9 +44,7 @@ const LetterActions = ({ reactor, listed: { letter, retrying } }: LetterProps): 
         title={`Skip position ${request.position} of ${reactor}`}
         consequence="The reactor does not do the work for this event. This cannot be undone; the event stays in the log."
         isDanger
-        isPending={skip.isPending}
-        error={skip.error}
-        act={() => skip.mutate()}
+        act={() => act(skipDeadLetter, request)}
       />
       {retry.error && <FailureNote error={retry.error} />}
     </div>

@@ -1,4 +1,4 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 
@@ -9,16 +9,15 @@ import {
 } from '../../proto/gen/platformidl/eventlog/schedule_service_pb.js';
 import { QueryResult } from '../look/query-result.js';
 import { Ago, ToCome } from '../look/moments.js';
-import { Empty, FailureNote } from '../look/notes.js';
+import { Empty } from '../look/notes.js';
 import { Card, Facts, Page } from '../look/page.js';
 import { PhaseSign } from '../look/phase-badge.js';
 import type { PhaseKind } from '../look/phases.js';
 import { msOf } from '../look/times.js';
-import { call } from '../server/call.js';
 import type { Named, Scope } from '../server/ids.js';
 import { useLive } from '../server/live.js';
-import { useMay } from '../server/permissions.js';
 import { rpcQuery } from '../server/queries.js';
+import { ScheduleActions } from './schedule-actions.js';
 
 const NEXT_SHOWN = 3;
 
@@ -32,33 +31,6 @@ const TONES: Readonly<Record<TickOutcome_Kind, PhaseKind>> = {
 };
 
 type OneProps = { readonly id: Named; readonly schedule: ScheduleStatus };
-
-const Buttons = ({ id, schedule: { paused } }: OneProps): ReactNode => {
-  const client = useQueryClient();
-  const { fireSchedule, pauseSchedule, resumeSchedule } = ScheduleService.method;
-  const after = { onSuccess: () => client.invalidateQueries() };
-  const fire = useMutation({ mutationFn: () => call(fireSchedule, id), ...after });
-  const turn = useMutation({
-    mutationFn: () => (paused ? call(resumeSchedule, id) : call(pauseSchedule, id)),
-    ...after,
-  });
-  const [mayFire, mayTurn] = [useMay('execute', id), useMay('register', id)];
-  return (
-    <div className="beside">
-      {mayFire && (
-        <button type="button" className="button" disabled={fire.isPending} onClick={() => fire.mutate()}>
-          Fire now
-        </button>
-      )}
-      {mayTurn && (
-        <button type="button" className="button" disabled={turn.isPending} onClick={() => turn.mutate()}>
-          {paused ? 'Resume' : 'Pause'}
-        </button>
-      )}
-      {(fire.error ?? turn.error) && <FailureNote error={fire.error ?? turn.error} />}
-    </div>
-  );
-};
 
 const Past = ({ id, schedule: { past } }: OneProps): ReactNode => (
   <ul className="logs card-body">
@@ -93,7 +65,7 @@ const One = (props: OneProps): ReactNode => {
     </Link>
   );
   return (
-    <Card title={title} beside={<Buttons {...props} />}>
+    <Card title={title} beside={<ScheduleActions {...props} />}>
       <Facts
         facts={[
           ['State', stateOf(schedule)],
@@ -102,6 +74,15 @@ const One = (props: OneProps): ReactNode => {
             'Next',
             schedule.next.length > 0 &&
               schedule.next.slice(0, NEXT_SHOWN).map((at) => (
+                <div key={String(msOf(at))}>
+                  <ToCome at={msOf(at) ?? 0} />
+                </div>
+              )),
+          ],
+          [
+            'Will be skipped',
+            schedule.skipping.length > 0 &&
+              schedule.skipping.map((at) => (
                 <div key={String(msOf(at))}>
                   <ToCome at={msOf(at) ?? 0} />
                 </div>

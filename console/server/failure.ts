@@ -7,7 +7,7 @@ export class ServerFailure extends Error {
   override readonly name = 'ServerFailure';
   /** The HTTP status. */
   readonly status: number;
-  /** The id of the request, as the server's log has it; empty when the answer has none. */
+  /** The id of the request, as the server's log has it; empty for one that had none. */
   readonly requestId: string;
 
   constructor(message: string, answer: { readonly status: number; readonly requestId: string }) {
@@ -30,11 +30,8 @@ const messageIn = (bytes: Uint8Array): string => {
   }
 };
 
-/** The failure that an answer reports. */
-export const failureOf = async (answer: Response): Promise<ServerFailure> => {
+/** The failure that the answer to a request reports. */
+export const failureOf = async (answer: Response, requestId = ''): Promise<ServerFailure> => {
   const message = messageIn(new Uint8Array(await answer.arrayBuffer()));
-  return new ServerFailure(message || `the server answered ${answer.status}`, {
-    status: answer.status,
-    requestId: answer.headers.get('x-request-id') ?? '',
-  });
+  return new ServerFailure(message || `the server answered ${answer.status}`, { status: answer.status, requestId });
 };

@@ -8,6 +8,8 @@ export type TailedEvent = {
   readonly type: string;
   readonly recordedAt: string;
   readonly actor: string;
+  /** The id of the request that was answered with it. */
+  readonly requestId: string;
   readonly text: string;
 };
 
@@ -24,6 +26,7 @@ const eventOf = ({ data, lastEventId }: MessageEvent<string>): TailedEvent => {
     type: fieldOf(value, 'type'),
     recordedAt: fieldOf(value, 'recordedAt'),
     actor: fieldOf(value, 'actor'),
+    requestId: fieldOf(value, 'correlationId'),
     text: JSON.stringify(value, null, 2),
   };
 };
@@ -42,3 +45,22 @@ export const followTail = (
     lost: () => state(false),
   });
 };
+
+/** Reads the event at a position, or the first one after it, until it is aborted. */
+export const readEvent = (position: string, signal: AbortSignal): Promise<TailedEvent> =>
+  new Promise((resolve, reject) => {
+    const stop = followTail(
+      { from: position },
+      {
+        event: (event) => {
+          stop();
+          resolve(event);
+        },
+        state: () => undefined,
+      },
+    );
+    signal.addEventListener('abort', () => {
+      stop();
+      reject(signal.reason as Error);
+    });
+  });

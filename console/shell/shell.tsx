@@ -6,6 +6,7 @@ import { Help } from './help.js';
 import { useKeys } from './keys.js';
 import mark from './mark.svg';
 import { Navigation } from './navigation.js';
+import { RecordedNote } from './recorded-note.js';
 import { useScope } from './scope.js';
 import { ScopeMenu } from './scope-menu.js';
 import { Search } from './search.js';
@@ -65,6 +66,7 @@ export const Shell = (): ReactNode => {
       <Navigation scope={scope} />
       <main id="content" tabIndex={-1}>
         <Outlet />
+        <RecordedNote />
       </main>
       <Help isOpen={isHelpOpen} setOpen={setHelpOpen} />
     </div>

@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LabelsSchema } from '../../proto/gen/platformidl/admin/common_pb.js';
 import { ExecutionCreateRequestSchema } from '../../proto/gen/platformidl/admin/execution_pb.js';
 import { NodeExecution_Phase as NodePhase } from '../../proto/gen/platformidl/core/execution_pb.js';
+import { ScheduleService } from '../../proto/gen/platformidl/eventlog/schedule_service_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { DataProxyService } from '../../proto/gen/platformidl/service/dataproxy_pb.js';
 import { chromiumPath, startChromium } from '../support/chromium.js';
@@ -256,16 +257,51 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
     }
   });
 
-  it('shows when a launch plan is due, after its activation', async () => {
+  /** Acts after the dialog has said what will happen, and waits for the event that was recorded. */
+  const act = async (action: string, { says, event }: { readonly says: RegExp; readonly event: string }) => {
+    await page.getByRole('button', { name: `${action} …` }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText(says).waitFor();
+    await dialog.getByRole('button', { name: action, exact: true }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByRole('status', { name: 'Recorded event' }).getByText(event).waitFor();
+  };
+
+  it('activates a launch plan after a question, shows the event, and when it is due', async () => {
     await open(`${SCOPE}/launch_plans/pipeline.churn_daily`);
     await page.getByText('15 5 * * *').waitFor();
-    await page.getByRole('button', { name: 'Activate' }).click();
+    await act('Activate', { says: /becomes the active version/u, event: 'LaunchPlanActivated' });
+    expect(await barriersInLooks(page, 'recorded event')).toEqual([]);
+    await page.getByRole('status', { name: 'Recorded event' }).getByRole('link').click();
+    await page.getByRole('list', { name: 'Events' }).getByText('LaunchPlanActivated', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Dismiss' }).click();
+    await page.getByText('Recorded:').waitFor({ state: 'detached' });
+    await page.goBack();
     await page.getByText('Next tick').waitFor();
     await page.getByRole('link', { name: 'Schedules' }).click();
     await page
       .getByText(/^(?:in \d+ (?:hours?|minutes?|seconds?)|tomorrow)$/u)
       .first()
       .waitFor();
+  });
+
+  it('skips a tick, pauses, resumes and fires a schedule, each after a question, and shows the events', async () => {
+    await open(`${SCOPE}/schedules`);
+    await act('Skip next', { says: /No execution starts at .*cannot be undone/u, event: 'ScheduleTickSkipRequested' });
+    await page.getByText('Will be skipped').waitFor();
+    await act('Pause', { says: /ticks are skipped until it is resumed/u, event: 'SchedulePaused' });
+    await act('Resume', { says: /not made up for/u, event: 'ScheduleResumed' });
+    await act('Fire now', { says: /cannot be undone/u, event: 'ScheduleTickFired' });
+  });
+
+  it('says that nothing was recorded when another person was faster', async () => {
+    const following = /\/tail\?from=now/u;
+    await page.route(following, (route) => route.abort());
+    await open(`${SCOPE}/schedules`);
+    await page.getByRole('button', { name: 'Pause …' }).waitFor();
+    await plane.grpc.call(ScheduleService.method.pauseSchedule, { ...ID, name: 'pipeline.churn_daily' });
+    await act('Pause', { says: /ticks are skipped/u, event: 'Nothing new was recorded' });
+    await page.unroute(following);
   });
 
   it('runs nothing of what users have written', async () => {

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import { type Execution, ExecutionState } from '../../../proto/gen/platformidl/admin/execution_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
 import { Archive } from '../../look/archive.js';
-import { call } from '../../server/call.js';
+import { useAct } from '../../server/act.js';
 import type { Named } from '../../server/ids.js';
 
 const { EXECUTION_ACTIVE: ACTIVE, EXECUTION_ARCHIVED: ARCHIVED } = ExecutionState;
@@ -11,10 +11,13 @@ const { EXECUTION_ACTIVE: ACTIVE, EXECUTION_ARCHIVED: ARCHIVED } = ExecutionStat
 type ArchiveExecutionProps = { readonly id: Named; readonly execution: Execution };
 
 /** Archives an execution that has ended. */
-export const ArchiveExecution = ({ id, execution: { closure } }: ArchiveExecutionProps): ReactNode => (
-  <Archive
-    name={id.name}
-    isArchived={closure?.stateChangeDetails?.state === ARCHIVED}
-    change={(isArchived) => call(AdminService.method.updateExecution, { id, state: isArchived ? ARCHIVED : ACTIVE })}
-  />
-);
+export const ArchiveExecution = ({ id, execution: { closure } }: ArchiveExecutionProps): ReactNode => {
+  const act = useAct();
+  return (
+    <Archive
+      name={id.name}
+      isArchived={closure?.stateChangeDetails?.state === ARCHIVED}
+      change={(isArchived) => act(AdminService.method.updateExecution, { id, state: isArchived ? ARCHIVED : ACTIVE })}
+    />
+  );
+};

@@ -1,11 +1,11 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 
 import type { Signal } from '../../../proto/gen/platformidl/admin/signal_pb.js';
 import { SignalService } from '../../../proto/gen/platformidl/service/signal_pb.js';
 import type { Entry } from '../../launch/fields/entry.js';
 import { Field } from '../../launch/fields/field.js';
-import { call } from '../../server/call.js';
+import { useAct } from '../../server/act.js';
 import type { Named } from '../../server/ids.js';
 import { rpcQuery } from '../../server/queries.js';
 import { typeText } from '../../../interface/values/type-text.js';
@@ -14,16 +14,13 @@ import { Confirm } from '../../look/confirm.js';
 const MAX_SIGNALS = 100;
 
 const SetSignal = ({ signal }: { readonly signal: Signal }): ReactNode => {
-  const client = useQueryClient();
+  const act = useAct();
   const [entry, setEntry] = useState<Entry>({});
-  const set = useMutation({
-    mutationFn: () =>
-      call(SignalService.method.setSignal, {
-        ...(signal.id && { id: signal.id }),
-        ...(entry.literal && { value: entry.literal }),
-      }),
-    onSuccess: () => client.invalidateQueries(),
-  });
+  const set = (): Promise<unknown> =>
+    act(SignalService.method.setSignal, {
+      ...(signal.id && { id: signal.id }),
+      ...(entry.literal && { value: entry.literal }),
+    });
   const name = signal.id?.signalId ?? '';
   if (!signal.type) return null;
   return (
@@ -31,9 +28,8 @@ const SetSignal = ({ signal }: { readonly signal: Signal }): ReactNode => {
       action={`Signal ${name}`}
       title={`Signal ${name}`}
       consequence="The gate that waits for it opens with this value. A value cannot be taken back."
-      isPending={set.isPending || entry.literal === undefined}
-      error={set.error}
-      act={() => set.mutate()}
+      isReady={entry.literal !== undefined}
+      act={set}
     >
       <label htmlFor={`signal-${name}`}>Value: {typeText(signal.type)}</label>
       <Field

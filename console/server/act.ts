@@ -1,0 +1,43 @@
+import type { DescMessage, DescMethodUnary, MessageInitShape, MessageShape } from '@bufbuild/protobuf';
+import { useQueryClient } from '@tanstack/react-query';
+import { useCallback, useSyncExternalStore } from 'react';
+
+import { change, type Recorded } from './call.js';
+
+let last: Recorded | undefined;
+const listeners = new Set<() => void>();
+
+const setLast = (next: Recorded | undefined): void => {
+  last = next;
+  for (const listener of listeners) listener();
+};
+
+const subscribe = (listener: () => void): (() => void) => {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+};
+
+/** The place of what the last action of this page has recorded; `undefined` when there is nothing to show. */
+export const useRecorded = (): Recorded | undefined => useSyncExternalStore(subscribe, () => last);
+
+/** Shows no longer what the last action has recorded. */
+export const forgetRecorded = (): void => setLast(undefined);
+
+type Act = <Input extends DescMessage, Output extends DescMessage>(
+  method: DescMethodUnary<Input, Output>,
+  init: MessageInitShape<Input>,
+) => Promise<MessageShape<Output>>;
+
+/** Gives a function that calls an RPC, shows what was recorded, and reads again what the page shows. */
+export const useAct = (): Act => {
+  const client = useQueryClient();
+  return useCallback(
+    async (method, init) => {
+      const { message, recorded } = await change(method, init);
+      setLast(recorded);
+      await client.invalidateQueries();
+      return message;
+    },
+    [client],
+  );
+};

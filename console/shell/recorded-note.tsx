@@ -1,0 +1,45 @@
+import { useQuery } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+
+import { EventLink } from '../events/event-link.js';
+import { forgetRecorded, useRecorded } from '../server/act.js';
+import type { Recorded } from '../server/call.js';
+import { readEvent, type TailedEvent } from '../server/tail.js';
+
+const EventText = ({ event: { type, stream, position, actor } }: { readonly event: TailedEvent }): ReactNode => (
+  <>
+    Recorded: <strong>{type}</strong>
+    {actor !== '' && ` by ${actor}`}, position <EventLink stream={stream} position={BigInt(position)} />
+  </>
+);
+
+const Event = ({ recorded: { position, requestId } }: { readonly recorded: Recorded }): ReactNode => {
+  const { data } = useQuery({
+    queryKey: ['recorded', position],
+    queryFn: ({ signal }) => readEvent(position, signal),
+    staleTime: Infinity,
+    meta: { fixed: true },
+  });
+  if (!data) return null;
+  if (data.requestId !== requestId) return 'Nothing new was recorded: it was so already.';
+  return <EventText event={data} />;
+};
+
+/** The event that the last action of the page has recorded, until it is dismissed or another action follows. */
+export const RecordedNote = (): ReactNode => {
+  const recorded = useRecorded();
+  return (
+    <div className="recorded" role="status" aria-label="Recorded event">
+      {recorded && (
+        <p className="note tone-good">
+          <span>
+            <Event recorded={recorded} />
+          </span>
+          <button type="button" className="button" onClick={forgetRecorded}>
+            Dismiss
+          </button>
+        </p>
+      )}
+    </div>
+  );
+};
