@@ -1,11 +1,11 @@
-import { type ReactNode, useMemo } from 'react';
+import { type ReactNode, useId, useMemo } from 'react';
 
 import type { Execution } from '../../proto/gen/platformidl/admin/execution_pb.js';
 import { executionPhase, type PhaseKind, toneOf } from '../look/phases.js';
 import { localText, msOf } from '../look/times.js';
 import { type Bucket, bucketsOf } from './buckets.js';
 import { withCondition } from './filter-text.js';
-import { useBrush } from './use-brush.js';
+import { type Range, useBrush } from './use-brush.js';
 
 const SLICES = 60;
 const PERCENT = 100;
@@ -20,17 +20,26 @@ const momentsOf = (executions: readonly Execution[]): { readonly at: number; rea
 
 const totalOf = ({ counts }: Bucket<PhaseKind>): number => Object.values(counts).reduce((sum, count) => sum + count, 0);
 
-/** The filters with the time from one slice to another. */
-const within = (filters: string, first: Bucket<PhaseKind> | undefined, last = first): string => {
-  if (!first || !last) return filters;
-  const [{ from }, { to }] = [first, last];
-  const since = withCondition(filters, {
-    operator: 'gte',
-    field: 'created_at',
-    values: [new Date(from).toISOString()],
-  });
-  return withCondition(since, { operator: 'lt', field: 'created_at', values: [new Date(to).toISOString()] });
+/** The time of some slices, and the number of starts in it. */
+type Chosen = { readonly from: number; readonly to: number; readonly total: number };
+
+const chosenOf = (buckets: readonly Bucket<PhaseKind>[], { first, last }: Range): Chosen => {
+  const chosen = buckets.slice(first, last + 1);
+  const total = chosen.reduce((sum, bucket) => sum + totalOf(bucket), 0);
+  return { from: chosen[0]?.from ?? 0, to: chosen.at(-1)?.to ?? 0, total };
 };
+
+const chosenText = ({ from, to, total }: Chosen): string =>
+  `${total} started from ${localText(from)} to ${localText(to)}`;
+
+/** The filters with a time of creation. */
+const within = (filters: string, { from, to }: Chosen): string => {
+  const field = 'created_at';
+  const since = withCondition(filters, { operator: 'gte', field, values: [new Date(from).toISOString()] });
+  return withCondition(since, { operator: 'lt', field, values: [new Date(to).toISOString()] });
+};
+
+const HELP = 'Arrow keys choose a time, with Shift a longer one; Enter lists its executions, Escape chooses none.';
 
 type StartsProps = {
   readonly executions: readonly Execution[];
@@ -38,28 +47,37 @@ type StartsProps = {
   readonly setFilters: (filters: string) => void;
 };
 
-/** The starts of the listed executions over time; a click on a slice, or dragging over several, shows these alone. */
+/** The starts of the listed executions over time; those of the slices that are chosen are shown alone. */
 export const Starts = ({ executions, filters, setFilters }: StartsProps): ReactNode => {
   const buckets = useMemo(() => bucketsOf(momentsOf(executions), SLICES), [executions]);
   const highest = Math.max(1, ...buckets.map(totalOf));
-  const { brushed, handlers } = useBrush(buckets.length, ({ first, last }) =>
-    setFilters(within(filters, buckets[first], buckets[last])),
-  );
+  const helpId = useId();
+  const { brushed, at, handlers } = useBrush(buckets.length, (range) => {
+    const chosen = chosenOf(buckets, range);
+    if (chosen.total > 0) setFilters(within(filters, chosen));
+  });
+  const text = brushed && chosenText(chosenOf(buckets, brushed));
   const isBrushed = (index: number): boolean =>
     brushed !== undefined && brushed.first <= index && index <= brushed.last;
   return (
     <figure className="card starts" aria-label="Starts over time, by phase">
-      <div className="starts-bars" {...handlers}>
+      <div
+        className="starts-bars"
+        role="slider"
+        tabIndex={0}
+        aria-label="Time of start"
+        aria-describedby={helpId}
+        aria-valuemin={1}
+        aria-valuemax={buckets.length}
+        aria-valuenow={(at ?? 0) + 1}
+        aria-valuetext={text ?? 'no time is chosen'}
+        {...handlers}
+      >
         {buckets.map((bucket, index) => (
-          <button
+          <span
             key={bucket.from}
-            type="button"
-            className={isBrushed(index) ? 'brushed' : ''}
-            tabIndex={-1}
-            disabled={totalOf(bucket) === 0}
-            title={`${totalOf(bucket)} from ${localText(bucket.from)}`}
-            aria-label={`${totalOf(bucket)} started from ${localText(bucket.from)}`}
-            onClick={() => setFilters(within(filters, bucket))}
+            className={`slice ${isBrushed(index) ? 'brushed' : ''} ${totalOf(bucket) > 0 ? 'filled' : ''}`}
+            title={totalOf(bucket) > 0 ? `${totalOf(bucket)} from ${localText(bucket.from)}` : undefined}
           >
             {TONES.map((tone) => (
               <span
@@ -68,12 +86,15 @@ export const Starts = ({ executions, filters, setFilters }: StartsProps): ReactN
                 style={{ height: `${((bucket.counts[tone] ?? 0) / highest) * PERCENT}%` }}
               />
             ))}
-          </button>
+          </span>
         ))}
       </div>
+      <p id={helpId} className="visually-hidden">
+        {HELP}
+      </p>
       <figcaption className="quiet">
         <span>{localText(buckets[0]?.from ?? 0)}</span>
-        <span>{executions.length} listed</span>
+        <span>{text ?? `${executions.length} listed`}</span>
         <span>{localText(buckets.at(-1)?.to ?? 0)}</span>
       </figcaption>
     </figure>

@@ -143,6 +143,26 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
     await page.getByText(/^[1-9]\d* listed$/u).waitFor();
   });
 
+  it('lists the executions of the time that is chosen in the chart by keys', async () => {
+    await open(`${SCOPE}/executions`);
+    const time = page.getByRole('slider', { name: 'Time of start' });
+    const chosen = () => time.getAttribute('aria-valuetext');
+    await time.focus();
+    await time.press('Home');
+    expect(await chosen()).toMatch(/^[1-9]\d* started from /u);
+    const oldest = await chosen();
+    await time.press('Escape');
+    expect(await chosen()).toBe('no time is chosen');
+    await time.press('ArrowRight');
+    expect(await chosen()).toBe(oldest);
+    for (let step = 0; step < 3; step += 1) await time.press('Shift+ArrowRight');
+    expect(await time.locator('.brushed').count()).toBe(4);
+    expect(page.url()).not.toContain('created_at');
+    await time.press('Enter');
+    await page.waitForURL(/gte.*created_at.*lt.*created_at/u);
+    await page.getByText(/^[1-9]\d* listed$/u).waitFor();
+  });
+
   it('launches with inputs of the typed interface, and shows the outputs as they come', async () => {
     await open(`${SCOPE}/launch/launch_plans/hello.hello?version=v1`);
     await page.getByLabel('Name of the execution').fill('by-hand');
