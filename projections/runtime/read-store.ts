@@ -166,7 +166,7 @@ export type WriteBatch = {
 
 /** A stream whose events these views cannot process from `position` on. */
 export type ParkedStream = {
-  /** The views, by the base name of their checkpoints: two releases park streams independently. */
+  /** The group of views that parks it, by the base name of its checkpoints: groups park streams independently. */
   readonly views: string;
   readonly stream: string;
   readonly position: bigint;

@@ -58,11 +58,11 @@ type ContractOptions = {
   readonly reads?: 'itself' | 'beside';
   /** False when the server behind the store does not report the documents that it examined. */
   readonly counts?: boolean;
-  /** The number of ways of paging to try. */
+  /** The number of lists that are read page by page, each with an order, filter and page size drawn at random. */
   readonly pagings?: number;
 };
 
-/** The contract of every read store. `open` creates an empty one, or opens the one in `directory` again. */
+/** The contract of every read store. `open` creates an empty store; its `reopen` opens another store on the same data. */
 export const readStoreContract = (
   name: string,
   open: () => Promise<{ store: ReadStore; reopen: () => Promise<ReadStore> }>,
@@ -115,7 +115,7 @@ export const readStoreContract = (
       expect(await reader.get(runs, 'whole/ü')).toEqual(document);
     });
 
-    it('keeps texts with characters that end a text elsewhere', async () => {
+    it('keeps and compares texts with NUL and other control characters', async () => {
       const names = ['a', 'a\0', 'a\0b', 'a\u0001', 'a\u00010', 'a\u00011', 'a\u0002'];
       await put(names.map((each) => run(`nul/${each}`, { project: 'nul', name: each })));
       expect((await store.get(runs, 'nul/a\0b'))?.fields['name']).toBe('a\0b');
@@ -133,11 +133,12 @@ export const readStoreContract = (
       expect((await reader.findDistinct(runs, { ...byName, limit: 10 })).values).toEqual(names);
     });
 
-    it('leaves out the encodings that a document does not have', async () => {
+    it('gives back a document without a list element and fold state as it was written', async () => {
       await put([run('bare', { project: 'p' })]);
       const bare = await reader.get(runs, 'bare');
-      expect(bare).not.toHaveProperty('element');
-      expect(bare).not.toHaveProperty('state');
+      expect(bare).toBeDefined();
+      expect(bare).not.toHaveProperty('listElement');
+      expect(bare).not.toHaveProperty('foldState');
     });
 
     it('answers undefined for a key that is not there', async () => {
@@ -159,7 +160,7 @@ export const readStoreContract = (
       expect(await reader.get(runs, 'guard')).toMatchObject({ position: 8n, fields: { phase: 'FAILED' } });
     });
 
-    it('goes by what it has, whatever the writer takes to be there', async () => {
+    it('compares with the document that is stored, also when the writer takes another one to be stored', async () => {
       const fields = run('known', { project: 'p', phase: 'QUEUED' }).fields;
       const steps = [
         { document: run('known', { project: 'p', phase: 'RUNNING' }, 3n), before: { position: 2n, fields } },
@@ -178,7 +179,7 @@ export const readStoreContract = (
       expect(seen).toEqual([running, running, running, [5n, 'q', 'FAILED']]);
     });
 
-    it('changes the fields that are others than the writer knows to be there', async () => {
+    it('changes the fields that differ from the document that the writer knows to be stored', async () => {
       const first = run('stepwise', { project: 'p', phase: 'QUEUED', name: 'a\0b' }, 1n);
       const second = run('stepwise', { project: 'p', phase: 'RUNNING', name: 'a\0c', weight: 0.25 }, 2n);
       const third = run('stepwise', { project: 'p', phase: 'RUNNING', name: null, createdAt: 7 }, 3n);
@@ -218,7 +219,7 @@ export const readStoreContract = (
       expect((await store.checkpoints(['first'])).get('first')).toEqual({ logId: 'log', position: 2n ** 60n });
     });
 
-    it('writes a part of a change with a checkpoint that stays where it is', async () => {
+    it('writes documents with a checkpoint that does not move', async () => {
       await store.write({ documents: [], checkpoints: [{ name: 'part', from: undefined, to: at(1n) }] });
       const document = run('part', { project: 'p' });
       await store.write({
@@ -229,7 +230,7 @@ export const readStoreContract = (
       expect((await store.checkpoints(['part'])).get('part')).toEqual(at(1n));
     });
 
-    it('deletes a checkpoint that is as it was read, together with the move of another, and else neither', async () => {
+    it('deletes a checkpoint and moves another in one write, or neither when one of them has been moved', async () => {
       const move = (name: string, from: bigint | undefined, to: bigint | undefined) => ({
         name,
         from: from === undefined ? undefined : at(from),
@@ -269,7 +270,7 @@ export const readStoreContract = (
       expect((await store.parked()).map(({ stream }) => stream)).not.toContain(name_);
     });
 
-    it('has what it had when it is opened again', async () => {
+    it('keeps documents and checkpoints when it is opened again', async () => {
       await put([run('again', { project: 'p' })]);
       await store.write({ documents: [], checkpoints: [{ name: 'again', from: undefined, to: at(5n) }] });
       const second = await reopen();
@@ -299,7 +300,7 @@ export const readStoreContract = (
       expect(await store.parked()).toEqual([]);
     });
 
-    it('parks a stream for each of the views by itself', async () => {
+    it('parks and resumes a stream for one group of views, whatever it is for another group', async () => {
       const checkpoint = { name: 'views apart', from: undefined, to: at(9n) };
       const [old, next] = ['old', 'next'].map((views) => ({ views, stream: 'apart', position: 5n, reason: views }));
       await store.write({ documents: [], checkpoints: [checkpoint], parked: [parked(old!), parked(next!)] });
@@ -317,7 +318,7 @@ export const readStoreContract = (
       });
     });
 
-    it('writes nothing when a parked stream is not where the batch was made from', async () => {
+    it('writes nothing when a parked stream is at another position than the batch was made from', async () => {
       const name_ = 'parked elsewhere';
       const stands: ParkedStream = { views: 'v', stream: name_, position: 5n, reason: 'corrupt' };
       const checkpoint = { name: name_, from: undefined, to: at(9n) };
@@ -341,7 +342,7 @@ export const readStoreContract = (
       });
     });
 
-    it('writes a document again at the position that it has when an event below that came late, and not below', async () => {
+    it('replaces a document at an equal position, though not at a lower one, when the write is late', async () => {
       const key = 'late';
       const large = Buffer.alloc(20_000_000, 'x');
       const [first, second, third] = ['first', 'second', 'third'].map((project, at) => ({
@@ -369,7 +370,7 @@ export const readStoreContract = (
       expect(await stored()).toEqual(['third', 19_999_998]);
     });
 
-    it('finds elements, and answers where there is no element', async () => {
+    it('finds the list elements of documents, or the responses of those without a list element', async () => {
       await put([
         { ...run('element 1', { project: 'el' }), listElement: bytes('short') },
         run('element 2', { project: 'el' }),
@@ -412,10 +413,18 @@ export const readStoreContract = (
         ['in nothing', { field: 'phase', is: 'in', values: [] }, []],
         ['not in', { field: 'createdAt', is: 'not in', values: [1, 2] }, ['c3', 'c4']],
         ['contains, case counts', { field: 'name', is: 'contains', value: 'alpha' }, ['c2']],
-        ['contains, signs stand for themselves', { field: 'name', is: 'contains', value: '% _' }, ['c3']],
+        [
+          'contains, with the wildcards of like taken literally',
+          { field: 'name', is: 'contains', value: '% _' },
+          ['c3'],
+        ],
         ['like', { field: 'name', is: 'like', pattern: 'a%b_t' }, ['c2']],
-        ['like with signs as they are', { field: 'name', is: 'like', pattern: '100\\% \\__' }, ['c3']],
-        ['like what the signs of other languages are', { field: 'name', is: 'like', pattern: '[%*?' }, []],
+        ['like with escaped wildcards', { field: 'name', is: 'like', pattern: '100\\% \\__' }, ['c3']],
+        [
+          'like with wildcards of glob patterns and regular expressions, taken literally',
+          { field: 'name', is: 'like', pattern: '[%*?' },
+          [],
+        ],
         ['not like', { field: 'name', is: 'not like', pattern: '%l%' }, ['c3', 'c4']],
         ['contains a quote', { field: 'name', is: 'contains', value: "'" }, ['c4']],
       ];
@@ -440,7 +449,7 @@ export const readStoreContract = (
       });
     });
 
-    describe('conditions on what belongs to a document', () => {
+    describe('conditions on a document that a field refers to, and on the pairs in a field', () => {
       const tagged: Collection = {
         name: 'tagged',
         version: 1,
@@ -479,7 +488,7 @@ export const readStoreContract = (
       const owner = (...where: Condition[]): Condition => ({ field: 'run', is: 'key of', collection: runs, where });
       const pair = (...where: Condition[]): Condition => ({ field: 'tags', is: 'has pair', where });
 
-      it('looks at the documents whose keys a field holds', async () => {
+      it('compare the fields of the document whose key the field holds', async () => {
         expect(await found(owner({ field: 'phase', is: '=', value: 'RUNNING' }))).toEqual(['t1']);
         expect(await found(owner({ field: 'phase', is: 'in', values: ['RUNNING', 'FAILED'] }))).toEqual(['t1', 't2']);
         const both: Condition[] = [
@@ -490,7 +499,7 @@ export const readStoreContract = (
         expect(await found(owner({ field: 'phase', is: '=', value: 'own' }))).toEqual([]);
       });
 
-      it('looks at the pairs of a field, all conditions at one and the same', async () => {
+      it('compare the pairs of a field: one pair must satisfy all conditions', async () => {
         const key = (value: string): Condition => ({ field: 'key', is: '=', value });
         const value = (wanted: string): Condition => ({ field: 'value', is: '=', value: wanted });
         expect(await found(pair(key('team')))).toEqual(['t1', 't2']);
@@ -500,7 +509,7 @@ export const readStoreContract = (
         expect(await found(pair({ field: 'key', is: 'contains', value: 'i' }))).toEqual(['t1', 't4']);
       });
 
-      it('counts by what belongs to a document', async () => {
+      it('select the documents that are counted by a field', async () => {
         const orderBy = { field: 'at', direction: 'ascending' } as const;
         const counts = async (...where: Condition[]) =>
           [...(await reader.countBy(tagged, { where, orderBy, limit: 1 }, 'run'))].sort();
@@ -511,14 +520,14 @@ export const readStoreContract = (
         expect(await counts(owner({ field: 'phase', is: '=', value: 'FAILED' }))).toEqual([second]);
       });
 
-      it('gives back pairs as they were written', async () => {
+      it('leave the pairs as they were written', async () => {
         const stored = await reader.get(tagged, 't1');
         expect(stored?.fields['tags']).toBe('[["team","a\\u0000b"],["tier","high"]]');
         expect((await reader.get(tagged, 't3'))?.fields['tags']).toBeNull();
       });
     });
 
-    describe.skipIf(!counts)('what a query looks at', () => {
+    describe.skipIf(!counts)('the number of documents and index entries that a query examines', () => {
       const examined = (where: Condition[], more: Partial<Query> = {}) =>
         reader.examined(
           runs,
@@ -532,27 +541,27 @@ export const readStoreContract = (
         ),
       );
 
-      it('is the page and the one after it, where an index has the order', async () => {
+      it('is the page and one document more, when an index has the order', async () => {
         const { keys: seen, documents, returned } = await examined([], { limit: 10 });
         expect([documents, returned]).toEqual([11, 10]);
         expect(seen).toBeGreaterThanOrEqual(11);
         expect(seen).toBeLessThanOrEqual(12);
       });
 
-      it('is little more for a few values that an index has each in order', async () => {
+      it('is a little more for a few values, when an index has the documents of each value in order', async () => {
         const few: Condition = { field: 'phase', is: 'in', values: ['FAILED', 'QUEUED', 'nothing'] };
         const { keys: seen, returned } = await examined([few], { limit: 10 });
         expect(returned).toBe(10);
         expect(seen).toBeLessThanOrEqual(15);
       });
 
-      it('is all that is passed over, where no index helps', async () => {
+      it('is every document up to the end of the page, when no index helps', async () => {
         const { documents, returned } = await examined([{ field: 'weight', is: '>=', value: 60 }], { limit: 10 });
         expect(returned).toBe(10);
         expect(documents).toBeGreaterThanOrEqual(71);
       });
 
-      it('is nothing for what no document can be', async () => {
+      it('is 0 for a condition that no document can satisfy', async () => {
         expect(await examined([{ field: 'phase', is: 'in', values: [] }])).toEqual({
           keys: 0,
           documents: 0,
@@ -560,7 +569,7 @@ export const readStoreContract = (
         });
       });
 
-      it('is an entry or two for each value of a field, however many documents have it', async () => {
+      it('is an index entry or two for each distinct value, however many documents have it', async () => {
         const orderBy = { field: 'phase', direction: 'ascending' } as const;
         const where: Condition[] = [
           { field: 'project', is: '=', value: 'looks' },
@@ -629,21 +638,24 @@ export const readStoreContract = (
         await fc.assert(property, { numRuns: pagings });
       });
 
-      it.each(['<', '<=', '>', '>='] as const)('page by page, %s of the order finds no empty value', async (is) => {
-        for (const direction of ['ascending', 'descending'] as const) {
-          const where: Condition[] = [
-            { field: 'project', is: '=', value: 'pages' },
-            { field: 'createdAt', is, value: 9 },
-          ];
-          const seen = await walk({ where, orderBy: { field: 'createdAt', direction }, limit: 1 });
-          const fits = (value: number): boolean =>
-            (is.startsWith('<') ? value < 9 : value > 9) || (is.endsWith('=') && value === 9);
-          const expected = inOrder('createdAt', direction === 'ascending')
-            .filter(({ fields }) => fields['createdAt'] !== null && fits(Number(fields['createdAt'])))
-            .map(({ key }) => key);
-          expect(seen).toEqual(expected);
-        }
-      });
+      it.each(['<', '<=', '>', '>='] as const)(
+        'page by page, %s on the field of the order finds no empty value',
+        async (is) => {
+          for (const direction of ['ascending', 'descending'] as const) {
+            const where: Condition[] = [
+              { field: 'project', is: '=', value: 'pages' },
+              { field: 'createdAt', is, value: 9 },
+            ];
+            const seen = await walk({ where, orderBy: { field: 'createdAt', direction }, limit: 1 });
+            const fits = (value: number): boolean =>
+              (is.startsWith('<') ? value < 9 : value > 9) || (is.endsWith('=') && value === 9);
+            const expected = inOrder('createdAt', direction === 'ascending')
+              .filter(({ fields }) => fields['createdAt'] !== null && fits(Number(fields['createdAt'])))
+              .map(({ key }) => key);
+            expect(seen).toEqual(expected);
+          }
+        },
+      );
 
       it('a full last page has no next', async () => {
         const found = await reader.find(runs, query('pages', { limit: 60 }));
@@ -673,8 +685,8 @@ export const readStoreContract = (
     describe('values of a field', () => {
       beforeAll(() =>
         put(
-          ['b', 'a', 'c', 'a', null, 'b', 'd'].map((phase, i) =>
-            run(`v${i}`, { project: 'values', phase: i === 6 ? 'FAILED' : 'QUEUED', name: phase }),
+          ['b', 'a', 'c', 'a', null, 'b', 'd'].map((name, i) =>
+            run(`v${i}`, { project: 'values', phase: i === 6 ? 'FAILED' : 'QUEUED', name }),
           ),
         ),
       );
@@ -685,7 +697,7 @@ export const readStoreContract = (
         expect(await names({})).toEqual({ values: ['a', 'b', 'c', 'd'], hasMore: false });
       });
 
-      it('are counted, without empty ones, in every order', async () => {
+      it('are counted, without empty ones, whatever the order and the page size', async () => {
         const project: Condition = { field: 'project', is: '=', value: 'values' };
         const phases: Condition = { field: 'phase', is: 'in', values: ['QUEUED', 'FAILED', 'QUEUED'] };
         for (const field of ['createdAt', 'name', 'weight']) {
@@ -708,7 +720,7 @@ export const readStoreContract = (
         expect(await names({ orderBy, limit: 3 })).toEqual({ values: ['d', 'c', 'b'], hasMore: true });
       });
 
-      it('come page by page, by place and by offset', async () => {
+      it('come page by page, after a value or from an offset', async () => {
         expect(await names({ limit: 2 })).toEqual({ values: ['a', 'b'], hasMore: true });
         expect(await names({ limit: 2, after: { value: 'b', key: '' } })).toEqual({
           values: ['c', 'd'],

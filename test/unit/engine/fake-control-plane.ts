@@ -40,15 +40,15 @@ export type FakeOptions = Partial<
 > & {
   /** Gives the outputs of nodes of an earlier execution. */
   readonly recall?: (nodeId: string) => Literals | undefined;
-  /** Stops the walk before this round. */
-  readonly stopAt?: number;
-  /** Requests an abort before this round. */
-  readonly abortAt?: number;
+  /** Stops the walk after this number of rounds of effects, as an engine that is killed does. */
+  readonly stopAfterRounds?: number;
+  /** Requests an abort after this number of rounds. */
+  readonly abortAfterRounds?: number;
   /** The reports of an earlier walk; this walk resumes from there. */
   readonly before?: Reported;
 };
 
-type Walked = FakeOptions & Required<Omit<FakeOptions, 'recall' | 'stopAt' | 'abortAt' | 'before'>>;
+type Walked = FakeOptions & Required<Omit<FakeOptions, 'recall' | 'stopAfterRounds' | 'abortAfterRounds' | 'before'>>;
 
 const outputsIn = (event: { readonly outputResult: NodeExecutionEvent['outputResult'] }): Literals =>
   event.outputResult.case === 'outputData' ? event.outputResult.value.literals : {};
@@ -148,7 +148,7 @@ type Performers = { readonly [Kind in Effect['kind']]: (effect: Of<Kind>) => voi
 const runChild = (world: World, { children }: Outcome, effect: Of<'launch'>, options: FakeOptions): void => {
   if (!children.has(effect.child.name)) {
     const inputs = create(LiteralMapSchema, { literals: { ...effect.inputs } });
-    const { stopAt: _, abortAt: __, before: ___, ...inherited } = options;
+    const { stopAfterRounds: _, abortAfterRounds: __, before: ___, ...inherited } = options;
     const inner = walk(world, effect.child.name, launch(world, effect.launchPlan, inputs), inherited);
     for (const [name, each] of [[effect.child.name, inner.execution] as const, ...inner.children]) {
       children.set(name, each);
@@ -188,10 +188,10 @@ export const walk = (world: World, name: string, launched: Launched, options: Fa
   const perform = (effect: Effect): void => (performers[effect.kind] as (each: Effect) => void)(effect);
   let round = 0;
   for (const effects of walkExecution(run, launched.closure, launched.inputs.literals)) {
-    if (round++ === options.stopAt) return outcome;
+    if (round++ === options.stopAfterRounds) return outcome;
     effects.forEach(perform);
-    if (round === options.abortAt) break;
+    if (round === options.abortAfterRounds) break;
   }
-  if (round === options.abortAt) for (const effects of walkAbort(run, 'enough')) effects.forEach(perform);
+  if (round === options.abortAfterRounds) for (const effects of walkAbort(run, 'enough')) effects.forEach(perform);
   return outcome;
 };

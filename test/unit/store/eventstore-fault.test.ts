@@ -11,24 +11,24 @@ import {
 /** The error of the client library for an append result that it does not know. */
 const unrecognized = (answer: string) => new UnknownError(undefined, `Could not recognize ${answer}`);
 
-describe('what an event store answers', () => {
-  it('is final where an event is larger than it takes, also to a client that does not know the limit', () => {
+describe('an error of an event store', () => {
+  it('is permanent for an event that is too large, although the client library does not know this error', () => {
     const error = unrecognized('MaximumAppendEventSizeExceeded');
     expect(permanentFault(error)).toBeInstanceOf(AppendTooLarge);
     expect(isConnectionLost(error)).toBe(false);
   });
 
-  it('is final where it finds the request bad', () => {
+  it('is permanent for a bad request and for denied access', () => {
     expect(permanentFault(unrecognized('BadRequest'))).toBeInstanceOf(StoreUnavailable);
     expect(permanentFault(new AccessDeniedError())).toBeInstanceOf(StoreUnavailable);
   });
 
-  it('says what it is where the client has no text for it', () => {
+  it('becomes a fault that names its type, when the client library gives no text', () => {
     expect(permanentFault(new AccessDeniedError())?.message).toMatch(/denies access: access-denied .*USER:PASSWORD/u);
     expect(retriesUsedUpFault('append', new DeadlineExceededError(), true).message).toBe('append: deadline-exceeded');
   });
 
-  it('is tried again on the same connection where it is busy, and nothing was recorded', () => {
+  it('is retried on the same connection when the server is too busy: nothing was recorded', () => {
     const error = unrecognized('Server Is Too Busy');
     expect([permanentFault(error), isConnectionLost(error), isOutcomeUnknown(error)]).toEqual([
       undefined,
@@ -37,12 +37,13 @@ describe('what an event store answers', () => {
     ]);
   });
 
-  it('leaves it open what was recorded where it ran out of time, or the connection broke', () => {
+  it('leaves the outcome unknown after a timeout, a broken connection or an error without a type', () => {
     for (const error of [new DeadlineExceededError(), new UnavailableError(), new UnknownError()]) {
       expect(permanentFault(error)).toBeUndefined();
       expect(isOutcomeUnknown(error)).toBe(true);
     }
     expect(isConnectionLost(new DeadlineExceededError())).toBe(false);
     expect(isConnectionLost(new UnavailableError())).toBe(true);
+    expect(isConnectionLost(new UnknownError())).toBe(true);
   });
 });

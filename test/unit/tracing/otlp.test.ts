@@ -89,23 +89,23 @@ describe('spans of requests', () => {
   it.each([
     ['UNAVAILABLE', 14, 2],
     ['NOT_FOUND', 5, 0],
-  ] as const)('have the status %s, and are errors where the server is at fault', async (code, number, status) => {
+  ] as const)('have the status %s, and are errors only when the server is at fault', async (code, number, status) => {
     const { span } = await traced(1, {}, new RpcError(code, 'no'));
     expect(valuesOf(span!.attributes)['rpc.grpc.status_code']).toBe(number);
     expect(span!.status.code).toBe(status);
   });
 
-  it('begin a trace where the caller has none, and events get its context', async () => {
+  it('begin a trace when the caller has none, and the call carries its context for the events that it records', async () => {
     const { call, span } = await traced(1);
     expect(span!.parentSpanId ?? '').toBe('');
     expect(traceContextIn(call.traceParent)).toMatchObject({ traceId: span!.traceId, spanId: span!.spanId });
   });
 
-  it('are not sent of a trace that is not sampled', async () => {
+  it('are not sent when their trace is not sampled', async () => {
     expect((await traced(0)).group).toBeUndefined();
     expect((await traced(1, { traceparent: `00-${TRACE}-${SPAN}-00` })).group).toBeUndefined();
   });
 
-  it('are none without an endpoint', async () =>
+  it('are not made without an endpoint', async () =>
     expect(await openTracing({ endpoint: '', sampleRatio: 1, version: '1' })).toBeUndefined());
 });
