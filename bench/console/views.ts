@@ -11,6 +11,7 @@ const WHEEL_PX = 900;
 /** The page that is measured, its meter, and the process of the server that it reads from. */
 export type Measured = { readonly page: Page; readonly meter: Meter; readonly serverPid: number };
 
+/** A figure with its upper limit; without a limit it is only reported. */
 export const most = (name: string, value: number, unit: string, limit?: number): Limited => ({
   ...{ name, value, unit },
   ...(limit !== undefined && { limit: { kind: 'most', value: limit } }),

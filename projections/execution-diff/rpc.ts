@@ -40,8 +40,8 @@ type Subject = readonly [kind: number, key: string];
 
 const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 1_000;
-/** The number of documents that are compared at a time. */
-const COMPARED = 100;
+/** The number of entities that are compared at a time; each has a document before and one after, or one of them. */
+const CHUNK = 100;
 
 const limitOf = ({ limit }: DiffRequest): number => {
   if (limit > MAX_LIMIT) throw invalid('limit', `${limit} is above ${MAX_LIMIT}`);
@@ -112,23 +112,24 @@ const differingOf = async (
   });
 };
 
-/** Compares entities until the page has one more than is asked for. */
+/** Compares entities, chunk by chunk, until more of them differ than the page has, or all are compared. */
 const compare = async (
   sides: Sides,
   subjects: readonly Subject[],
   { kinds, request }: Comparing,
 ): Promise<readonly Differing[]> => {
   const found: Differing[] = [];
-  for (let at = 0; at < subjects.length && found.length <= limitOf(request); at += COMPARED) {
-    const some = subjects.slice(at, at + COMPARED);
+  for (let at = 0; at < subjects.length && found.length <= limitOf(request); at += CHUNK) {
+    const chunk = subjects.slice(at, at + CHUNK);
     for (const kind of kinds.entries()) {
-      const keys = some.flatMap(([of, key]) => (of === kind[0] ? [key] : []));
+      const keys = chunk.flatMap(([of, key]) => (of === kind[0] ? [key] : []));
       if (keys.length > 0) found.push(...(await differingOf(sides, kind, { keys, request })));
     }
   }
   return found;
 };
 
+/** @throws {RpcError} NOT_FOUND when an execution has no event up to its moment: its position is 0 then. */
 const sidesOf = async (moments: Moments, request: DiffRequest): Promise<Sides> => {
   const id = executionIdOf(request.id);
   const other = { ...id, name: request.otherName || id.name };

@@ -80,6 +80,7 @@ const idFields = ({ id }: LaunchPlan): StoredDocument['fields'] => {
   return { project, domain, name, version };
 };
 
+/** The workflow version that the plan launches: its stream, and the parts of its identifier. */
 const workflowFields = ({ spec }: LaunchPlan): StoredDocument['fields'] => {
   const id = spec?.workflowId;
   const { project = null, domain = null, name = null, version = null } = id ?? {};

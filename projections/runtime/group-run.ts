@@ -24,6 +24,7 @@ export type Serially = <Result>(work: () => Promise<Result>) => Promise<Result>;
 export type GroupRunOptions = EventSources & {
   readonly log: EventLog;
   readonly readStore: ReadStore;
+  /** Limits of what the projector folds and writes in one transaction. */
   readonly limits?: EntryBatchLimits;
   /**
    * Called after a large batch that reached the head of the log. More events are coming then: a short pause makes the
@@ -54,7 +55,7 @@ const BATCH_LIMITS = { events: 4_000, bytes: 16 * 1024 * 1024, seen: 20_000 };
 /** Small, because the group in service waits for a batch of a group that is being built. */
 const BUILDING_LIMITS: typeof BATCH_LIMITS = { events: 250, bytes: 2 * 1024 * 1024, seen: 5_000 };
 
-/** A batch of at least this many events counts as large: `pauseAfterLarge` is called after it. */
+/** A batch with at least this many events of the own partitions is large: `pauseAfterLarge` is called after it. */
 const LARGE_BATCH = 32;
 
 /** A batch that was projected; `isAtHead` when the log had nothing after it. */
@@ -175,7 +176,10 @@ const idle = (): FollowingGroup => {
 
 /** Callbacks of a group that follows the log. */
 export type FollowOptions = {
-  /** Asked before each page; a page that is refused is not projected, and neither are those after it. */
+  /**
+   * Asked before each page; a page that is refused is not projected. It is not read again, so all later pages must be
+   * refused too, until the group is closed.
+   */
   readonly accepts: (page: LogPage) => boolean;
   /** Called after every commit, with the events of the batch. */
   readonly onBatch: (events: readonly RecordedEvent[]) => void;

@@ -115,7 +115,8 @@ const followAll = (
   const following = runs.map((run) =>
     followLog(options, run, {
       accepts: ({ position }) => {
-        if (!run.group.isBuilding || position < positionOf(groups.inService)) return true;
+        if (!run.group.isBuilding) return true;
+        if (!isReached && position < positionOf(groups.inService)) return true;
         isReached = true;
         onReached();
         return false;

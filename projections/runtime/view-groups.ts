@@ -14,7 +14,10 @@ export type ViewGroup = {
   readonly partitions: readonly Partition[];
   /** True while another group of the same partitions is ahead, and in service. */
   readonly isBuilding: boolean;
-  /** Takes over the checkpoints and parked streams of the groups before it. To be written before the group runs. */
+  /**
+   * Writes the checkpoints and parked streams that the group takes over from the groups it replaces, and deletes theirs.
+   * To be written before the group runs; `undefined` when the group has its checkpoints already.
+   */
   readonly takeover: WriteBatch | undefined;
 };
 

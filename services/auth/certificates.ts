@@ -11,17 +11,22 @@ export type CertificateRule = {
   readonly uri?: string | undefined;
   readonly dns?: string | undefined;
   readonly principal: string;
-  /** Roles in every project and domain. */
+  /** The claim `roles` of the identity: each role holds in every project and domain. */
   readonly roles: readonly string[];
 };
 
 type Options = {
   readonly rules: readonly CertificateRule[];
   readonly accessOf: (identity: Identity) => Access;
+  /** Milliseconds since 1970. */
   readonly now: () => number;
 };
 
-/** Finds the caller of a client certificate; `undefined` for one that no rule names. */
+/**
+ * Finds the caller of a client certificate; `undefined` for a certificate that no rule matches.
+ *
+ * @throws {RpcError} UNAUTHENTICATED for a certificate that has expired.
+ */
 export type CallerOfCertificate = (certificate: ClientCertificate) => Caller | undefined;
 
 const matches = ({ common_name: commonName, uri, dns }: CertificateRule, certificate: ClientCertificate): boolean =>

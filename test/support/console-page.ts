@@ -3,7 +3,10 @@ import { join } from 'node:path';
 import axe from 'axe-core';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 
-/** A folder that gets the pictures of the documents; by hand, because pictures differ from machine to machine. */
+/**
+ * The folder for screenshots, among them the one in `docs/console.md`. Set by people and not in CI, because screenshots
+ * differ from machine to machine.
+ */
 export const PICTURES = process.env['FLIGHTLOG_TEST_PICTURES'];
 
 type Finding = { readonly id: string; readonly nodes: readonly { readonly html: string }[] };
@@ -18,7 +21,7 @@ export const watchedPage = async (context: BrowserContext, errors: string[]): Pr
   return page;
 };
 
-/** Opens a page of its own size, without motion. */
+/** Opens a page in a new browser context, 1280 by 800 pixels unless the options say otherwise, without animations. */
 export const openPage = async (
   browser: Browser,
   errors: string[],
@@ -49,8 +52,8 @@ const overflowIn = async (page: Page, width: number): Promise<readonly string[]>
 };
 
 /**
- * The barriers in both themes and at several widths, and each width that the view does not fit. Writes a picture of each,
- * where FLIGHTLOG_TEST_PICTURES names a folder.
+ * Finds the barriers in both themes and at several widths, and the widths for which the view is too wide. Writes a
+ * screenshot of each when FLIGHTLOG_TEST_PICTURES names a folder.
  */
 export const barriersInLooks = async (page: Page, name: string): Promise<readonly string[]> => {
   const before = page.viewportSize();

@@ -13,11 +13,12 @@ import { http } from '../../proto/gen/google/api/annotations_pb.js';
 import type { Requirement } from '../../services/gateway/dispatch/requirement.js';
 import { fieldPath } from '../../services/gateway/field-path.js';
 
+/** The project, domain and name that the request's target has; `name` of an execution, a launch plan, and so on. */
 type Place = { readonly project: string; readonly domain: string; readonly name: string };
 
 const FIELD = /\{([^}=]+)[^}]*\}/gu;
 
-/** The fields in the path of the first binding that names them. */
+/** The fields in the path of an RPC's main HTTP binding; none for an RPC without a binding. */
 const boundFields = (method: DescMethod): readonly string[] => {
   if (!hasOption(method, http)) return [];
   const { pattern } = getOption(method, http);
@@ -33,7 +34,7 @@ const put = (target: JsonObject, [key = '', ...rest]: readonly string[], value: 
   put(inner, rest, value);
 };
 
-/** A value for a field that the place does not decide. */
+/** A value of the field's type; `place` replaces it where the field is part of the target. */
 const anyValue = (method: DescMethod, path: string): JsonValue => {
   const field = fieldPath(method.input, path)?.at(-1);
   if (field?.fieldKind === 'enum') return field.enum.values[1]?.number ?? 0;

@@ -18,7 +18,7 @@ ${all.map(({ path, words }) => `    '${path}') echo '${words.join(' ')}' ;;`).jo
 }
 _flightlog_values() {
   case "$1" in
-${values.map(({ patterns, offer }) => `    ${quoted(patterns, '|')}) ${printed(offer)} ;;`).join('\n')}
+${values.map(({ after, offer }) => `    ${quoted(after, '|')}) ${printed(offer)} ;;`).join('\n')}
   esac
 }
 _flightlog_parse() {

@@ -48,8 +48,8 @@ const OF_FLAGS: Readonly<Record<string, Offer>> = {
 const valuesOfFlags = ({ path, command }: Placed): readonly Values[] =>
   command.options.flatMap(({ argChoices, long, short }) => {
     const offer: Offer | undefined = argChoices ? { kind: 'words', words: argChoices } : OF_FLAGS[long ?? ''];
-    const patterns = [long, short].flatMap((flag) => (flag === undefined ? [] : [`${path} ${flag}`]));
-    return offer === undefined ? [] : [{ patterns, offer }];
+    const after = [long, short].flatMap((flag) => (flag === undefined ? [] : [`${path} ${flag}`]));
+    return offer === undefined ? [] : [{ after, offer }];
   });
 
 /** The arguments of commands whose name is a kind, such as `get execution`. */
@@ -64,7 +64,7 @@ const OF_ARGUMENTS: Readonly<Record<string, Offer>> = {
 
 const valuesOfArgument = ({ path, command }: Placed): readonly Values[] => {
   const offer = OF_ARGUMENTS[command.name()];
-  return offer === undefined || command.registeredArguments.length === 0 ? [] : [{ patterns: [path], offer }];
+  return offer === undefined || command.registeredArguments.length === 0 ? [] : [{ after: [path], offer }];
 };
 
 const TAKES_PATH = /<(?:file|directory|folder|path)>/u;

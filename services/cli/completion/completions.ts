@@ -6,21 +6,25 @@ export type Offer =
   | { readonly kind: 'words'; readonly words: readonly string[] }
   | { readonly kind: 'names'; readonly list: string; readonly isScoped: boolean };
 
-/** The values after a command, `get execution`, or after a command and one of its flags, `get execution --project`. */
-export type Values = { readonly patterns: readonly string[]; readonly offer: Offer };
+/**
+ * What is offered for the value after some words: a command, `get execution`, or a command and one of its flags,
+ * `get execution --project` and `get execution -p`.
+ */
+export type Values = { readonly after: readonly string[]; readonly offer: Offer };
 
 /** The completions of a program. */
 export type Completions = {
   readonly all: readonly Completion[];
   /** The flags that are followed by a file or a folder. */
   readonly pathFlags: readonly string[];
-  /** The flags that are followed by any value. */
+  /** All flags that are followed by a value, those of `pathFlags` among them. */
   readonly valueFlags: readonly string[];
   readonly values: readonly Values[];
 };
 
-/** The flags on the line that a request for names repeats: the server, and the project and domain. */
+/** Flags of the typed line that the script repeats when it asks the server for names: how the server is reached. */
 export const SERVER_FLAGS = ['--server', '--profile', '--token-file'] as const;
+/** The same for names in a project and domain. */
 export const SCOPE_FLAGS = ['--project', '-p', '--domain', '-d'] as const;
 
 /** Texts in single quotes. */

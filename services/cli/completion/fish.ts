@@ -14,8 +14,8 @@ const printed = (offer: Offer): string => {
   return `flightlog list ${offer.list} $server${offer.isScoped ? ' $scope' : ''} ${NAMES_ONLY}`;
 };
 
-const caseOfValues = ({ patterns, offer }: Values): string =>
-  `    case ${quoted(patterns, ' ')}\n      set found (${printed(offer)})`;
+const caseOfValues = ({ after, offer }: Values): string =>
+  `    case ${quoted(after, ' ')}\n      set found (${printed(offer)})`;
 
 const caseOfWords = ({ path, words }: Completion): string =>
   `    case '${path}'\n      printf '%s\\n' ${words.join(' ')}`;
