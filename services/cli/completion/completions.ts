@@ -7,7 +7,7 @@ export type Offer =
   | { readonly kind: 'names'; readonly list: string; readonly isScoped: boolean };
 
 /**
- * What is offered for the value after some words: a command, `get execution`, or a command and one of its flags,
+ * The offer for the value that follows some words: a command, `get execution`, or a command and one of its flags,
  * `get execution --project` and `get execution -p`.
  */
 export type Values = { readonly after: readonly string[]; readonly offer: Offer };
