@@ -1,3 +1,5 @@
+import { RecencyMap } from './recency-map.js';
+
 /** A cache of bounded size that evicts the least recently used entries. */
 export interface Lru<Key, Value> {
   get(key: Key): Value | undefined;
@@ -13,30 +15,20 @@ export interface Lru<Key, Value> {
  * size.
  */
 export const lru = <Key, Value>(maxSize: number): Lru<Key, Value> => {
-  // A map keeps the order of insertion: the first is the one used longest ago.
-  const entries = new Map<Key, { readonly value: Value; readonly size: number }>();
+  const entries = new RecencyMap<Key, { readonly value: Value; readonly size: number }>();
   let total = 0;
   const remove = (key: Key): void => {
     total -= entries.get(key)?.size ?? 0;
     entries.delete(key);
   };
   return {
-    get: (key) => {
-      const entry = entries.get(key);
-      if (entry === undefined) return undefined;
-      entries.delete(key);
-      entries.set(key, entry);
-      return entry.value;
-    },
+    get: (key) => entries.use(key)?.value,
     set: (key, value, size = 1) => {
       remove(key);
       if (size > maxSize) return;
       entries.set(key, { value, size });
       total += size;
-      for (const oldest of entries.keys()) {
-        if (total <= maxSize) return;
-        remove(oldest);
-      }
+      for (let oldest = entries.oldest(); oldest && total > maxSize; oldest = entries.oldest()) remove(oldest.key);
     },
     delete: remove,
     size: () => total,

@@ -1,4 +1,5 @@
 import type { Acknowledged } from '../kernel/ports/sessions.js';
+import { RecencyMap } from '../kernel/recency-map.js';
 import type { StreamName } from '../kernel/stream.js';
 
 const MAX_STREAMS = 20_000;
@@ -25,7 +26,7 @@ const laterOf = (a: bigint | undefined, b: bigint | undefined): bigint | undefin
 export const rememberAcknowledged = (): Acknowledged & {
   note(stream: StreamName, prefix: string, at: bigint): void;
 } => {
-  const streams = new Map<StreamName, bigint>();
+  const streams = new RecencyMap<StreamName, bigint>();
   const prefixes = new Map<string, bigint>();
   return {
     ofStream: (stream) => streams.get(stream),
@@ -36,10 +37,9 @@ export const rememberAcknowledged = (): Acknowledged & {
     },
     note: (stream, prefix, at) => {
       if (at > (prefixes.get(prefix) ?? 0n)) prefixes.set(prefix, at);
-      streams.delete(stream);
       streams.set(stream, at);
-      const [oldest] = streams.size > MAX_STREAMS ? streams.keys() : [];
-      if (oldest !== undefined) streams.delete(oldest);
+      const oldest = streams.size > MAX_STREAMS ? streams.oldest() : undefined;
+      if (oldest) streams.delete(oldest.key);
     },
   };
 };

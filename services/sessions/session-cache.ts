@@ -1,3 +1,4 @@
+import { RecencyMap } from '../kernel/recency-map.js';
 import type { StreamName } from '../kernel/stream.js';
 
 /** The properties of a live stream that the cache needs. */
@@ -33,7 +34,7 @@ export type SessionCache<Session extends Cached> = {
   kept(): { readonly sessions: number; readonly bytes: number };
 };
 
-/** An entry of the two maps and the stream's name. */
+/** An entry of the maps and the stream's name. */
 const ENTRY_BYTES = 250;
 
 /**
@@ -42,13 +43,12 @@ const ENTRY_BYTES = 250;
 const MAX_PASSED = 8;
 
 type Entry<Session> = { readonly session: Session; bytes: number };
-/** In the order of use, the least recently used first. */
-type Entries<Session> = Map<StreamName, Entry<Session>>;
+type Entries<Session> = RecencyMap<StreamName, Entry<Session>>;
 
 /** Makes an empty cache. The cost of a call does not depend on the number of sessions. */
 export const sessionCache = <Session extends Cached>(limits: CacheLimits): SessionCache<Session> => {
-  const live: Entries<Session> = new Map();
-  const over: Entries<Session> = new Map();
+  const live: Entries<Session> = new RecencyMap();
+  const over: Entries<Session> = new RecencyMap();
   let bytes = 0;
 
   const entryOf = (stream: StreamName): Entry<Session> | undefined => live.get(stream) ?? over.get(stream);
@@ -59,15 +59,18 @@ export const sessionCache = <Session extends Cached>(limits: CacheLimits): Sessi
     return entry;
   };
 
-  /** Evicts from the least recently used on while the limits are exceeded. */
+  /** Evicts the least recently used while the limits are exceeded. */
   const dropWhile = (entries: Entries<Session>, isTooMuch: () => boolean): void => {
     let passed = 0;
-    for (const [stream, entry] of entries) {
-      if (!isTooMuch() || passed >= MAX_PASSED) return;
-      entries.delete(stream);
-      if (entry.session.isIdle()) bytes -= entry.bytes;
-      else {
-        entries.set(stream, entry);
+    while (passed < MAX_PASSED && isTooMuch()) {
+      const oldest = entries.oldest();
+      if (oldest === undefined) return;
+      const { key: stream, value: entry } = oldest;
+      if (entry.session.isIdle()) {
+        entries.delete(stream);
+        bytes -= entry.bytes;
+      } else {
+        entries.use(stream);
         passed += 1;
       }
     }
@@ -82,10 +85,10 @@ export const sessionCache = <Session extends Cached>(limits: CacheLimits): Sessi
   return {
     peek: (stream) => entryOf(stream)?.session,
     use: (stream, open) => {
-      const entry = entryOf(stream) ?? opened(open());
-      const entries = over.delete(stream) ? over : live;
-      live.delete(stream);
-      entries.set(stream, entry);
+      const known = live.use(stream) ?? over.use(stream);
+      if (known) return known.session;
+      const entry = opened(open());
+      live.set(stream, entry);
       return entry.session;
     },
     weigh: (stream) => {
