@@ -1,16 +1,24 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
 
 import { Home } from './home/home.js';
-import { Empty, FailureNote, Loading } from './look/notes.js';
+import { FailureNote, Loading } from './look/notes.js';
+import { Nothing } from './look/nothing.js';
+import { Page } from './look/page.js';
 import { consoleRoot } from './server/root.js';
 import { Shell } from './shell/shell.js';
 
-const NotThere = () => <Empty>There is no such page. The menu leads to those that there are.</Empty>;
+const NotThere = () => <Nothing title="There is no such page">The menu leads to those that there are.</Nothing>;
+
+const Broken = ({ error }: { readonly error: unknown }) => (
+  <Page title="The page failed">
+    <FailureNote error={error} />
+  </Page>
+);
 
 const root = createRootRoute({
   component: Shell,
   notFoundComponent: NotThere,
-  errorComponent: ({ error }) => <FailureNote error={error} />,
+  errorComponent: Broken,
 });
 
 /** The search parameters with these names, as text; those of other names are dropped. */

@@ -73,9 +73,11 @@ export const Attributes = (): ReactNode => {
         action="Show"
         search={(search) => void navigate({ search })}
       />
-      {KINDS.map((kind) => (
-        <OfKind key={kind[0]} kind={kind} scope={{ ...scope, workflow }} />
-      ))}
+      <div className="cards">
+        {KINDS.map((kind) => (
+          <OfKind key={kind[0]} kind={kind} scope={{ ...scope, workflow }} />
+        ))}
+      </div>
     </Page>
   );
 };

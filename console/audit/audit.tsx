@@ -12,6 +12,7 @@ import { PhaseSign } from '../look/phase-badge.js';
 import { SearchForm } from '../look/search-form.js';
 import { msOf } from '../look/times.js';
 import { type AuditFilter, followAudit } from '../server/audit.js';
+import { useLive } from '../server/live.js';
 import { ExportButtons } from './export-buttons.js';
 import { sinceMs } from './since.js';
 
@@ -136,6 +137,7 @@ export const Audit = (): ReactNode => {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const { entries, error } = useAudit(search);
+  useLive({});
   return (
     <Page
       title="Audit"

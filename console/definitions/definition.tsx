@@ -8,7 +8,8 @@ import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { withCondition } from '../executions/filter-text.js';
 import { QueryResult } from '../look/query-result.js';
 import { Ago } from '../look/moments.js';
-import { Empty, Loading } from '../look/notes.js';
+import { Loading } from '../look/notes.js';
+import { Nothing } from '../look/nothing.js';
 import { Card, Page } from '../look/page.js';
 import type { Named } from '../server/ids.js';
 import { useLive } from '../server/live.js';
@@ -141,10 +142,11 @@ const DefinitionPage = ({ kind, id }: DefinitionProps): ReactNode => {
   });
   useLive(id);
   return (
-    <QueryResult query={versions}>
+    <QueryResult query={versions} title={id.name}>
       {(page: VersionPage) => {
         const chosen = page.versions.find((each) => each.version === version) ?? page.versions[0];
-        if (!chosen) return <Empty>There is no {KINDS[kind].one.toLowerCase()} with this name.</Empty>;
+        if (!chosen)
+          return <Nothing title={id.name}>There is no {KINDS[kind].one.toLowerCase()} with this name.</Nothing>;
         const above = `${id.project} / ${id.domain} / ${KINDS[kind].title.toLowerCase()} · version ${chosen.version}`;
         return (
           <Page title={id.name} above={above} beside={<PageActions kind={kind} id={id} chosen={chosen} />}>

@@ -62,7 +62,7 @@ export const LastRuns = ({ id: { project, domain }, filters, none }: LastRunsPro
           executions.length === 0 ? (
             <p className="card-body quiet">{none}</p>
           ) : (
-            <DataTable label="Last runs" columns={['Phase', 'Execution', 'Version', 'Started', 'Duration']}>
+            <DataTable label="Last runs" columns={['Phase', 'Execution', 'Version', 'Created', 'Duration']}>
               {executions.map((execution) => (
                 <Run key={execution.id?.name} execution={execution} />
               ))}

@@ -8,6 +8,7 @@ import { QueryResult } from '../look/query-result.js';
 import { Empty } from '../look/notes.js';
 import { Card, Page } from '../look/page.js';
 import type { Scope } from '../server/ids.js';
+import { useLive } from '../server/live.js';
 import { rpcQuery } from '../server/queries.js';
 import { type Kind, KINDS } from './kinds.js';
 
@@ -45,6 +46,7 @@ const NameList = ({ kind, scope, entities }: NamesProps & { readonly entities: r
 const Names = ({ kind, scope }: NamesProps): ReactNode => {
   const [text, setText] = useState('');
   const { title, resourceType } = KINDS[kind];
+  useLive(scope);
   const names = useQuery(
     rpcQuery(AdminService.method.listNamedEntities, {
       resourceType,

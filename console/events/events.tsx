@@ -30,31 +30,25 @@ const parametersOf = (filters: Filters): Record<string, string> =>
   );
 
 /** Follows the log; the newest events come first, and only the last 500 are kept. */
-const useTail = (filters: Filters): { readonly events: readonly TailedEvent[]; readonly isOpen: boolean } => {
+const useTail = (filters: Filters): readonly TailedEvent[] => {
   const [events, setEvents] = useState<readonly TailedEvent[]>([]);
-  const [isOpen, setOpen] = useState(false);
   const key = JSON.stringify(parametersOf(filters));
   useEffect(() => {
     setEvents([]);
-    return followTail(JSON.parse(key) as Record<string, string>, {
-      event: (event) => setEvents((before) => [event, ...before].slice(0, MAX_SHOWN)),
-      state: setOpen,
-    });
+    return followTail(JSON.parse(key) as Record<string, string>, (event) =>
+      setEvents((before) => [event, ...before].slice(0, MAX_SHOWN)),
+    );
   }, [key]);
-  return { events, isOpen };
+  return events;
 };
 
 /** The events of the log as they are recorded, with filters. */
 export const Events = (): ReactNode => {
   const filters = route.useSearch();
   const navigate = route.useNavigate();
-  const { events, isOpen } = useTail(filters);
+  const events = useTail(filters);
   return (
-    <Page
-      title="Events"
-      above="The log, as it is written"
-      beside={<span className="quiet">{isOpen ? 'following' : 'connecting …'}</span>}
-    >
+    <Page title="Events" above={`The log, as it is written: the newest ${MAX_SHOWN} that match`}>
       <SearchForm
         key={JSON.stringify(filters)}
         fields={FIELDS}
@@ -71,9 +65,7 @@ export const Events = (): ReactNode => {
               <details>
                 <summary>
                   <code>{event.position}</code> <strong>{event.type}</strong> <span>{event.stream}</span>{' '}
-                  <span className="quiet">
-                    {event.recordedAt} {event.actor}
-                  </span>
+                  <span className="quiet">{event.recordedAt}</span> <span className="quiet">{event.actor}</span>
                 </summary>
                 <pre tabIndex={0}>{event.text}</pre>
               </details>

@@ -45,7 +45,7 @@ const ExecutionPage = ({ id }: ExecutionPageProps): ReactNode => {
   useLive(id);
   const View = VIEWS[name];
   return (
-    <QueryResult query={query}>
+    <QueryResult query={query} title={id.name}>
       {(execution) => (
         <Head execution={execution} asOf={asOf}>
           <Why execution={execution} />

@@ -1,6 +1,8 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 
+import { useCurrentInView } from '../look/current-in-view.js';
+
 const TABS = {
   nodes: 'Nodes',
   graph: 'Graph',
@@ -19,7 +21,7 @@ export const isViewName = (name: string | undefined): name is ViewName =>
 type TabsProps = { readonly current: ViewName };
 
 export const Tabs = ({ current }: TabsProps): ReactNode => (
-  <nav className="tabs" aria-label="Views of the execution">
+  <nav ref={useCurrentInView(current)} className="tabs" aria-label="Views of the execution">
     {Object.entries(TABS).map(([name, text]) => (
       <Link
         key={name}

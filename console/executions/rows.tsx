@@ -10,7 +10,7 @@ const ROW_PX = 52;
 const OVERSCAN = 12;
 const LOAD_AHEAD_ROWS = 200;
 
-const COLUMNS = ['Phase', 'Name', 'Workflow', 'Started', 'Duration'];
+const COLUMNS = ['Phase', 'Name', 'Workflow', 'Created', 'Duration'];
 
 const longestOf = (executions: readonly Execution[]): number =>
   executions.reduce((longest, { closure }) => Math.max(longest, lengthOf(closure?.duration) ?? 0), 1);

@@ -14,15 +14,18 @@ const openEngine = async (): Promise<ELK> => {
   return new Elk({ workerFactory: () => new Worker(new URL(address, import.meta.url)) });
 };
 
-/** Arranges the nodes in layers, from left to right. */
-export const layoutOf = async ({ nodes, lines }: Elements): Promise<Positions> => {
+/** The direction in which a graph is read. */
+export type Direction = 'RIGHT' | 'DOWN';
+
+/** Arranges the nodes in layers, one after another in the direction. */
+export const layoutOf = async ({ nodes, lines }: Elements, direction: Direction): Promise<Positions> => {
   engine ??= openEngine();
   const elk = await engine;
   const arranged = await elk.layout({
     id: 'workflow',
     layoutOptions: {
       'elk.algorithm': 'layered',
-      'elk.direction': 'RIGHT',
+      'elk.direction': direction,
       'elk.spacing.nodeNode': '28',
       'elk.layered.spacing.nodeNodeBetweenLayers': '64',
       'elk.layered.nodePlacement.strategy': 'BRANDES_KOEPF',

@@ -21,7 +21,7 @@ import { PhaseSign } from '../look/phase-badge.js';
 import { phaseText, toneOf } from '../look/phases.js';
 import { type GraphNode, elementsOf } from './elements.js';
 import { LargeGraph } from './large-graph.js';
-import { layoutOf } from './layout.js';
+import { type Direction, layoutOf } from './layout.js';
 import { NODE, type Positions } from './positions.js';
 import type { Phases, ShownWorkflow } from './shown-workflow.js';
 
@@ -30,28 +30,42 @@ type FlowNode = Node<
   'box'
 >;
 
-const Box = ({ data: { node, phase, isChosen } }: NodeProps<FlowNode>): ReactNode => (
-  <div className={`box tone-${toneOf(phase ?? '')} ${phase === undefined ? 'idle' : ''} ${isChosen ? 'chosen' : ''}`}>
-    <Handle type="target" position={Position.Left} isConnectable={false} />
-    <span className="box-name">
-      {phase !== undefined && <PhaseSign tone={toneOf(phase)} />}
-      {node.name}
-      {phase !== undefined && <span className="visually-hidden">{phaseText(phase)}</span>}
-    </span>
-    <small>{[node.kind, node.detail].filter(Boolean).join(' · ')}</small>
-    <Handle type="source" position={Position.Right} isConnectable={false} />
-  </div>
-);
+/** A graph goes down on a narrow screen, and to the right on a wide one. */
+const directionOfScreen = (): Direction => (matchMedia('(max-width: 820px)').matches ? 'DOWN' : 'RIGHT');
+
+const SIDES = {
+  RIGHT: { targetPosition: Position.Left, sourcePosition: Position.Right },
+  DOWN: { targetPosition: Position.Top, sourcePosition: Position.Bottom },
+} as const;
+
+const Box = ({ data, targetPosition, sourcePosition }: NodeProps<FlowNode>): ReactNode => {
+  const { node, phase, isChosen } = data;
+  return (
+    <div className={`box tone-${toneOf(phase ?? '')} ${phase === undefined ? 'idle' : ''} ${isChosen ? 'chosen' : ''}`}>
+      <Handle type="target" position={targetPosition ?? Position.Left} isConnectable={false} />
+      <span className="box-name">
+        {phase !== undefined && <PhaseSign tone={toneOf(phase)} />}
+        {node.name}
+        {phase !== undefined && <span className="visually-hidden">{phaseText(phase)}</span>}
+      </span>
+      <small>{[node.kind, node.detail].filter(Boolean).join(' · ')}</small>
+      <Handle type="source" position={sourcePosition ?? Position.Right} isConnectable={false} />
+    </div>
+  );
+};
 
 const TYPES = { box: Box };
 
-const nodesOf = ({ elements, phases, chosen }: ShownWorkflow, positions: Positions): FlowNode[] =>
+type Layout = { readonly positions: Positions; readonly direction: Direction };
+
+const nodesOf = ({ elements, phases, chosen }: ShownWorkflow, { positions, direction }: Layout): FlowNode[] =>
   elements.nodes.map((node) => ({
     id: node.id,
     type: 'box',
     position: positions.get(node.id) ?? { x: 0, y: 0 },
     data: { node, phase: phases?.get(node.id), isChosen: node.id === chosen },
     ...NODE,
+    ...SIDES[direction],
     ariaLabel: `${node.name} ${node.kind}`,
   }));
 
@@ -72,9 +86,10 @@ const MAX_ELEMENTS = 500;
 type FlowGraphProps = ShownWorkflow & { readonly choose: ((nodeId: string) => void) | undefined };
 
 const FlowGraph = ({ elements, phases, chosen, choose }: FlowGraphProps): ReactNode => {
+  const direction = directionOfScreen();
   const positions = useQuery({
-    queryKey: ['graph-layout', elements.nodes.map(({ id }) => id), elements.lines.map(({ id }) => id)],
-    queryFn: () => layoutOf(elements),
+    queryKey: ['graph-layout', direction, elements.nodes.map(({ id }) => id), elements.lines.map(({ id }) => id)],
+    queryFn: () => layoutOf(elements, direction),
     staleTime: Infinity,
     meta: { fixed: true },
   });
@@ -82,7 +97,7 @@ const FlowGraph = ({ elements, phases, chosen, choose }: FlowGraphProps): ReactN
     <QueryResult query={positions}>
       {(answer: Positions) => (
         <ReactFlow
-          nodes={nodesOf({ elements, phases, chosen }, answer)}
+          nodes={nodesOf({ elements, phases, chosen }, { positions: answer, direction })}
           edges={edgesOf({ elements, phases, chosen })}
           nodeTypes={TYPES}
           nodesDraggable={false}

@@ -117,7 +117,6 @@ export const DomainCard = ({ scope, hours }: DomainCardProps): ReactNode => {
         </h3>
         <span className="beside">
           <Due scope={scope} />
-          <span className="quiet">the newest {SHOWN}</span>
         </span>
       </header>
       <QueryResult query={newest}>
@@ -127,6 +126,7 @@ export const DomainCard = ({ scope, hours }: DomainCardProps): ReactNode => {
           ) : (
             <>
               <Pulse scope={scope} executions={executions} />
+              <p className="quiet pulse-caption">The newest {executions.length}; a taller bar has run longer.</p>
               <Counts scope={scope} hours={hours} now={now} />
               <Failed scope={scope} hours={hours} now={now} />
             </>

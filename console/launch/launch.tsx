@@ -7,8 +7,9 @@ import type { ReactNode } from 'react';
 
 import { type Kind, KINDS } from '../definitions/kinds.js';
 import { QueryResult } from '../look/query-result.js';
-import { Empty } from '../look/notes.js';
+import { Nothing } from '../look/nothing.js';
 import { Page } from '../look/page.js';
+import { useLive } from '../server/live.js';
 import { type Launchable, readLaunchable } from './asked-inputs.js';
 import { Form } from './form.js';
 
@@ -22,6 +23,7 @@ const LaunchOf = ({ kind }: LaunchOfProps): ReactNode => {
   const { project, domain, name } = route.useParams();
   const { version = '', from } = route.useSearch();
   const scope = { project, domain };
+  useLive(scope);
   const launchable = useQuery({
     queryKey: ['launchable', kind, project, domain, name, version, from],
     queryFn: ({ signal }) =>
@@ -43,5 +45,9 @@ const LaunchOf = ({ kind }: LaunchOfProps): ReactNode => {
 /** The form that launches a version of a workflow, task or launch plan. */
 export const Launch = (): ReactNode => {
   const { kind } = route.useParams();
-  return isKind(kind) ? <LaunchOf kind={kind} /> : <Empty>Only workflows, tasks and launch plans are launched.</Empty>;
+  return isKind(kind) ? (
+    <LaunchOf kind={kind} />
+  ) : (
+    <Nothing title="Launch">Only workflows, tasks and launch plans are launched.</Nothing>
+  );
 };

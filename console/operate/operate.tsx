@@ -16,12 +16,14 @@ export const Operate = (): ReactNode => {
   useLive({});
   return (
     <Page title="Operate" above="Checks and views are those of the process that serves this page">
-      <Checks />
-      <ParkedStreams />
-      <Reactors />
-      <Engines />
-      <Consumers />
-      <ViewLags />
+      <div className="cards">
+        <Checks />
+        <ParkedStreams />
+        <Reactors />
+        <Engines />
+        <Consumers />
+        <ViewLags />
+      </div>
     </Page>
   );
 };

@@ -1,3 +1,5 @@
+import { forgetLost, setConnection } from './connection.js';
+
 /** The callbacks of a follower of an event stream. */
 export type StreamListener = {
   readonly event: (message: MessageEvent<string>) => void;
@@ -24,6 +26,7 @@ export const followStream = (url: URL, { event, open, lost }: StreamListener): (
     source.addEventListener('open', () => {
       pauseMs = FIRST_PAUSE_MS;
       open();
+      setConnection('live');
     });
     source.addEventListener('event', (message: MessageEvent<string>) => {
       url.searchParams.set('last_event_id', message.lastEventId);
@@ -31,6 +34,7 @@ export const followStream = (url: URL, { event, open, lost }: StreamListener): (
     });
     source.addEventListener('error', () => {
       const isRefused = source.readyState === EventSource.CLOSED;
+      setConnection('lost');
       lost(isRefused ? 'refused' : 'unreachable');
       if (!isRefused) return;
       timer = setTimeout(connect, pauseMs);
@@ -41,5 +45,6 @@ export const followStream = (url: URL, { event, open, lost }: StreamListener): (
   return () => {
     clearTimeout(timer);
     source.close();
+    forgetLost();
   };
 };

@@ -1,5 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query';
-import { useEffect, useSyncExternalStore } from 'react';
+import { useEffect } from 'react';
 
 import { followStream } from './event-stream.js';
 import { serverAddress } from './root.js';
@@ -8,25 +8,6 @@ import { type Refresh, settling } from './settling.js';
 
 /** The part of the log that a page follows: everything, a project and domain, or one execution. */
 export type Followed = Partial<Scope> & { readonly name?: string };
-
-type Connection = 'connecting' | 'live' | 'lost';
-
-let connection: Connection = 'connecting';
-const listeners = new Set<() => void>();
-
-const setConnection = (next: Connection): void => {
-  if (connection === next) return;
-  connection = next;
-  for (const listener of listeners) listener();
-};
-
-const subscribe = (listener: () => void): (() => void) => {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
-};
-
-/** The state of the event stream; it connects again by itself. */
-export const useConnection = (): Connection => useSyncExternalStore(subscribe, () => connection);
 
 const addressOf = ({ project, domain, name }: Followed): URL => {
   const url = serverAddress('/api/v1/tail');
@@ -38,16 +19,17 @@ const addressOf = ({ project, domain, name }: Followed): URL => {
 /** Opens the stream, and refreshes after it has opened, and after events have come. */
 const follow = (followed: Followed, refresh: Refresh): (() => void) => {
   const { changed, stop } = settling(refresh);
+  let wasLost = false;
   const close = followStream(addressOf(followed), {
     event: changed,
     open: () => {
-      if (connection === 'lost') void refresh();
+      if (wasLost) void refresh();
       // The stream begins now: it has no events that were recorded since the page has read what it shows.
       else changed();
-      setConnection('live');
+      wasLost = false;
     },
     lost: (why) => {
-      setConnection('lost');
+      wasLost = true;
       // The reads of the page find out why, such as a session that has ended.
       if (why === 'refused') changed();
     },

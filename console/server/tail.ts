@@ -34,31 +34,25 @@ const eventOf = ({ data, lastEventId }: MessageEvent<string>): TailedEvent => {
 /** Follows the log by the parameters of the tail, until the returned function is called. */
 export const followTail = (
   parameters: Readonly<Record<string, string>>,
-  { event, state }: { readonly event: (event: TailedEvent) => void; readonly state: (isOpen: boolean) => void },
+  event: (event: TailedEvent) => void,
 ): (() => void) => {
   const url = serverAddress('/api/v1/tail');
   for (const [name, value] of Object.entries(parameters))
     for (const each of value.split(',')) url.searchParams.append(name, each.trim());
   return followStream(url, {
     event: (message) => event(eventOf(message)),
-    open: () => state(true),
-    lost: () => state(false),
+    open: () => undefined,
+    lost: () => undefined,
   });
 };
 
 /** Reads the event at a position, or the first one after it, until it is aborted. */
 export const readEvent = (position: string, signal: AbortSignal): Promise<TailedEvent> =>
   new Promise((resolve, reject) => {
-    const stop = followTail(
-      { from: position },
-      {
-        event: (event) => {
-          stop();
-          resolve(event);
-        },
-        state: () => undefined,
-      },
-    );
+    const stop = followTail({ from: position }, (event) => {
+      stop();
+      resolve(event);
+    });
     signal.addEventListener('abort', () => {
       stop();
       reject(signal.reason as Error);

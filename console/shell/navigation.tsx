@@ -1,6 +1,7 @@
-import { Link } from '@tanstack/react-router';
+import { Link, useLocation } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 
+import { useCurrentInView } from '../look/current-in-view.js';
 import type { Scope } from '../server/ids.js';
 
 const SCOPED = [
@@ -15,7 +16,11 @@ const SCOPED = [
 type NavigationProps = { readonly scope: Scope | undefined };
 
 export const Navigation = ({ scope }: NavigationProps): ReactNode => (
-  <nav className="navigation" aria-label="Main">
+  <nav
+    ref={useCurrentInView(useLocation({ select: ({ pathname }) => pathname }))}
+    className="navigation"
+    aria-label="Main"
+  >
     <Link to="/" activeOptions={{ exact: true }}>
       Home
     </Link>

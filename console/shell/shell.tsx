@@ -1,7 +1,7 @@
 import { Link, Outlet } from '@tanstack/react-router';
 import { type ReactNode, useCallback, useRef, useState } from 'react';
 
-import { useConnection } from '../server/live.js';
+import { useConnection } from '../server/connection.js';
 import { Help } from './help.js';
 import { useKeys } from './keys.js';
 import mark from './mark.svg';
@@ -18,7 +18,7 @@ const ConnectionNote = (): ReactNode => {
   if (connection !== 'lost')
     return (
       <span className={`connection ${connection}`} role="status">
-        {connection === 'live' ? 'Live' : 'Not followed'}
+        {connection === 'live' ? 'Live' : 'Connecting …'}
       </span>
     );
   return (

@@ -324,6 +324,17 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
     await page.unroute(following);
   });
 
+  it('says under a heading that what an address names is not there', async () => {
+    for (const [path, heading] of [
+      [`${SCOPE}/executions/nowhere`, 'nowhere'],
+      [`${SCOPE}/workflows/nowhere`, 'nowhere'],
+      ['/nowhere', 'There is no such page'],
+    ] as const) {
+      await open(path);
+      await page.getByRole('heading', { level: 1, name: heading }).waitFor();
+    }
+  });
+
   it('runs nothing of what users have written', async () => {
     await open(`${SCOPE}/executions/ended`);
     await page.getByText(HOSTILE).first().waitFor();
@@ -386,11 +397,19 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
   it('fits a narrow screen', async () => {
     const narrow = await browser.newContext({ viewport: { width: 320, height: 640 } });
     page = await watchedPage(narrow, errors);
-    for (const path of ['', `${SCOPE}/executions`, `${SCOPE}/executions/broken`]) {
+    for (const path of ['', `${SCOPE}/executions`, `${SCOPE}/executions/broken?view=life`]) {
       await open(path);
       await page.getByRole('heading', { level: 1 }).waitFor();
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(320);
     }
+    for (const name of ['History', 'Executions']) {
+      const { x, width } = (await page.getByRole('link', { name, exact: true }).boundingBox())!;
+      expect(x).toBeGreaterThan(0);
+      expect(x + width).toBeLessThan(320);
+    }
+    const inOneLine = [page.getByRole('link', { name: 'flightlog, home' }), page.getByRole('button', { name: 'Keys' })];
+    const [brand, keys] = await Promise.all(inOneLine.map((each) => each.boundingBox()));
+    expect(keys!.y).toBeLessThan(brand!.y + brand!.height);
     await narrow.close();
     page = await watchedPage(context, errors);
   });
@@ -402,6 +421,23 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
     await page.getByText('The server does not answer').waitFor();
     await page.unroute(tail);
     await page.getByRole('status').getByText('Live').waitFor();
+  });
+
+  it('says on each page that the server does not answer, and not on one that is opened when it does', async () => {
+    const tail = '**/api/v1/tail?*';
+    for (const path of [
+      `${SCOPE}/tasks`,
+      '/events?from=now',
+      '/audit',
+      `${SCOPE}/launch/launch_plans/hello.hello?version=v1`,
+    ]) {
+      await page.route(tail, (route) => route.fulfill({ status: 503, body: 'no server is ready' }));
+      await open(path);
+      await page.getByText('The server does not answer').waitFor();
+      await page.unroute(tail);
+      await page.getByRole('link', { name: 'Audit' }).click();
+      await page.getByRole('status').getByText('Live').waitFor();
+    }
   });
 
   it('goes on by itself when the server is back', async () => {

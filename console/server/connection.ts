@@ -1,0 +1,26 @@
+import { useSyncExternalStore } from 'react';
+
+/** The state of the event stream that a page follows. */
+export type Connection = 'connecting' | 'live' | 'lost';
+
+let connection: Connection = 'connecting';
+const listeners = new Set<() => void>();
+
+export const setConnection = (next: Connection): void => {
+  if (connection === next) return;
+  connection = next;
+  for (const listener of listeners) listener();
+};
+
+/** Forgets that a stream was lost when it is no longer followed; the page that comes next finds out for itself. */
+export const forgetLost = (): void => {
+  if (connection === 'lost') setConnection('connecting');
+};
+
+const subscribe = (listener: () => void): (() => void) => {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+};
+
+/** The state of the event stream of the page; the stream connects again by itself. */
+export const useConnection = (): Connection => useSyncExternalStore(subscribe, () => connection);
