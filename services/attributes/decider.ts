@@ -92,6 +92,6 @@ export const attributesAggregate: Aggregate<AttributesState, AttributesCommand, 
   payloadScope: ({ scope }) => `definitions/${scope.project}`,
   targetOf: ({ scope: { domain, workflow } }) => JSON.stringify([domain, workflow]),
   // Other rows may be deleted, and a row that is merged with may shrink.
-  isPermanent: () => false,
+  isPermanentRefusal: () => false,
   sizeOf: ({ rows, bytes }) => STATE_BYTES + rows.size * ROW_BYTES + DECODED * bytes,
 };

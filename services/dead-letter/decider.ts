@@ -94,6 +94,6 @@ export const deadLetterAggregate: Aggregate<DeadLetterState, DeadLetterCommand, 
   decider: deadLetterDecider,
   codec: deadLetterCodec,
   payloadScope: () => 'reactors',
-  isPermanent: () => false,
+  isPermanentRefusal: () => false,
   sizeOf: ({ open, skipped }) => STATE_BYTES + open.size * LETTER_BYTES + skipped.size * SKIPPED_BYTES,
 };

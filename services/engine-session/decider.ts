@@ -65,7 +65,7 @@ export const engineSessionAggregate: Aggregate<
   payloadScope: () => 'engine-sessions',
   createsStream: ({ type }) => type === 'OpenSession',
   urgencyOf: () => 'end',
-  isPermanent: ({ kind }) => kind === 'session-over',
+  isPermanentRefusal: ({ kind }) => kind === 'session-over',
   sizeOf: () => STATE_BYTES,
   isOver: ({ phase }) => phase === 'ended',
 };

@@ -7,7 +7,7 @@ import type { Envelope, ExecutionId } from './wire/envelope.js';
 import { EXECUTION_CATEGORY, executionCodec, type ExecutionEvent } from './events.js';
 import { isTerminal } from './phases.js';
 import { compareWithRecorded } from './compare-with-recorded.js';
-import { type ExecutionRefusal, isPermanent } from './refusals.js';
+import { type ExecutionRefusal, isPermanentRefusal } from './refusals.js';
 import { type ExecutionState, sizeOfState } from './state.js';
 
 export type ExecutionAggregate = Aggregate<ExecutionState, ExecutionCommand, ExecutionEvent, ExecutionRefusal>;
@@ -59,7 +59,7 @@ export const executionAggregate = ({ payloads }: { readonly payloads: PayloadSto
   createsStream: ({ type }) => type === 'CreateExecution',
   payloadScope: ({ id }) => `runs/${id.project}/${id.domain}/${id.name}`,
   targetOf,
-  isPermanent,
+  isPermanentRefusal,
   sizeOf: sizeOfState,
   isOver: ({ phase }) => isTerminal('workflow', phase),
   compareWithRecorded: (command, past) => compareWithRecorded(command, past, payloads),

@@ -82,4 +82,4 @@ const IS_PERMANENT: Readonly<Record<ExecutionRefusal['kind'], boolean>> = {
   'runs-without-lease': true,
 };
 
-export const isPermanent = ({ kind }: ExecutionRefusal): boolean => IS_PERMANENT[kind];
+export const isPermanentRefusal = ({ kind }: ExecutionRefusal): boolean => IS_PERMANENT[kind];

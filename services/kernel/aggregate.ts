@@ -59,7 +59,7 @@ export interface Aggregate<State, Command, Event, Refusal> {
    * True when a refusal is permanent: no later event can undo it. Other refusals are given only after the head of the
    * stream has been read.
    */
-  isPermanent(refusal: Refusal): boolean;
+  isPermanentRefusal(refusal: Refusal): boolean;
   /** By default `progress`. */
   urgencyOf?(command: Command): Urgency;
   /** The subject of a command within its stream. By default all commands of a stream have the same subject. */

@@ -51,6 +51,6 @@ export const slotsAggregate: Aggregate<SlotsState, SlotsCommand, SlotsEvent, Slo
   decider: slotsDecider,
   codec: slotsCodec,
   payloadScope: () => 'slots',
-  isPermanent: () => false,
+  isPermanentRefusal: () => false,
   sizeOf: ({ holders }) => STATE_BYTES + holders.size * HOLDER_BYTES,
 };

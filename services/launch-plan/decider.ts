@@ -83,6 +83,6 @@ export const launchPlanAggregate: Aggregate<LaunchPlanState, LaunchPlanCommand, 
   targetOf: ({ id }) => id.version,
   payloadScope: ({ id }) => `definitions/${id.project}`,
   // A registered version is permanent and its content never changes.
-  isPermanent: ({ kind }) => kind !== 'version-unknown',
+  isPermanentRefusal: ({ kind }) => kind !== 'version-unknown',
   sizeOf: ({ versions }) => STATE_BYTES + versions.size * VERSION_BYTES,
 };

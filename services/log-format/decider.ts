@@ -29,7 +29,7 @@ const logFormatAggregate: Aggregate<LogFormatState, LogFormatCommand, LogFormatE
   decider: logFormatDecider,
   codec: logFormatCodec,
   payloadScope: () => LOG_CATEGORY,
-  isPermanent: () => true,
+  isPermanentRefusal: () => true,
   sizeOf: () => STATE_BYTES,
 };
 

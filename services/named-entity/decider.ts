@@ -47,6 +47,6 @@ export const namedEntityAggregate: Aggregate<
   decider: namedEntityDecider,
   codec: namedEntityCodec,
   payloadScope: ({ entity }) => `definitions/${entity.project}`,
-  isPermanent: () => false,
+  isPermanentRefusal: () => false,
   sizeOf: ({ description }) => STATE_BYTES + description.length,
 };

@@ -207,7 +207,7 @@ export const notificationAggregate: Aggregate<
   decider: notificationDecider,
   codec: notificationCodec,
   payloadScope: () => 'notifications',
-  isPermanent: () => false,
+  isPermanentRefusal: () => false,
   sizeOf: ({ messages }) =>
     [...messages.values()].reduce((sum, { digest: { length } }) => sum + length * DIGESTED_BYTES, STATE_BYTES) +
     messages.size * MESSAGE_BYTES,

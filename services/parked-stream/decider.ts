@@ -24,6 +24,6 @@ export const parkedStreamAggregate: Aggregate<NoState, ParkedStreamCommand, Park
   decider: parkedStreamDecider,
   codec: parkedStreamCodec,
   payloadScope: () => 'operations',
-  isPermanent: () => false,
+  isPermanentRefusal: () => false,
   sizeOf: () => STATE_BYTES,
 };

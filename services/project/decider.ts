@@ -63,6 +63,6 @@ export const projectAggregate: Aggregate<ProjectState, ProjectCommand, ProjectEv
   decider: projectDecider,
   codec: projectCodec,
   payloadScope: ({ project }) => `definitions/${project.id}`,
-  isPermanent: ({ kind }) => kind === 'project-exists',
+  isPermanentRefusal: ({ kind }) => kind === 'project-exists',
   sizeOf: (state) => STATE_BYTES + sizeOfLabels(state),
 };

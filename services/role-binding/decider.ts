@@ -53,6 +53,6 @@ export const roleBindingAggregate: Aggregate<
   decider: roleBindingDecider,
   codec: roleBindingCodec,
   payloadScope: () => 'access',
-  isPermanent: () => false,
+  isPermanentRefusal: () => false,
   sizeOf: ({ bindings }) => STATE_BYTES + bindings.size * BINDING_BYTES,
 };

@@ -116,7 +116,7 @@ export const scheduleAggregate: Aggregate<ScheduleState, ScheduleCommand, Schedu
   decider: scheduleDecider,
   codec: scheduleCodec,
   payloadScope: () => 'schedules',
-  isPermanent: () => true,
+  isPermanentRefusal: () => true,
   sizeOf: ({ open, past, requested, skips }) =>
     STATE_BYTES + (open.size + past.length + requested.size) * TICK_BYTES + skips.length * SKIP_BYTES,
 };

@@ -186,7 +186,7 @@ export class StreamSession<State, Command, Event, Refusal> implements Session<St
 
   /** Answers a command that has no events. Only an answer that no later event can change is given without a look. */
   #answer(turn: CommandTurn<Command, Refusal>, refusal: Refusal | undefined): Promise<void> | undefined {
-    const isPermanent = refusal !== undefined && this.#aggregate.isPermanent(refusal);
+    const isPermanent = refusal !== undefined && this.#aggregate.isPermanentRefusal(refusal);
     if (!isPermanent && this.#writer.mayLackEvents(turn.ticket)) return this.#takeAtHead(turn);
     this.#answerWhenDurable(turn, refusal);
     return undefined;

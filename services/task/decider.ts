@@ -37,7 +37,7 @@ export const taskAggregate: Aggregate<TaskState, RegisterTask, TaskEvent, TaskRe
   decider: taskDecider,
   codec: taskCodec,
   payloadScope: ({ id }) => `definitions/${id.project}`,
-  isPermanent: () => true,
+  isPermanentRefusal: () => true,
   sizeOf: () => STATE_BYTES,
   isOver: ({ digest }) => digest !== undefined,
 };

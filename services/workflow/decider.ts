@@ -45,7 +45,7 @@ export const workflowAggregate: Aggregate<WorkflowState, RegisterWorkflow, Workf
   decider: workflowDecider,
   codec: workflowCodec,
   payloadScope: ({ id }) => `definitions/${id.project}`,
-  isPermanent: () => true,
+  isPermanentRefusal: () => true,
   sizeOf: () => STATE_BYTES,
   isOver: ({ digest }) => digest !== undefined,
 };

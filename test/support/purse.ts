@@ -57,7 +57,7 @@ export const purse: Aggregate<Purse, PurseCommand, PurseEvent, PurseRefusal> = {
     contents: (event) => (event.kind === 'note' ? [event.text] : []),
   },
   payloadScope: () => 'purses',
-  isPermanent: ({ kind }) => kind === 'counted',
+  isPermanentRefusal: ({ kind }) => kind === 'counted',
   sizeOf: () => 100,
   compareWithRecorded: (command, past) =>
     Promise.resolve({ ...command, counted: past.filter(({ type }) => type === 'CoinAdded').length }),

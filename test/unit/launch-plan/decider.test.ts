@@ -114,9 +114,9 @@ describe('the stream of a launch plan', () => {
   });
 
   it('permanently refuses a version that exists, and not one that may be registered later', () => {
-    expect(launchPlanAggregate.isPermanent({ kind: 'exists-identical' })).toBe(true);
-    expect(launchPlanAggregate.isPermanent({ kind: 'exists-different' })).toBe(true);
-    expect(launchPlanAggregate.isPermanent({ kind: 'version-unknown' })).toBe(false);
+    expect(launchPlanAggregate.isPermanentRefusal({ kind: 'exists-identical' })).toBe(true);
+    expect(launchPlanAggregate.isPermanentRefusal({ kind: 'exists-different' })).toBe(true);
+    expect(launchPlanAggregate.isPermanentRefusal({ kind: 'version-unknown' })).toBe(false);
   });
 
   it('takes as much more memory with each version', () => {

@@ -67,8 +67,8 @@ describe('the stream of a project', () => {
   });
 
   it('permanently refuses what exists, and not what may be registered later', () => {
-    expect(projectAggregate.isPermanent({ kind: 'project-exists' })).toBe(true);
-    expect(projectAggregate.isPermanent({ kind: 'project-unknown' })).toBe(false);
+    expect(projectAggregate.isPermanentRefusal({ kind: 'project-exists' })).toBe(true);
+    expect(projectAggregate.isPermanentRefusal({ kind: 'project-unknown' })).toBe(false);
   });
 
   it('takes more memory with each label, by the length of its key and value', () => {

@@ -77,7 +77,7 @@ describe('a tick to skip', () => {
   });
 
   it('is refused permanently, because ticks stay decided', () => {
-    expect(scheduleAggregate.isPermanent({ kind: 'already-decided' })).toBe(true);
+    expect(scheduleAggregate.isPermanentRefusal({ kind: 'already-decided' })).toBe(true);
   });
 });
 

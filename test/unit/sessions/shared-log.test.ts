@@ -93,7 +93,7 @@ describe('a live stream of a log that others write too', () => {
   });
 
   it('needs no read for a permanent refusal', async () => {
-    const lasting = { ...purse, isPermanent: () => true };
+    const lasting = { ...purse, isPermanentRefusal: () => true };
     const add = () => here.handle(lasting, stream, { kind: 'add' }, context());
     for (let coins = 0; coins < 10; coins += 1) await add();
     reads = [];

@@ -39,8 +39,8 @@ describe('the stream of a version of a task', () => {
     expect(taskAggregate.payloadScope(register)).toBe('definitions/p'));
 
   it('refuses permanently', () => {
-    expect(taskAggregate.isPermanent({ kind: 'exists-identical' })).toBe(true);
-    expect(taskAggregate.isPermanent({ kind: 'exists-different' })).toBe(true);
+    expect(taskAggregate.isPermanentRefusal({ kind: 'exists-identical' })).toBe(true);
+    expect(taskAggregate.isPermanentRefusal({ kind: 'exists-different' })).toBe(true);
   });
 
   it('is over when the version is registered', () => {
