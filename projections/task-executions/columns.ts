@@ -4,7 +4,7 @@ import type { Collection } from '../runtime/read-store.js';
 /** The stored task executions, listed by node. */
 export const taskExecutionCollection: Collection = {
   name: 'task-executions',
-  version: 4,
+  version: 5,
   fields: {
     recorded: 'integer',
     task: 'text',

@@ -98,7 +98,7 @@ const end = (closure: TaskExecutionClosure, phase: Phase, at: Instant): void => 
 
 const keepPhase = (document: TaskDocument, { phase, phaseVersion }: TaskExecutionEvent, at: Instant): void => {
   const closure = closureOf(document.task);
-  document.phaseVersion = phase === closure.phase ? Math.max(document.phaseVersion, phaseVersion) : phaseVersion;
+  document.phaseVersion = phaseVersion; // a repeated phase is news only with a higher version
   end(closure, phase, at);
   document.closedBy = '';
 };

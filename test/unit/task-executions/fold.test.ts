@@ -224,6 +224,8 @@ describe('a task execution', () => {
   it('that is open when its execution ends is ABORTED, until the engine says otherwise', async () => {
     const ended = [task('RUNNING', { second: 1 }), workflow('ABORTED', { second: 5 })];
     expect((await documentOf(...ended)).fields).toMatchObject({ phase: 'ABORTED', closed_by: 'ABORTED' });
+    const again = await documentOf(task('RUNNING', { version: 2 }), ended[1]!, task('ABORTED', { second: 4 }));
+    expect(again.fields).toMatchObject({ phase: 'ABORTED', phase_version: 0, closed_by: '' });
     const { phase, outputResult } = await closureAfter(...ended, task('FAILED', { second: 3, ...failure }));
     expect(phase).toBe(Phase.FAILED);
     expect(outputResult).toMatchObject({ case: 'error', value: { message: 'bad' } });
