@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { leasesName, lowestOf, partitionOf, PARTITIONS } from '../../../projections/runtime/partitions.js';
+import { highestOf, leasesName, lowestOf, partitionOf, PARTITIONS } from '../../../projections/runtime/partitions.js';
 import { KINDS } from '../../../services/kernel/identifier.js';
 import type { StreamName } from '../../../services/kernel/stream.js';
 import { launchPlanStream } from '../../../services/launch-plan/events.js';
@@ -40,6 +40,8 @@ describe('the partition of a stream', () => {
   it('of everything in a store never changes: these are on record', () => {
     const names = ['execution-p:d:a', 'task-p:d:t:v1', 'project-p', 'launchPlan-p:d:~abc', 'namedEntity-p:d:TASK:t'];
     expect(names.map((name) => partitionOf(name as StreamName))).toEqual([4, 3, 4, 4, 3]);
+    const long = [396, 397].map((length) => partitionOf(`task-p:d:${'a'.repeat(length)}:v1` as StreamName));
+    expect(long).toEqual([2, 4]);
   });
 });
 
@@ -50,6 +52,13 @@ describe('the lowest position', () => {
   });
 });
 
+describe('the highest position', () => {
+  it('of none is before all that there are', () => {
+    expect(highestOf([3n, 5n, 4n])).toBe(5n);
+    expect(highestOf([])).toBe(0n);
+  });
+});
+
 describe('claims on the views', () => {
   const of = (version: number, build?: number): string =>
     leasesName({ models: [{ collection: { name: 'things', version } }] as never }, build);
@@ -57,5 +66,6 @@ describe('claims on the views', () => {
   it('are shared by processes with the same views, and not with those of another version or build', () => {
     expect(of(1)).toBe(of(1, 0));
     expect(new Set([of(1), of(2), of(1, 1), of(2, 1)]).size).toBe(4);
+    expect(of(1, 2)).toMatch(/^views [0-9a-f]{8}\.2$/u);
   });
 });

@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Projector, projector, type ProjectorOptions } from '../../../projections/runtime/projector.js';
-import { ENTRY_BATCH_LIMITS } from '../../../projections/runtime/entry-batch.js';
+import { emptyEntryBatch, ENTRY_BATCH_LIMITS, narrowed } from '../../../projections/runtime/entry-batch.js';
+import type { Entry } from '../../../projections/runtime/event-reader.js';
+import { partitionOf } from '../../../projections/runtime/partitions.js';
 import type { ReadModel, SeenEvent } from '../../../projections/runtime/read-model.js';
 import type { ReadStore, StoredDocument } from '../../../projections/runtime/read-store.js';
 import { sqliteReadStore } from '../../../projections/store/sqlite/sqlite-read-store.js';
@@ -197,6 +199,68 @@ describe('a projector', () => {
     }
   });
 
+  it('writes what it gathers once the events have so many bytes', async () => {
+    const store = await newStore();
+    const events = recorded([{ stream: 's' }, { stream: 's' }, { stream: 's' }]);
+    const bytes = events[0]!.data.length * 2;
+    const target = await start(store, { onPoison: 'stop', gathers: { documents: 100, bytes } });
+    const positions: bigint[] = [];
+    for (const event of events) {
+      await target.take([event], event.position);
+      positions.push(target.position());
+    }
+    expect(positions).toEqual([0n, 2n, 2n]);
+  });
+
+  it('says of a document that its position stays when another stream has set that', async () => {
+    const store = await newStore();
+    const late: (readonly [string, boolean | undefined])[] = [];
+    const watched = {
+      ...store,
+      write: (batch: Parameters<ReadStore['write']>[0]) => {
+        for (const { document, isLate } of batch.documents) late.push([document.key, isLate]);
+        return store.write(batch);
+      },
+    };
+    const events = recorded([{ stream: 's', type: 'FromTheFuture' }, { stream: 't' }, { stream: 't' }]);
+    const target = await start(watched, { models: [totals] });
+    await target.take(events.slice(0, 2), 2n);
+    await target.take(events.slice(2), 3n);
+    const next = await start(watched, { ...upgraded, models: [{ ...totals, follows: ['Added', 'FromTheFuture'] }] });
+    await next.resume(streamName('tally', ['s']), pagesOf(events, streamName('tally', ['s'])));
+    expect(late).toEqual([
+      ['total/a', undefined],
+      ['total/a', undefined],
+      ['total/a', true],
+    ]);
+  });
+
+  it('writes no document of an event that makes none', async () => {
+    const store = await newStore();
+    const none: typeof counts = { ...counts, fold: () => undefined };
+    const target = await start(store, { models: [none, tallies] });
+    await target.take(recorded([{ stream: 's' }]), 1n);
+    expect((await views(store)).map(({ key }) => key)).toEqual(['tally-s/a']);
+    expect(await store.parked()).toEqual([]);
+  });
+
+  it('wants of each partition what is above its checkpoint', async () => {
+    const store = await newStore();
+    const events = recorded(Array.from({ length: 40 }, (_, at) => ({ stream: `s${at}` })));
+    const half = await start(store, { partitions: [0, 1, 2, 3] });
+    const isOfHalf = ({ stream }: RecordedEvent): boolean => partitionOf(stream) < 4;
+    const wanted = (target: Projector) => events.filter((event) => target.wants(event));
+    expect(wanted(half)).toEqual(events.filter(isOfHalf));
+    await half.take(wanted(half).slice(0, 10), 20n);
+    expect(wanted(half)).toEqual(events.filter((event) => isOfHalf(event) && event.position > 20n));
+    const whole = await start(store);
+    const missing = events.filter((event) => !isOfHalf(event) || event.position > 20n);
+    expect(missing.length).toBeLessThan(40);
+    expect(wanted(whole)).toEqual(missing);
+    await whole.take(missing, 40n);
+    expect(whole.position()).toBe(40n);
+  });
+
   it('moves the checkpoint past a wide event only with its last document', async () => {
     const positions: (bigint | undefined)[] = [];
     const store = await newStore();
@@ -227,9 +291,16 @@ describe('a projector', () => {
     const store = await newStore();
     const target = await start(store);
     tallyCodec.decoded = 0;
-    const ignored = Array.from({ length: 5 }, (): Written => ({ stream: 's', type: 'Ignored' }));
-    await target.take(recorded([...ignored, { stream: 's' }, { stream: 's' }]), 7n);
-    expect(tallyCodec.decoded).toBe(3);
+    const ignored = Array.from({ length: 6 }, (_, at): Written => ({ stream: 's', type: `Ignored${at % 2}` }));
+    await target.take(recorded([...ignored, { stream: 's' }, { stream: 's' }]), 8n);
+    expect(tallyCodec.decoded).toBe(4);
+  });
+
+  it('passes events of streams that no codec reads', async () => {
+    const store = await newStore();
+    const target = await start(store, { codecs: new Map() });
+    await target.take(recorded([{ stream: 's' }]), 1n);
+    expect([target.position(), await views(store), await store.parked()]).toEqual([1n, [], []]);
   });
 
   it('brings in what is beside the event', async () => {
@@ -245,6 +316,33 @@ describe('a projector', () => {
     expect(Buffer.from((await views(store))[1]!.response).toString()).toBe('tally-s/a 1 large');
   });
 
+  it('counts what is beside an event in the size of a batch, and asks for nothing that is in the event', async () => {
+    const store = await newStore();
+    const value = { scope: 'runs/p', sha256: 'abc', sizeBytes: 5n, keyId: '' };
+    const content = (isLarge: boolean) =>
+      isLarge ? ({ case: 'ref', value } as const) : ({ case: 'inline', value: Buffer.from('small') } as const);
+    let isLarge = true;
+    const codec = {
+      ...tallyCodec,
+      decode: () => ({ parts: ['a'], amount: 1, note: { content: content(isLarge) } }),
+    };
+    let writes = 0;
+    const counted = {
+      ...store,
+      write: (...given: Parameters<ReadStore['write']>) => ((writes += 1), store.write(...given)),
+    };
+    const payloads = { ...noPayloads, get: () => Promise.resolve(Buffer.alloc(1_000)) };
+    const limits = { ...ENTRY_BATCH_LIMITS, bytes: 2_100 };
+    const events = recorded([{ stream: 's' }, { stream: 's' }, { stream: 's' }, { stream: 's' }]);
+    await (await start(counted, { payloads, limits, codecs: new Map([['tally', codec]]) })).take(events, 4n);
+    expect(writes).toBe(2);
+    isLarge = false;
+    const refusing = { ...noPayloads, get: () => Promise.reject(new StoreUnavailable('not asked')) };
+    const target = await start(counted, { payloads: refusing, limits, codecs: new Map([['tally', codec]]) });
+    await target.take(recorded(Array.from({ length: 5 }, () => ({ stream: 's' }))).slice(4), 5n);
+    expect(writes).toBe(3);
+  });
+
   it('fails, and parks nothing, when the machinery does', async () => {
     const store = await newStore();
     const codec = {
@@ -255,7 +353,73 @@ describe('a projector', () => {
     };
     const target = await start(store, { codecs: new Map([['tally', codec]]) });
     await expect(target.take(recorded([{ stream: 's' }]), 1n)).rejects.toThrow('away');
+    const value = { scope: 'runs/p', sha256: 'abc', sizeBytes: 5n, keyId: '' };
+    const besides = { ...tallyCodec, decode: () => ({ note: { content: { case: 'ref', value } as const } }) as never };
+    const payloads = { ...noPayloads, get: () => Promise.reject(new StoreUnavailable('no payloads')) };
+    const without = await start(store, { payloads, codecs: new Map([['tally', besides]]) });
+    await expect(without.take(recorded([{ stream: 's' }]), 1n)).rejects.toThrow('no payloads');
+    const folding: typeof counts = {
+      ...counts,
+      fold: () => {
+        throw new StoreUnavailable('no memory');
+      },
+    };
+    const model = await start(store, { models: [folding] });
+    await expect(model.take(recorded([{ stream: 's' }]), 1n)).rejects.toThrow('no memory');
     expect(await store.parked()).toEqual([]);
+  });
+
+  it('parks a stream with an event whose contents are gone', async () => {
+    const store = await newStore();
+    const value = { scope: 'runs/p', sha256: 'abc', sizeBytes: 5n, keyId: '' };
+    const codec = { ...tallyCodec, decode: () => ({ note: { content: { case: 'ref', value } as const } }) as never };
+    await (await start(store, { codecs: new Map([['tally', codec]]) })).take(recorded([{ stream: 's' }]), 1n);
+    expect(await store.parked()).toMatchObject([{ stream: 'tally-s', position: 1n }]);
+  });
+});
+
+describe('a batch', () => {
+  const entry = (width: number, bytes: number) => ({ width, bytes, touched: [] }) as Partial<Entry> as Entry;
+
+  it('takes events up to each of its limits, and one event of any size', () => {
+    const limits = { events: 3, documents: 10, bytes: 100 };
+    const fits = (...entries: readonly (readonly [number, number])[]): boolean => {
+      const batch = emptyEntryBatch(limits);
+      return entries.every(([width, bytes]) => {
+        const each = entry(width, bytes);
+        const accepts = batch.accepts(each);
+        batch.add(each);
+        return accepts;
+      });
+    };
+    expect(fits([11, 101])).toBe(true);
+    expect([fits([1, 1], [1, 1], [1, 1]), fits([1, 1], [1, 1], [1, 1], [1, 1])]).toEqual([true, false]);
+    expect([fits([4, 1], [6, 1]), fits([4, 1], [7, 1])]).toEqual([true, false]);
+    expect([fits([1, 40], [1, 60]), fits([1, 40], [1, 61])]).toEqual([true, false]);
+  });
+
+  it('is cut out of a wide event, with what several streams feed in the last piece', () => {
+    const touching = (...touched: Entry['touched']) =>
+      ({ touched, width: touched.reduce((width, { keys }) => width + keys.length, 0) }) as Partial<Entry> as Entry;
+    const [own, few, fed] = [
+      { model: tallies, keys: ['a', 'b', 'c', 'd', 'e'] },
+      { model: counts, keys: ['s'] },
+      { model: totals, keys: ['total/a', 'total/b', 'total/c'] },
+    ];
+    const keysOf = (wide: Entry, size: number) =>
+      narrowed(wide, size).map(({ touched }) => touched.map(({ model, keys }) => [model.collection.name, ...keys]));
+    expect(keysOf(touching(own, fed, few), 2)).toEqual([
+      [['tallies', 'a', 'b']],
+      [['tallies', 'c', 'd']],
+      [['tallies', 'e']],
+      [
+        ['counts', 's'],
+        ['totals', 'total/a', 'total/b', 'total/c'],
+      ],
+    ]);
+    expect(keysOf(touching(fed), 2)).toEqual([[['totals', 'total/a', 'total/b', 'total/c']]]);
+    const fitting = touching(few, fed);
+    expect(narrowed(fitting, 4)).toEqual([fitting]);
   });
 });
 
@@ -421,6 +585,30 @@ describe('streams that are parked and resumed', () => {
     expect(await amounts(store)).toEqual([[15, 4n]]);
   });
 
+  it('stay parked at the event that they have reached when the store fails after it', async () => {
+    let passages = -Infinity;
+    const store = await newStore(() => {
+      passages += 1;
+      if (passages === 3) throw new StoreUnavailable('away');
+    });
+    const events = recorded([
+      { stream: 's', amount: 1, type: 'FromTheFuture' },
+      { stream: 's', amount: 2, type: 'Odd' },
+      { stream: 's', amount: 4 },
+    ]);
+    await (await start(store, { models: [totals] })).take(events, 3n);
+    const next = await start(store, {
+      ...upgraded,
+      models: [{ ...totals, follows: ['Added', 'Odd', 'FromTheFuture'] }],
+    });
+    passages = 0;
+    await expect(next.resume(s, pagesOf(events, s, 3))).rejects.toThrow('away');
+    expect(next.parked()).toEqual(await store.parked());
+    const mended = events.map((event) => ({ ...event, type: 'Added' }));
+    expect(await next.resume(s, pagesOf(mended, s, 3))).toBe(true);
+    expect(await amounts(store)).toEqual([[7, 3n]]);
+  });
+
   it('are parked for the views that cannot take them, and not for others', async () => {
     const store = await newStore();
     const events = recorded([{ stream: 's', type: 'FromTheFuture' }]);
@@ -513,9 +701,10 @@ describe('a stream that a view cannot take', () => {
 
   it('stops a projector that is to stop', async () => {
     const target = await start(await newStore(), { onPoison: 'stop' });
-    await expect(target.take(withPoison('Refused'), 6n)).rejects.toThrow(
-      'the views cannot process Refused at position 3 of stream tally-bad: this tally is refused',
-    );
+    await expect(target.take(withPoison('Refused'), 6n)).rejects.toMatchObject({
+      message: 'the views cannot process Refused at position 3 of stream tally-bad: this tally is refused',
+      cause: { message: 'this tally is refused' },
+    });
   });
 
   it('stops one that gathers, when it writes', async () => {

@@ -90,6 +90,12 @@ describe('what a projector spares itself', () => {
     expect(store.looked).toHaveLength(2);
   });
 
+  it('documents are dropped once they are written where none may be kept', async () => {
+    const target = await start({ cacheBytes: 0 });
+    for (const event of many(3)) await target.take([event], event.position);
+    expect(store.looked).toHaveLength(6);
+  });
+
   it('a document that was touched lately is not looked for again', async () => {
     const target = await start();
     const events = many(30, 3);
@@ -139,6 +145,30 @@ describe('the documents in hand', () => {
     const cache = await load(16_000, names);
     await cache.load(tallies, names);
     expect(names.length - store.looked.length).toBe(10);
+  });
+
+  it('count with all that is stored of them', async () => {
+    const target = await start();
+    await target.take(many(1), 1n);
+    const stored = {
+      ...store,
+      getMany: async (...given: Parameters<ReadStore['getMany']>) =>
+        (await store.getMany(...given)).map((each) => ({
+          ...each,
+          response: Buffer.alloc(100),
+          listElement: Buffer.alloc(100),
+          foldState: Buffer.concat([each.foldState!, Buffer.alloc(100, ' ')]),
+        })),
+    };
+    const readsAgain = async (maxBytes: number): Promise<boolean> => {
+      const cache = documentCache(stored, maxBytes);
+      await cache.load(tallies, ['tally-s0/a']);
+      cache.trim();
+      store.looked.length = 0;
+      await cache.load(tallies, ['tally-s0/a']);
+      return store.looked.length > 0;
+    };
+    expect([await readsAgain(890), await readsAgain(1_000)]).toEqual([true, false]);
   });
 
   it('are those that were touched last', async () => {

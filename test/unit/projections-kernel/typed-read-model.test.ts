@@ -1,7 +1,11 @@
+import { StringValueSchema } from '@bufbuild/protobuf/wkt';
 import { describe, expect, it } from 'vitest';
 
+import { bytesIn, messageIn } from '../../../projections/runtime/decoded.js';
 import type { SeenEvent } from '../../../projections/runtime/read-model.js';
 import { readModel, type TypedReadModel } from '../../../projections/runtime/typed-read-model.js';
+import { CorruptEvent } from '../../../services/kernel/fault.js';
+import type { Content } from '../../../services/kernel/ports/payload-store.js';
 
 type Opened = { readonly type: 'AccountOpened'; readonly data: { readonly owner: string } };
 type Paid = { readonly type: 'AccountPaid'; readonly data: { readonly amount: number; readonly to: string } };
@@ -63,5 +67,37 @@ describe('a read model of typed handlers', () => {
     expect(readModel<Account, Opened | Paid>({ ...stored, handlers: { AccountOpened: opens } }).follows).toHaveLength(
       1,
     );
+  });
+});
+
+describe('a content of an event', () => {
+  const inline = (value: Uint8Array): Content => ({ content: { case: 'inline', value } });
+  const failureOf = (read: () => unknown): unknown => {
+    try {
+      return read();
+    } catch (error) {
+      return error;
+    }
+  };
+
+  it('is decoded once for all read models', () => {
+    const part = inline(Uint8Array.of(0x0a, 1, 0x61));
+    expect(messageIn(StringValueSchema, part).value).toBe('a');
+    expect(messageIn(StringValueSchema, part)).toBe(messageIn(StringValueSchema, part));
+  });
+
+  it('that is not loaded, or is no such message, makes the event corrupt', () => {
+    const away: Content = { content: { case: 'ref', value: { scope: '', sha256: '', sizeBytes: 1n, keyId: '' } } };
+    const notLoaded = failureOf(() => messageIn(StringValueSchema, away));
+    for (const error of [notLoaded, failureOf(() => bytesIn(undefined))]) {
+      expect(error).toBeInstanceOf(CorruptEvent);
+      expect((error as Error).message).toBe('a large content of the event is not loaded');
+    }
+    const isNone = failureOf(() => messageIn(StringValueSchema, inline(Uint8Array.of(0x0a, 9))));
+    expect(isNone).toBeInstanceOf(CorruptEvent);
+    expect(isNone).toMatchObject({
+      message: 'a content of the event cannot be decoded',
+      cause: { name: 'RangeError' },
+    });
   });
 });

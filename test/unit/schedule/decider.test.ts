@@ -27,6 +27,10 @@ const decided = (untilMs: number, ...ticks: readonly TickId[]): ScheduleEvent =>
     fire: ticks.map(({ atMs, version }) => ({ ...at(atMs), version, principal: 'ada', isMissed: false })),
   }),
 });
+const byRequest = ({ atMs, version }: TickId): ScheduleEvent => ({
+  type: 'ScheduleTicksDecided',
+  data: create(ScheduleTicksDecidedSchema, { fire: [{ ...at(atMs), version, principal: 'ada', request: 'r1' }] }),
+});
 const fired: ScheduleEvent = {
   type: 'ScheduleTickFired',
   data: create(ScheduleTickFiredSchema, {
@@ -88,6 +92,22 @@ describe('a schedule', () => {
     given(decider, paused).when(resume).then(resumed);
     given(decider).when(resume).thenNothing();
     given(decider, paused, resumed).when(resume).thenNothing();
+  });
+
+  it('takes more memory with each tick and with each skip', () => {
+    const sizeAfter = (...events: readonly ScheduleEvent[]): number =>
+      scheduleAggregate.sizeOf(events.reduce((state, event) => decider.evolve(state, event), decider.initial()));
+    const other = { ...tick, version: 'v2' };
+    const ofTick = sizeAfter(decided(0, tick)) - sizeAfter();
+    const ofSkip = sizeAfter(skipRequested(5_000)) - sizeAfter();
+    expect(ofSkip).toBeGreaterThan(1);
+    expect(ofTick).toBeGreaterThan(ofSkip);
+    expect(sizeAfter()).toBeGreaterThan(ofTick);
+    expect(sizeAfter(decided(0, tick, other)) - sizeAfter()).toBe(2 * ofTick);
+    expect(sizeAfter(decided(0, tick), fired)).toBe(sizeAfter(decided(0, tick)));
+    expect(sizeAfter(decided(0, tick, other), fired)).toBe(sizeAfter(decided(0, tick, other)));
+    expect(sizeAfter(byRequest(tick)) - sizeAfter()).toBe(2 * ofTick);
+    expect(sizeAfter(skipRequested(5_000), skipRequested(6_000)) - sizeAfter()).toBe(2 * ofSkip);
   });
 
   it('keeps large contents in one scope', () => {

@@ -42,6 +42,10 @@ const second = (seconds: number): number => 1_700_000_000_000 + seconds * 1_000;
 const micros = (seconds: number): number => second(seconds) * 1_000;
 const failure = { outputResult: { case: 'error', value: { code: 'E', message: 'bad', kind: 1 } } } as const;
 const log = (name: string, more: object = {}) => ({ uri: `http://${name}`, name, ...more });
+/** The metadata of a node that belongs to an attempt. */
+const parentOf = (retryAttempt: number) => ({
+  id: { taskId, nodeExecutionId: { nodeId: 'n0', executionId: id }, retryAttempt },
+});
 const names = (logs: readonly { readonly name: string }[]): readonly string[] => logs.map(({ name }) => name);
 
 describe('a task execution', () => {
@@ -87,11 +91,14 @@ describe('a task execution', () => {
 
   it('has started at its earliest RUNNING, and lasts until it ends', async () => {
     const { startedAt, duration } = await closureAfter(
+      task('QUEUED', { second: 1 }),
       task('RUNNING', { second: 5 }),
       task('RUNNING', { second: 4, version: 1 }),
       task('SUCCEEDED', { second: 9 }),
     );
     expect([timestampMs(startedAt!), duration!.seconds]).toEqual([second(4), 5n]);
+    const neverRan = await documentOf(task('QUEUED', { second: 1 }), task('FAILED', { second: 2 }));
+    expect(neverRan.fields).toMatchObject({ started_at: null, duration: null });
   });
 
   it('counts the versions of each phase for themselves', async () => {
@@ -115,12 +122,14 @@ describe('a task execution', () => {
       task('RUNNING', { reasons: [{ reason: 'b', occurredAt }] }),
     );
     expect([reasons.map(({ message }) => message), reason]).toEqual([['a', 'a', 'b'], 'b']);
+    expect(reasons.map((each) => each.occurredAt)).toEqual([occurredAt, occurredAt, occurredAt]);
   });
 
   it('keeps the single reason of an older engine when it is another', async () => {
     const { reasons, reason } = await closureAfter(
       task('QUEUED', { reason: 'waiting' }),
       task('QUEUED', { reason: 'waiting', version: 1 }),
+      task('QUEUED', { version: 2 }),
       task('RUNNING', { reason: 'pulling', second: 3 }),
     );
     expect([reasons.map(({ message }) => message), reason]).toEqual([['waiting', 'pulling'], 'pulling']);
@@ -129,7 +138,7 @@ describe('a task execution', () => {
 
   it('merges log links by URI and by name', async () => {
     const { logs } = await closureAfter(
-      task('RUNNING', { logs: [log('a'), log('b'), { uri: 'http://x', name: '' }] }),
+      task('RUNNING', { logs: [log('a'), log('b'), { uri: 'http://x', name: '' }, { uri: 'http://y', name: '' }] }),
       task('RUNNING', {
         version: 1,
         logs: [
@@ -139,7 +148,7 @@ describe('a task execution', () => {
       }),
       task('RUNNING', { version: 2 }),
     );
-    expect(logs.map(({ uri }) => uri)).toEqual(['http://new', 'http://x', 'http://b']);
+    expect(logs.map(({ uri }) => uri)).toEqual(['http://new', 'http://x', 'http://b', 'http://y']);
   });
 
   it('shows the log links of its phase, and loses none', async () => {
@@ -193,6 +202,7 @@ describe('a task execution', () => {
           resourcePoolInfo: [{ namespace: 'pool', allocationToken: 'b' }],
           externalResources: [
             { index: 1, phase: Phase.FAILED, logs: [log('two')] },
+            { index: 1, retryAttempt: 2, externalId: 'd', phase: Phase.QUEUED },
             { index: 1, retryAttempt: 1, externalId: 'c', phase: Phase.QUEUED },
           ],
         },
@@ -204,14 +214,25 @@ describe('a task execution', () => {
       { index: 0, externalId: 'a' },
       { index: 1, retryAttempt: 0, externalId: 'b', phase: Phase.FAILED, cacheStatus: 3 },
       { index: 1, retryAttempt: 1, externalId: 'c' },
+      { index: 1, retryAttempt: 2, externalId: 'd' },
     ]);
     expect(names(metadata!.externalResources[1]!.logs)).toEqual(['two', 'one']);
   });
 
   it('shows the log links of its external resources by its own phase', async () => {
-    const externalResources = [{ externalId: 'a', logs: [log('live', { HideOnceFinished: true }), log('always')] }];
+    const externalResources = [
+      { index: 0, logs: [log('live', { HideOnceFinished: true }), log('always')] },
+      { index: 1, logs: [log('other')] },
+    ];
     const { metadata } = await closureAfter(task('RUNNING', { metadata: { externalResources } }), task('SUCCEEDED'));
-    expect(names(metadata!.externalResources[0]!.logs)).toEqual(['always']);
+    expect(metadata!.externalResources.map(({ logs }) => names(logs))).toEqual([['always'], ['other']]);
+  });
+
+  it('is stored once while everything that is known of it is shown', async () => {
+    const metadata = { externalResources: [{ index: 0, logs: [log('external')] }] };
+    const document = await documentOf(task('RUNNING', { logs: [log('own')], metadata }));
+    expect(answerOf(document).closure).toMatchObject({ logs: [{ name: 'own' }], metadata });
+    expect(document).not.toHaveProperty('foldState');
   });
 
   it('shows the error of a failure that may be retried, and not in a success that follows', async () => {
@@ -223,9 +244,11 @@ describe('a task execution', () => {
 
   it('that is open when its execution ends is ABORTED, until the engine says otherwise', async () => {
     const ended = [task('RUNNING', { second: 1 }), workflow('ABORTED', { second: 5 })];
-    expect((await documentOf(...ended)).fields).toMatchObject({ phase: 'ABORTED', closed_by: 'ABORTED' });
+    const closed = await documentOf(...ended);
+    expect(closed.fields).toMatchObject({ phase: 'ABORTED', closed_by: 'ABORTED' });
     const again = await documentOf(task('RUNNING', { version: 2 }), ended[1]!, task('ABORTED', { second: 4 }));
     expect(again.fields).toMatchObject({ phase: 'ABORTED', phase_version: 0, closed_by: '' });
+    expect(answerOf(closed).closure!.outputResult).toMatchObject({ case: 'error', value: { code: 'ExecutionEnded' } });
     const { phase, outputResult } = await closureAfter(...ended, task('FAILED', { second: 3, ...failure }));
     expect(phase).toBe(Phase.FAILED);
     expect(outputResult).toMatchObject({ case: 'error', value: { message: 'bad' } });
@@ -263,6 +286,7 @@ describe('a task execution', () => {
     expect(await codeAfter(said('FAILED', 1, 'a'), said('FAILED', 2, 'b'))).toBe('a');
     expect(await codeAfter(said('FAILED', 1), said('FAILED', 2, 'b'))).toBe('b');
     expect(await codeAfter(said('RUNNING', 1, 'a'), said('FAILED', 2, 'b'))).toBe('b');
+    expect(await codeAfter(said('RUNNING', 1, 'a'), said('FAILED', 2))).toBe('a');
     const { duration } = await closureAfter(said('RUNNING', 1), said('FAILED', 5), said('FAILED', 9));
     expect(duration!.seconds).toBe(4n);
   });
@@ -366,12 +390,16 @@ describe('a task execution', () => {
       task('SUCCEEDED', { second: 2, outputResult: { case: 'outputData', value: inline } }),
       task('SUCCEEDED', { second: 3 }),
       workflow('FAILED', { second: 3 }),
+      node('SUCCEEDED', { second: 4, node: 'child', parentTaskMetadata: parentOf(1) }),
       task('SUCCEEDED', { second: 4, attempt: 1 }),
       task('SUCCEEDED', { second: 5, attempt: 1 }),
     );
-    const documents = documentsAfter(taskExecutions, recorded);
-    expect(documents.size).toBe(2);
-    expect(documentsAfter(taskExecutions, recorded, 1)).toEqual(documents);
+    expect(recorded).toHaveLength(11);
+    for (let events = 1; events <= recorded.length; events += 1) {
+      const past = recorded.slice(0, events);
+      expect(documentsAfter(taskExecutions, past, 1)).toEqual(documentsAfter(taskExecutions, past));
+    }
+    expect(documentsAfter(taskExecutions, recorded).size).toBe(2);
   });
 
   it.each([
@@ -384,9 +412,27 @@ describe('a task execution', () => {
   });
 
   it('is a parent once a node belongs to it', async () => {
-    const parentTaskMetadata = { id: { taskId, nodeExecutionId: { nodeId: 'n0', executionId: id } } };
-    const document = await documentOf(task('RUNNING'), node('QUEUED', { node: 'child', parentTaskMetadata }));
+    const child = node('QUEUED', { node: 'child', parentTaskMetadata: parentOf(0) });
+    const document = await documentOf(task('RUNNING'), child);
     expect(answerOf(document).isParent).toBe(true);
+  });
+
+  it('is not made by a node that belongs to it', () => {
+    const child = node('QUEUED', { node: 'child', parentTaskMetadata: parentOf(0) });
+    const { recorded } = openStream(creation, node('RUNNING'), task('RUNNING'), child);
+    expect(recorded).toHaveLength(4);
+    expect(documentsAfter(taskExecutions, [...recorded.slice(0, 2), ...recorded.slice(3)]).size).toBe(0);
+  });
+
+  it('is not closed by the end of an execution in which nothing is open', () => {
+    const { recorded } = openStream(
+      creation,
+      node('RUNNING'),
+      task('SUCCEEDED'),
+      node('SUCCEEDED'),
+      workflow('FAILED'),
+    );
+    expect([...documentsAfter(taskExecutions, recorded).values()]).toMatchObject([{ fields: { phase: 'SUCCEEDED' } }]);
   });
 });
 
