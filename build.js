@@ -44,7 +44,7 @@ const markOf = (path) => {
 
 const toolMarks = () => TOOLS.map(markOf).join(', ');
 
-/** The record; an empty one where there is none, or other tools wrote it. */
+/** The record; an empty one when there is none, or other tools wrote it. */
 const recorded = () => {
   try {
     const record = JSON.parse(readFileSync(RECORD, 'utf8'));
@@ -194,7 +194,7 @@ const copyAssets = () => {
 const isToolMissing = (error) => error.code === 'ERR_MODULE_NOT_FOUND';
 
 /**
- * Brings the translation up to date, and says so on standard error where there is something to do.
+ * Brings the translation up to date, and says so on standard error when there is something to do.
  *
  * @throws when a source cannot be read as TypeScript; what is wrong was said then.
  */

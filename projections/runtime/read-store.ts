@@ -105,7 +105,7 @@ export type Query = {
 
 /** One page of results. */
 export type Found = {
-  /** `listElement` where there is one, else `response`, in order. */
+  /** `listElement` when there is one, else `response`, in order. */
   readonly elements: readonly Uint8Array[];
   /** Cursor of the last element; set when more documents follow. */
   readonly next?: Cursor;

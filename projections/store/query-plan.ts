@@ -6,7 +6,7 @@ export type Plan = {
   readonly index: readonly string[] | undefined;
   /** The alternatives of a split `in` condition; the index returns each in order, and the results are merged. */
   readonly alternatives: readonly (readonly Condition[])[];
-  /** The search of indexed substrings that serves the query in its order, where there is one. */
+  /** The search of indexed substrings that serves the query in its order, when there is one. */
   readonly search?: Search;
   /** True when the query scans rows that do not match, so that it needs a time limit. */
   readonly walks: boolean;

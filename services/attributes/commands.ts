@@ -4,5 +4,5 @@ import type { Scope } from './state.js';
 export type AttributesCommand =
   /** Replaces the scope's attributes of this type; plugin overrides are merged by task type. */
   | { readonly type: 'UpdateAttributes'; readonly scope: Scope; readonly attributes: MatchingAttributes }
-  /** Removes the attributes of a type at exactly this scope; records nothing where there are none. */
+  /** Removes the attributes of a type at exactly this scope; records nothing when there are none. */
   | { readonly type: 'DeleteAttributes'; readonly scope: Scope; readonly resourceType: MatchableResource };

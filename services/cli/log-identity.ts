@@ -17,7 +17,7 @@ type Change = {
 };
 
 const inDirectory = async (directory: string, change: Change['embedded']): Promise<object> => {
-  await (await sqliteLogReader({ directory })).close(); // throws where there is no log
+  await (await sqliteLogReader({ directory })).close(); // throws when there is no log
   const lock = await lockDataDirectory(directory);
   try {
     return change(lock.directory);

@@ -59,7 +59,7 @@ export const rebuildViews = async ({
 }: Configuration): Promise<void> => {
   const directory = resolve(data);
   const source = logSource({ directory, eventStore });
-  const log = await openOwnLog({ data, event_store: eventStore }); // throws where there is no log
+  const log = await openOwnLog({ data, event_store: eventStore }); // throws when there is no log
   // No process may have views in the data directory open while they are replaced; in a database, servers may read on.
   const lock = views.kind === 'sqlite' ? await forSetting('data', () => lockDataDirectory(directory)) : undefined;
   const started = performance.now();

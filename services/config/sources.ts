@@ -30,7 +30,7 @@ export type Setting = {
   readonly variable: string;
   /** The description, with names and values in backticks. */
   readonly about: string;
-  /** The default as it is written in the file; `undefined` where there is none. */
+  /** The default as it is written in the file; `undefined` when there is none. */
   readonly byDefault: unknown;
   /** The value for an empty variable: an empty list, an empty mapping, or otherwise the empty text. */
   readonly whenEmpty: unknown;

@@ -9,7 +9,7 @@ import { evolveSignalCreated, evolveSignalSet, SIGNAL_BYTES, type Signals } from
 /** The state of an entity whose phases engines report: the execution, a node or a task attempt. */
 export type Reported = {
   phase: number;
-  /** The revision of its last report, from which the earlier ones are found; {@link NONE} where there is none. */
+  /** The revision of its last report, from which the earlier ones are found; {@link NONE} when there is none. */
   last: number;
   /**
    * ABORTED was inferred from the end of the execution; a terminal phase that the engine reports may replace it once.

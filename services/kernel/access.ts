@@ -19,7 +19,7 @@ export interface Access {
   projectsWith(permission: Permission): readonly string[] | undefined;
 }
 
-/** The access of every caller where there is no authentication. */
+/** The access of every caller when there is no authentication. */
 export const UNLIMITED: Access = {
   may: () => true,
   mayInSome: () => true,

@@ -1,6 +1,6 @@
 /**
  * A technical failure, thrown by adapters and by code that reads events and payloads. The cause is the driver's error,
- * where there is one. The domain rejects a command with a refusal, and a caller's mistake is an `RpcError`.
+ * when there is one. The domain rejects a command with a refusal, and a caller's mistake is an `RpcError`.
  */
 export abstract class Fault extends Error {
   abstract readonly code: FaultCode;

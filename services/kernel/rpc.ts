@@ -57,7 +57,7 @@ export const invalid = (field: string, why?: string): RpcError =>
 
 /** One request in progress, on any transport. */
 export interface Call {
-  /** The authenticated caller; empty where there is no authentication. */
+  /** The authenticated caller; empty when there is no authentication. */
   readonly principal: string;
   /** That caller and what it may do; `undefined` where every caller may do everything. */
   readonly caller?: Caller | undefined;

@@ -62,7 +62,7 @@ const lagOf = (checks: readonly Check[], name: string): number | undefined => {
 
 const some = (value: number | undefined): readonly Sample[] => (value === undefined ? [] : [{ value }]);
 
-/** The number of threads of this process, from `/proc`; `undefined` where there is no such file. */
+/** The number of threads of this process, from `/proc`; `undefined` when there is no such file. */
 const threads = (): number | undefined => {
   try {
     return Number(/^Threads:\s+(\d+)/mu.exec(readFileSync('/proc/self/status', 'utf8'))?.[1]);

@@ -100,7 +100,7 @@ const openThreads = () => ({
   }),
 });
 
-/** The library for spans is loaded only where there are spans. */
+/** The library for spans is loaded only when there are spans. */
 const spansOf = async ({ tracer }: Tracing): Promise<Interceptor> => {
   const { spans } = await import('../gateway/dispatch/spans.js');
   return spans(tracer);

@@ -279,7 +279,7 @@ export const eventStoreContract = (name: string, open: () => Promise<OpenStore>)
     describe('reading a stream', () => {
       const given = Array.from({ length: 450 }, (_, i) => event(`event ${i}`));
 
-      it('finds nothing where there is no stream', async () => {
+      it('finds nothing when there is no stream', async () => {
         expect(await streamOf(store, stream)).toEqual([]);
         expect(await streamOf(store, stream, { direction: 'backwards' })).toEqual([]);
       });
@@ -446,7 +446,7 @@ export const eventStoreContract = (name: string, open: () => Promise<OpenStore>)
         await expect(subscription.ended).resolves.toBeUndefined();
       });
 
-      it('is live at once where there is nothing to read', async () => {
+      it('is live at once when there is nothing to read', async () => {
         const { pages, until, onPage } = collector();
         const subscription = store.subscribe({ after: start }, onPage);
         await until(() => pages.some(({ isLive }) => isLive));

@@ -380,7 +380,7 @@ export const readStoreContract = (
       expect(found.next).toBeUndefined();
     });
 
-    it('finds nothing where there is nothing', async () => {
+    it('finds nothing when there is nothing', async () => {
       expect(await reader.find(runs, query('empty'))).toEqual({ elements: [] });
     });
 

@@ -110,6 +110,6 @@ it('says that damaged views are to be rebuilt', () => {
   expect(() => sqliteReadStore({ directory, mode: 'read-write' })).toThrow(DataDirectoryUnusable);
 });
 
-it('opens nothing for reading where there is nothing', () => {
+it('opens nothing for reading when there is nothing', () => {
   expect(() => sqliteReadStore({ directory: newDirectory(), mode: 'read-only' })).toThrow(StoreUnavailable);
 });

@@ -90,7 +90,7 @@ describe('positions', () => {
 describe('a log that is gone', () => {
   const witness = (directory: string, file = 'views.db'): void => writeFileSync(join(directory, file), 'folded once');
 
-  it('is not taken for a new one where there are views of it', () => {
+  it('is not taken for a new one when there are views of it', () => {
     const directory = newDirectory();
     witness(directory);
     expect(() => assertLogIsThere(directory, ['views.db'])).toThrow(/is missing, and views\.db shows/u);

@@ -17,7 +17,7 @@ export interface SignInMetadata {
 }
 
 /**
- * The metadata where there is no authentication: empty messages. Clients call these RPCs after UNAUTHENTICATED, and
+ * The metadata when there is no authentication: empty messages. Clients call these RPCs after UNAUTHENTICATED, and
  * would show an error of these calls in place of the original one.
  */
 export const NO_SIGN_IN: SignInMetadata = { server: () => Promise.resolve({}), client: () => ({}) };

@@ -16,7 +16,7 @@ export type SignIn = {
   readonly users: Users;
   readonly limits: SignInLimits;
   readonly onAttempt: OnAttempt;
-  /** The upstream provider that signs people in; `undefined` where there is none. */
+  /** The upstream provider that signs people in; `undefined` when there is none. */
   readonly upstream: Upstream | undefined;
   /** Called with the cause of a failed sign-in at that provider, for the log. */
   readonly onError: (error: Error) => void;

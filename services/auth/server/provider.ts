@@ -28,7 +28,7 @@ export type ProviderParts = EndpointLimits & {
   readonly state: AuthorizationState;
   readonly clients: Clients;
   readonly users: Users;
-  /** The upstream provider that signs people in; `undefined` where there is none. */
+  /** The upstream provider that signs people in; `undefined` when there is none. */
   readonly upstream: Upstream | undefined;
   readonly keys: SigningKeys;
   readonly lifetimes: TokenLifetimes;

@@ -2,9 +2,9 @@
 export type SignInAttempt = {
   /** The path of the endpoint, such as `/oauth2/token`, or `login` for the page. */
   readonly action: string;
-  /** The user; empty where there is no such user, because people type passwords where names belong. */
+  /** The user; empty when there is no such user, because people type passwords where names belong. */
   readonly principal: string;
-  /** Empty where there is no such client. */
+  /** Empty when there is no such client. */
   readonly clientId: string;
   readonly address: string;
   /** RESOURCE_EXHAUSTED: held back after too many failures. UNAVAILABLE: the issuer did not answer. */

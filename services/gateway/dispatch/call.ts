@@ -31,7 +31,7 @@ export type ArrivedCall = {
   readonly header: (name: string) => string | undefined;
   /** The address of the client, without its port. */
   readonly peer?: (() => string) | undefined;
-  /** The client certificate of the connection, where there is one. */
+  /** The client certificate of the connection, when there is one. */
   readonly certificate?: (() => ClientCertificate | undefined) | undefined;
   readonly isCancelled: () => boolean;
   /** Calls `listener` when the call is answered or its client has gone; at once when that has happened already. */

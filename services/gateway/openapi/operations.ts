@@ -68,7 +68,7 @@ const pathParameters = (binding: Binding, names: readonly string[], schemas: Sch
     };
   });
 
-/** Lists the media types of a body: JSON, with an example where there is one, and protobuf bytes. */
+/** Lists the media types of a body: JSON, with an example when there is one, and protobuf bytes. */
 export const content = (schema: Schema, example?: unknown): Schema => ({
   'application/json': { schema, ...(example !== undefined && { example }) },
   'application/octet-stream': { schema: BINARY },

@@ -56,7 +56,7 @@ const inflate = (payload: Readable, encoding: string): Inflating => {
   return inflated;
 };
 
-/** Reads the compression of a body; empty where there is none, and for files of links, which are stored as sent. */
+/** Reads the compression of a body; empty when there is none, and for files of links, which are stored as sent. */
 export const encodingOf = ({ headers, originalUrl }: FastifyRequest): string => {
   const encoding = headers['content-encoding']?.trim().toLowerCase() ?? '';
   return encoding === 'identity' || isLink(originalUrl) ? '' : encoding;

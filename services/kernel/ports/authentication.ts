@@ -18,7 +18,7 @@ export type Identity = {
 
 /** The names in a client certificate that the handshake of TLS has verified. */
 export type ClientCertificate = {
-  /** Empty where there is none, or several. */
+  /** Empty when there is none, or several. */
   readonly commonName: string;
   readonly dnsNames: readonly string[];
   readonly uris: readonly string[];

@@ -8,7 +8,7 @@ export interface EncodedCall {
   readonly header: (name: string) => string | undefined;
   /** The client, or a proxy in front. */
   readonly peer: { readonly address: string; readonly port: number };
-  /** The client certificate of the connection, where there is one. */
+  /** The client certificate of the connection, when there is one. */
   readonly certificate: () => ClientCertificate | undefined;
   /**
    * Receives the only request of a unary or server-streaming RPC.

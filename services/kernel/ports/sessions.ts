@@ -22,7 +22,7 @@ export type CommandContext = {
 /**
  * Result of a command, given only when everything that it depends on is durable. `position` may be that of a later
  * event that was recorded together with it. A refusal has the position of the events that it depends on, which may have
- * been recorded in the same append; 0n where there are none.
+ * been recorded in the same append; 0n when there are none.
  */
 export type Outcome<Refusal> =
   | { readonly kind: 'accepted'; readonly revision: bigint; readonly position: bigint }

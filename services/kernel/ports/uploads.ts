@@ -1,6 +1,6 @@
 /** Key of a file that a client has uploaded or may upload. */
 export type UploadKey = {
-  /** Empty where there are no organisations. */
+  /** Empty when there are no organisations. */
   readonly org: string;
   readonly project: string;
   readonly domain: string;

@@ -77,7 +77,7 @@ const openEntries = <Item>(now: () => number) => {
       if (isDue(startable())) return fresh.pop();
       return isDue(failed.peek()) ? failed.pop() : undefined;
     },
-    /** When the next item is due; infinite where there is none. */
+    /** When the next item is due; infinite when there is none. */
     nextMs: (): number => Math.min(startable()?.dueMs ?? Infinity, failed.peek()?.dueMs ?? Infinity),
   };
 };

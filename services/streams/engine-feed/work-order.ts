@@ -5,9 +5,9 @@ import { type DueQueue, dueQueue } from '../../reactors/frame/due-queue.js';
 export type EngineRequirements = {
   readonly project: string;
   readonly domain: string;
-  /** The execution cluster label; empty where there is none. */
+  /** The execution cluster label; empty when there is none. */
   readonly clusterLabel: string;
-  /** The assigned cluster pool; empty where there is none. */
+  /** The assigned cluster pool; empty when there is none. */
   readonly clusterPool: string;
 };
 

@@ -26,7 +26,7 @@ describe('the names of a client certificate', () => {
     expect(shown('DNS:a" x, DNS:b')).toMatchObject({ dnsNames: [] });
   });
 
-  it('have no common name where there are several', () => {
+  it('have no common name when there are several', () => {
     expect(shown('DNS:a', ['ada', 'root'])).toMatchObject({ commonName: '' });
   });
 });

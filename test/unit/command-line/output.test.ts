@@ -14,7 +14,7 @@ const COLUMNS = [
 ];
 
 describe('a table', () => {
-  it('has a header, columns as wide as their texts, and a dash where there is nothing', () => {
+  it('has a header, columns as wide as their texts, and a dash when there is nothing', () => {
     const rows = [
       { name: 'a', why: '' },
       { name: 'long-name', why: 'two\nlines' },

@@ -126,11 +126,11 @@ const notCastable: readonly Row[] = [
 
 const named = (rows: readonly Row[]) => rows.map(([a, b]) => [typeText(a), typeText(b), a, b] as const);
 
-test.each(named(castable))('%s can be given where %s is wanted', (_a, _b, upstream, downstream) => {
+test.each(named(castable))('a value of %s is accepted for the type %s', (_a, _b, upstream, downstream) => {
   expect(isCastable(upstream, downstream)).toBe(true);
 });
 
-test.each(named(notCastable))('%s cannot be given where %s is wanted', (_a, _b, upstream, downstream) => {
+test.each(named(notCastable))('a value of %s is refused for the type %s', (_a, _b, upstream, downstream) => {
   expect(isCastable(upstream, downstream)).toBe(false);
 });
 
@@ -146,7 +146,7 @@ const types: fc.Arbitrary<LiteralType> = fc.letrec<{ type: LiteralType }>((tie) 
 })).type;
 
 describe('laws', () => {
-  test('every type can be given where the same type is wanted', () => {
+  test('a value of any type is accepted for the same type', () => {
     fc.assert(fc.property(types, (type) => isCastable(type, type)));
   });
 

@@ -35,7 +35,7 @@ describe('the inputs of a request to launch', () => {
     expect(cut.inputs).toEqual(create(LiteralMapSchema, map('a', 'b')));
   });
 
-  it('are those of the spec where there are no others', () => {
+  it('are those of the spec when there are no others', () => {
     const old = { ...rest, spec: { ...rest.spec, inputs: map('old') } };
     expect(cutUp(encoded(old))).toEqual({
       rest: create(ExecutionCreateRequestSchema, rest),
@@ -58,7 +58,7 @@ describe('the inputs of a request to launch', () => {
     expect(cut.rest).toEqual(whole);
   });
 
-  it('are an empty map where there are none', () => {
+  it('are an empty map when there are none', () => {
     expect(cutUp(encoded(rest)).inputs).toEqual(create(LiteralMapSchema));
   });
 

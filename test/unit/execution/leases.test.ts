@@ -67,7 +67,7 @@ describe('a lease of an execution', () => {
     expect(await openStream().answer(returnBy('a', 1))).toBe('execution-not-found');
   });
 
-  it('is not returned where there is none', async () => {
+  it('is not returned when there is none', async () => {
     const refusal = { kind: 'lease-lost', producer: 'session of a', engine: '' };
     expect(await openStream(creation).refusal(returnBy('a', 1))).toEqual(refusal);
   });

@@ -160,7 +160,7 @@ describe('an execution', () => {
 
   it.each([
     ['the error as the cause', failure('evicted'), 'evicted'],
-    ['no cause where there is no error', {}, ''],
+    ['no cause when there is no error', {}, ''],
   ])('that an engine aborts by itself shows %s', async (_, result, cause) => {
     const { outputResult } = await closureAfter(workflow('ABORTED', result));
     expect(outputResult).toMatchObject({ case: 'abortMetadata', value: { cause, principal: '' } });

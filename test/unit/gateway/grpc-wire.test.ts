@@ -248,7 +248,7 @@ describe('the messages of a stream', () => {
     expect(statusOf(await answer)).toBe('3');
   });
 
-  it('are answered with nothing where there are none', async () => {
+  it('are answered with nothing when there are none', async () => {
     expect(statusOf(await send(REFLECTION, Buffer.alloc(0)))).toBe('0');
   });
 

@@ -27,7 +27,7 @@ const generatedServices = async (): Promise<ReadonlySet<string>> => {
 };
 
 describe('the table of routes', () => {
-  it('has every RPC of every service, with its route where there is one', async () => {
+  it('has every RPC of every service, with its route when there is one', async () => {
     const table = routeTable([getTask]);
     expect(new Set(table.map(({ method }) => method.parent.typeName))).toEqual(await generatedServices());
     expect(new Set(table.map(({ method }) => method)).size).toBe(table.length);

@@ -10,7 +10,7 @@ describe('the configuration', () => {
     expect(configure([])).toMatchObject({ grpc_port: 81, http_port: 80, insecure: false, abort: { timeout: 600_000 } });
   });
 
-  it('has REST on the port of HTTPS where there is a certificate', () => {
+  it('has REST on the port of HTTPS when there is a certificate', () => {
     const tls = { path: ['tls'], value: { cert_file: 'a.pem', key_file: 'a.key' }, origin: 'test' };
     expect(configure([tls]).http_port).toBe(443);
     expect(configure([tls, { path: ['http_port'], value: 8443, origin: 'test' }]).http_port).toBe(8443);

@@ -185,7 +185,7 @@ describe('a message', () => {
   it('that was given up before it was sent is no repetition', () => {
     given(givenUp('too old'), resent).when(begin('b')).then(started('b'));
   });
-  it('is not sent again while an attempt is running, or where there is none', () => {
+  it('is not sent again while an attempt is running, or when there is none', () => {
     given(started('a')).when(resend).thenRefused({ kind: 'in-progress', againAtMs: NOW });
     given().when(resend).thenRefused({ kind: 'no-such-message' });
   });

@@ -153,7 +153,7 @@ describe('the messages about an execution', () => {
     expect(await list()).toMatchObject({ notifications: [], position: 0n });
   });
 
-  it('are not found where there is no such execution', async () => {
+  it('are not found when there is no such execution', async () => {
     await expect(list({ ...id, name: 'unknown' })).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });
 
@@ -193,7 +193,7 @@ describe('a message that is asked for again', () => {
     expect(await store.head()).toBe(before);
   });
 
-  it('is not found where there is none', async () => {
+  it('is not found when there is none', async () => {
     await expect(resend('to-nobody')).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });
 

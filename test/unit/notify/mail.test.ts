@@ -73,12 +73,12 @@ describe('mail', () => {
     expect(sink.mails.map(({ to }) => to)).toEqual(['dropped@example.com', 'ann@example.com']);
   });
 
-  it('has failed where there is no server', async () => {
+  it('has failed when there is no server', async () => {
     await sink.die();
     expect(await sendTo('ann@example.com')).toMatchObject({ kind: 'failed' });
   });
 
-  it('is not sent without encryption where STARTTLS is wanted', async () => {
+  it('is not sent without encryption when STARTTLS is required', async () => {
     const outcome = await open({ security: 'starttls' }).send(messageTo('ann@example.com'), signal());
     expect(outcome).toMatchObject({ kind: 'failed' });
     expect(sink.mails).toEqual([]);

@@ -38,7 +38,7 @@ describe('a template', () => {
     expect(fillTemplate('{{ error }}', valuesOf(facts, ''))).toContain('[{{ project }}]');
   });
 
-  it('says nothing of an error or a node where there is none', () => {
+  it('says nothing of an error or a node when there is none', () => {
     expect(
       fillTemplate('{{ error }}{{ failing_node }}', valuesOf({ ...failure, error: '', failingNode: '' }, '')),
     ).toBe('');

@@ -137,7 +137,7 @@ describe('a prefix of a stream', () => {
     await folded.close();
   });
 
-  it('has only the documents that are wanted', async () => {
+  it('has only the documents that `isWanted` selects', async () => {
     const events = await recordedBy([workflow('RUNNING'), node('RUNNING'), node('RUNNING', { node: 'n1' })]);
     const isWanted = (_: string, key: string): boolean => key.endsWith('/n1');
     const folded = await foldOf(events, { until: undefined, isWanted });

@@ -92,7 +92,7 @@ describe('the payloads that a log names', () => {
     ['a category', { ...known, stream: 'later-a' as RecordedEvent['stream'] }],
     ['a type', { ...known, type: 'SlotLent' }],
     ['a schema', { ...known, metadata: JSON.stringify({ schema: 2 }) }],
-  ])('are not known where there is %s that this release does not know', async (_, event) => {
+  ])('are not known when there is %s that this release does not know', async (_, event) => {
     await expect(read([known, event])).rejects.toBeInstanceOf(UnknownEvent);
   });
 

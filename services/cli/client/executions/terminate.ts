@@ -9,7 +9,7 @@ import { executionIdOf } from './execution-id.js';
 /** The flags of `terminate`. */
 export type TerminateFlags = ScopeFlags & { readonly cause: string; readonly yes: boolean };
 
-/** Asks on a terminal; where there is none, programs have said what they want. */
+/** Asks on a terminal; when there is none, programs have said what they want. */
 const confirmed = async (question: string): Promise<boolean> => {
   if (!process.stdin.isTTY) return true;
   const lines = createInterface({ input: process.stdin, output: process.stderr });

@@ -63,7 +63,7 @@ export const returnFromBrowser = async (redirectUri: URL, state: string, listeni
 
 const OPENERS: Readonly<Partial<Record<NodeJS.Platform, string>>> = { darwin: 'open', linux: 'xdg-open' };
 
-/** Opens an address in the browser of the person, where there is a terminal and a program that does it. */
+/** Opens an address in the browser of the person, when there is a terminal and a program that does it. */
 export const openInBrowser = ({ href, protocol }: URL): void => {
   const opener = OPENERS[process.platform];
   if (opener === undefined || !process.stderr.isTTY || !['http:', 'https:'].includes(protocol)) return;

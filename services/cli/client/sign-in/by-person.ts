@@ -106,7 +106,7 @@ export const signInPerson = (flow: SignInFlow, profile: Profile, transport: Tran
   withTokenLock(lockFile(), () => signInAs(flow, profile, transport));
 
 /**
- * Gets a token for a person: by the refresh token of an earlier sign-in where there is one, otherwise by a sign-in where
+ * Gets a token for a person: by the refresh token of an earlier sign-in when there is one, otherwise by a sign-in where
  * the profile has a flow; `undefined` without either.
  *
  * @param refused the token that the server has refused: another command may have got the next one meanwhile.

@@ -14,7 +14,7 @@ const tokenIn = (file: string): string => {
 };
 
 /**
- * The token that needs no request; `undefined` where there is none.
+ * The token that needs no request; `undefined` when there is none.
  *
  * @throws {OperatorError} when the file that should have it cannot be read.
  */

@@ -16,7 +16,7 @@ const secured = async (socket: Socket, host: string, secureContext: SecureContex
 
 /**
  * Channel credentials that open the connections to one node. Those of `@grpc/grpc-js` send an address as the server
- * name where there is no name, and cannot end a connection whose calls are not answered.
+ * name when there is no name, and cannot end a connection whose calls are not answered.
  */
 export class NodeCredentials extends ChannelCredentials {
   readonly #host: string;

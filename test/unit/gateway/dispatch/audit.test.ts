@@ -67,7 +67,7 @@ describe('the audit of a call', () => {
     },
   );
 
-  it('takes the address of a proxy only where there is one', async () => {
+  it('takes the address of a proxy only when there is one', async () => {
     const headers = { 'x-forwarded-for': '1.2.3.4, 5.6.7.8' };
     expect(await entriesOf(terminateExecution, undefined, { headers })).toMatchObject([{ address: '10.0.0.1' }]);
     const behind = { headers, isBehindProxy: true };

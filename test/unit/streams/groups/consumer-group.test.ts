@@ -22,7 +22,7 @@ const opened = (rules: Partial<GroupRules> = {}, places: readonly number[] = [0,
   return group;
 };
 
-/** Takes all deliveries: the consumer, the place, and the retries where there are some. */
+/** Takes all deliveries: the consumer, the place, and the retries when there are some. */
 const delivered = (group: ConsumerGroup<string>, nowMs = 0): readonly string[] => {
   const texts: string[] = [];
   for (;;) {
