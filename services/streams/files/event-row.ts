@@ -26,9 +26,9 @@ export type EventRow = {
   readonly command_id: string;
   readonly correlation_id?: string;
   readonly causation_id?: string;
-  /** The JSON of the event's data, as UTF-8; of a parked event, its bytes as a JSON string in base64. */
+  /** The JSON of the event's data, as UTF-8; of an unreadable event, its bytes as a JSON string in base64. */
   readonly body: Uint8Array;
-  /** The reason why the event is parked: it cannot be read, and has only what its place in the log says. */
+  /** The reason why the event cannot be read, for which views park its stream; the row then has only what the log says. */
   readonly unreadable?: string;
 };
 
