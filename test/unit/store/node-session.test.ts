@@ -1,9 +1,9 @@
 import { once } from 'node:events';
-import { createServer, type ServerHttp2Stream, type Settings } from 'node:http2';
+import { constants, createServer, type ServerHttp2Stream, type Settings } from 'node:http2';
 import type { AddressInfo } from 'node:net';
-import { AccessDeniedError } from '@eventstore/db-client';
+import { AccessDeniedError, UnavailableError } from '@eventstore/db-client';
 import { afterEach, expect, it } from 'vitest';
-import { nodeSession } from '../../../services/store/eventstore/nodes/node-session.js';
+import { type NodeSession, nodeSession } from '../../../services/store/eventstore/nodes/node-session.js';
 import { nodeSettings } from '../../../services/store/eventstore/nodes/settings.js';
 import { type Call, callOn } from '../../../services/store/eventstore/wire/call.js';
 import { framed } from '../../../services/store/eventstore/wire/messages.js';
@@ -34,13 +34,19 @@ const connected = async (serve: (stream: ServerHttp2Stream, path: string) => voi
   );
 
   /** Opens a call; `ended` resolves with the messages and the error at its end. */
-  const call = (path: string): { call: Call; ended: Promise<{ messages: string[]; error: Error | undefined }> } => {
+  const call = (
+    path: string,
+    onEnd: (session: NodeSession) => void = () => undefined,
+  ): { call: Call; ended: Promise<{ messages: string[]; error: Error | undefined }> } => {
     const messages: string[] = [];
     let opened: Call | undefined;
     const ended = new Promise<{ messages: string[]; error: Error | undefined }>((resolve) => {
       opened = callOn(session.open({ ':method': 'POST', ':path': path }), {
         onMessages: (some) => messages.push(...some.map(String)),
-        onEnd: (error) => resolve({ messages, error }),
+        onEnd: (error) => {
+          onEnd(session);
+          resolve({ messages, error });
+        },
       });
     });
     if (!opened) throw new Error('the call was not opened');
@@ -98,4 +104,15 @@ it('a refusal in the headers of an answer is the error of the library', async ()
     stream.respond({ ...HEADERS, ...refusal }, { endStream: true });
   });
   expect((await call('/read').ended).error).toBeInstanceOf(AccessDeniedError);
+});
+
+it('the end of a call can cut the connection on which the ends of others are arriving', async () => {
+  const served: ServerHttp2Stream[] = [];
+  const { call } = await connected((stream) => {
+    if (served.push(stream) === 30) for (const each of served) each.close(constants.NGHTTP2_CANCEL);
+  });
+  const calls = Array.from({ length: 30 }, (_, at) => call(`/${at}`, (session) => session.cut()));
+  for (const { call: open } of calls) open.write([Buffer.alloc(100)]);
+  const ended = await Promise.all(calls.map((each) => each.ended));
+  expect(ended.filter(({ error }) => !(error instanceof UnavailableError))).toEqual([]);
 });

@@ -13,7 +13,7 @@ export interface NodeSession {
    * @throws {NodeUnreached} after `cut`.
    */
   open(headers: OutgoingHttpHeaders): ClientHttp2Stream;
-  /** Breaks the connection: open calls fail as if the node had ended. */
+  /** Takes no more calls, and breaks the connection soon after: open calls fail as if the node had ended. */
   cut(): void;
 }
 
@@ -88,7 +88,9 @@ export const nodeSession = (node: Endpoint, settings: NodeSettings): NodeSession
     },
     cut: () => {
       isCut = true;
-      present?.destroy(new Error('Connection dropped: the node was abandoned'));
+      // The end of a call may cut its own connection. Node ends the process, or corrupts its memory, when a session is
+      // destroyed in a callback of the bytes that it is receiving (nodejs/node issue 38964).
+      setImmediate(() => present?.destroy(new Error('Connection dropped: the node was abandoned')));
     },
   };
 };
