@@ -1,10 +1,18 @@
-import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  notFound,
+  redirect,
+} from '@tanstack/react-router';
 
 import { Home } from './home/home.js';
 import { FailureNote, Loading } from './look/notes.js';
 import { Nothing } from './look/nothing.js';
 import { Page } from './look/page.js';
 import { consoleRoot } from './server/root.js';
+import { addressOfOlderLink } from './shell/older-links.js';
 import { Shell } from './shell/shell.js';
 
 const NotThere = () => <Nothing title="There is no such page">The menu leads to those that there are.</Nothing>;
@@ -36,7 +44,23 @@ const home = createRoute({
   component: Home,
 });
 
+type Asked = { readonly location: { readonly pathname: string; readonly search: Readonly<Record<string, unknown>> } };
+
+/** Leads from an address that this console does not have to the one that an older link means. */
+const leadOn = ({ location: { pathname, search } }: Asked): void => {
+  const address = addressOfOlderLink(pathname, search);
+  // eslint-disable-next-line @typescript-eslint/only-throw-error -- how the router is led on
+  if (address === undefined) throw notFound();
+  const [to = '', parameters = ''] = address.split('?');
+  // eslint-disable-next-line @typescript-eslint/only-throw-error -- how the router is led on
+  throw redirect({ to, search: Object.fromEntries(new URLSearchParams(parameters)), replace: true } as never);
+};
+
+const other = createRoute({ getParentRoute: () => root, path: '$', beforeLoad: leadOn });
+
 const scope = createRoute({ getParentRoute: () => root, path: '/projects/$project/domains/$domain' });
+
+const scopeAlone = createRoute({ getParentRoute: () => scope, path: '/', beforeLoad: leadOn });
 
 const executions = createRoute({
   getParentRoute: () => scope,
@@ -133,6 +157,7 @@ const audit = createRoute({
 const routeTree = root.addChildren([
   home,
   scope.addChildren([
+    scopeAlone,
     executions,
     execution,
     launch,
@@ -148,6 +173,7 @@ const routeTree = root.addChildren([
   events,
   audit,
   operate,
+  other,
 ]);
 
 const searchText = (search: Readonly<Record<string, unknown>>): string => {

@@ -1,7 +1,7 @@
 import { useSyncExternalStore } from 'react';
 
 /** The state of the event stream that a page follows. */
-export type Connection = 'connecting' | 'live' | 'lost';
+type Connection = 'connecting' | 'live' | 'lost';
 
 let connection: Connection = 'connecting';
 const listeners = new Set<() => void>();

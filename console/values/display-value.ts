@@ -1,5 +1,6 @@
 import { decode } from '@msgpack/msgpack';
 import { toJson } from '@bufbuild/protobuf';
+import { base64Decode } from '@bufbuild/protobuf/wire';
 import { type Duration, StructSchema, type Timestamp } from '@bufbuild/protobuf/wkt';
 
 import type { Binary, Literal, Primitive, Scalar } from '../../proto/gen/platformidl/core/literals_pb.js';
@@ -85,6 +86,15 @@ export const displayValueOf = ({ value }: Literal): DisplayValue => {
       return { kind: 'address', type: `${value.value.sizeBytes} bytes elsewhere`, address: value.value.uri };
     default:
       return text('nothing', '');
+  }
+};
+
+/** The data in base64 of MessagePack, as JSON text; `undefined` where it is not MessagePack. */
+export const messagePackText = (base64: string): string | undefined => {
+  try {
+    return jsonText(decode(base64Decode(base64), { useBigInt64: true }));
+  } catch {
+    return undefined;
   }
 };
 

@@ -324,11 +324,12 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
     await page.unroute(following);
   });
 
-  it('says under a heading that what an address names is not there', async () => {
+  it('says under a heading that what an address names is not there, and follows older links', async () => {
     for (const [path, heading] of [
       [`${SCOPE}/executions/nowhere`, 'nowhere'],
       [`${SCOPE}/workflows/nowhere`, 'nowhere'],
       ['/nowhere', 'There is no such page'],
+      [`${SCOPE}/task/hello.greet/version/v1`, 'hello.greet'],
     ] as const) {
       await open(path);
       await page.getByRole('heading', { level: 1, name: heading }).waitFor();

@@ -14,6 +14,7 @@ import { QueryResult } from '../../look/query-result.js';
 import { Empty } from '../../look/notes.js';
 import { Card } from '../../look/page.js';
 import { rpcQuery } from '../../server/queries.js';
+import { messagePackText } from '../../values/display-value.js';
 import type { ExecutionAsOf } from '../moment.js';
 
 const SHOWN = 200;
@@ -24,38 +25,46 @@ const subjectOf = ({ entity, nodeId, attempt }: EntityDiff): string => {
   return 'Execution';
 };
 
-const KINDS: Readonly<Record<EntityDiff_Kind, string>> = {
-  [EntityDiff_Kind.KIND_UNSPECIFIED]: '',
-  [EntityDiff_Kind.CHANGED]: 'differs',
-  [EntityDiff_Kind.ADDED]: 'only here',
-  [EntityDiff_Kind.REMOVED]: 'only there',
+/** The names of the two sides: of the executions, with their moments where these are not now. */
+type Sides = readonly [first: string, second: string];
+
+const sideOf = ({ name, asOf }: { readonly name: string; readonly asOf: string }): string =>
+  asOf === '' ? name : `${name} as of ${asOf}`;
+
+const kindText = (kind: EntityDiff_Kind, [first, second]: Sides): string => {
+  if (kind === EntityDiff_Kind.ADDED) return `only in ${second}`;
+  return kind === EntityDiff_Kind.REMOVED ? `only in ${first}` : 'differs';
 };
 
-const textOf = (value: Value | undefined): string => {
+const IN_BINARY = '/scalar/binary/value';
+
+/** A value as text; structured data that is stored as MessagePack is shown as JSON. */
+const textOf = (path: string, value: Value | undefined): string => {
   if (!value) return '–';
   const json: JsonValue = toJson(ValueSchema, value);
-  return typeof json === 'string' ? json : JSON.stringify(json, null, 1);
+  if (typeof json !== 'string') return JSON.stringify(json, null, 1);
+  return (path.endsWith(IN_BINARY) ? messagePackText(json) : undefined) ?? json;
 };
 
 /** Ids, times and addresses differ between any two executions, and say nothing. */
 const isNoise = (path: string): boolean => /(?:\/id\/|At$|[uU]ri$|\/id$|\/token)/u.test(path);
 
-const Entity = ({ diff }: { readonly diff: EntityDiff }): ReactNode => {
+const Entity = ({ diff, sides }: { readonly diff: EntityDiff; readonly sides: Sides }): ReactNode => {
   const fields = diff.fields.filter(({ path }) => !isNoise(path));
   if (diff.kind === EntityDiff_Kind.CHANGED && fields.length === 0) return null;
   return (
-    <Card title={subjectOf(diff)} beside={<span className="label">{KINDS[diff.kind]}</span>}>
+    <Card title={subjectOf(diff)} beside={<span className="label">{kindText(diff.kind, sides)}</span>}>
       {diff.kind === EntityDiff_Kind.CHANGED && (
         <div className="differences">
-          <DataTable label={subjectOf(diff)} columns={['Field', 'There', 'Here']}>
+          <DataTable label={subjectOf(diff)} columns={['Field', ...sides]}>
             {fields.map(({ path, before, after }) => (
               <tr key={path}>
                 <td className="mono">{path.slice(1)}</td>
                 <td className="before">
-                  <pre>{textOf(before)}</pre>
+                  <pre>{textOf(path, before)}</pre>
                 </td>
                 <td className="after">
-                  <pre>{textOf(after)}</pre>
+                  <pre>{textOf(path, after)}</pre>
                 </td>
               </tr>
             ))}
@@ -83,13 +92,16 @@ export const Differences = ({ first, second }: DifferencesProps): ReactNode => {
       limit: SHOWN,
     }),
   );
+  const sides = [sideOf(first), sideOf({ name, asOf: second.asOf })] as const;
   return (
     <QueryResult query={diff}>
       {({ entities }) =>
         entities.length === 0 ? (
           <Empty>Nothing differs.</Empty>
         ) : (
-          entities.map((each) => <Entity key={`${each.entity} ${each.nodeId} ${each.attempt}`} diff={each} />)
+          entities.map((each) => (
+            <Entity key={`${each.entity} ${each.nodeId} ${each.attempt}`} diff={each} sides={sides} />
+          ))
         )
       }
     </QueryResult>

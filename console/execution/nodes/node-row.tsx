@@ -104,7 +104,9 @@ export const NodeRow = ({
         </button>
       </span>
       <Bar {...{ node, range, now, segments }} />
-      <span className="node-time">{time && durationText(time.to - time.from)}</span>
+      <span className="node-time" title={time && `after ${durationText(time.started - time.from)} in the queue`}>
+        {time && durationText(time.to - time.started)}
+      </span>
     </li>
   );
 };

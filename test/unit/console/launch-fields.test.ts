@@ -9,7 +9,7 @@ import {
   entryOfStruct,
 } from '../../../console/launch/fields/entry.js';
 import { membersOf, memberValues } from '../../../console/launch/fields/members.js';
-import { displayValueOf } from '../../../console/values/display-value.js';
+import { displayValueOf, messagePackText } from '../../../console/values/display-value.js';
 import { jsonOf } from '../../../interface/values/json-of.js';
 import { unionOf } from '../../../interface/values/literal-of.js';
 import { typeText } from '../../../interface/values/type-text.js';
@@ -66,6 +66,14 @@ describe('the values of the fixtures in a form', () => {
   it.each(recorded)('%s is shown, and sent byte for byte', (_name, literal) => {
     expect(displayValueOf(literal).type).not.toBe('');
     expect(bytesOf(assembled(literal).literal)).toEqual(bytesOf(literal));
+  });
+});
+
+describe('MessagePack in base64', () => {
+  it('is shown as JSON, and other bytes are not', () => {
+    expect(messagePackText('gaF4AQ==')).toBe('{\n  "x": 1\n}');
+    expect(messagePackText('wQ==')).toBeUndefined();
+    expect(messagePackText('gaF4')).toBeUndefined();
   });
 });
 
