@@ -8,7 +8,8 @@ const IN_MEMORY = /^(?:tmpfs|ramfs)$/u;
 /** The directory that a benchmark writes to, with its file system and the median time of a sync there. */
 export type Disk = { readonly directory: string; readonly fileSystem: string; readonly fsyncMs: number };
 
-const medianSyncMs = (directory: string): number => {
+/** The median time of 200 syncs in a directory. The call blocks until they are done. */
+export const medianSyncMs = (directory: string): number => {
   const file = join(directory, 'sync-probe');
   const fd = openSync(file, 'w');
   const block = Buffer.alloc(4_096, 1);

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { grpcClient } from '../test/support/grpc-client.js';
 import { startServerProcess } from '../test/support/server-process.js';
 import type { Bench, BenchOptions, Figure } from './bench.js';
+import { medianSyncMs } from './disk.js';
 import { generateLoad, writeFrames } from './processes.js';
 import { figuresOf } from './process-figures.js';
 import { createRequests, nodeEvents, PROJECT, registerHello } from './workload.js';
@@ -16,7 +17,10 @@ const COMPARED = 5;
 /** With the default count of a bench, this makes 500,000 executions. */
 const EXECUTIONS_PER_COUNT = 25 / 3;
 
-type Round = { readonly createsPerSecond: number; readonly eventsPerSecond: number; readonly createCpuUs: number };
+/** Requests of one method in a round: their rate, and the server's processor time of each. */
+type Load = { readonly perSecond: number; readonly cpuUs: number };
+/** `syncMs` is the median time of a sync on the disk after the round; a disk that slows down slows the server. */
+type Round = { readonly creates: Load; readonly events: Load; readonly syncMs: number };
 
 const mean = (values: readonly number[]): number => values.reduce((sum, each) => sum + each, 0) / values.length;
 
@@ -30,10 +34,7 @@ const measure = async ({ disk, count, nodeArgs }: BenchOptions): Promise<readonl
   await registerHello(client);
   client.close();
 
-  const load = async (
-    method: string,
-    requests: readonly Uint8Array[],
-  ): Promise<{ perSecond: number; cpuUs: number }> => {
+  const load = async (method: string, requests: readonly Uint8Array[]): Promise<Load> => {
     writeFrames(framesFile, requests);
     const before = figures();
     const order = { address: server.ready.grpc, path: `${SERVICE}/${method}`, framesFile, inFlight: IN_FLIGHT };
@@ -46,13 +47,17 @@ const measure = async ({ disk, count, nodeArgs }: BenchOptions): Promise<readonl
     const creates = await load('CreateExecution', createRequests(prefix, executions));
     const names = Array.from({ length: executions }, (_, index) => `${prefix}-${index}`);
     const events = await load('CreateNodeEvent', nodeEvents(names, executions).requests);
-    return { createsPerSecond: creates.perSecond, eventsPerSecond: events.perSecond, createCpuUs: creates.cpuUs };
+    return { creates, events, syncMs: medianSyncMs(disk.directory) };
   };
 
   const rounds: Round[] = [];
   for (let number = 0; number < ROUNDS; number += 1) {
-    rounds.push(await round(`round${number}`));
-    process.stderr.write(`memory: ${executions * (number + 1)} creates, ${Math.round(figures().rssMb)} MB\n`);
+    const done = await round(`round${number}`);
+    rounds.push(done);
+    const { creates, events } = done;
+    process.stderr.write(
+      `memory: ${executions * (number + 1)} creates, ${Math.round(figures().rssMb)} MB, ${Math.round(creates.perSecond)} creates/s and ${Math.round(events.perSecond)} events/s\n`,
+    );
   }
   const { rssMb, peakRssMb } = figures();
   await server.stop();
@@ -60,28 +65,27 @@ const measure = async ({ disk, count, nodeArgs }: BenchOptions): Promise<readonl
 
   const first = rounds.slice(1, 1 + COMPARED);
   const last = rounds.slice(-COMPARED);
-  const creates = (some: readonly Round[]): number => mean(some.map(({ createsPerSecond }) => createsPerSecond));
-  const events = (some: readonly Round[]): number => mean(some.map(({ eventsPerSecond }) => eventsPerSecond));
-  if (rssMb > MAX_RSS_MB)
-    throw new Error(`RSS ${Math.round(rssMb)} MB after ${executions * ROUNDS} creates; limit ${MAX_RSS_MB} MB`);
-  return [
-    {
-      name: `creates at the end of ${(executions * ROUNDS).toLocaleString('en')}`,
-      perSecond: creates(last),
-      baseline: { what: 'at the beginning', perSecond: creates(first) },
+  const compared = (name: string, of: 'creates' | 'events'): Figure => {
+    const over = (some: readonly Round[], value: (round: Round) => number): number => mean(some.map(value));
+    return {
+      name,
+      perSecond: over(last, (round) => round[of].perSecond),
+      baseline: { what: 'at the beginning', perSecond: over(first, (round) => round[of].perSecond) },
       notes: {
         rssMb,
         peakRssMb,
-        cpuUsFirst: mean(first.map(({ createCpuUs }) => createCpuUs)),
-        cpuUsLast: mean(last.map(({ createCpuUs }) => createCpuUs)),
+        cpuUsFirst: over(first, (round) => round[of].cpuUs),
+        cpuUsLast: over(last, (round) => round[of].cpuUs),
+        syncMsFirst: over(first, ({ syncMs }) => syncMs),
+        syncMsLast: over(last, ({ syncMs }) => syncMs),
       },
-    },
-    {
-      name: 'events at the end',
-      perSecond: events(last),
-      baseline: { what: 'at the beginning', perSecond: events(first) },
-      notes: { rssMb },
-    },
+    };
+  };
+  if (rssMb > MAX_RSS_MB)
+    throw new Error(`RSS ${Math.round(rssMb)} MB after ${executions * ROUNDS} creates; limit ${MAX_RSS_MB} MB`);
+  return [
+    compared(`creates at the end of ${(executions * ROUNDS).toLocaleString('en')}`, 'creates'),
+    compared('events at the end', 'events'),
   ];
 };
 
