@@ -2,7 +2,7 @@ import './execution.css';
 
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
-import { lazy, type ReactNode, Suspense } from 'react';
+import { lazy, type ReactNode, Suspense, useState } from 'react';
 
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { QueryResult } from '../look/query-result.js';
@@ -13,6 +13,7 @@ import { Data } from './data.js';
 import { Head } from './head.js';
 import type { Named } from '../server/ids.js';
 import type { ExecutionAsOf } from './moment.js';
+import { nodeLevels, NodeLevelsProvider } from './nodes/node-levels.js';
 import { Nodes } from './nodes/nodes.js';
 import { isViewName, Tabs, type ViewName } from './tabs.js';
 import { Why } from './why.js';
@@ -42,7 +43,8 @@ const ExecutionPage = ({ id }: ExecutionPageProps): ReactNode => {
     ...rpcQuery(AdminService.method.getExecution, { id, asOf }),
     placeholderData: keepPreviousData, // shows the previously chosen moment until the new one is read
   });
-  useLive(id);
+  const [levels] = useState(nodeLevels);
+  useLive(id, levels.listener);
   const View = VIEWS[name];
   return (
     <QueryResult query={query} title={id.name}>
@@ -51,7 +53,9 @@ const ExecutionPage = ({ id }: ExecutionPageProps): ReactNode => {
           <Why execution={execution} />
           <Tabs current={name} />
           <Suspense fallback={<Loading />}>
-            <View id={id} asOf={asOf} />
+            <NodeLevelsProvider value={levels}>
+              <View id={id} asOf={asOf} />
+            </NodeLevelsProvider>
           </Suspense>
         </Head>
       )}

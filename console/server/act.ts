@@ -2,7 +2,10 @@ import type { DescMessage, DescMethodUnary, MessageInitShape, MessageShape } fro
 import { useQueryClient } from '@tanstack/react-query';
 import { useCallback, useSyncExternalStore } from 'react';
 
-import { change, type Recorded } from './call.js';
+import { ask } from './call.js';
+
+/** The position of an event, and the id of the request that has recorded it unless there was nothing to record. */
+export type Recorded = { readonly position: bigint; readonly requestId: string };
 
 let last: Recorded | undefined;
 const listeners = new Set<() => void>();
@@ -33,8 +36,8 @@ export const useAct = (): Act => {
   const client = useQueryClient();
   return useCallback(
     async (method, init) => {
-      const { message, recorded } = await change(method, init);
-      setLast(recorded);
+      const { message, position, requestId } = await ask(method, init);
+      setLast(position === undefined ? undefined : { position, requestId });
       await client.invalidateQueries();
       return message;
     },

@@ -25,14 +25,30 @@ const newRequestId = (): string =>
     .map((byte) => byte.toString(HEXADECIMAL).padStart(2, '0'))
     .join('');
 
-type Sent = { readonly answer: Response; readonly requestId: string };
+/** The answer of an RPC, and the id of the request. */
+export type Answer<Message> = {
+  readonly message: Message;
+  /** The log position that a read is based on; after a change that of its stream's last event. */
+  readonly position: bigint | undefined;
+  readonly requestId: string;
+};
 
-/** Sends the request of an RPC by its HTTP binding, which the generated descriptors have, as protobuf bytes. */
-const send = async <Input extends DescMessage, Output extends DescMessage>(
+const positionIn = (answer: Response): bigint | undefined => {
+  const position = answer.headers.get('flightlog-position')?.split('.').at(-1);
+  return position === undefined ? undefined : BigInt(position);
+};
+
+/**
+ * Calls an RPC by its HTTP binding, which the generated descriptors have, with protobuf bytes both ways.
+ *
+ * @throws {ServerFailure} when the server refuses or fails.
+ * @throws {ServerUnreachable} when no answer comes.
+ */
+export const ask = async <Input extends DescMessage, Output extends DescMessage>(
   method: DescMethodUnary<Input, Output>,
   init: MessageInitShape<Input>,
   signal?: AbortSignal,
-): Promise<Sent> => {
+): Promise<Answer<MessageShape<Output>>> => {
   const requestId = newRequestId();
   const input = create(method.input, init);
   const { verb, path, hasBody } = bindingOf(method, input);
@@ -52,42 +68,17 @@ const send = async <Input extends DescMessage, Output extends DescMessage>(
   });
   if (answer.status === UNAUTHENTICATED) leaveToSignIn();
   if (!answer.ok) throw await failureOf(answer, requestId);
-  return { answer, requestId };
+  const message = fromBinary(method.output, new Uint8Array(await answer.arrayBuffer()));
+  return { message, position: positionIn(answer), requestId };
 };
 
-const messageOf = async <Output extends DescMessage>(
-  { output }: { readonly output: Output },
-  answer: Response,
-): Promise<MessageShape<Output>> => fromBinary(output, new Uint8Array(await answer.arrayBuffer()));
-
 /**
- * Calls an RPC.
+ * Calls an RPC, and gives the message of its answer.
  *
- * @throws {ServerFailure} when the server refuses or fails.
- * @throws {ServerUnreachable} when no answer comes.
+ * @throws as `ask` does.
  */
 export const call = async <Input extends DescMessage, Output extends DescMessage>(
   method: DescMethodUnary<Input, Output>,
   init: MessageInitShape<Input>,
   signal?: AbortSignal,
-): Promise<MessageShape<Output>> => messageOf(method, (await send(method, init, signal)).answer);
-
-/** The position of the last event of the stream that an action has changed, and the id of the action's request. */
-export type Recorded = { readonly position: string; readonly requestId: string };
-
-/**
- * Calls an RPC that changes something.
- *
- * @throws as `call` does.
- */
-export const change = async <Input extends DescMessage, Output extends DescMessage>(
-  method: DescMethodUnary<Input, Output>,
-  init: MessageInitShape<Input>,
-): Promise<{ readonly message: MessageShape<Output>; readonly recorded: Recorded | undefined }> => {
-  const { answer, requestId } = await send(method, init);
-  const position = answer.headers.get('flightlog-position')?.split('.').at(-1);
-  return {
-    message: await messageOf(method, answer),
-    recorded: position === undefined ? undefined : { position, requestId },
-  };
-};
+): Promise<MessageShape<Output>> => (await ask(method, init, signal)).message;

@@ -16,13 +16,24 @@ const addressOf = ({ project, domain, name }: Followed): URL => {
   return url;
 };
 
+/** The listeners of a page that also reads the events that it follows. */
+export type LiveListener = {
+  readonly event: (message: MessageEvent<string>) => void;
+  /** The stream was opened: events before now may have been missed. */
+  readonly opened: () => void;
+};
+
 /** Opens the stream, and refreshes after it has opened, and after events have come. */
-const follow = (followed: Followed, refresh: Refresh): (() => void) => {
+const follow = (followed: Followed, refresh: Refresh, listener?: LiveListener): (() => void) => {
   const { changed, stop } = settling(refresh);
   let wasLost = false;
   const close = followStream(addressOf(followed), {
-    event: changed,
+    event: (message) => {
+      listener?.event(message);
+      changed();
+    },
     open: () => {
+      listener?.opened();
       if (wasLost) void refresh();
       // The stream begins now: it has no events that were recorded since the page has read what it shows.
       else changed();
@@ -41,18 +52,18 @@ const follow = (followed: Followed, refresh: Refresh): (() => void) => {
 };
 
 /** Follows while the page is looked at: browsers allow few open connections to a server, for all tabs together. */
-const followWhileVisible = (followed: Followed, refresh: Refresh): (() => void) => {
+const followWhileVisible = (followed: Followed, refresh: Refresh, listener?: LiveListener): (() => void) => {
   let stop: (() => void) | undefined;
   const adjust = (): void => {
     if (document.visibilityState === 'visible') {
       if (stop === undefined) void refresh();
-      stop ??= follow(followed, refresh);
+      stop ??= follow(followed, refresh, listener);
     } else {
       stop?.();
       stop = undefined;
     }
   };
-  stop = follow(followed, refresh);
+  stop = follow(followed, refresh, listener);
   adjust();
   document.addEventListener('visibilitychange', adjust);
   return () => {
@@ -62,7 +73,7 @@ const followWhileVisible = (followed: Followed, refresh: Refresh): (() => void) 
 };
 
 /** Reads again what the view shows when events of it are recorded: the log is followed, lists are not polled. */
-export const useLive = ({ project, domain, name }: Followed): void => {
+export const useLive = ({ project, domain, name }: Followed, listener?: LiveListener): void => {
   const client = useQueryClient();
   useEffect(
     () =>
@@ -73,7 +84,8 @@ export const useLive = ({ project, domain, name }: Followed): void => {
           ...(name !== undefined && { name }),
         },
         () => client.invalidateQueries({ predicate: ({ meta }) => meta?.['fixed'] !== true }),
+        listener,
       ),
-    [client, project, domain, name],
+    [client, project, domain, name, listener],
   );
 };

@@ -47,9 +47,9 @@ export const followTail = (
 };
 
 /** Reads the event at a position, or the first one after it, until it is aborted. */
-export const readEvent = (position: string, signal: AbortSignal): Promise<TailedEvent> =>
+export const readEvent = (position: bigint, signal: AbortSignal): Promise<TailedEvent> =>
   new Promise((resolve, reject) => {
-    const stop = followTail({ from: position }, (event) => {
+    const stop = followTail({ from: String(position) }, (event) => {
       stop();
       resolve(event);
     });

@@ -2,8 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 
 import { EventLink } from '../events/event-link.js';
-import { forgetRecorded, useRecorded } from '../server/act.js';
-import type { Recorded } from '../server/call.js';
+import { forgetRecorded, type Recorded, useRecorded } from '../server/act.js';
 import { readEvent, type TailedEvent } from '../server/tail.js';
 
 const EventText = ({ event: { type, stream, position, actor } }: { readonly event: TailedEvent }): ReactNode => (
@@ -15,7 +14,7 @@ const EventText = ({ event: { type, stream, position, actor } }: { readonly even
 
 const Event = ({ recorded: { position, requestId } }: { readonly recorded: Recorded }): ReactNode => {
   const { data } = useQuery({
-    queryKey: ['recorded', position],
+    queryKey: ['recorded', String(position)],
     queryFn: ({ signal }) => readEvent(position, signal),
     staleTime: Infinity,
     meta: { fixed: true },

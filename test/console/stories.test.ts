@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { LabelsSchema } from '../../proto/gen/platformidl/admin/common_pb.js';
 import { ExecutionCreateRequestSchema } from '../../proto/gen/platformidl/admin/execution_pb.js';
+import { NodeExecutionListSchema } from '../../proto/gen/platformidl/admin/node_execution_pb.js';
 import { NodeExecution_Phase as NodePhase } from '../../proto/gen/platformidl/core/execution_pb.js';
 import { ScheduleService } from '../../proto/gen/platformidl/eventlog/schedule_service_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
@@ -19,11 +20,15 @@ import { fixtureBytes, withNeeds } from '../support/fixtures.js';
 import { helloRequest, launchHello } from '../support/hello.js';
 import { nodeReport } from '../support/reports.js';
 import { type ServerProcess, startServerProcess } from '../support/server-process.js';
+import { until } from '../support/until.js';
 
 const uploads = DataProxyService.method;
 const SCOPE = '/projects/flytesnacks/domains/development';
 const ID = { project: 'flytesnacks', domain: 'development' };
 const HOSTILE = `<img src=x onerror="window.ran=1"><script>window.ran=1</script>javascript:window.ran=1`;
+
+/** The nodes of the execution whose reads are counted. */
+const FOLLOWED_NODES = 20;
 
 /** In kilobytes, compressed. */
 const MAX_FIRST_LOAD = 300;
@@ -238,6 +243,43 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
     await page.locator('.box.tone-good', { hasText: 'task · pipeline.choose' }).click();
     await page.getByRole('complementary', { name: /Node n2-0-/u }).waitFor();
     await page.getByRole('heading', { name: 'Inside n2' }).waitFor();
+  });
+
+  it('reads again only the nodes that events have changed, while an execution runs', async () => {
+    const id = await launchHello(plane.grpc, 'followed');
+    const report = (node: string, phase: NodePhase) =>
+      plane.grpc.call(AdminService.method.createNodeEvent, nodeReport(id, node, { phase }));
+    for (let node = 0; node < FOLLOWED_NODES; node += 1) await report(`n${node}`, NodePhase.QUEUED);
+    let reads: { readonly filters: string | null; readonly nodes: Promise<number> }[] = [];
+    page.on('response', (response) => {
+      const { pathname, searchParams } = new URL(response.url());
+      if (!pathname.endsWith('/node_executions/flytesnacks/development/followed')) return;
+      const nodes = response.body().then((body) => fromBinary(NodeExecutionListSchema, body).nodeExecutions.length);
+      reads.push({ filters: searchParams.get('filters'), nodes });
+    });
+    await open(`${SCOPE}/executions/followed`);
+    await page.getByRole('status').getByText('Live').waitFor();
+    await report('n0', NodePhase.RUNNING);
+    await page.getByRole('button', { name: 'n0 Running' }).waitFor();
+    for (const { nodes } of reads) expect(await nodes).toBe(FOLLOWED_NODES);
+
+    reads = [];
+    await report('n1', NodePhase.RUNNING);
+    await page.getByRole('button', { name: 'n1 Running' }).waitFor();
+    await report('another', NodePhase.QUEUED);
+    await page.getByRole('button', { name: 'another Queued' }).waitFor();
+    const filters = reads.map((each) => each.filters);
+    expect(new Set(filters)).toEqual(new Set(['value_in(node_id,n1)', 'value_in(node_id,another)']));
+    for (const { nodes } of reads) expect(await nodes).toBeLessThanOrEqual(1);
+
+    reads = [];
+    await plane.grpc.call(AdminService.method.terminateExecution, { id, cause: 'the end' });
+    await page.locator('.page-head .badge', { hasText: 'Aborting' }).waitFor();
+    await until(
+      () => Promise.resolve(reads.map((each) => each.filters)),
+      (all) => all.includes(null),
+    );
+    page.removeAllListeners('response');
   });
 
   it('shows an execution as of any moment of its life, by keys alone', async () => {

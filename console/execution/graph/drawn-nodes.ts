@@ -7,7 +7,7 @@ import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js
 import { within } from '../../graph/elements.js';
 import { queriesOf } from '../../server/queries.js';
 import type { ExecutionAsOf } from '../moment.js';
-import { nodesBelow } from '../nodes/node-list.js';
+import { useNodeLevels } from '../nodes/node-levels.js';
 import { idOf, specIdOf } from '../nodes/tree.js';
 
 /** The nodes that were reported of a workflow, by their ids in the workflow. */
@@ -22,14 +22,15 @@ export const useDrawnNodes = (
   seen: ExecutionAsOf,
   workflow: CompiledWorkflow,
   parent: string,
-): UseQueryResult<DrawnNodes> =>
-  useQuery({
+): UseQueryResult<DrawnNodes> => {
+  const levels = useNodeLevels();
+  return useQuery({
     queryKey: [...queriesOf(AdminService.method.listNodeExecutions), seen, 'graph', parent],
     queryFn: async ({ signal }) => {
       const branches = new Set(nodesIn(workflow).flatMap(({ id, target }) => (target.case === 'branchNode' ? id : [])));
       const drawn = new Map<string, NodeExecution>();
       const read = async (id: string): Promise<void> => {
-        const nodes = await nodesBelow(seen, id, signal);
+        const nodes = await levels.read({ seen, parent: id, signal });
         for (const node of nodes) drawn.set(specIdOf(node), node);
         await Promise.all(nodes.filter((node) => branches.has(specIdOf(node))).map((node) => read(idOf(node))));
       };
@@ -37,7 +38,9 @@ export const useDrawnNodes = (
       return drawn;
     },
     placeholderData: keepPreviousData,
+    refetchInterval: levels.refetchInterval,
   });
+};
 
 /** The node of a graph that is chosen, or that has the chosen one below it: ids below a node begin with its id. */
 export const openedBy = (drawn: DrawnNodes, chosen: string | undefined): NodeExecution | undefined =>
