@@ -3,7 +3,9 @@ import { type Identifier, ResourceType } from '../../proto/gen/platformidl/core/
 import type { Literal } from '../../proto/gen/platformidl/core/literals_pb.js';
 import type { LiteralType } from '../../proto/gen/platformidl/core/types_pb.js';
 import { KINDS, type Kind } from '../definitions/kinds.js';
+import { readVersions } from '../definitions/versions.js';
 import { call } from '../server/call.js';
+import { ServerFailure } from '../server/failure.js';
 import type { Named, Versioned } from '../server/ids.js';
 
 /** One input that a launch may give. */
@@ -51,11 +53,21 @@ const inputsOf = async (execution: Named, signal: AbortSignal): Promise<Given> =
   return fullInputs?.literals ?? {};
 };
 
+/** The version of a name: the one that was asked for, else the active one of a launch plan, else the newest. */
+const versionOf = async (kind: Kind, { version, ...id }: Versioned, signal: AbortSignal): Promise<string> => {
+  if (version !== '') return version;
+  const { versions } = await readVersions(kind, { id, version: undefined }, signal);
+  const found = versions.find(({ isActive }) => isActive) ?? versions[0];
+  if (found) return found.version;
+  throw new ServerFailure(`there is no ${KINDS[kind].one.toLowerCase()} ${id.name}`, { status: 404, requestId: '' });
+};
+
 /** Reads what a form of a launch asks for. A workflow is launched by its default plan, which has its name and version. */
 export const readLaunchable = async (
   { kind, id, from }: { readonly kind: Kind; readonly id: Versioned; readonly from: Named | undefined },
   signal: AbortSignal,
 ): Promise<Launchable> => {
-  const given = from ? await inputsOf(from, signal) : {};
-  return KINDS[kind].resourceType === ResourceType.TASK ? ofTask(id, given, signal) : ofPlan(id, given, signal);
+  const [given, version] = await Promise.all([from ? inputsOf(from, signal) : {}, versionOf(kind, id, signal)]);
+  const found = { ...id, version };
+  return KINDS[kind].resourceType === ResourceType.TASK ? ofTask(found, given, signal) : ofPlan(found, given, signal);
 };

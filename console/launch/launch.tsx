@@ -34,7 +34,8 @@ const LaunchOf = ({ kind }: LaunchOfProps): ReactNode => {
     staleTime: Infinity,
     meta: { fixed: true }, // a form is not filled again under the hands of its user
   });
-  const above = `${project} / ${domain} · ${KINDS[kind].one.toLowerCase()}, version ${version}${from === undefined ? '' : `, with the inputs of ${from}`}`;
+  const { version: found = version } = launchable.data?.target ?? {};
+  const above = `${project} / ${domain} · ${KINDS[kind].one.toLowerCase()}, version ${found}${from === undefined ? '' : `, with the inputs of ${from}`}`;
   return (
     <Page title={`Launch ${name}`} above={above}>
       <QueryResult query={launchable}>{(answer: Launchable) => <Form scope={scope} launchable={answer} />}</QueryResult>

@@ -7,6 +7,7 @@ import {
   type ScheduleStatus,
   TickOutcome_Kind,
 } from '../../proto/gen/platformidl/eventlog/schedule_service_pb.js';
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { QueryResult } from '../look/query-result.js';
 import { Ago, ToCome } from '../look/moments.js';
 import { Empty } from '../look/notes.js';
@@ -18,8 +19,10 @@ import type { Named, Scope } from '../server/ids.js';
 import { useLive } from '../server/live.js';
 import { rpcQuery } from '../server/queries.js';
 import { ScheduleActions } from './schedule-actions.js';
+import { scheduleText } from './schedule-text.js';
 
 const NEXT_SHOWN = 3;
+const MAX_PLANS = 1_000;
 
 const route = getRouteApi('/projects/$project/domains/$domain/schedules');
 
@@ -29,6 +32,9 @@ const TONES: Readonly<Record<TickOutcome_Kind, PhaseKind>> = {
   [TickOutcome_Kind.SKIPPED]: 'skipped',
   [TickOutcome_Kind.FAILED]: 'bad',
 };
+
+/** The expressions of schedules, by the names of their launch plans. */
+type Expressions = ReadonlyMap<string, string>;
 
 type OneProps = { readonly id: Named; readonly schedule: ScheduleStatus };
 
@@ -57,7 +63,7 @@ const stateOf = ({ id, paused }: ScheduleStatus): string => {
   return paused ? 'paused' : 'firing';
 };
 
-const One = (props: OneProps): ReactNode => {
+const One = ({ expression, ...props }: OneProps & { readonly expression: string | undefined }): ReactNode => {
   const { id, schedule } = props;
   const title = (
     <Link to="/projects/$project/domains/$domain/launch_plans/$name" params={id}>
@@ -70,6 +76,7 @@ const One = (props: OneProps): ReactNode => {
         facts={[
           ['State', stateOf(schedule)],
           ['Version', schedule.id?.version],
+          ['Expression', expression],
           [
             'Next',
             schedule.next.length > 0 &&
@@ -100,29 +107,42 @@ const One = (props: OneProps): ReactNode => {
   );
 };
 
-const List = ({
-  scope,
-  schedules,
-}: {
+type ListProps = {
   readonly scope: Scope;
   readonly schedules: readonly ScheduleStatus[];
-}): ReactNode =>
+  readonly expressions: Expressions;
+};
+
+const List = ({ scope, schedules, expressions }: ListProps): ReactNode =>
   schedules.length === 0 ? (
     <Empty>No launch plan has a schedule here.</Empty>
   ) : (
-    schedules.map((schedule) => (
-      <One key={schedule.id?.name} id={{ ...scope, name: schedule.id?.name ?? '' }} schedule={schedule} />
-    ))
+    schedules.map((schedule) => {
+      const { name = '' } = schedule.id ?? {};
+      return <One key={name} id={{ ...scope, name }} schedule={schedule} expression={expressions.get(name)} />;
+    })
   );
+
+/** Reads the expressions from the active versions, which schedules are those of. */
+const useExpressions = (scope: Scope): Expressions => {
+  const filters = 'eq(state,ACTIVE)+ne(schedule_type,NONE)';
+  const { data } = useQuery(rpcQuery(AdminService.method.listLaunchPlans, { id: scope, filters, limit: MAX_PLANS }));
+  return new Map(
+    data?.launchPlans.map(({ id, spec }) => [id?.name ?? '', scheduleText(spec?.entityMetadata?.schedule)]),
+  );
+};
 
 /** The schedules of a project and domain, each with its next ticks and the outcomes of past ones. */
 export const Schedules = (): ReactNode => {
   const scope = route.useParams();
   const schedules = useQuery(rpcQuery(ScheduleService.method.listSchedules, scope));
+  const expressions = useExpressions(scope);
   useLive(scope);
   return (
     <Page title="Schedules" above={`${scope.project} / ${scope.domain}`}>
-      <QueryResult query={schedules}>{(answer) => <List scope={scope} schedules={answer.schedules} />}</QueryResult>
+      <QueryResult query={schedules}>
+        {(answer) => <List scope={scope} schedules={answer.schedules} expressions={expressions} />}
+      </QueryResult>
     </Page>
   );
 };

@@ -185,6 +185,19 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
     await page.getByRole('heading', { name: 'Outputs' }).waitFor();
   });
 
+  it('opens the form of the newest version where the address has none', async () => {
+    for (const [kind, name, version] of [
+      ['launch_plans', 'hello.hello', 'v1'],
+      ['workflows', 'pipeline.churn', 'v2'],
+    ] as const) {
+      await open(`${SCOPE}/launch/${kind}/${name}`);
+      await page.getByRole('button', { name: 'Launch' }).waitFor();
+      await page.getByText(`version ${version}`).waitFor();
+    }
+    await open(`${SCOPE}/launch/tasks/unknown`);
+    await page.getByRole('alert').getByText('there is no task unknown').waitFor();
+  });
+
   it('has a field for each element of a list and each member of a struct, or takes the whole as JSON', async () => {
     await register(plane.grpc, withNeeds('02-diamond'));
     await plane.grpc.send('CreateExecution', fixtureBytes('02-diamond/execute-01.create_request.pb'));
@@ -349,6 +362,7 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
 
   it('skips a tick, pauses, resumes and fires a schedule, each after a question, and shows the events', async () => {
     await open(`${SCOPE}/schedules`);
+    await page.getByText('15 5 * * *').waitFor();
     await act('Skip next', { says: /No execution starts at .*cannot be undone/u, event: 'ScheduleTickSkipRequested' });
     await page.getByText('Will be skipped').waitFor();
     await act('Pause', { says: /ticks are skipped until it is resumed/u, event: 'SchedulePaused' });

@@ -1,0 +1,17 @@
+import { FixedRateUnit, type Schedule } from '../../proto/gen/platformidl/admin/schedule_pb.js';
+
+/** The schedule as it was registered, such as `15 5 * * *` or `every 10 minutes`. */
+export const scheduleText = (schedule: Schedule | undefined): string => {
+  const expression = schedule?.ScheduleExpression;
+  switch (expression?.case) {
+    case 'cronSchedule':
+      return expression.value.schedule;
+    case 'cronExpression':
+      // eslint-disable-next-line @typescript-eslint/no-deprecated -- clients in the field still send it
+      return expression.value;
+    case 'rate':
+      return `every ${expression.value.value} ${FixedRateUnit[expression.value.unit].toLowerCase()}${expression.value.value === 1 ? '' : 's'}`;
+    default:
+      return '';
+  }
+};
