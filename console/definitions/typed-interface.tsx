@@ -20,7 +20,7 @@ const Variables = ({ title, variables }: VariablesProps): ReactNode => {
               <dt>
                 {name} <span className="type">{type && typeText(type)}</span>
               </dt>
-              <dd className="quiet">{description}</dd>
+              <dd className="quiet">{description === name ? '' : description}</dd>
             </div>
           ))}
         </dl>

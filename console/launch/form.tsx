@@ -39,7 +39,7 @@ const InputRow = ({ input, problem, change }: InputRowProps): ReactNode => {
       <label htmlFor={`input-${name}`}>
         {name} <span className="type">{typeText(type)}</span> {isRequired && <span className="type">needed</span>}
       </label>
-      {description !== '' && <p className="quiet">{description}</p>}
+      {description !== '' && description !== name && <p className="quiet">{description}</p>}
       <Field id={`input-${name}`} label={name} type={type} initial={initial} change={change} />
       {problem !== '' && (
         <p className="problem" role="alert">

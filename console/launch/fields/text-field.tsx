@@ -14,6 +14,15 @@ const inputOf = ({ type }: LiteralType): 'choice' | 'line' | 'nothing' => {
   return type.value === SimpleType.NONE ? 'nothing' : 'line';
 };
 
+/** An example of what is written for a type that has several ways to write it. */
+const EXAMPLES: Readonly<Partial<Record<SimpleType, string>>> = {
+  [SimpleType.DATETIME]: '2026-03-02T09:58:16Z',
+  [SimpleType.DURATION]: '90s',
+};
+
+const exampleOf = ({ type }: LiteralType): string | undefined =>
+  type.case === 'simple' ? EXAMPLES[type.value] : undefined;
+
 const choicesOf = ({ type }: LiteralType): readonly string[] =>
   type.case === 'enumType' ? type.value.values : ['true', 'false'];
 
@@ -67,7 +76,15 @@ export const TextField = ({ id, label, type, initial, change }: FieldProps): Rea
     change(entryOfLine(type, next));
   };
   const common = { id, 'aria-label': label, className: 'field', value: text };
-  if (input === 'line') return <input {...common} spellCheck={false} onChange={(event) => typed(event.target.value)} />;
+  if (input === 'line')
+    return (
+      <input
+        {...common}
+        placeholder={exampleOf(type)}
+        spellCheck={false}
+        onChange={(event) => typed(event.target.value)}
+      />
+    );
   return (
     <select {...common} onChange={(event) => typed(event.target.value)}>
       <option value="">choose …</option>

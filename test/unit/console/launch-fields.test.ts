@@ -153,6 +153,16 @@ describe('the members of a struct', () => {
   });
 });
 
+describe('a time in a form', () => {
+  it.each([
+    [SimpleType.DATETIME, '2026-03-02T09:58:16Z'],
+    [SimpleType.DURATION, '90s'],
+  ])('of the type %s is written like its example', (value, example) => {
+    const type = create(LiteralTypeSchema, { type: { case: 'simple', value } });
+    expect(entryOfJson(type, example).problem).toBeUndefined();
+  });
+});
+
 describe('a map in a form', () => {
   it('has each key once', () => {
     const one = entryOfJson(create(LiteralTypeSchema, { type: { case: 'simple', value: SimpleType.INTEGER } }), 1);
