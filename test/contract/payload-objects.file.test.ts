@@ -61,6 +61,21 @@ describe('a payload file that was left aside', () => {
   });
 });
 
+it('has what is put again after it was listed as old, before it is removed and meanwhile', async () => {
+  const { objects, store } = open();
+  const content = Uint8Array.of(1, 2, 3);
+  const ref = await store.put('definitions/a', content);
+  for (const isPutFirst of [true, false]) {
+    const [object] = await objectsOf(objects);
+    const cutoffMs = object!.touchedAtMs + 1; // the object is older, and what is put from now on is not
+    while (Date.now() <= cutoffMs) await new Promise(setImmediate);
+    const putting = store.put('definitions/a', content);
+    if (isPutFirst) await putting;
+    await Promise.all([objects.drop(object!, cutoffMs), putting]);
+    expect([...(await store.get(ref))!]).toEqual([1, 2, 3]);
+  }
+});
+
 it('leaves files alone that are no payloads', async () => {
   const { directory, objects } = open();
   await mkdir(join(directory, 'payloads', '.partial'), { recursive: true });
