@@ -50,7 +50,7 @@ describe.each(eventSequences())('the events of $name', ({ entries, final }) => {
     expect(run.recorded).toHaveLength(before);
   });
 
-  it('each delivered twice at once come to the same', async () => {
+  it('each delivered twice in a row come to the same', async () => {
     const [once, twice] = [begin(), begin()];
     for (const command of commands) {
       await once.refusal(command);

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import type { ExecutionCommand, LeaseWork, ReturnWork } from '../../../services/execution/commands.js';
+import type { ExecutionEvent } from '../../../services/execution/events.js';
 import { WORKFLOW } from '../../../services/execution/phases.js';
 import { expiry, creation, id, node, openStream, termination, workflow } from './reports.js';
 
@@ -122,22 +123,40 @@ const command: fc.Arbitrary<ExecutionCommand> = fc.oneof(
 );
 
 describe('any row of leases, returns and reports', () => {
-  it('has one holder at a time, and records the reports of no other', () => {
-    fc.assert(
-      fc.property(fc.array(command, { maxLength: 30 }), (commands) => {
-        const stream = openStream(creation, leaseTo('a'));
-        for (const each of commands) void stream.refusal(each);
-        let holder: string | undefined;
-        let last = 0n;
-        for (const { type, data } of stream.events()) {
-          if (type === 'WorkLeased') {
-            expect(data.number).toBe(last + 1n);
-            [holder, last] = [data.engine, data.number];
-          } else if (type === 'WorkReturned') holder = undefined;
-          else if (type === 'WorkflowPhaseReported' && data.phase !== WORKFLOW.UNDEFINED)
-            expect(data.producerId).toBe(holder);
-        }
-      }),
-    );
+  it('has one holder at a time, and records the reports of no other', async () => {
+    const compared = { leases: 0, reports: 0 };
+    type Held = { readonly by: string | undefined; readonly number: bigint };
+
+    /** Compares an event with the lease before it and the command that it came from; gives the lease after it. */
+    const after = (held: Held, { type, data }: ExecutionEvent, asked: ExecutionCommand): Held => {
+      if (type === 'WorkLeased') {
+        expect(data.number).toBe(held.number + 1n);
+        // Only a command that names the lease before as over takes it from its holder.
+        if (held.by !== undefined) expect(asked).toMatchObject({ over: Number(held.number) });
+        compared.leases += 1;
+        return { by: data.engine, number: data.number };
+      }
+      if (type === 'WorkReturned') {
+        expect(asked).toMatchObject({ session: `session of ${held.by}`, number: Number(held.number) });
+        return { ...held, by: undefined };
+      }
+      if (type !== 'WorkflowPhaseReported' || data.phase === WORKFLOW.UNDEFINED) return held;
+      expect(data.producerId).toBe(held.by);
+      compared.reports += 1;
+      return held;
+    };
+
+    const property = fc.asyncProperty(fc.array(command, { maxLength: 30 }), async (commands) => {
+      const stream = openStream(creation, leaseTo('a'));
+      let held: Held = { by: 'a', number: 1n };
+      for (const each of commands) {
+        const before = stream.recorded.length;
+        await stream.refusal(each);
+        for (const event of stream.events().slice(before)) held = after(held, event, each);
+      }
+    });
+    await fc.assert(property, { numRuns: 200 });
+    expect(compared.leases).toBeGreaterThan(20);
+    expect(compared.reports).toBeGreaterThan(20);
   });
 });

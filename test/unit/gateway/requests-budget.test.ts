@@ -146,7 +146,11 @@ describe('large requests over gRPC', () => {
       request.on('trailers', (sent: Record<string, unknown>) => resolve(sent['grpc-status']));
     });
     request.resume().end(packed);
+    let answered: unknown;
+    void status.then((code) => (answered = code));
     await new Promise((resolve) => session.ping(resolve));
+    await new Promise((resolve) => session.ping(resolve));
+    expect(answered).toBeUndefined();
     reservation.release();
     expect(await status).toBe('0');
   });

@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
+import { isDeepStrictEqual } from 'node:util';
 
 import { create, equals, fromBinary, toBinary } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
@@ -524,7 +525,11 @@ describe('without authentication', () => {
     '/me',
     '/api/v1/me',
   ])('%s is answered, with nothing in it', async (path) => {
-    expect((await toy.get(path)).status).toBe(200);
+    const response = await toy.get(path);
+    expect(response.status).toBe(200);
+    const values = Object.values((await response.json()) as object);
+    expect(values.length).toBeGreaterThan(4);
+    expect(values.filter((value) => ![null, '', []].some((empty) => isDeepStrictEqual(value, empty)))).toEqual([]);
   });
 });
 

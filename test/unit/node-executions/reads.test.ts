@@ -8,6 +8,7 @@ import { LiteralMapSchema } from '../../../proto/gen/platformidl/core/literals_p
 import { ContentSchema } from '../../../proto/gen/platformidl/eventlog/content_pb.js';
 import { ExecutionCreatedSchema } from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
+import { executionStream } from '../../../services/execution/aggregate.js';
 import { openReads } from '../../support/run-views.js';
 import { creation, id, node, openStream, task, taskId, workflow } from '../execution/reports.js';
 
@@ -41,7 +42,16 @@ const record = async () => {
   ]) {
     await run.refusal(command);
   }
-  return run.recorded;
+  return [...run.recorded, ...archived()];
+};
+
+/** The events of an execution that is archived. */
+const archived = () => {
+  const other = { ...id, name: 'archived' };
+  const created = create(ExecutionCreatedSchema, { id: other, spec: {} });
+  const archive = { type: 'UpdateExecution', id, state: 1, tags: undefined, principal: 'ada' } as const;
+  const { recorded } = openStream({ ...creation, created }, archive);
+  return recorded.map((event) => ({ ...event, stream: executionStream(other) }));
 };
 
 const nodeId = { nodeId: 'n0', executionId: id };
@@ -137,11 +147,13 @@ describe('reads of a run', () => {
   it('list executions by phase, and hide archived ones unless the state is asked for', async () => {
     const list = async (filters: string) => {
       const scope = { project: 'flytesnacks', domain: 'development' };
-      return (await reads.ask(method.listExecutions, { id: scope, filters })).executions.length;
+      const { executions } = await reads.ask(method.listExecutions, { id: scope, filters });
+      return executions.map((each) => each.id!.name);
     };
-    expect(await list('eq(phase,SUCCEEDED)')).toBe(1);
-    expect(await list('eq(phase,QUEUED)')).toBe(0);
-    expect(await list('eq(state,1)')).toBe(0);
+    expect(await list('')).toEqual(['run']);
+    expect(await list('eq(phase,SUCCEEDED)')).toEqual(['run']);
+    expect(await list('eq(phase,QUEUED)')).toEqual([]);
+    expect(await list('eq(state,1)')).toEqual(['archived']);
   });
 
   it('name the missing entity', async () => {

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { create } from '@bufbuild/protobuf';
+import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { NotificationSchema } from '../../../proto/gen/platformidl/admin/common_pb.js';
@@ -127,6 +128,18 @@ const command = async (given: ExecutionCommand, of = stream): Promise<void> => {
   await sessions.handle(executionAggregate({ payloads }), of, given, context);
 };
 
+/** Another execution that fails, with an e-mail entry for bob; its mail shows that all before it has been read. */
+const failOther = async (): Promise<void> => {
+  const other = { ...id, name: 'other' };
+  const entry = create(NotificationSchema, {
+    phases: [Phase.FAILED],
+    type: { case: 'email', value: { recipientsEmail: ['bob@example.com'] } },
+  });
+  const created = create(ExecutionCreatedSchema, { id: other, spec: {}, notifications: [entry] });
+  await command({ ...creation, id: other, created }, executionStream(other));
+  await command(workflow('FAILED', { executionId: other }), executionStream(other));
+};
+
 /** An execution that fails, with an e-mail entry for these addresses. */
 const failFor = async (...recipientsEmail: readonly string[]): Promise<void> => {
   const entry = create(NotificationSchema, {
@@ -210,9 +223,13 @@ describe('the messages about an execution', () => {
     await reactor?.close();
     rmSync(join(directory, 'notify.json'), { force: true });
     start([], { checkpoint: { read: () => Promise.resolve(0n), write: () => Promise.resolve() } });
-    await failFor('ann@example.com');
+    await failOther();
+    await until(
+      () => Promise.resolve(smtp.mails),
+      (mails) => mails.some(({ to }) => to === 'bob@example.com'),
+    );
     await untilWaiting(0);
-    expect(smtp.mails).toHaveLength(1);
+    expect(smtp.mails.map(({ to }) => to)).toEqual(['ann@example.com', 'bob@example.com']);
   });
 
   it('come by rules with labels that the execution has from its launch plan, attributes or project', async () => {
@@ -234,7 +251,10 @@ describe('the messages about an execution', () => {
   it('do not come where no entry and no rule asks for them', async () => {
     start();
     await failFor();
+    await failOther();
+    await untilMails(1);
     await untilWaiting(0);
+    expect(smtp.mails.map(({ to }) => to)).toEqual(['bob@example.com']);
     expect(await types()).toEqual([]);
   });
 
@@ -269,6 +289,11 @@ describe('the messages about an execution', () => {
     timers.advance(FIRST_RETRY_MS);
     await untilRecorded(4, 'Failed');
     expect(hooks.posts.map(({ path }) => path).toSorted()).toEqual(['/broken', '/broken', '/hook']);
+    const nextMs = (await recorded()).flatMap(({ type, data }) =>
+      type === 'NotificationFailed' ? [timestampMs(data.nextAttemptAt!)] : [],
+    );
+    const delays = nextMs.map((ms, at) => ms - (at < 2 ? START : START + FIRST_RETRY_MS));
+    expect(delays.map((ms) => ms / delays[0]!)).toEqual([1, 1, 2, 2]);
   });
 
   it('that are sent use nothing of the limit of their channel while others are tried again', async () => {

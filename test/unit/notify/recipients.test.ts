@@ -106,6 +106,7 @@ describe('an execution that runs for long', () => {
     const rules = [{ ...rule, phases: [Phase.RUNNING], longRunning: true }];
     const [long] = messagesAbout(facts, routing(rules));
     const [phase] = messagesAbout({ ...failure, phase: Phase.RUNNING }, routing(rules));
-    expect(long?.id).not.toBe(phase?.id);
+    expect([long, phase].map((message) => message?.phase)).toEqual([Phase.RUNNING, Phase.RUNNING]);
+    expect(long!.id).not.toBe(phase!.id);
   });
 });

@@ -39,8 +39,9 @@ describe('a queue of work', () => {
     );
     queue.add('a', START);
     await turns();
+    await advance(499);
     expect(looks).toBe(1);
-    await advance(500);
+    await advance(1);
     expect([looks, done]).toEqual([3, ['a']]);
     await queue.close();
   });
@@ -92,6 +93,8 @@ describe('a queue of work', () => {
     await advance(5_500);
     expect(queue.figures().lagMs).toBe(0); // it failed, and its retry is not due
     await queue.close();
+    queue.add('b', START + 5_000);
+    expect(queue.figures().lagMs).toBe(500); // a closed queue works on nothing more
   });
 });
 

@@ -287,8 +287,9 @@ describe('the schedules of launch plans', () => {
     });
     world.change('a', 'v1');
     await turns();
-    await process.advance(MINUTE);
-    for (let each = 0; each < 12; each += 1) await process.advance(MINUTE);
+    for (let each = 0; each < 10; each += 1) await process.advance(MINUTE);
+    expect(await process.stateOf('a')).toMatchObject({ fired: 0, failed: 0, open: 10 });
+    for (let each = 0; each < 3; each += 1) await process.advance(MINUTE);
     const { fired, failed, reasons } = await process.stateOf('a');
     expect(fired).toBe(0);
     expect(failed).toBeGreaterThan(0);

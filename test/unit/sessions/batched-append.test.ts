@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { NewEvent, RecordedEvent } from '../../../services/kernel/event.js';
+import type { RecordedEvent } from '../../../services/kernel/event.js';
 import type { Appended, EventStore, ReadStreamOptions } from '../../../services/kernel/ports/event-store.js';
 import { AppendTooLarge, OutcomeUnknown, StoreUnavailable } from '../../../services/kernel/fault.js';
 import type { PayloadStore } from '../../../services/kernel/ports/payload-store.js';
@@ -93,6 +93,11 @@ describe('commands that wait together on a log that others write too', () => {
       'refused',
     ]);
     expect(reads).toHaveLength(1); // at the start; the append itself served as the check of the head
+
+    stream = streamName('purse', [randomUUID()]);
+    const lost = opened(() => Promise.reject(new StoreUnavailable('it is not there')));
+    const asked = await Promise.allSettled(Array.from({ length: 12 }, () => ask(lost, 'add')));
+    expect(asked.map(({ status }) => status)).toEqual(asked.map(() => 'rejected'));
   });
 
   it('are decided again when another process was faster, one by one from then on', async () => {
@@ -148,11 +153,12 @@ describe('commands that wait together on a log that others write too', () => {
   });
 
   it('send nothing after an append whose outcome is not known before the stream was read again', async () => {
-    const written: (readonly NewEvent[])[] = [];
+    /** The number of reads before each append. */
+    const readsBefore: number[] = [];
     let isLost = true;
     const losing: Append = async (name, expected, events) => {
+      readsBefore.push(reads.length);
       const appended = await store.append(name, expected, events);
-      written.push(events);
       if (!isLost) return appended;
       isLost = false;
       throw new OutcomeUnknown('no answer');
@@ -163,6 +169,7 @@ describe('commands that wait together on a log that others write too', () => {
     await expect(first).rejects.toBeInstanceOf(OutcomeUnknown);
     await expect(second).resolves.toMatchObject([{ revision: 3n }, { revision: 4n }]);
     expect(await recorded()).toHaveLength(5);
+    expect({ appends, readsBefore }).toEqual({ appends: [3, 1, 1], readsBefore: [1, 2, 2] });
   });
 
   /**

@@ -13,7 +13,7 @@ describe('the hash of a password', () => {
     expect(await hashPassword('pa\u0308ssword of mine', CHEAP)).not.toBe(hash);
   });
 
-  it('is checked for a user that does not exist as well, and fails', async () => {
+  it('is no password of a user that does not exist', async () => {
     expect(await isPassword('', undefined)).toBe(false);
   });
 

@@ -38,11 +38,17 @@ describe('the dispatch', () => {
     expect({ answer, notes }).toEqual({ answer: 'answer', notes: ['a in', 'b in', 'handler', 'b out', 'a out'] });
   });
 
-  it('refuses a call with what is thrown at once as with what is thrown later, and goes no further', async () => {
+  const no = new RpcError('PERMISSION_DENIED', 'no');
+  it.each<[string, Interceptor]>([
+    [
+      'at once',
+      () => {
+        throw no;
+      },
+    ],
+    ['later', () => Promise.resolve().then(() => Promise.reject(no))],
+  ])('refuses a call with what is thrown %s, and goes no further', async (_when, refusing) => {
     const notes: string[] = [];
-    const refusing: Interceptor = () => {
-      throw new RpcError('PERMISSION_DENIED', 'no');
-    };
     const dispatch = dispatcher([noting(notes, 'a'), refusing, noting(notes, 'b')]);
     await expect(dispatch(call, never)).rejects.toThrow('no');
     expect(notes).toEqual(['a in', 'a out']);
@@ -106,11 +112,25 @@ describe('the position that a caller has seen', () => {
     ]);
 
   it('holds a command until all that it is decided on has come there', async () => {
-    const asked: bigint[] = [];
-    const dispatched = waiting(true, asked)(callOf(createTask, { headers, route: command }), () =>
-      Promise.resolve('done'),
-    );
-    expect({ answer: await dispatched, asked }).toEqual({ answer: 'done', asked: [7n] });
+    const notes: string[] = [];
+    const come = new Map<string, (isReached: boolean) => void>();
+    const follower = (name: string) => ({
+      reached: (position: bigint) => {
+        notes.push(`${name} asked for ${position}`);
+        return new Promise<boolean>((resolve) => come.set(name, resolve));
+      },
+    });
+    const dispatched = dispatcher([
+      readPosition(positions),
+      awaitPosition({ followers: [follower('a'), follower('b')] }),
+    ])(callOf(createTask, { headers, route: command }), () => Promise.resolve(String(notes.push('handled'))));
+    for (const name of ['a', 'b']) {
+      await new Promise(setImmediate);
+      notes.push(`${name} comes`);
+      come.get(name)?.(true);
+    }
+    await dispatched;
+    expect(notes).toEqual(['a asked for 7', 'b asked for 7', 'a comes', 'b comes', 'handled']);
   });
 
   it('refuses a command when that does not come there in time', async () => {
