@@ -270,21 +270,21 @@ describe.each(['grpc', 'rest'] as const)('attributes over %s', (way) => {
     ['an archived project of a workflow', { ...workflow, project: 'archived' }, 'project [archived] is not active'],
   ];
 
-  const refused = async (answer: Promise<Answer>, text: string): Promise<void> => {
-    const { code, message } = await plane.unchanged(() => answer);
+  const refused = async (ask: () => Promise<Answer>, text: string): Promise<void> => {
+    const { code, message } = await plane.unchanged(ask);
     expect([code, message]).toEqual(['INVALID_ARGUMENT', expect.stringContaining(text)]);
   };
 
   it.each(SCOPES)('of %s are neither updated, nor got, nor deleted', async (_what, scope, text) => {
-    await refused(update(transport, scope, label('x')), text);
-    await refused(attempt(transport, GETS, scope, LABEL), text);
-    await refused(attempt(transport, DELETES, scope, LABEL), text);
+    await refused(() => update(transport, scope, label('x')), text);
+    await refused(() => attempt(transport, GETS, scope, LABEL), text);
+    await refused(() => attempt(transport, DELETES, scope, LABEL), text);
   });
 
   it('of an archived project are read, and not written', async () => {
     const scope = { project: 'archived' };
-    await refused(update(transport, scope, label('x')), 'project [archived] is not active');
-    await refused(attempt(transport, DELETES, scope, LABEL), 'project [archived] is not active');
+    await refused(() => update(transport, scope, label('x')), 'project [archived] is not active');
+    await refused(() => attempt(transport, DELETES, scope, LABEL), 'project [archived] is not active');
     expect((await update(transport, scope, label('x'))).details).toEqual([]);
     expect((await attempt(transport, GETS, scope, LABEL)).code).toBe('NOT_FOUND');
     const { details } = await update(transport, { ...scope, domain: 'staging' }, label('x'));
@@ -298,14 +298,14 @@ describe.each(['grpc', 'rest'] as const)('attributes over %s', (way) => {
     ['no domain', { project, domain: '' }, 'missing domain'],
     ['no workflow', { project, domain: 'staging', workflow: '' }, 'missing name'],
   ])('of %s are neither updated, nor got, nor deleted', async (_what, scope, text) => {
-    await refused(update(transport, scope, label('x')), text);
-    await refused(attempt(transport, GETS, scope, LABEL), text);
-    await refused(attempt(transport, DELETES, scope, LABEL), text);
+    await refused(() => update(transport, scope, label('x')), text);
+    await refused(() => attempt(transport, GETS, scope, LABEL), text);
+    await refused(() => attempt(transport, DELETES, scope, LABEL), text);
   });
 
   it.runIf(way === 'grpc')('are required in an update', async () => {
     for (const rpc of Object.values(UPDATES))
-      await refused(transport.attempt(rpc as SharedShape, {}), 'missing attributes');
+      await refused(() => transport.attempt(rpc as SharedShape, {}), 'missing attributes');
   });
 
   it.each<readonly [string, Target | undefined, string]>([
@@ -366,16 +366,17 @@ describe.each(['grpc', 'rest'] as const)('attributes over %s', (way) => {
     ],
   ])('with %s are not recorded at any level', async (_what, target, text) => {
     const attributes = target && attributesOf(target);
-    for (const scope of [{ project }, domain, workflow]) await refused(update(transport, scope, attributes), text);
+    for (const scope of [{ project }, domain, workflow])
+      await refused(() => update(transport, scope, attributes), text);
   });
 
   it('of a type that does not exist are neither got, nor deleted, nor listed', async () => {
     const resourceType = 99 as never;
     for (const scope of [{ project }, domain, workflow]) {
-      await refused(attempt(transport, GETS, scope, resourceType), 'invalid value for resource_type');
-      await refused(attempt(transport, DELETES, scope, resourceType), 'invalid value for resource_type');
+      await refused(() => attempt(transport, GETS, scope, resourceType), 'invalid value for resource_type');
+      await refused(() => attempt(transport, DELETES, scope, resourceType), 'invalid value for resource_type');
     }
-    const list = transport.attempt(method.listMatchableAttributes, { resourceType });
+    const list = () => transport.attempt(method.listMatchableAttributes, { resourceType });
     await refused(list, 'invalid value for resource_type');
   });
 });
@@ -417,8 +418,27 @@ describe('attributes in the JSON of REST', () => {
   });
 
   it('are listed by name or number, and TASK_RESOURCE where none is given', async () => {
-    for (const query of ['', '?resource_type=CLUSTER_RESOURCE', '?resource_type=1'])
-      expect(await json(`matchable_attributes${query}`)).toMatchObject({ status: 200, body: { configurations: [] } });
+    const put = async (matching: object, method = 'PUT') =>
+      json('project_attributes/flytesnacks', { method, body: { attributes: { matching_attributes: matching } } });
+    const sent = [
+      { taskResourceAttributes: { limits: { cpu: '7' } } },
+      { executionQueueAttributes: { tags: ['gpu'] } },
+    ];
+    for (const matching of sent) expect((await put(matching)).status).toBe(200);
+    for (const [queries, names] of [
+      [['', '?resource_type=TASK_RESOURCE', '?resource_type=0'], ['task_resource_attributes']],
+      [['?resource_type=EXECUTION_QUEUE', '?resource_type=2'], ['execution_queue_attributes']],
+      [['?resource_type=CLUSTER_RESOURCE', '?resource_type=1'], []],
+    ] as const)
+      for (const query of queries) {
+        const { status, body } = await json(`matchable_attributes${query}`);
+        const all = body['configurations'] as { readonly project: string; readonly attributes: object }[];
+        const own = all.filter((each) => each.project === 'flytesnacks');
+        const listed = own.flatMap(({ attributes }) => Object.keys(attributes));
+        expect([query, status, listed]).toEqual([query, 200, names]);
+      }
+    for (const resource_type of ['TASK_RESOURCE', 'EXECUTION_QUEUE'])
+      await json('project_attributes/flytesnacks', { method: 'DELETE', body: { resource_type } });
   });
 });
 

@@ -14,6 +14,7 @@ import { withNeeds } from '../../support/fixtures.js';
 import { helloRequest } from '../../support/hello.js';
 import { allPages } from '../../support/lists.js';
 import { PLACE, registerTask, registerWorkflow } from '../../support/registrations.js';
+import { HELLO_TASK } from '../../support/reports.js';
 import type { Transport } from '../../support/transports.js';
 
 const { method } = AdminService;
@@ -233,8 +234,11 @@ describe.each(['grpc', 'rest'] as const)('names over %s', (way) => {
     });
 
     it('hide what the control plane has made for itself, unless a filter asks', async () => {
+      const launched = helloRequest(`generated-${way}`, ({ spec }) => Object.assign(spec!.launchPlan!, HELLO_TASK));
+      await transport.call(method.createExecution, launched);
+      const generated = `.flytegen.${HELLO_TASK.name}`;
       const filters = 'contains(name,.flytegen)';
-      const [generated] = await names({ resourceType: WORKFLOW, ...PLACE, filters });
+      expect(await names({ resourceType: WORKFLOW, ...PLACE, filters })).toEqual([generated]);
       const all = await names({ resourceType: WORKFLOW, ...PLACE });
       expect(all).not.toContain(generated);
       expect(all).toContain(`noted_${way}`);
