@@ -4,6 +4,7 @@ import { CheckpointMoved, StoreUnavailable } from '../../services/kernel/fault.j
 import type { StreamName } from '../../services/kernel/stream.js';
 import type { EventSources } from './event-reader.js';
 import type { EntryBatchLimits } from './entry-batch.js';
+import type { Gathered } from './batch-writer.js';
 import { type Projector, projector } from './projector.js';
 import type { ReadStore } from './read-store.js';
 import type { ViewGroup } from './view-groups.js';
@@ -46,14 +47,13 @@ export type GroupRunOptions = EventSources & {
   readonly isClosed: () => boolean;
 };
 
-/**
- * Limits of one batch: events that the views follow, bytes of the events of the own partitions, and events read from
- * the log. A batch ends at one of these limits or at the head of the log.
- */
-const BATCH_LIMITS = { events: 4_000, bytes: 16 * 1024 * 1024, seen: 20_000 };
+const BUILDING_EVENTS = 250;
 
 /** Small, because the group in service waits for a batch of a group that is being built. */
-const BUILDING_LIMITS: typeof BATCH_LIMITS = { events: 250, bytes: 2 * 1024 * 1024, seen: 5_000 };
+const BUILDING_GATHERS: Gathered = { events: BUILDING_EVENTS, documents: 4_000, bytes: 2 * 1024 * 1024 };
+
+/** The checkpoints move after this many events of the log, even if none of them belongs to the own partitions. */
+const MAX_SEEN = 20_000;
 
 /** A batch with at least this many events of the own partitions is large: `pauseAfterLarge` is called after it. */
 const LARGE_BATCH = 32;
@@ -61,41 +61,25 @@ const LARGE_BATCH = 32;
 /** A batch that was projected; `isAtHead` when the log had nothing after it. */
 type TakenBatch = { readonly events: readonly RecordedEvent[]; readonly isAtHead: boolean };
 
-type BatchCollector = (page: LogPage) => Promise<TakenBatch | undefined>;
+type TakePage = (page: LogPage) => Promise<TakenBatch | undefined>;
 
 /**
- * Collects pages into one batch up to the limits, so that a document that many events touch is written once.
+ * Projects page by page; behind the head of the log, several pages are written together.
  *
- * @returns the batch that was projected, or `undefined` while it is still growing.
+ * @returns the batch that was written, or `undefined` while it is still growing.
  */
-const batchCollector = (
-  { log, buildingEvents = BUILDING_LIMITS.events }: GroupRunOptions,
-  { group, target }: GroupRun,
-  take: Projector['take'],
-): BatchCollector => {
-  const limits = group.isBuilding ? { ...BUILDING_LIMITS, events: buildingEvents } : BATCH_LIMITS;
-  const followed = new Set(group.models.flatMap(({ follows }) => follows));
+const pageTaker = ({ log }: GroupRunOptions, target: Projector, take: Projector['take']): TakePage => {
   let events: RecordedEvent[] = [];
-  let count = 0;
-  let bytes = 0;
   let seen = 0;
   return async (page) => {
-    for (const event of page.events) {
-      if (!target.wants(event)) continue;
-      events.push(event);
-      if (followed.has(event.type)) count += 1;
-      bytes += event.data.length;
-    }
+    const own = page.events.filter((event) => target.wants(event));
+    for (const event of own) events.push(event);
     seen += page.events.length;
-    const hasCapacity = count < limits.events && bytes < limits.bytes && seen < limits.seen;
     const hasNext = page.hasNext ?? page.position < (await log.head());
-    if (hasCapacity && hasNext) return undefined;
+    if (!(await take(own, page.position, hasNext && seen < MAX_SEEN))) return undefined;
     const taken = events;
     events = [];
-    count = 0;
-    bytes = 0;
     seen = 0;
-    await take(taken, page.position);
     return { events: taken, isAtHead: !hasNext };
   };
 };
@@ -141,9 +125,11 @@ export const isMoved = (error: unknown): boolean => {
  */
 export const openGroup = async (options: GroupRunOptions, group: ViewGroup): Promise<GroupRun> => {
   const { log, readStore, serially } = options;
-  const { name, models, partitions, takeover } = group;
+  const { name, models, partitions, takeover, isBuilding } = group;
   if (takeover !== undefined) await readStore.write(takeover);
-  const target = await projector({ ...options, name, models, partitions, logId: log.logId, onPoison: 'park' });
+  const gathers = isBuilding && { gathers: { ...BUILDING_GATHERS, events: options.buildingEvents ?? BUILDING_EVENTS } };
+  const own = { name, models, partitions, logId: log.logId, onPoison: 'park', ...gathers } as const;
+  const target = await projector({ ...options, ...own });
   await serially(() => retryParked(log, target));
   return { group, target };
 };
@@ -199,9 +185,11 @@ export const followLog = (
   const { log, onUnavailable, serially, isClosed } = options;
   const { group, target } = run;
   if (group.partitions.length === 0) return idle();
-  const take = batchCollector(options, run, async (...taken) => {
-    await retryUnavailable(() => target.take(...taken), onUnavailable, isClosed);
-  });
+  const take = pageTaker(
+    options,
+    target,
+    async (...taken) => (await retryUnavailable(() => target.take(...taken), onUnavailable, isClosed)) ?? false,
+  );
   const subscription = log.subscribe({ after: target.position() }, async (page) => {
     if (!accepts(page)) return;
     const taken = await serially(() => take(page));

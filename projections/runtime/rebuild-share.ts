@@ -1,7 +1,7 @@
 import type { EventLog } from '../../services/kernel/ports/event-store.js';
 import type { EventSources } from './event-reader.js';
 import { type Partition, PARTITIONS } from './partitions.js';
-import { type Pending, projector } from './projector.js';
+import { projector } from './projector.js';
 import type { ReadStore } from './read-store.js';
 import { streamSample } from './stream-sample.js';
 import { sharedVerifier, verifier } from './verify.js';
@@ -54,12 +54,6 @@ export interface ShareBuilder {
   close(): Promise<void>;
 }
 
-/**
- * No client waits for these commits, so batches are larger than in live operation: a document that many events touch is
- * then encoded and written once for all of them.
- */
-const GATHERED: Pending = { documents: 4_000, bytes: 16 * 1024 * 1024 };
-
 /** For all shares together, in stored form. */
 const CACHE_BYTES = 16 * 1024 * 1024;
 
@@ -77,19 +71,19 @@ export const shareBuilder = (options: ShareOptions): ShareBuilder => {
   let count = 0;
 
   const build = async (onProgress: OnRebuildProgress): Promise<number> => {
-    const how = { onPoison: 'stop', gathers: GATHERED, cacheBytes } as const;
+    const how = { onPoison: 'stop', cacheBytes } as const;
     const target = await projector({ ...options, ...how, readStore: store, logId: log.logId, onEntry: shared.see });
     const total = Number(await log.head());
     const report = (): void => onProgress({ phase: 'build', done: Number(last), total, count });
     for await (const { events, position } of log.readLog({ after: 0n })) {
       const own = events.filter((event) => target.wants(event));
-      await target.take(own, position);
+      await target.take(own, position, true);
       for (const event of own) sample.add(event);
       count += own.length;
       last = position;
       report();
     }
-    await target.flush(last);
+    await target.take([], last);
     report();
     return count;
   };

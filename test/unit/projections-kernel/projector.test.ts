@@ -141,14 +141,18 @@ describe('a projector', () => {
   });
 
   it('comes to the same documents however much it gathers before it writes', async () => {
-    const gathers = fc.record({ documents: fc.integer({ min: 1, max: 8 }), bytes: fc.constantFrom(300, 1e6) });
+    const gathers = fc.record({
+      events: fc.integer({ min: 1, max: 20 }),
+      documents: fc.integer({ min: 1, max: 8 }),
+      bytes: fc.constantFrom(300, 1e6),
+    });
     const limits = { events: 5, documents: 4, bytes: 1e6 };
     const property = fc.asyncProperty(writes, gathers, fc.constantFrom(0, 1_000), async (written, much, cacheBytes) => {
       const events = recorded(written);
       const store = await newStore();
       const target = await start(store, { onPoison: 'stop', gathers: much, limits, cacheBytes });
-      for (const batch of cut(events, [7])) await target.take(batch, batch.at(-1)!.position);
-      await target.flush(BigInt(events.length));
+      for (const batch of cut(events, [7])) await target.take(batch, batch.at(-1)!.position, true);
+      expect(await target.take([], BigInt(events.length))).toBe(true);
       expect([...(await views(store)), ...(await shared(store))]).toEqual(await oneByOne(events));
       expect(target.position()).toBe(BigInt(events.length));
       await store.close();
@@ -158,11 +162,37 @@ describe('a projector', () => {
 
   it('writes nothing of what it gathers before there is enough', async () => {
     const store = await newStore();
-    const target = await start(store, { onPoison: 'stop', gathers: { documents: 5, bytes: 1e6 } });
-    await target.take(recorded([{ stream: 's' }, { stream: 's' }]), 2n);
+    const target = await start(store, { gathers: { events: 9, documents: 5, bytes: 1e6 } });
+    expect(await target.take(recorded([{ stream: 's' }, { stream: 's' }]), 2n, true)).toBe(false);
     expect([await views(store), target.position()]).toEqual([[], 0n]);
-    await target.flush(2n);
+    expect(await target.take([], 2n)).toBe(true);
     expect((await views(store)).map(({ position }) => position)).toEqual([2n, 2n]);
+  });
+
+  it('folds what it has gathered again after a failed write, and writes it once', async () => {
+    const events = recorded([{ stream: 's', amount: 2 }, { stream: 't' }, { stream: 's', parts: ['a', 'b'] }]);
+    for (const isRepeated of [true, false]) {
+      let isFull = true;
+      const store = await newStore(() => {
+        if (isFull) throw new StoreUnavailable('disk is full');
+      });
+      const target = await start(store);
+      await target.take(events.slice(0, 2), 2n, true);
+      await expect(target.take(events.slice(2), 3n)).rejects.toThrow('disk is full');
+      isFull = false;
+      expect(await target.take(isRepeated ? events.slice(2) : [], 3n)).toBe(true);
+      expect([...(await views(store)), ...(await shared(store))]).toEqual(await oneByOne(events));
+      await store.close();
+    }
+  });
+
+  it('takes what it has gathered of a page that is read again only once', async () => {
+    const events = recorded([{ stream: 's', amount: 2 }, { stream: 't' }, { stream: 's', amount: 4 }]);
+    const store = await newStore();
+    const target = await start(store);
+    await target.take(events.slice(0, 2), 2n, true);
+    await target.take(events, 3n);
+    expect([...(await views(store)), ...(await shared(store))]).toEqual(await oneByOne(events));
   });
 
   it('changes nothing when it sees events again', async () => {
@@ -203,10 +233,10 @@ describe('a projector', () => {
     const store = await newStore();
     const events = recorded([{ stream: 's' }, { stream: 's' }, { stream: 's' }]);
     const bytes = events[0]!.data.length * 2;
-    const target = await start(store, { onPoison: 'stop', gathers: { documents: 100, bytes } });
+    const target = await start(store, { gathers: { events: 100, documents: 100, bytes } });
     const positions: bigint[] = [];
     for (const event of events) {
-      await target.take([event], event.position);
+      await target.take([event], event.position, true);
       positions.push(target.position());
     }
     expect(positions).toEqual([0n, 2n, 2n]);
@@ -664,10 +694,17 @@ describe('a stream that a view cannot take', () => {
     ['Refused', 'this tally is refused'],
     ['Odd', 'no such sum'],
   ])('%s: is parked at the event, and others go on', async (type, reason) => {
-    for (const batch of [1, 2, 6]) {
+    for (const [batch, hasNext] of [
+      [1, false],
+      [2, false],
+      [6, false],
+      [1, true],
+      [2, true],
+    ] as const) {
       const store = await newStore();
       const target = await start(store);
-      for (const events of cut(withPoison(type), [batch])) await target.take(events, events.at(-1)!.position);
+      for (const events of cut(withPoison(type), [batch])) await target.take(events, events.at(-1)!.position, hasNext);
+      if (hasNext) await target.take([], 6n);
       const parked = [{ views: 'counts.v1 tallies.v1 totals.v1', stream: bad, position: 3n, reason }];
       expect(await store.parked()).toEqual(parked);
       expect(target.parked()).toEqual(parked);
@@ -701,6 +738,19 @@ describe('a stream that a view cannot take', () => {
     expect([...(await views(store)), ...(await shared(store))]).toEqual(await oneByOne(withPoison('Added')));
   });
 
+  it('resumes with the events that were gathered meanwhile', async () => {
+    const store = await newStore();
+    const events = withPoison('FromTheFuture');
+    await (await start(store)).take(events.slice(0, 3), 3n);
+    const later = await start(store, upgraded);
+    await later.take(events.slice(3), 6n, true);
+    expect(later.position()).toBe(3n);
+    const ofBad = events.filter(({ stream }) => stream === bad);
+    expect(await later.resume(bad, pagesOf(ofBad, bad))).toBe(true);
+    expect(later.position()).toBe(6n);
+    expect([...(await views(store)), ...(await shared(store))]).toEqual(await oneByOne(withPoison('Added')));
+  });
+
   it('stops a projector that is to stop', async () => {
     const target = await start(await newStore(), { onPoison: 'stop' });
     await expect(target.take(withPoison('Refused'), 6n)).rejects.toMatchObject({
@@ -710,9 +760,10 @@ describe('a stream that a view cannot take', () => {
   });
 
   it('stops one that gathers, when it writes', async () => {
-    const gathers = { documents: 100, bytes: 1e6 };
-    const target = await start(await newStore(), { onPoison: 'stop', gathers });
-    await target.take(recorded([{ stream: 'good' }, { stream: 'bad', type: 'Odd' }]), 2n);
-    await expect(target.flush(2n)).rejects.toThrow('the views cannot process position 2: no such sum');
+    const target = await start(await newStore(), { onPoison: 'stop' });
+    await target.take(recorded([{ stream: 'good' }, { stream: 'bad', type: 'Odd' }]), 2n, true);
+    await expect(target.take([], 2n)).rejects.toThrow(
+      'the views cannot process Odd at position 2 of stream tally-bad: no such sum',
+    );
   });
 });

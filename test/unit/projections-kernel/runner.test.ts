@@ -128,16 +128,16 @@ describe('running projections', () => {
     const { data } = tallyCodec.encode({ parts: ['a'], amount: 1 });
     const event = { type: 'Added', data, metadata: metadata(1_000) };
     const stream = streamName('tally', ['long']);
-    for (let at = 0; at < 45; at += 1) {
+    for (let at = 0; at < 105; at += 1) {
       const events = Array.from({ length: 100 }, (_, index) => ({ ...event, id: id(at * 100 + index) }));
       await log.append(stream, 'any', events);
     }
     let breaths = 0;
     const pauseAfterLarge = (): Promise<void> => Promise.resolve(void (breaths += 1));
     const { running, reached, progress } = await run(store, undefined, { pauseAfterLarge });
-    expect(await reached(4_500n)).toBe(true);
+    expect(await reached(10_500n)).toBe(true);
     await running.close();
-    expect(progress.map(({ position }) => position)).toEqual([0n, 4_000n, 4_500n]);
+    expect(progress.map(({ position }) => position)).toEqual([0n, 10_000n, 10_500n]);
     expect(breaths).toBe(1);
     await store.close();
   });
