@@ -3,6 +3,8 @@ import { BACKWARDS, END, FORWARDS, START, streamNameFilter } from '@eventstore/d
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ReadReqSchema, ReadRespSchema } from '../../../proto/gen/event_store/client/streams_pb.js';
+import type { EventFilter } from '../../../services/kernel/ports/event-store.js';
+import { serverFilter } from '../../../services/store/eventstore/log-reads.js';
 import { readAnswer } from '../../../services/store/eventstore/wire/read-answer.js';
 import { readRequest } from '../../../services/store/eventstore/wire/read-request.js';
 
@@ -108,6 +110,24 @@ describe('a read of an event store', () => {
     expect(asked({ stream: 'a-b', from: END, direction: BACKWARDS })).toMatchObject({
       streamOption: { case: 'stream', value: { revisionOption: { case: 'end' } } },
       readDirection: 1,
+    });
+  });
+
+  it('is filtered by types where a reader has types of executions, and otherwise by the categories of streams', () => {
+    const categories = ['execution', 'task'];
+    const sent = (filter: EventFilter) => {
+      const { filterOption } = asked({ from: 'start', isSubscription: true, filter: serverFilter(filter) });
+      return filterOption.case === 'filter' ? filterOption.value.filter : undefined;
+    };
+    expect(sent({ categories, types: ['Ended'] })).toMatchObject({ case: 'eventType', value: { prefix: ['Ended'] } });
+    expect(sent({ types: ['Ended'] })).toMatchObject({ case: 'eventType', value: { prefix: ['Ended'] } });
+    expect(sent({ categories: ['task'], types: ['Ended'] })).toMatchObject({
+      case: 'streamIdentifier',
+      value: { prefix: ['task-'] },
+    });
+    expect(sent({ categories })).toMatchObject({
+      case: 'streamIdentifier',
+      value: { prefix: ['execution-', 'task-'] },
     });
   });
 
