@@ -72,7 +72,11 @@ const executions = createRoute({
 const execution = createRoute({
   getParentRoute: () => scope,
   path: '/executions/$name',
-  validateSearch: textParameters('view', 'node', 'asOf', 'with', 'withAsOf'),
+  // An empty `with` is kept: it stands for the execution of the page itself.
+  validateSearch: (search) => ({
+    ...textParameters('view', 'node', 'asOf', 'with', 'withAsOf')(search),
+    ...(search['with'] === '' ? { with: '' } : {}),
+  }),
   component: lazyRouteComponent(() => import('./execution/execution.js'), 'ExecutionView'),
 });
 

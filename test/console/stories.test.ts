@@ -307,6 +307,24 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
     expect(new URL(page.url()).searchParams.has('asOf')).toBe(false);
   });
 
+  it('compares two moments of one execution when the other execution is cleared', async () => {
+    await open(`${SCOPE}/executions/good?view=life`);
+    const thumb = page.getByRole('slider', { name: 'Moment of the execution' });
+    await thumb.focus();
+    await page.keyboard.press('Home');
+    await page.getByText('As of position').waitFor();
+    const first = new URL(page.url()).searchParams.get('asOf') ?? '';
+    await open(`${SCOPE}/executions/good?view=compare&with=broken&asOf=${first}`);
+    await page.getByLabel('Compare with the execution').fill('');
+    await page.getByRole('button', { name: 'Compare', exact: true }).click();
+    await page.getByRole('columnheader', { name: 'good', exact: true }).first().waitFor();
+    await page
+      .getByRole('columnheader', { name: `good as of ${first}` })
+      .first()
+      .waitFor();
+    expect(await page.getByLabel('Compare with the execution').inputValue()).toBe('');
+  });
+
   it('says of a transition when it occurred and was recorded, and by which request', async () => {
     await open(`${SCOPE}/executions/ended?view=life`);
     const facts = page.locator('.slider-card dl');

@@ -14,8 +14,8 @@ import { readLastGood } from './last-good.js';
 const route = getRouteApi('/projects/$project/domains/$domain/executions/$name');
 
 /**
- * The name of the execution to compare with: the one that was chosen, else the newest of the workflow that has succeeded;
- * empty when there is neither.
+ * The name of the execution to compare with; an empty one stands for this execution. Until one is chosen, it is the
+ * newest other execution of the workflow that has succeeded, where there is one.
  */
 const useOther = ({ id }: ExecutionAsOf): string => {
   const search = route.useSearch();
@@ -37,7 +37,12 @@ export const Compare = (seen: ExecutionAsOf): ReactNode => {
     const form = new FormData(event.currentTarget);
     const textOf = (name: string): string | undefined => textIn(form, name) || undefined;
     void navigate({
-      search: (search) => ({ ...search, with: textOf('with'), withAsOf: textOf('withAsOf'), asOf: textOf('asOf') }),
+      search: (search) => ({
+        ...search,
+        with: textIn(form, 'with'),
+        withAsOf: textOf('withAsOf'),
+        asOf: textOf('asOf'),
+      }),
     });
   };
   return (
@@ -59,7 +64,7 @@ export const Compare = (seen: ExecutionAsOf): ReactNode => {
           Compare
         </button>
       </form>
-      {(other !== '' || withAsOf !== '') && (
+      {(other !== '' || withAsOf !== seen.asOf) && (
         <Differences first={{ name: other || seen.id.name, asOf: withAsOf }} second={seen} />
       )}
     </>
