@@ -23,7 +23,7 @@ export const CLOSE = 0x7d;
  *
  * @returns false when the value is the zero of its type.
  */
-type WriteField = (passage: ConversionState, end: number) => boolean;
+type WriteField = (state: ConversionState, end: number) => boolean;
 
 /** The writer of a field, and the wire type that it expects. */
 export type FieldShape = { readonly wireType: WireType; readonly write: WriteField };
@@ -55,14 +55,14 @@ export const tagOf = (number: number, wireType: WireType): readonly number[] => 
 /** A list whose elements follow one another, each with its tag. */
 const list = ({ number }: DescField, { wireType, write }: ValueShape): WriteField => {
   const tag = tagOf(number, wireType);
-  return (passage, end) => {
-    writeByte(passage.json, OPEN_LIST);
-    write(passage);
-    while (isNext(passage, tag, end)) {
-      writeByte(passage.json, COMMA);
-      write(passage);
+  return (state, end) => {
+    writeByte(state.json, OPEN_LIST);
+    write(state);
+    while (isNext(state, tag, end)) {
+      writeByte(state.json, COMMA);
+      write(state);
     }
-    writeByte(passage.json, CLOSE_LIST);
+    writeByte(state.json, CLOSE_LIST);
     return true;
   };
 };
@@ -70,13 +70,13 @@ const list = ({ number }: DescField, { wireType, write }: ValueShape): WriteFiel
 /** A packed list: the elements together, without tags; it may be empty. */
 const packedList =
   ({ write }: ValueShape): WriteField =>
-  (passage) => {
-    const { reader, json } = passage;
-    const end = endOf(passage);
+  (state) => {
+    const { reader, json } = state;
+    const end = endOf(state);
     const isEmpty = reader.pos === end;
     writeByte(json, OPEN_LIST);
     while (reader.pos < end) {
-      write(passage);
+      write(state);
       writeByte(json, COMMA);
     }
     if (reader.pos !== end) throwUnusual();
@@ -89,18 +89,18 @@ const KEY_TAG = tagOf(1, WireType.LengthDelimited);
 const { write: writeKey } = scalarShape(ScalarType.STRING);
 
 /** Writes one entry of a map; returns its key, as JSON. */
-const entry = ({ wireType, write }: ValueShape): ((passage: ConversionState) => string) => {
+const entry = ({ wireType, write }: ValueShape): ((state: ConversionState) => string) => {
   const valueTag = tagOf(2, wireType);
-  return (passage) => {
-    const { json, reader } = passage;
-    const end = endOf(passage);
+  return (state) => {
+    const { json, reader } = state;
+    const end = endOf(state);
     const start = json.length;
-    if (!isNext(passage, KEY_TAG, end)) throwUnusual();
-    writeKey(passage);
+    if (!isNext(state, KEY_TAG, end)) throwUnusual();
+    writeKey(state);
     const key = json.bytes.toString('latin1', start, json.length);
     writeByte(json, COLON);
-    if (!isNext(passage, valueTag, end)) throwUnusual();
-    write(passage);
+    if (!isNext(state, valueTag, end)) throwUnusual();
+    write(state);
     return reader.pos === end ? key : throwUnusual();
   };
 };
@@ -109,13 +109,13 @@ const entry = ({ wireType, write }: ValueShape): ((passage: ConversionState) => 
 const map = ({ number }: DescField, value: ValueShape): WriteField => {
   const tag = tagOf(number, WireType.LengthDelimited);
   const writeEntry = entry(value);
-  return (passage, end) => {
-    const { json } = passage;
+  return (state, end) => {
+    const { json } = state;
     writeByte(json, OPEN);
-    const keys = new Set([writeEntry(passage)]);
-    for (let count = 2; isNext(passage, tag, end); count += 1) {
+    const keys = new Set([writeEntry(state)]);
+    for (let count = 2; isNext(state, tag, end); count += 1) {
       writeByte(json, COMMA);
-      if (keys.add(writeEntry(passage)).size !== count) throwUnusual();
+      if (keys.add(writeEntry(state)).size !== count) throwUnusual();
     }
     writeByte(json, CLOSE);
     return true;

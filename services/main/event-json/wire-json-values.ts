@@ -32,7 +32,7 @@ export type ConversionState = {
 };
 
 /** Writes the value at the reader; returns false when it is the zero of its type. */
-export type ValueWriter = (passage: ConversionState) => boolean;
+export type ValueWriter = (state: ConversionState) => boolean;
 
 /** A nesting depth that no event reaches: the library reads 100 levels in an event, and 100 in a message it carries. */
 export const MAX_DEPTH = 250;
@@ -44,9 +44,9 @@ export const endOf = ({ reader }: ConversionState): number => {
   return end > reader.len ? throwUnusual() : end;
 };
 
-const text: ValueWriter = (passage) => {
-  const { reader, bytes, json } = passage;
-  const end = endOf(passage);
+const text: ValueWriter = (state) => {
+  const { reader, bytes, json } = state;
+  const end = endOf(state);
   const start = reader.pos;
   reader.pos = end;
   if (!writePlainText(json, bytes, start, end))
@@ -204,15 +204,15 @@ const fraction = (nanos: number): string => {
 const SECONDS_TAG = 8;
 const NANOS_TAG = 16;
 
-const time: ValueWriter = (passage) => {
-  const { reader, json } = passage;
-  const end = endOf(passage);
+const time: ValueWriter = (state) => {
+  const { reader, json } = state;
+  const end = endOf(state);
   let [seconds, nanos] = [0, 0];
-  if (reader.pos < end && passage.bytes[reader.pos] === SECONDS_TAG) {
+  if (reader.pos < end && state.bytes[reader.pos] === SECONDS_TAG) {
     reader.pos += 1;
-    seconds = secondsAt(passage);
+    seconds = secondsAt(state);
   }
-  if (reader.pos < end && passage.bytes[reader.pos] === NANOS_TAG) {
+  if (reader.pos < end && state.bytes[reader.pos] === NANOS_TAG) {
     reader.pos += 1;
     nanos = reader.int32();
   }

@@ -26,7 +26,10 @@ import {
   zeroOf,
 } from './wire-json-values.js';
 
-/** Bits that record which fields of a message were present; fields beyond them are left to the library. */
+/**
+ * Number of the bits that record which fields of a message were present. A message with a field beyond them is left to
+ * the library.
+ */
 const MAX_BITS = 31;
 
 const TIMESTAMP = 'google.protobuf.Timestamp';
@@ -40,7 +43,8 @@ type FieldWriter = FieldShape & {
   readonly key: Buffer;
   /** The members of a oneof share one bit: only one of them can be present. */
   readonly bit: number;
-  readonly isImplicit: boolean;
+  /** True where an absent value and the zero of its type are both written as nothing. */
+  readonly isLeftOutAsZero: boolean;
   /** `"name":0,` where an absent field is written as its zero; `undefined` where it is not. */
   readonly zero: Buffer | undefined;
 };
@@ -48,14 +52,14 @@ type FieldWriter = FieldShape & {
 type Fields = {
   readonly byNumber: ReadonlyMap<number, FieldWriter>;
   /** Fields that are written also where they are absent on the wire. */
-  readonly present: readonly FieldWriter[];
+  readonly withZero: readonly FieldWriter[];
 };
 
-const namesOf = (field: DescField): Pick<FieldWriter, 'key' | 'isImplicit' | 'zero'> => {
+const jsonOf = (field: DescField): Pick<FieldWriter, 'key' | 'isLeftOutAsZero' | 'zero'> => {
   const name = JSON.stringify(field.jsonName);
   const value = isImplicit(field) ? zeroOf(field) : undefined;
   const zero = value === undefined ? undefined : Buffer.from(`${name}:${value},`);
-  return { key: Buffer.from(`${name}:`), isImplicit: isImplicit(field) && !zero, zero };
+  return { key: Buffer.from(`${name}:`), isLeftOutAsZero: isImplicit(field) && !zero, zero };
 };
 
 /** The writers of a message's fields; `own` gives another writer for some of them. */
@@ -77,29 +81,30 @@ const fieldsOf = (
     const at = bits.get(place) ?? bits.size;
     bits.set(place, at);
     const shape = at < MAX_BITS ? (own(field) ?? fieldShape(field, compile)) : NO_FIELD;
-    fields.set(field.number, { ...shape, ...namesOf(field), bit: 1 << at });
+    fields.set(field.number, { ...shape, ...jsonOf(field), bit: at < MAX_BITS ? 1 << at : 0 });
   }
-  return { byNumber: fields, present: [...fields.values()].filter(({ zero }) => zero !== undefined) };
+  return { byNumber: fields, withZero: [...fields.values()].filter(({ zero }) => zero !== undefined) };
 };
 
-const writeField = (passage: ConversionState, field: FieldWriter, end: number): void => {
-  const { json } = passage;
+/** Writes a field, and the elements of a list that follow it directly. A zero that is left out is taken back. */
+const writeField = (state: ConversionState, field: FieldWriter, end: number): void => {
+  const { json } = state;
   const start = json.length;
   writeKey(json, field.key);
-  if (field.write(passage, end) || !field.isImplicit) writeByte(json, COMMA);
+  if (field.write(state, end) || !field.isLeftOutAsZero) writeByte(json, COMMA);
   else json.length = start;
 };
 
-const writeZeros = ({ json }: ConversionState, { present }: Fields, seen: number): void => {
-  for (const { bit, zero } of present) if (zero && (seen & bit) === 0) writeKey(json, zero);
+const writeZeros = ({ json }: ConversionState, { withZero }: Fields, seen: number): void => {
+  for (const { bit, zero } of withZero) if (zero && (seen & bit) === 0) writeKey(json, zero);
 };
 
 /**
- * Writes the fields in their order on the wire, then the zeros of absent fields. A field that comes twice, which would
- * have to be merged or replaced, is left to the library.
+ * Writes the fields in their order on the wire, then the zeros of absent fields. A field that comes again later, which
+ * would have to be merged or replaced, is left to the library.
  */
-const writeFields = (passage: ConversionState, fields: Fields, end: number, head = ''): void => {
-  const { reader, json } = passage;
+const writeFields = (state: ConversionState, fields: Fields, end: number, head = ''): void => {
+  const { reader, json } = state;
   writeByte(json, OPEN);
   const start = json.length;
   if (head !== '') writeText(json, head);
@@ -108,15 +113,15 @@ const writeFields = (passage: ConversionState, fields: Fields, end: number, head
     const [number, wireType] = reader.tag();
     const field = fields.byNumber.get(number);
     if (!field) {
-      reader.skip(wireType, number, MAX_DEPTH - passage.depth);
+      reader.skip(wireType, number, MAX_DEPTH - state.depth);
       continue;
     }
     if (wireType !== field.wireType || (seen & field.bit) !== 0) throwUnusual();
     seen |= field.bit;
-    writeField(passage, field, end);
+    writeField(state, field, end);
   }
   if (reader.pos !== end) throwUnusual();
-  writeZeros(passage, fields, seen);
+  writeZeros(state, fields, seen);
   if (json.length > start) json.length -= 1; // the last comma
   writeByte(json, CLOSE);
 };
@@ -125,13 +130,13 @@ const shapeOf = (schema: DescMessage, registry: Registry, compile: Compile): Val
   if (schema.typeName === TIMESTAMP) return TIME;
   if (CUSTOM.test(schema.typeName) || isWrapperDesc(schema)) return libraryShape(schema, registry);
   let fields: Fields | undefined;
-  const write: ValueWriter = (passage) => {
+  const write: ValueWriter = (state) => {
     fields ??= fieldsOf(schema, compile); // not sooner, because messages can contain themselves
-    const end = endOf(passage);
-    passage.depth += 1;
-    if (passage.depth >= MAX_DEPTH) throwUnusual();
-    writeFields(passage, fields, end);
-    passage.depth -= 1;
+    const end = endOf(state);
+    state.depth += 1;
+    if (state.depth >= MAX_DEPTH) throwUnusual();
+    writeFields(state, fields, end);
+    state.depth -= 1;
     return true;
   };
   return { wireType: WireType.LengthDelimited, write };
@@ -155,26 +160,26 @@ const contentShape = (
   schemaOf: (event: Uint8Array) => DescMessage | undefined,
   compile: Compile,
 ): FieldShape => {
-  const open = (passage: ConversionState): boolean => {
-    const schema = schemaOf(passage.bytes);
-    const end = endOf(passage);
-    if (!schema || !isNext(passage, INLINE_TAG, end)) return throwUnusual();
-    compile(schema).write(passage);
-    return passage.reader.pos === end || throwUnusual();
+  const open = (state: ConversionState): boolean => {
+    const schema = schemaOf(state.bytes);
+    const end = endOf(state);
+    if (!schema || !isNext(state, INLINE_TAG, end)) return throwUnusual();
+    compile(schema).write(state);
+    return state.reader.pos === end || throwUnusual();
   };
-  const openOrCopy = (passage: ConversionState): boolean => {
-    const { reader, json, depth } = passage;
+  const openOrCopy = (state: ConversionState): boolean => {
+    const { reader, json, depth } = state;
     const [at, { length }] = [reader.pos, json];
     try {
-      return open(passage);
+      return open(state);
     } catch {
-      [reader.pos, json.length, passage.depth] = [at, length, depth];
-      return compile(content).write(passage);
+      [reader.pos, json.length, state.depth] = [at, length, depth];
+      return compile(content).write(state);
     }
   };
   return {
     wireType: WireType.LengthDelimited,
-    write: (passage) => (passage.isLenient ? openOrCopy(passage) : open(passage)),
+    write: (state) => (state.isLenient ? openOrCopy(state) : open(state)),
   };
 };
 
@@ -216,8 +221,8 @@ export const wireJson = (
   const fields = fieldsOf(schema, compile, { own, isWanted });
   return (bytes, json, { head, isLenient = false } = {}) => {
     try {
-      const passage = { reader: new BinaryReader(bytes), bytes, json, depth: 0, isLenient };
-      writeFields(passage, fields, bytes.length, head);
+      const state = { reader: new BinaryReader(bytes), bytes, json, depth: 0, isLenient };
+      writeFields(state, fields, bytes.length, head);
       return true;
     } catch {
       return false; // the library reports what is wrong with it, if anything is

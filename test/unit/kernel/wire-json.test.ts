@@ -1,4 +1,17 @@
-import { create, type DescMessage, fromBinary, type JsonObject, toBinary, toJson } from '@bufbuild/protobuf';
+import {
+  create,
+  createFileRegistry,
+  type DescMessage,
+  fromBinary,
+  type JsonObject,
+  toBinary,
+  toJson,
+} from '@bufbuild/protobuf';
+import {
+  FieldDescriptorProto_Label,
+  FieldDescriptorProto_Type,
+  FileDescriptorProtoSchema,
+} from '@bufbuild/protobuf/wkt';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ContentSchema } from '../../../proto/gen/platformidl/eventlog/content_pb.js';
@@ -143,6 +156,26 @@ describe('JSON right from the encoding of an event', () => {
     expect(written(ExecutionCreatedSchema, Buffer.concat([one, two]))).toBeUndefined();
     const ref = id({ inputs: { content: { case: 'ref', value: { scope: 's' } } } });
     expect(written(ExecutionCreatedSchema, ref)).toBeUndefined();
+  });
+
+  it('writes all zeros of a message with more fields than it tracks, and leaves the others of it to the library', () => {
+    const field = Array.from({ length: 40 }, (_, at) => ({
+      name: `f${at}`,
+      jsonName: `f${at}`,
+      number: at + 1,
+      type: FieldDescriptorProto_Type.INT32,
+      label: FieldDescriptorProto_Label.OPTIONAL,
+    }));
+    const file = create(FileDescriptorProtoSchema, {
+      name: 'many.proto',
+      syntax: 'proto3',
+      messageType: [{ name: 'Many', field }],
+    });
+    const many = createFileRegistry(file, () => undefined).getMessage('Many')!;
+    const encoded = (at: number): Uint8Array => toBinary(many, create(many, { [`f${at}`]: 7 }));
+    const zeros = Object.fromEntries(field.map(({ name }) => [name, 0]));
+    expect(written(many, encoded(0))).toEqual({ ...zeros, f0: 7 });
+    expect(written(many, encoded(35))).toBeUndefined();
   });
 
   it('skips what a later release has added', () => {
