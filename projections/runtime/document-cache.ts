@@ -9,7 +9,10 @@ export type CachedDocument = {
   document: unknown;
   /** Position of the highest event folded into the document; -1n for none. */
   position: bigint;
-  /** Position of the event folded last; below `position` when another stream has set that. */
+  /**
+   * Position of the event folded last. Below `position` when a stream that was parked is folded after later events of
+   * other streams that feed the document.
+   */
   last: bigint;
   /** The version that the store is known to hold under the key. */
   before: ExpectedDocument;
@@ -30,9 +33,9 @@ const sizeOf = ({ response, listElement, foldState }: Omit<StoredDocument, 'key'
 export type DocumentCache = {
   /** Reads the documents from the store that are not cached yet. */
   load(model: ReadModel<unknown>, keys: readonly string[]): Promise<void>;
-  /** Returns the cached document of a key; adds an empty entry when there is none. */
+  /** Returns the cached document of a key that was loaded; adds an empty entry for one that the store does not have. */
   entry(model: ReadModel<unknown>, key: string): CachedDocument;
-  /** Records the stored form of a document and makes the document the most recently used. */
+  /** Notes the form in which a document is about to be stored, and makes the document the most recently used. */
   stored(cached: CachedDocument, form: Omit<StoredDocument, 'key' | 'position'>): void;
   /** Evicts the least recently used documents until the cache is within its size. */
   trim(): void;
@@ -40,8 +43,8 @@ export type DocumentCache = {
 };
 
 /**
- * Creates an empty cache over a store. `maxBytes` limits the stored size of the documents; in memory they take several
- * times that.
+ * Creates an empty cache over a store. `maxBytes` limits the stored size of the documents with 600 bytes for each; in
+ * memory they take several times that.
  */
 export const documentCache = (store: Pick<ReadStore, 'getMany'>, maxBytes: number): DocumentCache => {
   const models = new Map<ReadModel<unknown>, Map<string, CachedDocument>>();

@@ -1,7 +1,9 @@
 import { RpcError } from './rpc.js';
 
-/** Engines set labels on Kubernetes objects, so the rules of Kubernetes apply. */
+/** The limit of FlyteAdmin. */
 const MAX_ENTRIES = 16;
+
+// Engines set labels on Kubernetes objects, so the rules of Kubernetes apply to each.
 const MAX_PREFIX = 253;
 const MAX_NAME = 63;
 const SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/u;
@@ -27,7 +29,8 @@ const refuse = (what: string, text: string, problem: string | undefined): void =
 };
 
 /**
- * Checks that labels are valid Kubernetes labels: at most 16, with qualified names as keys and valid label values.
+ * Checks that there are at most 16 labels, and that each is a valid Kubernetes label: a qualified name as its key, and a
+ * valid value.
  *
  * @throws {RpcError} INVALID_ARGUMENT naming the label.
  */

@@ -20,7 +20,7 @@ const counting = (db: Database): (() => number) => {
   return () => spies.reduce((sum, { mock }) => sum + mock.calls.length, 0);
 };
 
-/** Opens a log as a process does: its writer, and a reader that shares the heads of the kinds with it. */
+/** Opens a log as a process does: its writer, and a reader that shares with it the position of the last event of each kind. */
 const opened = (directory = mkdtempSync(join(tmpdir(), 'kind-heads-'))) => {
   const path = join(directory, 'log.db');
   const heads = kindHeadsIn(sharedHead());
@@ -36,6 +36,7 @@ const opened = (directory = mkdtempSync(join(tmpdir(), 'kind-heads-'))) => {
   return { directory, record, rows: logRows(reading, heads), made };
 };
 
+/** A filter that matches all kinds (a kind is an event type in a category) of one category. */
 const PROJECTS = { categories: ['project'] };
 
 it('a reader makes no query while none of the kinds that it reads is recorded', () => {
@@ -49,7 +50,7 @@ it('a reader makes no query while none of the kinds that it reads is recorded', 
   for (let i = 0; i < 20; i += 1) head = record('execution', 'ExecutionCreated');
   const page = rows.logPage({ after: first, upTo: head }, PROJECTS, 10);
   expect(page).toEqual({ events: [], position: BigInt(head) });
-  expect(rows.wantsHot(PROJECTS)).toBe(false);
+  expect(rows.wantsHot(PROJECTS)).toBe(false); // no NodePhaseReported, the frequent type of this log
   expect(made()).toBe(before);
 
   const next = record('project', 'ProjectRegistered');
@@ -58,7 +59,7 @@ it('a reader makes no query while none of the kinds that it reads is recorded', 
 
 it('a reader finds a kind that is recorded for the first time, and any number of kinds', () => {
   const { record, rows } = opened();
-  const kinds = 1_100; // more than have a head of their own
+  const kinds = 1_100; // more than the 1,000 that have a head of their own
   const head = record('project', ...Array.from({ length: kinds }, (_, i) => `Type${i}`));
   expect(rows.logPage({ after: 0, upTo: head }, PROJECTS, 2_000).events).toHaveLength(kinds);
   const last = record('project', `Type${kinds - 1}`);

@@ -8,9 +8,10 @@ describe.skipIf(mongoUrl === undefined)('with a MongoDB', () => {
   const location = newMongoLocation();
   afterAll(() => dropDatabase(location));
 
+  // The leases by which one process at a time runs a reactor, with the reactor's checkpoint in each log.
   leasesContract('a MongoDB', () => mongoLeases(location));
 
-  it('keeps a checkpoint of a log, and none of another log', async () => {
+  it('keeps a checkpoint for each reactor and log', async () => {
     const leases = await mongoLeases(location);
     const checkpoint = leases.checkpoint('release-slots', 'log');
     expect(await checkpoint.read()).toBe(0n);

@@ -3,7 +3,8 @@ import { QueryTooSlow } from '../../../services/kernel/fault.js';
 
 /**
  * Limits the time of queries: `within` runs one. The driver cannot interrupt a statement, so a query that scans rows
- * calls `within_time()` regularly, which fails the query when its time is up.
+ * calls `within_time()` regularly, which fails the query when its time is up. A query of several statements calls
+ * `assertInTime` between them.
  */
 export const timeLimit = (
   db: InstanceType<typeof DatabaseSync>,

@@ -18,7 +18,10 @@ const cronOf = (expression: Expression | undefined): string => {
   return expression?.case === 'cronSchedule' ? expression.value.schedule : '';
 };
 
-/** An empty text means that the deprecated field is not set; a message that is present has to be valid. */
+/**
+ * True for a schedule that is checked. An empty text means that the deprecated field is not set. A message that is
+ * present is checked, also a rate of 0, as FlyteAdmin does; such a plan is registered, and never fires.
+ */
 const isGiven = (expression: Expression): boolean =>
   expression.case === 'cronExpression' ? cronOf(expression) !== '' : expression.case !== undefined;
 

@@ -8,7 +8,7 @@ import { type Configuration, configure } from '../../../services/config/configur
 import { webhookSink, type WebhookSink } from '../../support/webhook-sink.js';
 
 let sink: WebhookSink;
-let outbox: string;
+let outbox: string; // mail is written to this directory; the setting makes the channel `mail`
 let configuration: Configuration;
 let printed: string;
 
@@ -30,7 +30,7 @@ afterEach(async () => {
   rmSync(outbox, { recursive: true });
 });
 
-describe('the test of a channel', () => {
+describe('testing a channel', () => {
   it('sends one message that says so, and prints the answer', async () => {
     await testChannel(configuration, 'hook', {});
     expect(sink.posts).toHaveLength(1);

@@ -55,11 +55,17 @@ type Folding<State, Event> = Pick<Aggregate<State, never, Event, never>, 'codec'
   sizeOf(state: State): number;
 };
 
+/** The schema version of the events. */
+const SCHEMA = 1;
+
 /** Gives what folds events as they come from the log: encoded once, and decoded for each fold. */
 const folding = <State, Event>({ decider, codec }: Folding<State, Event>, events: readonly Event[]): (() => State) => {
   const encoded = events.map((event) => codec.encode(event));
   return () =>
-    encoded.reduce((state, { type, data }) => decider.evolve(state, codec.decode(type, data, 1)), decider.initial());
+    encoded.reduce(
+      (state, { type, data }) => decider.evolve(state, codec.decode(type, data, SCHEMA)),
+      decider.initial(),
+    );
 };
 
 /** The bytes that are measured together, so many that V8's own use of the heap is small in comparison. */
@@ -83,17 +89,17 @@ const range = (size: Size, things: Readonly<Record<Size, number>> = THINGS): rea
   Array.from({ length: things[size] }, (_, index) => index);
 const digest = (): Uint8Array => new Uint8Array(32);
 const idOf = (version: string) => ({
-  resourceType: 1,
+  resourceType: 1, // its size is the same for all types
   project: 'flytesnacks',
   domain: 'development',
   name: 'core.a_workflow',
   version,
 });
-/** Content of an event that the state does not keep. */
-const LARGE = { content: { case: 'inline', value: new Uint8Array(2_000) } } as const;
+/** Content of an event that the state does not keep, small enough to stay in the event. */
+const INLINE = { content: { case: 'inline', value: new Uint8Array(2_000) } } as const;
 
 const noPayloads: PayloadStore = {
-  put: () => Promise.reject(new Error('nothing is large here')),
+  put: () => Promise.reject(new Error('no content here is too large for an event')),
   get: () => Promise.resolve(undefined),
   close: () => Promise.resolve(),
 };
@@ -139,7 +145,7 @@ const withLeases = (size: Size) =>
     ...range(size, LEASES).map((each) => {
       const session = `0f1d1a52-7c39-4b0e-8d5b-${String(each).padStart(12, '0')}`;
       const to = { group: 'default', engine: 'engine-0', session, producerId: 'engine-0' };
-      const over = each === 0 ? undefined : each;
+      const over = each === 0 ? undefined : each; // the number of the lease before, which has ended
       return { type: 'LeaseWork', id: creation.id, to, untilMs: 1_700_000_000_000, over } as const;
     }),
   ]);
@@ -151,7 +157,7 @@ const withSignals = (size: Size): readonly ExecutionEvent[] => [
     const signalId = `approve-${each}`;
     return [
       { type: 'SignalCreated', data: create(SignalCreatedSchema, { id: creation.id, signalId, type }) },
-      { type: 'SignalSet', data: create(SignalSetSchema, { signalId, value: LARGE, digest: digest() }) },
+      { type: 'SignalSet', data: create(SignalSetSchema, { signalId, value: INLINE, digest: digest() }) },
     ];
   }),
 ];
@@ -167,7 +173,7 @@ const cases: Readonly<Record<string, (size: Size) => number>> = {
       launchPlanAggregate,
       range(size).map((each) => ({
         type: 'LaunchPlanRegistered',
-        data: create(LaunchPlanRegisteredSchema, { id: idOf(`v${each}`), spec: LARGE, digest: digest() }),
+        data: create(LaunchPlanRegisteredSchema, { id: idOf(`v${each}`), spec: INLINE, digest: digest() }),
       })),
     ),
   'slots and their holders': (size) =>
@@ -275,11 +281,11 @@ const cases: Readonly<Record<string, (size: Size) => number>> = {
 const singleCases: Readonly<Record<string, () => number>> = {
   'a version of a task': () =>
     ratio(taskAggregate, [
-      { type: 'TaskRegistered', data: create(TaskRegisteredSchema, { compiled: LARGE, digest: digest() }) },
+      { type: 'TaskRegistered', data: create(TaskRegisteredSchema, { compiled: INLINE, digest: digest() }) },
     ]),
   'a version of a workflow': () =>
     ratio(workflowAggregate, [
-      { type: 'WorkflowRegistered', data: create(WorkflowRegisteredSchema, { compiled: LARGE, digest: digest() }) },
+      { type: 'WorkflowRegistered', data: create(WorkflowRegisteredSchema, { compiled: INLINE, digest: digest() }) },
     ]),
   'a named entity': () =>
     ratio(namedEntityAggregate, [
@@ -292,7 +298,10 @@ const singleCases: Readonly<Record<string, () => number>> = {
     ]),
 };
 
-/** The ratio of the real memory of the session cache, with its bookkeeping for each stream, to its declared size. */
+/**
+ * The ratio of the real memory of the session cache, with its bookkeeping for each stream, to its declared size.
+ * The streams are of `purse`, the small aggregate of tests.
+ */
 const liveRatio = async (streams: number): Promise<number> => {
   const directory = mkdtempSync(join(tmpdir(), 'flightlog-sizes-'));
   const store = await sqliteEventStore({ directory });
@@ -303,10 +312,10 @@ const liveRatio = async (streams: number): Promise<number> => {
   };
   const before = heapBytes();
   for (let left = streams; left > 0; left -= 1_000) await Promise.all(Array.from({ length: 1_000 }, begin));
-  const ratio = (heapBytes() - before) / sessions.cached().bytes;
+  const measured = (heapBytes() - before) / sessions.cached().bytes;
   await store.close();
   rmSync(directory, { recursive: true });
-  return ratio;
+  return measured;
 };
 
 /** The ratio of the real memory of the cached definitions to their declared size. */
@@ -318,8 +327,8 @@ const definitionsRatio = async (): Promise<number> => {
   const registrations = entries.filter(({ kind }) => kind === 'task' || kind === 'workflow' || kind === 'launch_plan');
   for (const { method, bytes } of registrations) await registry.send(method, bytes);
   const fill = async (): Promise<RegisteredDefinitions> => {
-    const readLaunchPlan: DefinitionsOptions['readLaunchPlan'] = (stream, look) =>
-      registry.sessions.read(launchPlanAggregate, stream, look);
+    const readLaunchPlan: DefinitionsOptions['readLaunchPlan'] = (stream, select) =>
+      registry.sessions.read(launchPlanAggregate, stream, select);
     const definitions = registeredDefinitions({ log: registry.store, payloads: noPayloads, readLaunchPlan });
     for (const { kind, id: from } of registrations) {
       const id = { ...from, name: from.name ?? '', version: from.version ?? '' };
@@ -356,7 +365,7 @@ const keysRatio = (): number => {
   return heapBytesOfEach(8, keys) / sizeOfKeys(keys());
 };
 
-/** For each kind of stream, the ratio of its real memory to the size that its aggregate declares. */
+/** For each kind of stream and of cache, the ratio of its real memory to the size that it declares. */
 const ratios = Object.fromEntries([
   ...Object.entries(cases).flatMap(([name, measured]) =>
     (['small', 'large'] as const).map((size) => [`${name}, ${size}`, measured(size)] as const),

@@ -11,16 +11,17 @@ import { revokeToken } from './revocation.js';
 /** The flags of `sign-in`. */
 export type SignInFlags = ConnectionFlags & { readonly device: boolean };
 
+/** Why no person signs in with a profile, and what to do. */
 const BY_PROGRAM = {
-  'token-file': 'the token comes from the file of --token-file or FLIGHTLOG_TOKEN_FILE',
-  'client-credentials': 'the profile has credentials of a client (authType: ClientSecret, the default)',
-  command: 'the profile has authType: ExternalCommand',
+  'token-file': 'the token comes from the file of --token-file or FLIGHTLOG_TOKEN_FILE: leave these out',
+  'client-credentials':
+    'the profile has credentials of a client (authType: ClientSecret, the default): set admin.authType: Pkce or DeviceFlow',
+  command: 'the profile has authType: ExternalCommand: set admin.authType: Pkce or DeviceFlow',
 } as const;
 
-/** @throws {OperatorError} when programs sign in at the server of the profile, and people do not. */
+/** @throws {OperatorError} when the profile gets its token from a file, from client credentials or by a command. */
 const flowOf = ({ signIn: by }: Profile, isDevice: boolean): SignInFlow => {
-  if (by.kind !== 'person')
-    throw new OperatorError(`${BY_PROGRAM[by.kind]}: leave it out, or set admin.authType: Pkce or DeviceFlow`);
+  if (by.kind !== 'person') throw new OperatorError(BY_PROGRAM[by.kind]);
   return isDevice ? 'device' : (by.flow ?? 'browser');
 };
 

@@ -17,7 +17,7 @@ const blocksOf = ({ slack, link }: Message) => [
   ...(link === '' ? [] : [{ type: 'section', text: { type: 'mrkdwn', text: `<${escapeSlack(link)}>` } }]),
 ];
 
-/** Messages to an incoming webhook of Slack. */
+/** Sends messages to an incoming webhook of Slack. `now` is the time from which a date in `Retry-After` is counted. */
 export const slackChannel = ({ now, ...target }: WebhookTarget): Channel => ({
   isMail: false,
   send: async (message, signal) => {
