@@ -1,3 +1,4 @@
+import { StoreUnavailable } from '../../../kernel/fault.js';
 import type { NodeClient } from '../nodes/node-client.js';
 import type { Call } from './call.js';
 import { type ReadAnswer, readAnswer } from './read-answer.js';
@@ -22,6 +23,15 @@ export interface EventRead {
  * subscription for that, so it fails here instead, where the events received are not lost.
  */
 const MAX_WAITING = { read: 1_000, live: 10_000 } as const;
+
+/**
+ * The longest wait for the next answer to a read, in milliseconds: a node may lose a call and answer all others. A read
+ * with a filter has checkpoints in between. A live subscription may be idle for longer; `watchSilence` checks it.
+ */
+const ANSWER_MS = 10_000;
+
+const unanswered = (): StoreUnavailable =>
+  new StoreUnavailable(`the event store has not answered a read for ${ANSWER_MS / 1_000} s`);
 
 /** The end of a read, with the error if there was one. */
 type End = { readonly error?: Error | undefined };
@@ -50,12 +60,21 @@ export const eventRead = (client: NodeClient, asked: ReadParameters): EventRead 
     wake();
   };
 
+  const arrival = (): Promise<void> =>
+    new Promise((resolve) => {
+      const overdue = kind === 'read' ? setTimeout(() => finish(unanswered()), ANSWER_MS) : undefined;
+      wake = () => {
+        clearTimeout(overdue);
+        resolve();
+      };
+    });
+
   const call: Call = client.open('Read', asked.requiresLeader === true, { onMessages, onEnd: finish });
   call.end([readRequest(asked)]);
 
   return {
     next: async () => {
-      if (waiting.length === 0 && end === undefined) await new Promise<void>((resolve) => (wake = resolve));
+      if (waiting.length === 0 && end === undefined) await arrival();
       if (waiting.length === 0 && end?.error !== undefined) throw end.error;
       const taken = waiting;
       waiting = [];
