@@ -26,7 +26,9 @@ describe('an error of an event store', () => {
   it('becomes a fault that names its type, when the client library gives no text', () => {
     expect(permanentFault(new AccessDeniedError())?.message).toMatch(/denies access: access-denied .*USER:PASSWORD/u);
     const mayBeWritten = true;
-    expect(retriesUsedUpFault('append', new DeadlineExceededError(), mayBeWritten).message).toBe('append: deadline-exceeded');
+    expect(retriesUsedUpFault('append', new DeadlineExceededError(), mayBeWritten).message).toBe(
+      'append: deadline-exceeded',
+    );
   });
 
   it('is retried on the same connection when the server is too busy: nothing was recorded', () => {
