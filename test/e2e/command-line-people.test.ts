@@ -1,7 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { parseAllDocuments } from 'yaml';
 
 import { type Ended, flightlog, type Running } from '../support/command.js';
 import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
@@ -28,6 +29,13 @@ const begun = (...args: readonly string[]): Running =>
 /** A command on a terminal, and what is typed there. */
 const inTerminal = (args: readonly string[], size: { columns: number; rows: number }, input = ''): Running =>
   onTerminal(args, size, { input, env: { FLIGHTLOG_SERVER: plane.server().ready.http } });
+
+/** The documents of a command that prints one in each line. */
+const documentsIn = (stdout: string): readonly Record<string, unknown>[] =>
+  stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
 
 const done = (...args: readonly string[]): Promise<Ended> => begun(...args).ended;
 
@@ -106,6 +114,29 @@ describe('an engineer on call', () => {
     expect(await done(...terminate)).toMatchObject({ code: 0, stdout: 'terminating flytesnacks/development/again\n' });
     expect((await done('terminate', 'execution', 'again')).stderr).toMatch(/required option '--cause <text>'/u);
     expect((await done('history', 'again')).stdout).toContain('wrong input');
+  });
+
+  it('reads each change of an execution as a document, until it has ended', async () => {
+    await done('launch', 'launch-plan', 'hello.hello', '--name', 'read', '--label', 'for=program');
+    const yaml = begun('watch', 'execution', 'read', '-o', 'yaml');
+    const list = begun('watch', 'executions', '--label', 'for=program', '-o', 'json');
+    onTestFinished(() => void list.child.kill());
+    const unread = begun('watch', 'execution', 'read', '-o', 'json');
+    await Promise.all([yaml.said('QUEUED'), list.said('QUEUED'), unread.said('QUEUED')]);
+    unread.child.stdout!.destroy();
+    const json = await withEngine(1, 'watch', 'execution', 'read', '-o', 'json');
+    expect(json).toMatchObject({ code: 3, stderr: '' });
+    const [state, ...changes] = documentsIn(json.stdout);
+    expect(state).toMatchObject({ kind: 'STATE', executions: [{ closure: { phase: 'QUEUED' } }] });
+    expect(changes).toContainEqual(expect.objectContaining({ kind: 'CHANGE', type: 'NodePhaseReported' }));
+    expect(changes.at(-1)).toMatchObject({ kind: 'END', executions: [] });
+    const { code, stdout } = await yaml.ended;
+    expect(code).toBe(3);
+    expect(parseAllDocuments(stdout).map((each) => each.toJS() as unknown)).toEqual([expect.anything(), ...changes]);
+    expect(await unread.ended).toMatchObject({ code: 1, stderr: '' });
+    await list.said(/"phase":"FAILED".*\n$/u);
+    const failed = { id: { name: 'read' }, closure: { phase: 'FAILED' } };
+    expect(documentsIn(list.stdout()).at(-1)).toMatchObject({ kind: 'CHANGE', executions: [failed] });
   });
 
   it('gets one line with code, reason and what to do from a refusal', async () => {

@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
 import { appended, names } from '../../../config/arguments.js';
-import { withExamples, withForm, withScope, type ScopeFlags } from '../connection/flags.js';
+import { withExamples, withForm, withLiveForm, withScope } from '../connection/flags.js';
 import { DEFINITION_KINDS, type DefinitionKind } from '../entities/definition.js';
 import { addPair, withInputs } from '../inputs/input-flags.js';
 import type { LaunchFlags, NewFlags } from './launch.js';
 import type { SignalFlags } from './signal.js';
 import type { TerminateFlags } from './terminate.js';
-import type { WatchFlags } from './watch.js';
+import type { WatchFlags, WatchListFlags } from './watch.js';
 
 const NAME = ['<name>', 'NAME, or PROJECT/DOMAIN/NAME'] as const;
 
@@ -89,24 +89,27 @@ const addSignal = (program: Command): void => {
 
 const addWatch = (program: Command): void => {
   const watch = program.command('watch').description('print changes as they are recorded');
-  withExamples(withScope(watch.command('execution')), ['watch execution f4rj8'])
+  withExamples(withLiveForm(withScope(watch.command('execution'))), [
+    'watch execution f4rj8',
+    'watch execution f4rj8 -o json | jq -r \'.nodes[] | .id.nodeId + " " + .closure.phase\'',
+  ])
     .argument(...NAME)
     .description(
       'follow an execution until it ends: its nodes as a tree on a terminal, otherwise a line for each change',
     )
     .addHelpText('after', EXITS)
-    .action(async (name: string, flags: ScopeFlags) => {
+    .action(async (name: string, flags: WatchFlags) => {
       const { watchExecution } = await import('./watch.js');
       await watchExecution(name, flags);
     });
-  withExamples(withScope(watch.command('executions'), 'the executions'), [
+  withExamples(withLiveForm(withScope(watch.command('executions'), 'the executions')), [
     "watch executions --filter 'eq(phase,FAILED)'",
     'watch executions --label team=ml',
   ])
     .description('print executions, and each change of their phases, until Ctrl-C')
     .option('--filter <text>', 'filter of the interface; repeatable, all have to match', appended)
     .option('--label <key=value,...>', 'with these labels only; repeatable', names)
-    .action(async (flags: WatchFlags) => {
+    .action(async (flags: WatchListFlags) => {
       const { watchExecutions } = await import('./watch.js');
       await watchExecutions(flags);
     });

@@ -1,12 +1,17 @@
 import { clearScreenDown, moveCursor } from 'node:readline';
 import type { Execution } from '../../../../proto/gen/platformidl/admin/execution_pb.js';
+import {
+  type WatchResponse,
+  WatchResponse_Kind as Kind,
+  WatchResponseSchema,
+} from '../../../../proto/gen/platformidl/eventlog/watch_pb.js';
 import { connected } from '../connection/connect.js';
 import type { Connection } from '../connection/connection.js';
-import type { ScopeFlags } from '../connection/flags.js';
+import type { LiveFormFlags, ScopeFlags } from '../connection/flags.js';
 import { phaseOf, errorOrCause } from '../entities/rows.js';
 import { cell, coloured, colourOf, oneLine } from '../output/text.js';
 import { momentText } from '../output/times.js';
-import { print } from '../output/documents.js';
+import { type DocumentForm, jsonOfMessage, oneOfManyText, print } from '../output/documents.js';
 import { type ExecutionId, executionIdOf } from './execution-id.js';
 import { answersOf, type ExecutionEnd, endOf, statesOf } from './follow.js';
 import { type ExecutionState, isOfPerson, nodePhaseOf, nodeError, treeText } from './tree.js';
@@ -80,35 +85,79 @@ export const follow = async (connection: Connection, id: ExecutionId): Promise<E
   return endOf(last);
 };
 
+/** Prints an answer of a watch as a document, unless it says only that nothing has changed. */
+const printDocument = (form: DocumentForm, answer: WatchResponse): void => {
+  if (answer.kind === Kind.CHECKPOINT) return;
+  print(oneOfManyText(form, jsonOfMessage(WatchResponseSchema, answer)));
+};
+
+/** Follows an execution and prints each answer of its watch as a document, until it ends. */
+const followAsDocuments = async (
+  connection: Connection,
+  id: ExecutionId,
+  form: DocumentForm,
+): Promise<ExecutionEnd> => {
+  let last: Execution | undefined;
+  for await (const answer of answersOf(connection, id, sayLost)) {
+    printDocument(form, answer);
+    last = answer.executions.at(-1) ?? last;
+  }
+  return endOf(last);
+};
+
+/** The flags of `watch execution`. */
+export type WatchFlags = ScopeFlags & LiveFormFlags;
+
 /**
  * Watches one execution until it ends; the exit code says how.
  *
  * @throws {OperatorError} when the server refuses, with its reason.
  */
-export const watchExecution = (name: string, flags: ScopeFlags): Promise<void> =>
+export const watchExecution = (name: string, { output: form, ...flags }: WatchFlags): Promise<void> =>
   connected(flags, async (connection) => {
-    process.exitCode = (await follow(connection, executionIdOf(name, flags))).exitCode;
+    process.stdout.on('error', () => process.exit(1)); // the reader has left, and the end is not known
+    const id = executionIdOf(name, flags);
+    const end = form === 'table' ? follow(connection, id) : followAsDocuments(connection, id, form);
+    process.exitCode = (await end).exitCode;
   });
 
+/** Prints an answer of a watch of executions. */
+type Printer = (answer: WatchResponse) => void;
+
+/** Prints a line for each execution whose phase has changed. */
+const asLinesOfExecutions = (): Printer => {
+  const phases = new Map<string, string>();
+  return ({ executions, recordedAt }) => {
+    for (const execution of executions) {
+      const [name, phase, why] = [execution.id?.name ?? '', phaseOf(execution), errorOrCause(execution)];
+      if (phases.get(name) === phase) continue;
+      phases.set(name, phase);
+      print(lineOf(momentText(recordedAt ?? execution.closure?.updatedAt), { name, phase, why }));
+    }
+  };
+};
+
 /** The flags of `watch executions`. */
-export type WatchFlags = ScopeFlags & { readonly filter?: readonly string[]; readonly label?: readonly string[] };
+export type WatchListFlags = WatchFlags & {
+  readonly filter?: readonly string[];
+  readonly label?: readonly string[];
+};
 
 /**
  * Prints the executions that the filters match, and each change of them, until Ctrl-C.
  *
  * @throws {OperatorError} when the server refuses, with its reason.
  */
-export const watchExecutions = ({ filter = [], label: labels = [], ...flags }: WatchFlags): Promise<void> =>
+export const watchExecutions = ({
+  filter = [],
+  label: labels = [],
+  output: form,
+  ...flags
+}: WatchListFlags): Promise<void> =>
   connected(flags, async (connection) => {
     process.stdout.on('error', () => process.exit(0));
     const { project, domain } = flags;
     const watched = { project, domain, filters: filter.join('+'), labels };
-    const phases = new Map<string, string>();
-    for await (const { executions, recordedAt } of answersOf(connection, watched, sayLost))
-      for (const execution of executions) {
-        const [name, phase, why] = [execution.id?.name ?? '', phaseOf(execution), errorOrCause(execution)];
-        if (phases.get(name) === phase) continue;
-        phases.set(name, phase);
-        print(lineOf(momentText(recordedAt ?? execution.closure?.updatedAt), { name, phase, why }));
-      }
+    const printAnswer: Printer = form === 'table' ? asLinesOfExecutions() : (answer) => printDocument(form, answer);
+    for await (const answer of answersOf(connection, watched, sayLost)) printAnswer(answer);
   });

@@ -14,6 +14,14 @@ export const FORMS = ['table', 'json', 'yaml', 'name'] as const;
 
 export type Form = (typeof FORMS)[number];
 
+/** The forms of documents for programs. */
+export type DocumentForm = 'json' | 'yaml';
+
+/** The forms of what is printed as it changes: lines for people, or a document for each change. */
+export const LIVE_FORMS = ['table', 'json', 'yaml'] as const;
+
+export type LiveForm = (typeof LIVE_FORMS)[number];
+
 const withDependencies = (file: DescFile): readonly DescFile[] => [
   file,
   ...file.dependencies.flatMap(withDependencies),
@@ -26,8 +34,12 @@ export const jsonOfMessage = <Desc extends DescMessage>(schema: Desc, message: M
   toJson(schema, message, { alwaysEmitImplicit: true, registry });
 
 /** A document as text. */
-export const documentText = (form: 'json' | 'yaml', document: JsonValue): string =>
+export const documentText = (form: DocumentForm, document: JsonValue): string =>
   form === 'json' ? JSON.stringify(document, null, 2) : stringify(document).trimEnd();
+
+/** One of many documents as text: JSON in one line, or YAML that begins with `---`. */
+export const oneOfManyText = (form: DocumentForm, document: JsonValue): string =>
+  form === 'json' ? JSON.stringify(document) : `---\n${documentText(form, document)}`;
 
 /** Writes a line to standard output. */
 export const print = (line: string): void => {
