@@ -95,7 +95,12 @@ describe('an engineer on call', () => {
     await done('launch', 'launch-plan', 'hello.hello', '--name', 'broken');
     expect((await withEngine(1, 'watch', 'execution', 'broken')).code).toBe(3);
     expect((await done('list', 'executions', '--filter', 'eq(phase,FAILED)', '-o', 'name')).stdout).toBe('broken\n');
-    expect((await withEngine(0, 'recover', 'execution', 'broken', '--name', 'recovered', '--wait')).code).toBe(0);
+    const recover = ['recover', 'execution', 'broken', '--name', 'recovered', '--wait', '-o', 'json'];
+    const recovered = await withEngine(0, ...recover);
+    expect(recovered.code).toBe(0);
+    const [created, state, ...changes] = documentsIn(recovered.stdout);
+    expect(created).toMatchObject({ id: { name: 'recovered' } });
+    expect([state, changes.at(-1)]).toMatchObject([{ kind: 'STATE' }, { kind: 'END' }]);
     await done('relaunch', 'execution', 'broken', '--input', 'name=Grace', '--name', 'again');
     const { stdout } = await done('get', 'execution', 'again', '--values', '-o', 'json');
     expect(JSON.parse(stdout)).toMatchObject({ inputs: { name: 'Grace', times: 1 } });
@@ -122,7 +127,8 @@ describe('an engineer on call', () => {
     const list = begun('watch', 'executions', '--label', 'for=program', '-o', 'json');
     onTestFinished(() => void list.child.kill());
     const unread = begun('watch', 'execution', 'read', '-o', 'json');
-    await Promise.all([yaml.said('QUEUED'), list.said('QUEUED'), unread.said('QUEUED')]);
+    const named = begun('relaunch', 'execution', 'broken', '--name', 'named', '--wait', '-o', 'name');
+    await Promise.all([...[yaml, list, unread].map((each) => each.said('QUEUED')), named.said('named')]);
     unread.child.stdout!.destroy();
     const json = await withEngine(1, 'watch', 'execution', 'read', '-o', 'json');
     expect(json).toMatchObject({ code: 3, stderr: '' });
@@ -133,6 +139,7 @@ describe('an engineer on call', () => {
     const { code, stdout } = await yaml.ended;
     expect(code).toBe(3);
     expect(parseAllDocuments(stdout).map((each) => each.toJS() as unknown)).toEqual([expect.anything(), ...changes]);
+    expect(await named.ended).toMatchObject({ code: 3, stdout: 'named\n' });
     expect(await unread.ended).toMatchObject({ code: 1, stderr: '' });
     await list.said(/"phase":"FAILED".*\n$/u);
     const failed = { id: { name: 'read' }, closure: { phase: 'FAILED' } };

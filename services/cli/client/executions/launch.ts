@@ -16,7 +16,7 @@ import type { FormFlags, ScopeFlags } from '../connection/flags.js';
 import { type Definition, type DefinitionKind, readDefinition } from '../entities/definition.js';
 import { givenInputs, type InputFlags } from '../inputs/input-flags.js';
 import { literalsOf } from '../inputs/inputs.js';
-import { documentText, jsonOfMessage, print } from '../output/documents.js';
+import { documentText, jsonOfMessage, oneOfManyText, print } from '../output/documents.js';
 import { coloured } from '../output/text.js';
 import { consolePathOf, type ExecutionId, executionIdOf } from './execution-id.js';
 import { follow } from './watch.js';
@@ -40,11 +40,11 @@ const announce = async (connection: Connection, { id }: Created, flags: NewFlags
   const link = connection.consoleLink(consolePathOf(id));
   if (form === 'name') print(id.name);
   else if (form === 'table') print(`launched ${coloured(id.name, 'bold')}${link === undefined ? '' : `\n${link}`}`);
-  else
-    print(
-      documentText(form, jsonOfMessage(ExecutionCreateResponseSchema, create(ExecutionCreateResponseSchema, { id }))),
-    );
-  if (wait) process.exitCode = (await follow(connection, id)).exitCode;
+  else {
+    const document = jsonOfMessage(ExecutionCreateResponseSchema, create(ExecutionCreateResponseSchema, { id }));
+    print(wait ? oneOfManyText(form, document) : documentText(form, document));
+  }
+  if (wait) process.exitCode = (await follow(connection, id, form)).exitCode;
 };
 
 type Launch = {

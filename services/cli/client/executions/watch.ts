@@ -11,7 +11,7 @@ import type { LiveFormFlags, ScopeFlags } from '../connection/flags.js';
 import { phaseOf, errorOrCause } from '../entities/rows.js';
 import { cell, coloured, colourOf, oneLine } from '../output/text.js';
 import { momentText } from '../output/times.js';
-import { type DocumentForm, jsonOfMessage, oneOfManyText, print } from '../output/documents.js';
+import { type DocumentForm, type Form, jsonOfMessage, oneOfManyText, print } from '../output/documents.js';
 import { type ExecutionId, executionIdOf } from './execution-id.js';
 import { answersOf, type ExecutionEnd, endOf, statesOf } from './follow.js';
 import { type ExecutionState, isOfPerson, nodePhaseOf, nodeError, treeText } from './tree.js';
@@ -75,7 +75,7 @@ const sayLost = (): void => {
 };
 
 /** Follows an execution and shows its nodes, live on a terminal and a line for each change elsewhere, until it ends. */
-export const follow = async (connection: Connection, id: ExecutionId): Promise<ExecutionEnd> => {
+const followAsText = async (connection: Connection, id: ExecutionId): Promise<ExecutionEnd> => {
   const show = process.stdout.isTTY ? inPlace() : asLines();
   let last: Execution | undefined;
   for await (const state of statesOf(connection, id, sayLost)) {
@@ -91,18 +91,24 @@ const printDocument = (form: DocumentForm, answer: WatchResponse): void => {
   print(oneOfManyText(form, jsonOfMessage(WatchResponseSchema, answer)));
 };
 
-/** Follows an execution and prints each answer of its watch as a document, until it ends. */
-const followAsDocuments = async (
-  connection: Connection,
-  id: ExecutionId,
-  form: DocumentForm,
-): Promise<ExecutionEnd> => {
+/** Prints an answer of a watch. */
+type Printer = (answer: WatchResponse) => void;
+
+/** Follows an execution and prints each answer of its watch, until it ends. */
+const followAnswers = async (connection: Connection, id: ExecutionId, printAnswer: Printer): Promise<ExecutionEnd> => {
   let last: Execution | undefined;
   for await (const answer of answersOf(connection, id, sayLost)) {
-    printDocument(form, answer);
+    printAnswer(answer);
     last = answer.executions.at(-1) ?? last;
   }
   return endOf(last);
+};
+
+/** Follows an execution until it ends, and prints its changes in a form: `name` prints none. */
+export const follow = (connection: Connection, id: ExecutionId, form: Form): Promise<ExecutionEnd> => {
+  process.stdout.on('error', () => process.exit(1)); // the reader has left, and the end is not known
+  if (form === 'table') return followAsText(connection, id);
+  return followAnswers(connection, id, form === 'name' ? () => undefined : (answer) => printDocument(form, answer));
 };
 
 /** The flags of `watch execution`. */
@@ -115,14 +121,8 @@ export type WatchFlags = ScopeFlags & LiveFormFlags;
  */
 export const watchExecution = (name: string, { output: form, ...flags }: WatchFlags): Promise<void> =>
   connected(flags, async (connection) => {
-    process.stdout.on('error', () => process.exit(1)); // the reader has left, and the end is not known
-    const id = executionIdOf(name, flags);
-    const end = form === 'table' ? follow(connection, id) : followAsDocuments(connection, id, form);
-    process.exitCode = (await end).exitCode;
+    process.exitCode = (await follow(connection, executionIdOf(name, flags), form)).exitCode;
   });
-
-/** Prints an answer of a watch of executions. */
-type Printer = (answer: WatchResponse) => void;
 
 /** Prints a line for each execution whose phase has changed. */
 const asLinesOfExecutions = (): Printer => {
