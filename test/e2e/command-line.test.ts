@@ -86,7 +86,7 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
   ],
   'list executions': [...CONNECTION, 'project', 'domain', 'output', 'filter', 'sort', 'limit', 'token'],
   'get execution': [...CONNECTION, 'project', 'domain', 'output', 'as-of', 'values', 'json'],
-  'watch execution': [...CONNECTION, 'project', 'domain'],
+  'watch execution': [...CONNECTION, 'project', 'domain', 'output'],
   'launch workflow': [...CONNECTION, 'project', 'domain', 'output', 'name', 'wait', 'input', 'inputs', 'label'],
   'terminate execution': [...CONNECTION, 'project', 'domain', 'cause', 'yes'],
   'signal execution': [...CONNECTION, 'project', 'domain', 'output', 'value'],
