@@ -4,7 +4,7 @@ import { type Folding, PoisonEntry } from './folding.js';
 import type { UnwrittenEvents } from './unwritten-events.js';
 import type { ViewWriter } from './view-writer.js';
 
-/** Limits of what is gathered before it is written: events, changed documents, and bytes of the events. */
+/** Limits of what is gathered before it is written: folded events, changed documents, and bytes of all events taken. */
 export type Gathered = EntryBatchLimits;
 
 /** Nothing is gathered: each batch is written by itself. */
@@ -41,19 +41,23 @@ export const batchWriter = (
   unwritten: UnwrittenEvents,
   { onPoison, limits = ENTRY_BATCH_LIMITS }: BatchWriterOptions,
 ): BatchWriter => {
+  let foldedEvents = 0;
+
   const isEnough = (enough: Gathered): boolean => {
     const [changed, held] = [documents.pending(), unwritten.size()];
     return (
       changed.documents >= enough.documents ||
       Math.max(changed.bytes, held.bytes) >= enough.bytes ||
-      held.events >= enough.events
+      foldedEvents >= enough.events
     );
   };
 
   const foldAndWrite = async (entries: readonly Entry[], enough: Gathered, to?: bigint): Promise<void> => {
     await documents.fold(entries);
+    foldedEvents += entries.length;
     if (!isEnough(enough)) return;
     await views.write(documents.changes(), to);
+    foldedEvents = 0;
     documents.trim();
     if (to !== undefined) unwritten.writtenTo(to);
   };

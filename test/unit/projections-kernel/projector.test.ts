@@ -169,6 +169,17 @@ describe('a projector', () => {
     expect((await views(store)).map(({ position }) => position)).toEqual([2n, 2n]);
   });
 
+  it('counts the events that its models follow, and no others, as gathered', async () => {
+    const store = await newStore();
+    const others = recorded([{ stream: 'o' }, { stream: 'o' }, { stream: 'o' }]);
+    const events = others.map((event) => ({ ...event, stream: streamName('other', ['o']) }));
+    const target = await start(store, { gathers: { events: 2, documents: 100, bytes: 1e6 } });
+    expect(await target.take(events, 3n, true)).toBe(false);
+    const followed = recorded(Array.from({ length: 5 }, () => ({ stream: 's' }))).slice(3);
+    expect(await target.take(followed.slice(0, 1), 4n, true)).toBe(false);
+    expect(await target.take(followed.slice(1), 5n, true)).toBe(true);
+  });
+
   it('folds what it has gathered again after a failed write, and writes it once', async () => {
     const events = recorded([{ stream: 's', amount: 2 }, { stream: 't' }, { stream: 's', parts: ['a', 'b'] }]);
     for (const isRepeated of [true, false]) {
