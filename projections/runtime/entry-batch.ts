@@ -1,10 +1,10 @@
 import type { Entry, TouchedDocuments } from './event-reader.js';
 import { isShared } from './read-model.js';
 
-/** Limits of a batch that is folded and written together. */
+/** Limits of a batch of events that are folded together. One transaction may write several batches. */
 export type EntryBatchLimits = {
   readonly events: number;
-  /** Documents written in one transaction. */
+  /** Documents that the events touch; a document counts once for each of its events. */
   readonly documents: number;
   /** Bytes of events in memory, with their large contents. */
   readonly bytes: number;
@@ -13,7 +13,7 @@ export type EntryBatchLimits = {
 /** Large enough that hot documents are written once for many events. Only behind the head do batches become so large. */
 export const ENTRY_BATCH_LIMITS: EntryBatchLimits = { events: 4_000, documents: 4_000, bytes: 16 * 1024 * 1024 };
 
-/** A batch of entries that are folded and written together. */
+/** A batch of entries that are folded together. */
 export type EntryBatch = {
   readonly entries: readonly Entry[];
   /** True when the entry fits within the limits. An empty batch accepts an entry of any size. */

@@ -1,7 +1,7 @@
 import type { RecordedEvent } from '../../services/kernel/event.js';
 import type { EventLog, LogPage } from '../../services/kernel/ports/event-store.js';
 import { CheckpointMoved, StoreUnavailable } from '../../services/kernel/fault.js';
-import type { StreamName } from '../../services/kernel/stream.js';
+import { categoryOf, type StreamName } from '../../services/kernel/stream.js';
 import type { EventSources } from './event-reader.js';
 import type { EntryBatchLimits } from './entry-batch.js';
 import type { Gathered } from './batch-writer.js';
@@ -25,7 +25,7 @@ export type Serially = <Result>(work: () => Promise<Result>) => Promise<Result>;
 export type GroupRunOptions = EventSources & {
   readonly log: EventLog;
   readonly readStore: ReadStore;
-  /** Limits of what the projector folds and writes in one transaction. */
+  /** Limits of what the projector folds at once. */
   readonly limits?: EntryBatchLimits;
   /**
    * Called after a large batch that reached the head of the log. More events are coming then: a short pause makes the
@@ -58,8 +58,15 @@ const MAX_SEEN = 20_000;
 /** A batch with at least this many events of the own partitions is large: `pauseAfterLarge` is called after it. */
 const LARGE_BATCH = 32;
 
-/** A batch that was projected; `isAtHead` when the log had nothing after it. */
-type TakenBatch = { readonly events: readonly RecordedEvent[]; readonly isAtHead: boolean };
+/** A batch that was projected. */
+type TakenBatch = {
+  /** Number of events of the own partitions. */
+  readonly count: number;
+  /** The last of these events whose category has a codec. */
+  readonly last: RecordedEvent | undefined;
+  /** True when the log had nothing after the batch. */
+  readonly isAtHead: boolean;
+};
 
 type TakePage = (page: LogPage) => Promise<TakenBatch | undefined>;
 
@@ -68,19 +75,20 @@ type TakePage = (page: LogPage) => Promise<TakenBatch | undefined>;
  *
  * @returns the batch that was written, or `undefined` while it is still growing.
  */
-const pageTaker = ({ log }: GroupRunOptions, target: Projector, take: Projector['take']): TakePage => {
-  let events: RecordedEvent[] = [];
+const pageTaker = ({ log, codecs }: GroupRunOptions, target: Projector, take: Projector['take']): TakePage => {
+  let growing: Pick<TakenBatch, 'count' | 'last'> = { count: 0, last: undefined };
   let seen = 0;
   return async (page) => {
     const own = page.events.filter((event) => target.wants(event));
-    for (const event of own) events.push(event);
+    const last = own.findLast(({ stream }) => codecs.has(categoryOf(stream)));
+    growing = { count: growing.count + own.length, last: last ?? growing.last };
     seen += page.events.length;
     const hasNext = page.hasNext ?? page.position < (await log.head());
     if (!(await take(own, page.position, hasNext && seen < MAX_SEEN))) return undefined;
-    const taken = events;
-    events = [];
+    const taken = { ...growing, isAtHead: !hasNext };
+    growing = { count: 0, last: undefined };
     seen = 0;
-    return { events: taken, isAtHead: !hasNext };
+    return taken;
   };
 };
 
@@ -167,13 +175,13 @@ export type FollowOptions = {
    * refused too, until the group is closed.
    */
   readonly accepts: (page: LogPage) => boolean;
-  /** Called after every commit, with the events of the batch. */
-  readonly onBatch: (events: readonly RecordedEvent[]) => void;
+  /** Called after every commit, with the last event of the batch whose category has a codec. */
+  readonly onBatch: (last: RecordedEvent | undefined) => void;
 };
 
 const pauseAfter = async (options: GroupRunOptions, { group }: GroupRun, taken: TakenBatch): Promise<void> => {
   if (group.isBuilding) await options.pauseAfterBuilding?.();
-  else if (taken.isAtHead && taken.events.length >= LARGE_BATCH) await options.pauseAfterLarge?.();
+  else if (taken.isAtHead && taken.count >= LARGE_BATCH) await options.pauseAfterLarge?.();
 };
 
 /** Projects the log into a group, from its checkpoints on, until it is closed. */
@@ -194,7 +202,7 @@ export const followLog = (
     if (!accepts(page)) return;
     const taken = await serially(() => take(page));
     if (!taken) return;
-    onBatch(taken.events);
+    onBatch(taken.last);
     await pauseAfter(options, run, taken);
   });
   return { ended: subscription.ended.then(() => false, isMoved), close: () => subscription.close() };

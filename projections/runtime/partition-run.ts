@@ -1,5 +1,5 @@
 import { metadataOf, type RecordedEvent } from '../../services/kernel/event.js';
-import { categoryOf, type StreamName } from '../../services/kernel/stream.js';
+import type { StreamName } from '../../services/kernel/stream.js';
 import {
   type FollowingGroup,
   followLog,
@@ -66,10 +66,9 @@ const buildingPositions = ({ building }: Groups): ReadonlyMap<string, bigint> =>
  * category in the groups in service: events that other applications wrote into the log do not say when they were
  * recorded.
  */
-const reporter = ({ now, onProgress, codecs }: PartitionRunOptions, groups: Groups) => {
+const reporter = ({ now, onProgress }: PartitionRunOptions, groups: Groups) => {
   let lagMs = 0;
-  return ({ group }: GroupRun, taken: readonly RecordedEvent[]): void => {
-    const last = taken.findLast(({ stream }) => codecs.has(categoryOf(stream)));
+  return ({ group }: GroupRun, last?: RecordedEvent): void => {
     if (!group.isBuilding) lagMs = last ? Math.max(0, now() - metadataOf(last).recordedAtMs) : 0;
     onProgress({
       position: positionOf(groups.inService),
@@ -94,6 +93,9 @@ const projectUpTo = async (options: PartitionRunOptions, { target }: GroupRun, e
 
 /** Brings all groups to one position, so that they can be opened again as one. */
 const level = async (options: PartitionRunOptions, runs: readonly GroupRun[]): Promise<void> => {
+  const { serially, onUnavailable, isClosed } = options;
+  // A group may have gathered events above the positions of others, and its documents cannot go back to these.
+  for (const { target } of runs) await retryUnavailable(() => serially(() => target.flush()), onUnavailable, isClosed);
   const end = highestOf(runs.map(({ target }) => target.position()));
   for (const run of runs) await projectUpTo(options, run, end);
   // A node of the log that lags may end before that position; the next attempt follows when the groups are opened.
@@ -121,7 +123,7 @@ const followAll = (
         onReached();
         return false;
       },
-      onBatch: (events) => report(run, events),
+      onBatch: (last) => report(run, last),
     }),
   );
   const closeAll = async (): Promise<void> => {
@@ -160,7 +162,7 @@ const opened = async (options: PartitionRunOptions, partitions: readonly Partiti
     building: runs.filter(({ group }) => group.isBuilding),
   };
   const report = reporter(options, groups);
-  const reportParked = (): void => groups.inService.slice(0, 1).forEach((run) => report(run, []));
+  const reportParked = (): void => groups.inService.slice(0, 1).forEach((run) => report(run));
   reportParked();
   return {
     partitions,

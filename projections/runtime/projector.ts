@@ -32,6 +32,8 @@ export type Projector = {
    * @returns true when the checkpoints are at `to`.
    */
   take(events: readonly RecordedEvent[], to: bigint, hasNext?: boolean): Promise<boolean>;
+  /** Writes what is gathered, and moves the checkpoints past it. A call that failed may be repeated. */
+  flush(): Promise<void>;
   /**
    * Projects the rest of a parked stream, page by page, up to the checkpoint.
    *
@@ -106,10 +108,14 @@ export const projector = async (options: ProjectorOptions): Promise<Projector> =
     return views.position() >= to;
   };
 
+  const flush = async (): Promise<void> => {
+    if (unwritten.size().events > 0) await project(NOTHING);
+  };
+
   const resume: Projector['resume'] = async (stream, pages) => {
     const parked = views.parked().find((each) => each.stream === stream);
     if (parked === undefined) return true;
-    if (unwritten.size().events > 0) await project(NOTHING);
+    await flush();
     // Events above the checkpoint arrive with those of the other streams, in log order.
     const end = views.positionOf(stream);
     return views.resume(parked, async () => {
@@ -124,6 +130,7 @@ export const projector = async (options: ProjectorOptions): Promise<Projector> =
 
   return {
     take,
+    flush,
     resume,
     wants: (event) => views.wants(event),
     position: () => views.position(),

@@ -90,6 +90,22 @@ const inPages = (log: EventLog, size: number): EventLog => {
   };
 };
 
+/** Gives pages to one subscription; it is left open afterwards. */
+type Feed = (onPage: (page: LogPage) => Promise<void> | void) => Promise<void>;
+
+/** A log whose first subscriptions, in the order in which they are opened, get the pages of `feeds`. */
+const fedBy = (log: EventLog, feeds: Feed[]): EventLog => ({
+  ...log,
+  subscribe: (from, onPage) => {
+    const feed = feeds.shift();
+    if (feed === undefined) return log.subscribe(from, onPage);
+    let close = (): void => undefined;
+    const closed = new Promise<void>((resolve) => (close = resolve));
+    const ended = feed((page) => onPage(page, false)).then(() => closed);
+    return { ended, close: () => (close(), ended) };
+  },
+});
+
 /** Views that change with the release, in a store of any kind. `open` is given what it calls before each commit. */
 export const viewGroupsContract = (
   name: string,
@@ -284,6 +300,62 @@ export const viewGroupsContract = (
         ];
         expect([sum?.fields['sum'], Buffer.from(number!.response).toString()]).toEqual([107, '101']);
         expect(await namesOf()).toContain('counts.v2 tallies.v1');
+      });
+
+      it('is joined with views that have gathered events above the position of others', async () => {
+        const names = Array.from({ length: 20 }, (_, at) => ({ stream: `n${at}` }));
+        const half = (rest: number) => PARTITIONS.filter((partition) => partition % 2 === rest);
+        const before = await append(names);
+        await builtBy([tallies], before);
+        await builtBy([tallies, counts], before, { partitions: half(0) });
+        const head = await append(names);
+
+        const pages: LogPage[] = [];
+        for await (const { events } of log.readLog({ after: 0n }))
+          for (const event of events) pages.push({ events: [event], position: event.position, hasNext: true });
+        const written = before + 5n;
+        const following = gate();
+        const gathering = gate();
+        const upTo = async (end: bigint, onPage: Parameters<Feed>[0]): Promise<void> => {
+          for (const page of pages)
+            if (page.position > before && page.position <= end)
+              await onPage({ ...page, hasNext: page.position !== written });
+        };
+        const feeds: Feed[] = [
+          // Both views, of even partitions: written up to `written`.
+          (onPage) => upTo(written, onPage).then(() => following.open()),
+          // The kept view, of odd partitions: everything is gathered, and nothing of it is written.
+          async (onPage) => {
+            for (const page of pages) if (page.position > before) await onPage(page);
+            gathering.open();
+          },
+          // The new view, of odd partitions.
+          async (onPage) => {
+            await Promise.all([following.pause(), gathering.pause()]);
+            for (const page of pages) await onPage(page);
+          },
+        ];
+        const above: string[] = [];
+        const watched: ReadStore = {
+          ...store,
+          write: (batch) => {
+            const to = batch.checkpoints.map((move) => move.to?.position ?? 0n);
+            for (const { document } of batch.documents)
+              if (to.every((position) => position < document.position)) above.push(document.key);
+            return store.write(batch);
+          },
+        };
+        const run = await start([tallies, counts], { log: fedBy(log, feeds), readStore: watched });
+        await run.complete(head);
+        await run.running.close();
+        expect(feeds).toEqual([]);
+        expect(above).toEqual([]);
+        expect(await namesOf()).toEqual(['counts.v1 tallies.v1', 'tallies.v1']);
+        const sums = await store.getMany(
+          tallies.collection,
+          names.map(({ stream }) => `tally-${stream}/a`),
+        );
+        expect(sums.map(({ fields }) => fields['sum'])).toEqual(names.map(() => 2));
       });
 
       it('is refused to lists and computed for reads of one document until it is complete, and no other view is', async () => {

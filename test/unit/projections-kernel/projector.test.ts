@@ -253,6 +253,40 @@ describe('a projector', () => {
     expect(positions).toEqual([0n, 2n, 2n]);
   });
 
+  it('writes what it gathers once events that no model follows have so many bytes', async () => {
+    const others = recorded([{ stream: 'o' }, { stream: 'o' }, { stream: 'o' }]);
+    const events = others.map((event) => ({ ...event, stream: streamName('other', ['o']) }));
+    const bytes = events[0]!.data.length * 2;
+    const target = await start(await newStore(), { gathers: { events: 100, documents: 100, bytes } });
+    const isWritten: boolean[] = [];
+    for (const event of events) isWritten.push(await target.take([event], event.position, true));
+    expect(isWritten).toEqual([false, true, false]);
+  });
+
+  it('writes together the documents that it gathers and those of the batch with which they are enough', async () => {
+    const store = await newStore();
+    const written: number[] = [];
+    const watched = {
+      ...store,
+      write: (batch: Parameters<ReadStore['write']>[0]) => {
+        written.push(batch.documents.length);
+        return store.write(batch);
+      },
+    };
+    const limits = { ...ENTRY_BATCH_LIMITS, documents: 4 };
+    const target = await start(watched, {
+      models: [tallies],
+      limits,
+      gathers: { ...ENTRY_BATCH_LIMITS, documents: 4 },
+    });
+    const events = recorded([
+      { stream: 's', parts: ['a', 'b', 'c'] },
+      { stream: 't', parts: ['a', 'b', 'c', 'd'] },
+    ]);
+    expect(await target.take(events, 2n, true)).toBe(true);
+    expect(written).toEqual([7]);
+  });
+
   it('says of a document that its position stays when another stream has set that', async () => {
     const store = await newStore();
     const late: (readonly [string, boolean | undefined])[] = [];
