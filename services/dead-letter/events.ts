@@ -8,7 +8,8 @@ import {
   type DeadLetterSkipped,
   DeadLetterSkippedSchema,
 } from '../../proto/gen/platformidl/eventlog/dead_letter_pb.js';
-import { eventShape, messageCodec } from '../kernel/encoding/message-codec.js';
+import { eventShape, messageCodec, sinceFormat } from '../kernel/encoding/message-codec.js';
+import { FORMAT_WITH_DEAD_LETTERS } from '../kernel/log-format.js';
 import { type StreamName, streamName } from '../kernel/stream.js';
 
 /** The category of the streams, `deadLetter-:{reactor}`. */
@@ -24,8 +25,8 @@ export type DeadLetterEvent =
 export const deadLetterStream = (reactor: string): StreamName => streamName(DEAD_LETTER_CATEGORY, ['', reactor]);
 
 export const deadLetterCodec = messageCodec<DeadLetterEvent>({
-  DeadLetterRecorded: eventShape(DeadLetterRecordedSchema),
-  DeadLetterRetryRequested: eventShape(DeadLetterRetryRequestedSchema),
-  DeadLetterSkipped: eventShape(DeadLetterSkippedSchema),
-  DeadLetterSettled: eventShape(DeadLetterSettledSchema),
+  DeadLetterRecorded: sinceFormat(FORMAT_WITH_DEAD_LETTERS, eventShape(DeadLetterRecordedSchema)),
+  DeadLetterRetryRequested: sinceFormat(FORMAT_WITH_DEAD_LETTERS, eventShape(DeadLetterRetryRequestedSchema)),
+  DeadLetterSkipped: sinceFormat(FORMAT_WITH_DEAD_LETTERS, eventShape(DeadLetterSkippedSchema)),
+  DeadLetterSettled: sinceFormat(FORMAT_WITH_DEAD_LETTERS, eventShape(DeadLetterSettledSchema)),
 });

@@ -6,7 +6,8 @@ import {
   type EngineSessionRenewed,
   EngineSessionRenewedSchema,
 } from '../../proto/gen/platformidl/eventlog/engine_session_pb.js';
-import { eventShape, messageCodec } from '../kernel/encoding/message-codec.js';
+import { eventShape, messageCodec, sinceFormat } from '../kernel/encoding/message-codec.js';
+import { FORMAT_WITH_LEASES } from '../kernel/log-format.js';
 import { type StreamName, streamName } from '../kernel/stream.js';
 
 /** The category of the streams, `engineSession-:{group}:{engine}:{session}`. */
@@ -25,7 +26,7 @@ export const engineSessionStream = ({ group, engine, session }: EngineSessionId)
   streamName(ENGINE_SESSION_CATEGORY, ['', group, engine, session]);
 
 export const engineSessionCodec = messageCodec<EngineSessionEvent>({
-  EngineSessionOpened: eventShape(EngineSessionOpenedSchema),
-  EngineSessionRenewed: eventShape(EngineSessionRenewedSchema),
-  EngineSessionEnded: eventShape(EngineSessionEndedSchema),
+  EngineSessionOpened: sinceFormat(FORMAT_WITH_LEASES, eventShape(EngineSessionOpenedSchema)),
+  EngineSessionRenewed: sinceFormat(FORMAT_WITH_LEASES, eventShape(EngineSessionRenewedSchema)),
+  EngineSessionEnded: sinceFormat(FORMAT_WITH_LEASES, eventShape(EngineSessionEndedSchema)),
 });

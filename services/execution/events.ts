@@ -22,8 +22,9 @@ import {
   type WorkReturned,
   WorkReturnedSchema,
 } from '../../proto/gen/platformidl/eventlog/execution_pb.js';
-import { type EventShape, eventShape, messageCodec, type Shapes } from '../kernel/encoding/message-codec.js';
+import { type EventShape, eventShape, messageCodec, type Shapes, sinceFormat } from '../kernel/encoding/message-codec.js';
 import type { RecordedEvent } from '../kernel/event.js';
+import { FORMAT_WITH_LEASES } from '../kernel/log-format.js';
 import { decodeEvent } from '../kernel/decode-event.js';
 import {
   decodeEngineReported,
@@ -103,8 +104,8 @@ const shapes: Shapes<ExecutionEvent> = {
   ExecutionTagged: eventShape(ExecutionTaggedSchema),
   SignalCreated: eventShape(SignalCreatedSchema),
   SignalSet: eventShape(SignalSetSchema, ({ value }) => [value]),
-  WorkLeased: eventShape(WorkLeasedSchema),
-  WorkReturned: eventShape(WorkReturnedSchema),
+  WorkLeased: sinceFormat(FORMAT_WITH_LEASES, eventShape(WorkLeasedSchema)),
+  WorkReturned: sinceFormat(FORMAT_WITH_LEASES, eventShape(WorkReturnedSchema)),
 };
 
 export const executionCodec = messageCodec<ExecutionEvent>(shapes, { [ENGINE_REPORTED]: liftEngineReported });

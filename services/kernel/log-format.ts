@@ -3,6 +3,16 @@
  * is active in the log, so that processes of the previous release can read them during an upgrade.
  *
  * - 1: reports of engines on workflows, nodes and tasks share one event type, `EngineReported`.
- * - 2: they have one type each: `WorkflowPhaseReported`, `NodePhaseReported` and `TaskPhaseReported`.
+ * - 2: they have one type each: `WorkflowPhaseReported`, `NodePhaseReported` and `TaskPhaseReported`. Leases of engines,
+ *   dead letters and requests to retry parked streams are recorded.
  */
 export const NEWEST_FORMAT = 2;
+
+/** The first format with leases of engines: `WorkLeased`, `WorkReturned` and the sessions of engines. */
+export const FORMAT_WITH_LEASES = 2;
+
+/** The first format with dead letters of reactors. */
+export const FORMAT_WITH_DEAD_LETTERS = 2;
+
+/** The first format with requests to retry parked streams. */
+export const FORMAT_WITH_RETRIES = 2;

@@ -8,6 +8,7 @@ import { engineSessionStream } from '../engine-session/events.js';
 import type { ExecutionAggregate } from '../execution/aggregate.js';
 import { ExecutionLeases } from '../execution/work/leases.js';
 import { positionTokens } from '../gateway/position-token.js';
+import { FORMAT_WITH_LEASES } from '../kernel/log-format.js';
 import type { EventStore } from '../kernel/ports/event-store.js';
 import type { PayloadStore } from '../kernel/ports/payload-store.js';
 import type { Sessions } from '../kernel/ports/sessions.js';
@@ -69,9 +70,6 @@ export const openFeed = (parts: FeedParts): EngineFeed => {
     onFailure: (error) => logger.warn({ err: error }, 'an operation of the engine feed has failed; the feed continues'),
   });
 };
-
-/** The format of the log that has a type of event for leases. */
-const FORMAT_WITH_LEASES = 2;
 
 /** True when engines can have leases in a log of this format. */
 export const hasLeases = (format: number): boolean => format >= FORMAT_WITH_LEASES;

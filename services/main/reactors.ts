@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { type ExecutionAggregate, executionStream } from '../execution/aggregate.js';
 import { WORKFLOW } from '../execution/phases.js';
+import { FORMAT_WITH_DEAD_LETTERS } from '../kernel/log-format.js';
 import type { EventLog } from '../kernel/ports/event-store.js';
 import { StreamParked } from '../kernel/fault.js';
 import type { StreamName } from '../kernel/stream.js';
@@ -49,9 +50,6 @@ export type ReactorServices = {
   readonly format: () => number;
   readonly logger: Logger;
 };
-
-/** The log format that brings dead letters. A reactor has them when it is started on such a log. */
-const FORMAT_WITH_DEAD_LETTERS = 2;
 
 type Start = () => MeasuredReactor;
 

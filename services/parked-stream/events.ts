@@ -2,7 +2,8 @@ import {
   type ParkedStreamRetryRequested,
   ParkedStreamRetryRequestedSchema,
 } from '../../proto/gen/platformidl/eventlog/parked_stream_pb.js';
-import { eventShape, messageCodec } from '../kernel/encoding/message-codec.js';
+import { eventShape, messageCodec, sinceFormat } from '../kernel/encoding/message-codec.js';
+import { FORMAT_WITH_RETRIES } from '../kernel/log-format.js';
 import { streamName } from '../kernel/stream.js';
 
 /** The category of the one stream, `parkedStream-:retries`. */
@@ -17,5 +18,5 @@ export type ParkedStreamEvent = {
 };
 
 export const parkedStreamCodec = messageCodec<ParkedStreamEvent>({
-  ParkedStreamRetryRequested: eventShape(ParkedStreamRetryRequestedSchema),
+  ParkedStreamRetryRequested: sinceFormat(FORMAT_WITH_RETRIES, eventShape(ParkedStreamRetryRequestedSchema)),
 });

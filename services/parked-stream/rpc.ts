@@ -6,6 +6,7 @@ import {
   type ParkedStreamRequest,
 } from '../../proto/gen/platformidl/eventlog/operations_service_pb.js';
 import { contextOf } from '../kernel/command-context.js';
+import { FORMAT_WITH_RETRIES } from '../kernel/log-format.js';
 import type { EventLog } from '../kernel/ports/event-store.js';
 import type { Sessions } from '../kernel/ports/sessions.js';
 import { type Call, missing, route, type Route, RpcError } from '../kernel/rpc.js';
@@ -19,9 +20,6 @@ export type ParkedStreamServices = {
   /** The format that the log is written in. */
   readonly format: () => number;
 };
-
-/** The log format from which on requests are recorded; the release before it does not know their category. */
-const FORMAT_WITH_RETRIES = 2;
 
 const assertFormat = (format: number): void => {
   if (format >= FORMAT_WITH_RETRIES) return;

@@ -16,6 +16,8 @@ export type EventShape<Data> = {
   readonly contents: (data: Data) => readonly (Content | undefined)[];
   /** The encoding for logs of a format below `format`: another type, which the codec's `lifts` can read. */
   readonly before?: { readonly format: number; readonly type: string; readonly encode: (data: Data) => Uint8Array };
+  /** The first log format that has this type. Logs of older formats must not get it. */
+  readonly since?: number;
 };
 
 /**
@@ -40,6 +42,9 @@ export const eventShape = <Desc extends DescMessage>(
   decode: (bytes) => fromBinary(schema, bytes),
   contents,
 });
+
+/** The shape of an event type that only logs from a format on have. */
+export const sinceFormat = <Data>(since: number, shape: EventShape<Data>): EventShape<Data> => ({ ...shape, since });
 
 type AnyEvent = { readonly type: string; readonly data: unknown };
 
@@ -68,7 +73,9 @@ export const messageCodec = <Event extends AnyEvent>(
   };
   return {
     encode: ({ type, data }, format = NEWEST_FORMAT) => {
-      const { encode, before } = rowOf(type);
+      const { encode, before, since = 1 } = rowOf(type);
+      // The caller must have asked for the format first: processes of the previous release could not read the event.
+      if (format < since) throw new Error(`a log of format ${format} must not get ${type}, which format ${since} has`);
       if (before && format < before.format) return { type: before.type, data: before.encode(data) };
       return { type, data: encode(data) };
     },

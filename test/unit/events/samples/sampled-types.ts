@@ -13,6 +13,8 @@ type Json = Readonly<Record<string, unknown>>;
 
 /** A type of event with a sample, as consumers see it. */
 export type SampledType = EventType & {
+  /** The sample as it is recorded. */
+  readonly event: RecordedEvent;
   /** The line that `log cat` prints. */
   readonly catLine: Json & { readonly data: Json };
   /** The message in Kafka. */
@@ -52,7 +54,7 @@ const sampleOf = ({ message }: EventType): readonly [sample: Sample, format: num
 const sampled = async (type: EventType, at: number, all: readonly EventType[]): Promise<SampledType> => {
   const revision = all.slice(0, at).filter(({ category }) => category === type.category).length;
   const event = recordedIn(...sampleOf(type), { at, revision });
-  return { ...type, catLine: await catLineOf(event), cloudEvent: await cloudEventOf(event) };
+  return { ...type, event, catLine: await catLineOf(event), cloudEvent: await cloudEventOf(event) };
 };
 
 /** Every type of event with its sample; fails for one that has none. */
