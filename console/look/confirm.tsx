@@ -1,6 +1,6 @@
 import { useMutation } from '@tanstack/react-query';
 import { Dialog } from 'radix-ui';
-import { type ReactNode, useState } from 'react';
+import { type ReactNode, useRef, useState } from 'react';
 
 import { FailureNote } from './notes.js';
 
@@ -17,14 +17,30 @@ type ConfirmProps = {
   readonly children?: ReactNode;
 };
 
-/** A button that opens a dialog for confirmation before it acts; the dialog closes when that has succeeded. */
+/**
+ * A button that opens a dialog for confirmation before it acts. The dialog closes when that has succeeded, and stays open
+ * until the server has answered, so that nothing is sent twice and each error is seen.
+ */
 export const Confirm = (props: ConfirmProps): ReactNode => {
   const { action, title, consequence, isDanger = false, isReady = true, act, children } = props;
   const [isOpen, setOpen] = useState(false);
-  const { error, isPending, mutate, reset } = useMutation({ mutationFn: act, onSuccess: () => setOpen(false) });
+  const isSent = useRef(false);
+  const { error, isPending, mutate, reset } = useMutation({
+    mutationFn: act,
+    onSuccess: () => setOpen(false),
+    onSettled: () => {
+      isSent.current = false;
+    },
+  });
   const turn = (open: boolean): void => {
+    if (isSent.current) return;
     if (open) reset();
     setOpen(open);
+  };
+  const send = (): void => {
+    if (isSent.current) return; // a second click can come before `isPending` is drawn
+    isSent.current = true;
+    mutate();
   };
   return (
     <Dialog.Root open={isOpen} onOpenChange={turn}>
@@ -41,11 +57,13 @@ export const Confirm = (props: ConfirmProps): ReactNode => {
               type="button"
               className={`button ${isDanger ? 'danger' : 'main'}`}
               disabled={isPending || !isReady}
-              onClick={() => mutate()}
+              onClick={send}
             >
               {action}
             </button>
-            <Dialog.Close className="button">Cancel</Dialog.Close>
+            <Dialog.Close className="button" disabled={isPending}>
+              Cancel
+            </Dialog.Close>
           </div>
         </Dialog.Content>
       </Dialog.Portal>

@@ -31,14 +31,17 @@ type Act = <Input extends DescMessage, Output extends DescMessage>(
   init: MessageInitShape<Input>,
 ) => Promise<MessageShape<Output>>;
 
-/** Gives a function that calls an RPC, shows what was recorded, and reads again what the page shows. */
+/**
+ * Gives a function that calls an RPC, shows what was recorded, and begins to read again what the page shows. An action
+ * ends with the answer of the server, not with these reads, which may have to wait for views.
+ */
 export const useAct = (): Act => {
   const client = useQueryClient();
   return useCallback(
     async (method, init) => {
       const { message, position, requestId } = await ask(method, init);
       setLast(position === undefined ? undefined : { position, requestId });
-      await client.invalidateQueries();
+      void client.invalidateQueries();
       return message;
     },
     [client],

@@ -1,0 +1,95 @@
+import type { Browser, Page, Route } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+
+import { chromiumPath, startChromium } from '../support/chromium.js';
+import { openPage } from '../support/console-page.js';
+import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
+import { withNeeds } from '../support/fixtures.js';
+import { LaunchPlanState } from '../../proto/gen/platformidl/admin/launch_plan_pb.js';
+import { ResourceType } from '../../proto/gen/platformidl/core/identifier_pb.js';
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+
+const SCOPE = '/console/projects/flytesnacks/domains/development';
+const ID = { project: 'flytesnacks', domain: 'development' };
+const PLAN = { ...ID, name: 'pipeline.churn_daily', version: 'v1', resourceType: ResourceType.LAUNCH_PLAN };
+
+/** Requests of a page that are held back until they are let go. */
+type Held = {
+  /** The requests that have come so far. */
+  readonly requests: readonly Route[];
+  /** Resolves when the first has come. */
+  readonly first: Promise<void>;
+};
+
+/** Holds back the requests of a page to addresses that match a pattern. */
+const holdBack = async (page: Page, pattern: RegExp): Promise<Held> => {
+  const requests: Route[] = [];
+  const first = new Promise<void>((resolve) => {
+    void page.route(pattern, (request) => {
+      requests.push(request);
+      resolve();
+    });
+  });
+  await page.evaluate('1'); // the page knows the pattern
+  return { requests, first };
+};
+
+describe.skipIf(chromiumPath === undefined)('an action of the web console', () => {
+  let plane: ControlPlane;
+  let browser: Browser;
+  let page: Page;
+  const errors: string[] = [];
+
+  const turn = (state: LaunchPlanState) => plane.grpc.call(AdminService.method.updateLaunchPlan, { id: PLAN, state });
+
+  const open = async (path: string): Promise<void> => {
+    await page.goto(`${plane.server().ready.http}${SCOPE}/${path}`);
+  };
+
+  beforeAll(async () => {
+    plane = await startControlPlane();
+    await register(plane.grpc, withNeeds('01-hello', '14-pipeline'));
+    await turn(LaunchPlanState.ACTIVE);
+    browser = await startChromium();
+  });
+  afterAll(async () => {
+    await browser.close();
+    await plane.close();
+    expect(errors).toEqual([]);
+  });
+  beforeEach(async () => {
+    page = await openPage(browser, errors);
+  });
+  afterEach(() => page.context().close());
+
+  it('is sent once, and its dialog stays open until the server has answered, with the error if there is one', async () => {
+    await open('schedules');
+    const held = await holdBack(page, /\/fire$/u);
+    await page.getByRole('button', { name: 'Fire now …' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('button', { name: 'Fire now' }).evaluate((button: { click: () => void }) => {
+      button.click();
+      button.click();
+    });
+    await held.first;
+    await page.keyboard.press('Escape');
+    await page.mouse.click(5, 5);
+    expect(await dialog.getByRole('button', { name: 'Cancel' }).isDisabled()).toBe(true);
+    expect(await dialog.getByRole('button', { name: 'Fire now' }).isDisabled()).toBe(true);
+    await held.requests[0]!.fulfill({ status: 503, body: '' });
+    await dialog.getByRole('alert').getByText('the server answered 503').waitFor();
+    expect(held.requests).toHaveLength(1);
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+  });
+
+  it('has ended when the server has answered, though the page still reads what it shows', async () => {
+    await open('schedules');
+    await page.getByRole('button', { name: 'Pause …' }).click();
+    const held = await holdBack(page, /\/api\/v1\/schedules\/flytesnacks\/development$/u);
+    await page.getByRole('dialog').getByRole('button', { name: 'Pause' }).click();
+    await held.first;
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
+  });
+});
