@@ -44,7 +44,7 @@ const unwrap = (schema: unknown): unknown => {
 
 const emptyOf = (schema: unknown): unknown => {
   if (schema instanceof z.ZodArray) return [];
-  return schema instanceof z.ZodRecord ? {} : '';
+  return schema instanceof z.ZodRecord || schema instanceof z.ZodObject ? {} : '';
 };
 
 const settingsIn = (shape: z.ZodRawShape, path: readonly string[]): Setting[] =>
@@ -62,10 +62,24 @@ const settingsIn = (shape: z.ZodRawShape, path: readonly string[]): Setting[] =>
 /** All settings, in the order of the schema. */
 export const allSettings: readonly Setting[] = settingsIn(settings.shape, []);
 
-const leaves = (value: unknown, path: readonly string[], origin: string): GivenSetting[] =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length > 0
+const isWithin = (path: readonly string[], outer: readonly string[]): boolean =>
+  outer.length <= path.length && outer.every((key, i) => key === path[i]);
+
+/** True for a key whose value is a mapping of settings, a list or a mapping, and not a single value. */
+const isCollective = (path: readonly string[]): boolean =>
+  allSettings.some((setting) =>
+    setting.path.length === path.length
+      ? isWithin(path, setting.path) && setting.whenEmpty !== ''
+      : isWithin(setting.path, path),
+  );
+
+/** Lists the settings in a value of the file. A section, list or mapping without content is as if it were not there. */
+const leaves = (value: unknown, path: readonly string[], origin: string): GivenSetting[] => {
+  if (value === null && isCollective(path)) return [];
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length > 0
     ? Object.entries(value).flatMap(([key, inner]) => leaves(inner, [...path, key], origin))
     : [{ path, value, origin }];
+};
 
 /** The reason in one line; the YAML parser adds an excerpt of the text below it, which is left out. */
 const reasonOf = (error: unknown): string => {

@@ -1,6 +1,11 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
 import { describe, expect, it } from 'vitest';
 
-import { allSettings, fromEnvironment, serviceLinks } from '../../../services/config/sources.js';
+import { configure } from '../../../services/config/configuration.js';
+import { allSettings, fromEnvironment, fromFile, serviceLinks } from '../../../services/config/sources.js';
 
 /** The variables that Kubernetes sets in a pod for the Services `flightlog`, `flightlog-api` and `flightlog-grpc`. */
 const LINKS = {
@@ -41,5 +46,33 @@ describe('the settings in the environment', () => {
     ['FLIGHTLOG_grpc_port', '8081'],
   ])('are refused when they are unknown: %s=%s', (variable, value) => {
     expect(() => fromEnvironment({ [variable]: value })).toThrow(`${variable}: is not a setting`);
+  });
+});
+
+describe('the settings in a file', () => {
+  const file = join(mkdtempSync(join(tmpdir(), 'flightlog-settings-')), 'flightlog.yaml');
+  const given = (text: string) => {
+    writeFileSync(file, text);
+    return fromFile(file);
+  };
+
+  it.each([
+    ['a section', 'tls:\n  # cert_file: /etc/tls.crt\nhttp_port: 8080\n'],
+    ['a section in a section', 'task_resources:\n  limits:\nhttp_port: 8080\n'],
+    ['a list', 'projects:\n  # - flytesnacks\nhttp_port: 8080\n'],
+    ['a list of texts in a section', 'cors:\n  allowed_origins:\nhttp_port: 8080\n'],
+    ['a mapping', 'registration:\n  task_types:\nhttp_port: 8080\n'],
+  ])('may have %s without content, which is as if it were not there', (_what, text) => {
+    expect(given(text)).toEqual([{ path: ['http_port'], value: 8080, origin: file }]);
+    expect(configure(given(text))).toEqual(configure([{ path: ['http_port'], value: 8080, origin: file }]));
+  });
+
+  it.each([
+    ['host:\n', 'host (from FILE): must be text'],
+    ['tls:\n  cert_file:\n', 'tls.cert_file (from FILE): must be text'],
+    ['tsl:\n', 'tsl (from FILE): is not a setting'],
+    ['tls: []\n', 'tls (from FILE): must be a mapping'],
+  ])('are refused with %j', (text, message) => {
+    expect(() => configure(given(text))).toThrow(message.replace('FILE', file));
   });
 });
