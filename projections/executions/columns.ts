@@ -1,5 +1,9 @@
 import { ExecutionMetadata_ExecutionMode, ExecutionState } from '../../proto/gen/platformidl/admin/execution_pb.js';
-import { WorkflowExecution_Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
+import {
+  ExecutionError_ErrorKind,
+  QualityOfService_Tier,
+  WorkflowExecution_Phase,
+} from '../../proto/gen/platformidl/core/execution_pb.js';
 import type { Column, Columns } from '../query/columns.js';
 import { durationClass } from '../query/duration-class.js';
 import { enumNames, enumValues } from '../query/enum-name.js';
@@ -128,7 +132,7 @@ export const executionColumns: Columns = {
     project: { field: 'project', kind: 'text' },
     domain: { field: 'domain', kind: 'text' },
     name: { field: 'name', kind: 'text' },
-    phase: { field: 'phase', kind: 'text' },
+    phase: { field: 'phase', kind: 'text', values: enumNames(WorkflowExecution_Phase) },
     state: { field: 'state', kind: 'number', names: ExecutionState },
     mode: { field: 'mode', kind: 'number', names: ExecutionMetadata_ExecutionMode },
     created_at: { field: 'created_at', kind: 'time' },
@@ -137,7 +141,7 @@ export const executionColumns: Columns = {
     execution_updated_at: { field: 'updated_at', kind: 'time' },
     started_at: { field: 'started_at', kind: 'time', follows: { field: 'created_at', by: 'start_delay' } },
     duration: { field: 'duration', kind: 'duration', classes: { field: 'duration_class', of: durationClass } },
-    error_kind: { field: 'error_kind', kind: 'text' },
+    error_kind: { field: 'error_kind', kind: 'text', values: enumNames(ExecutionError_ErrorKind) },
     error_code: { field: 'error_code', kind: 'text' },
     error_message: {
       field: 'error_message',
@@ -149,7 +153,7 @@ export const executionColumns: Columns = {
     user: { field: 'user', kind: 'text' },
     cluster: { field: 'cluster', kind: 'text' },
     launch_entity: { field: 'launch_entity', kind: 'text' },
-    quality_of_service: { field: 'quality_of_service', kind: 'text' },
+    quality_of_service: { field: 'quality_of_service', kind: 'text', values: enumNames(QualityOfService_Tier) },
     queueing_budget: { field: 'queueing_budget', kind: 'duration' },
     launch_plan_id: { field: 'launch_plan', kind: 'text' },
     workflow_id: { field: 'workflow', kind: 'text' },

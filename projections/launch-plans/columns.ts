@@ -12,6 +12,9 @@ import {
 
 const SCOPE = ['project', 'domain'];
 
+/** The types of schedules, as clients filter by them. */
+const SCHEDULE_TYPES = ['NONE', 'CRON', 'RATE'];
+
 /** The stored launch plans; active ones are queried by name and by project and domain. */
 export const launchPlanCollection: Collection = {
   name: 'launch-plans',
@@ -47,7 +50,7 @@ export const launchPlanColumns: Columns = {
   byName: {
     ...versionColumns,
     state: { field: 'state', kind: 'number', names: LaunchPlanState },
-    schedule_type: { field: 'schedule_type', kind: 'text' },
+    schedule_type: { field: 'schedule_type', kind: 'text', values: SCHEDULE_TYPES },
     launch_condition_type: { field: 'launch_condition_type', kind: 'text' },
     spec: { field: 'recorded', kind: 'opaque' },
     workflow_id: { field: 'workflow', kind: 'text' },

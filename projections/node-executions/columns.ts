@@ -1,4 +1,11 @@
+import { CatalogCacheStatus } from '../../proto/gen/platformidl/core/catalog_pb.js';
+import {
+  ExecutionError_ErrorKind,
+  NodeExecution_Phase,
+  WorkflowExecution_Phase,
+} from '../../proto/gen/platformidl/core/execution_pb.js';
 import type { Columns } from '../query/columns.js';
+import { enumNames } from '../query/enum-name.js';
 import type { Collection } from '../runtime/read-store.js';
 
 /** The stored node executions, listed by execution and parent. */
@@ -46,22 +53,22 @@ export const nodeExecutionColumns: Columns = {
     execution_domain: { field: 'execution_domain', kind: 'text' },
     execution_name: { field: 'execution_name', kind: 'text' },
     node_id: { field: 'node_id', kind: 'text' },
-    phase: { field: 'phase', kind: 'text' },
+    phase: { field: 'phase', kind: 'text', values: enumNames(NodeExecution_Phase) },
     created_at: { field: 'created_at', kind: 'time' },
     updated_at: { field: 'updated_at', kind: 'time' },
     node_execution_created_at: { field: 'created_at', kind: 'time' },
     node_execution_updated_at: { field: 'updated_at', kind: 'time' },
     started_at: { field: 'started_at', kind: 'time' },
     duration: { field: 'duration', kind: 'duration' },
-    error_kind: { field: 'error_kind', kind: 'text' },
+    error_kind: { field: 'error_kind', kind: 'text', values: enumNames(ExecutionError_ErrorKind) },
     error_code: { field: 'error_code', kind: 'text' },
-    cache_status: { field: 'cache_status', kind: 'text' },
+    cache_status: { field: 'cache_status', kind: 'text', values: enumNames(CatalogCacheStatus) },
     input_uri: { field: 'input_uri', kind: 'text' },
     /**
      * Phase in which the execution ended while this node was open; `ne(closed_by,SUCCEEDED)` excludes nodes open at a
      * success.
      */
-    closed_by: { field: 'closed_by', kind: 'text' },
+    closed_by: { field: 'closed_by', kind: 'text', values: enumNames(WorkflowExecution_Phase) },
     id: { field: 'recorded', kind: 'number' },
     parent_id: { field: 'parent', kind: 'text' },
     parent_task_execution_id: { field: 'parent_task', kind: 'text' },

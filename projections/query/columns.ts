@@ -3,7 +3,7 @@ import type { Collection, Condition } from '../runtime/read-store.js';
 /**
  * Type of a column, which determines how the text of a filter's value is converted to the value of a field.
  *
- * - `text`: as it is; a phase is the name of its enum value.
+ * - `text`: as it is; a phase is the name of its enum value, one of `values`.
  * - `number`: a whole number, or the name of a value where the column is an enum.
  * - `time`: RFC 3339, to microseconds since 1970.
  * - `duration`: a number of seconds, or text such as `1m30s`, to microseconds.
@@ -19,6 +19,8 @@ export type Column = {
   readonly kind: ColumnKind;
   /** The enum whose numbers a `number` column holds; filters may also use the names of its values. */
   readonly names?: Readonly<Record<string, string | number>>;
+  /** The only texts that a `text` column holds; filters that compare it with another text are refused. */
+  readonly values?: readonly string[];
   /**
    * The field that a sort by this column uses, where another field is finer: times recorded within one millisecond are
    * equal.
@@ -78,7 +80,13 @@ export const filterFields = ({ byName }: Columns): readonly string[] =>
     .filter((name) => byName[name]?.filter !== false && byName[name]?.kind !== 'opaque')
     .sort();
 
-/** The same, with `label.KEY` in place of the columns of labels. */
+/** Names of the columns that lists may be sorted by, in alphabetical order, without those that are not stored. */
+export const sortKeys = ({ byName }: Columns): readonly string[] =>
+  Object.keys(byName)
+    .filter((name) => byName[name]?.sort !== false && byName[name]?.kind !== 'opaque' && !name.includes('.'))
+    .sort();
+
+/** The columns of {@link filterFields}, with `label.KEY` in place of the columns of labels. */
 export const ownFilterFields = (columns: Columns): readonly string[] =>
   [...filterFields(columns), ...(columns.labels === undefined ? [] : [`${LABEL}KEY`])].sort();
 

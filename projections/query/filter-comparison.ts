@@ -13,6 +13,21 @@ const SHOWN = 200;
 
 type Values = readonly (string | number)[];
 
+/** Phases that Flyte's console asks for and that nothing has: these filters find nothing, and are no mistake. */
+const CONSOLE_PHASES: ReadonlySet<string> = new Set(['PAUSED', 'UNKNOWN', 'WAITING']);
+
+/** Functions whose value is a pattern or a part of a text. */
+const OF_PATTERNS: ReadonlySet<string> = new Set(['contains', 'not_like']);
+
+/** Refuses a value that the column never has: a filter on it would find nothing, or leave nothing out. */
+const assertPossible = (piece: FilterPiece, { field, values }: Column): void => {
+  if (values === undefined || OF_PATTERNS.has(piece.function)) return;
+  const isKnown = (text: string): boolean => values.includes(text) || (field === 'phase' && CONSOLE_PHASES.has(text));
+  const wrong = piece.values.find((text) => !isKnown(text));
+  if (wrong === undefined) return;
+  throw invalid(piece.field, `'${wrong.slice(0, SHOWN)}' is not one of ${values.join(', ')}`);
+};
+
 const onlyOne = (piece: FilterPiece, values: Values): string | number => {
   const [value] = values;
   if (value === undefined || values.length > 1) throw invalid(piece.field, `${piece.function} takes one value`);
@@ -74,8 +89,11 @@ export const comparisonOf = (piece: FilterPiece, column: Column): Condition => {
   const values = piece.values.map((text) => valueOf(column, piece.field, text));
   const comparison = Object.hasOwn(FUNCTIONS, piece.function) ? FUNCTIONS[piece.function] : undefined;
   if (!comparison) {
-    throw new RpcError('INVALID_ARGUMENT', `unrecognized filter function: ${piece.function.slice(0, SHOWN)}`);
+    const known = Object.keys(FUNCTIONS).join(', ');
+    const given = piece.function.slice(0, SHOWN);
+    throw new RpcError('INVALID_ARGUMENT', `unrecognized filter function: ${given}: the functions are ${known}`);
   }
+  assertPossible(piece, column);
   const condition = comparison(piece, field, values);
   return kind === 'opaque' ? { field, is: 'in', values: [] } : condition;
 };

@@ -1,6 +1,6 @@
 import { QueryTooSlow } from '../../services/kernel/fault.js';
 import { RpcError } from '../../services/kernel/rpc.js';
-import { columnNamed, type Columns, type EntityKind } from './columns.js';
+import { columnNamed, type Columns, type EntityKind, sortKeys } from './columns.js';
 import { type Filters, filtersOf } from './filter.js';
 import { narrowQuery } from './narrowed-query.js';
 import type {
@@ -67,13 +67,19 @@ const SHOWN = 200;
 
 const DIRECTIONS = ['descending', 'ascending'] as const;
 
+const notAKey = (key: string, keys: readonly string[]): RpcError =>
+  new RpcError('INVALID_ARGUMENT', `invalid sort key '${key.slice(0, SHOWN)}': the keys are ${keys.join(', ')}`);
+
 const orderOf = ({ columns, order }: Listed, { sortBy }: ListRequest): Query['orderBy'] => {
   if (!sortBy) return order;
   const column = columnNamed(columns, sortBy.key);
-  if (!column || column.sort === false || sortBy.key.includes('.'))
-    throw new RpcError('INVALID_ARGUMENT', `invalid sort key '${sortBy.key.slice(0, SHOWN)}'`);
+  if (!column || column.sort === false || sortBy.key.includes('.')) throw notAKey(sortBy.key, sortKeys(columns));
   const direction = DIRECTIONS[sortBy.direction];
-  if (!direction) throw new RpcError('INVALID_ARGUMENT', `invalid sort order specified: ${sortBy.direction}`);
+  if (!direction)
+    throw new RpcError(
+      'INVALID_ARGUMENT',
+      `invalid sort order specified: ${sortBy.direction}: 0 is DESCENDING, 1 is ASCENDING`,
+    );
   return { field: column.order ?? column.field, direction };
 };
 
@@ -130,8 +136,7 @@ export const listPage = async (listed: Listed, scope: Scope, request: ListReques
  */
 export const listNames = async (listed: Listed, scope: Scope, request: ListRequest): Promise<NamePage> => {
   const query = await inTime(listed, request, queryOf(listed, scope, request));
-  if (query.orderBy.field !== listed.order.field)
-    throw new RpcError('INVALID_ARGUMENT', `invalid sort key '${request.sortBy?.key ?? ''}'`);
+  if (query.orderBy.field !== listed.order.field) throw notAKey(request.sortBy?.key ?? '', [listed.order.field]);
   const { values, hasMore } = await inTime(listed, request, listed.store.findDistinct(listed.collection, query));
   const last = values.at(-1);
   return { values, token: hasMore && last !== undefined ? tokenOf(query.orderBy, { value: last, key: '' }) : '' };

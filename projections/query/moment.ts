@@ -1,6 +1,9 @@
 import { invalid } from '../../services/kernel/rpc.js';
 import type { Moment } from '../runtime/prefix-fold.js';
 
+/** Characters of a value that an error message quotes. */
+const SHOWN = 100;
+
 const POSITION = /^(?:(.+)\.)?(\d{1,20})$/su;
 const MAX_POSITION = 2n ** 64n - 1n;
 // RFC 3339; its date, time and offset are checked by Date.parse.
@@ -15,9 +18,11 @@ const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\
 export const momentOf = (text: string, field: string, logId: string): Moment | undefined => {
   if (text === '') return undefined;
   const [, log = logId, digits] = POSITION.exec(text) ?? [];
-  if (digits !== undefined && log !== logId) throw invalid(field, 'a position of another log');
+  if (digits !== undefined && log !== logId)
+    throw invalid(field, `'${text.slice(0, SHOWN)}' is a position of another log`);
   if (digits !== undefined && BigInt(digits) <= MAX_POSITION) return { position: BigInt(digits) };
   const timeMs = TIME.test(text) ? Date.parse(text) : NaN;
-  if (Number.isNaN(timeMs)) throw invalid(field, 'not a position, and not a time such as 2026-03-02T09:58:16Z');
+  if (Number.isNaN(timeMs))
+    throw invalid(field, `'${text.slice(0, SHOWN)}' is neither a position nor a time such as 2026-03-02T09:58:16Z`);
   return { timeMs };
 };

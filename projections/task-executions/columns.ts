@@ -1,4 +1,6 @@
+import { TaskExecution_Phase, WorkflowExecution_Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
 import type { Columns } from '../query/columns.js';
+import { enumNames } from '../query/enum-name.js';
 import type { Collection } from '../runtime/read-store.js';
 
 /** The stored task executions, listed by node. */
@@ -47,7 +49,7 @@ export const taskExecutionColumns: Columns = {
     execution_name: { field: 'execution_name', kind: 'text' },
     node_id: { field: 'node_id', kind: 'text' },
     retry_attempt: { field: 'retry_attempt', kind: 'number' },
-    phase: { field: 'phase', kind: 'text' },
+    phase: { field: 'phase', kind: 'text', values: enumNames(TaskExecution_Phase) },
     phase_version: { field: 'phase_version', kind: 'number' },
     created_at: { field: 'created_at', kind: 'time' },
     updated_at: { field: 'updated_at', kind: 'time' },
@@ -60,7 +62,7 @@ export const taskExecutionColumns: Columns = {
      * Phase in which the execution ended while this attempt was open; `ne(closed_by,SUCCEEDED)` excludes attempts open
      * at a success.
      */
-    closed_by: { field: 'closed_by', kind: 'text' },
+    closed_by: { field: 'closed_by', kind: 'text', values: enumNames(WorkflowExecution_Phase) },
     id: { field: 'recorded', kind: 'number' },
     deleted_at: { field: 'created_at', kind: 'opaque' },
     closure: { field: 'created_at', kind: 'opaque' },

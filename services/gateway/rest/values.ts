@@ -36,7 +36,10 @@ const durationJson = (name: string, text: string): string => {
 
 const enumJson = (name: string, type: DescEnum, text: string): JsonValue => {
   const value = type.values.find((candidate) => candidate.name === text || String(candidate.number) === text);
-  if (!value) throw invalid(name, `${JSON.stringify(text)} is not one of ${type.name}`);
+  if (!value) {
+    const names = type.values.map((each) => each.name).join(', ');
+    throw invalid(name, `${JSON.stringify(text)} is not one of ${names}`);
+  }
   return value.number;
 };
 

@@ -91,7 +91,7 @@ const plans: Lister = async ({ call }, request) =>
 const projects: Lister = async ({ call }, request) =>
   (await call(method.listProjects, request)).projects.map(({ id }) => id);
 
-type Kind = 'text' | 'number' | 'time' | 'duration' | 'other';
+type Kind = 'text' | 'phase' | 'error' | 'cache' | 'schedule' | 'number' | 'time' | 'duration' | 'other';
 
 /** Every column of every entity that filters and sorts may name. */
 const COLUMNS: readonly (readonly [string, Lister, Readonly<Partial<Record<Kind, readonly string[]>>>])[] = [
@@ -99,13 +99,15 @@ const COLUMNS: readonly (readonly [string, Lister, Readonly<Partial<Record<Kind,
     'executions',
     executions,
     {
-      text: ['execution_project', 'execution_domain', 'execution_name', 'phase', 'abort_cause', 'cluster'],
+      text: ['execution_project', 'execution_domain', 'execution_name', 'abort_cause', 'cluster'],
+      phase: ['phase'],
+      error: ['error_kind'],
       number: ['mode', 'state'],
       time: ['started_at', 'execution_created_at', 'execution_updated_at'],
       duration: ['duration'],
       other: [
         ...['launch_plan_id', 'workflow_id', 'task_id', 'closure', 'spec', 'source_execution_id'],
-        ...['parent_node_execution_id', 'inputs_uri', 'user_inputs_uri', 'error_kind', 'error_code', 'user'],
+        ...['parent_node_execution_id', 'inputs_uri', 'user_inputs_uri', 'error_code', 'user'],
         'launch_entity',
       ],
     },
@@ -114,12 +116,15 @@ const COLUMNS: readonly (readonly [string, Lister, Readonly<Partial<Record<Kind,
     'node executions',
     nodes,
     {
-      text: ['execution_project', 'execution_domain', 'execution_name', 'node_id', 'phase', 'input_uri'],
+      text: ['execution_project', 'execution_domain', 'execution_name', 'node_id', 'input_uri'],
+      phase: ['phase'],
+      error: ['error_kind'],
+      cache: ['cache_status'],
       time: ['started_at', 'node_execution_created_at', 'node_execution_updated_at'],
       duration: ['duration'],
       other: [
-        ...['closure', 'node_execution_metadata', 'parent_id', 'parent_task_execution_id', 'error_kind', 'error_code'],
-        ...['cache_status', 'dynamic_workflow_remote_closure_reference', 'internal_data'],
+        ...['closure', 'node_execution_metadata', 'parent_id', 'parent_task_execution_id', 'error_code'],
+        ...['dynamic_workflow_remote_closure_reference', 'internal_data'],
       ],
     },
   ],
@@ -129,8 +134,9 @@ const COLUMNS: readonly (readonly [string, Lister, Readonly<Partial<Record<Kind,
     {
       text: [
         ...['project', 'domain', 'name', 'version', 'execution_project', 'execution_domain', 'execution_name'],
-        ...['node_id', 'phase', 'input_uri'],
+        ...['node_id', 'input_uri'],
       ],
+      phase: ['phase'],
       number: ['retry_attempt', 'phase_version'],
       time: ['started_at', 'task_execution_created_at', 'task_execution_updated_at'],
       duration: ['duration'],
@@ -154,7 +160,8 @@ const COLUMNS: readonly (readonly [string, Lister, Readonly<Partial<Record<Kind,
     'launch plans',
     plans,
     {
-      text: ['project', 'domain', 'name', 'version', 'digest', 'schedule_type'],
+      text: ['project', 'domain', 'name', 'version', 'digest'],
+      schedule: ['schedule_type'],
       number: ['state'],
       other: ['spec', 'workflow_id', 'closure', 'launch_condition_type'],
     },
@@ -164,6 +171,10 @@ const COLUMNS: readonly (readonly [string, Lister, Readonly<Partial<Record<Kind,
 
 const VALUES: Readonly<Record<Kind, string>> = {
   text: '',
+  phase: 'UNKNOWN',
+  error: 'SYSTEM',
+  cache: 'CACHE_HIT',
+  schedule: 'RATE',
   number: '-1',
   time: '1970-01-01T00:00:00Z',
   duration: '-1s',
@@ -273,7 +284,12 @@ const REFUSED: readonly (readonly [string, string])[] = [
   ['gt(error_message,)', 'invalid value for filters'],
   ['eq(error_message,a;b)', 'error_message: eq takes one value'],
   ['eq(phase,A;B)', 'phase'],
-  ['soon(phase,A)', 'unrecognized filter function: soon'],
+  ['soon(phase,A)', 'unrecognized filter function: soon: the functions are eq, ne'],
+  ['eq(phase,WRONG)', "invalid value for phase: 'WRONG' is not one of ABORTED, ABORTING, FAILED"],
+  ['value_in(phase,SUCCEEDED;running)', "'running' is not one of"],
+  ['eq(error_kind,OURS)', "invalid value for error_kind: 'OURS' is not one of SYSTEM, UNKNOWN, USER"],
+  ['eq(quality_of_service,SOON)', "'SOON' is not one of HIGH, LOW, MEDIUM, UNDEFINED"],
+  ['eq(launch_plan.schedule_type,HOURLY)', "'HOURLY' is not one of NONE, CRON, RATE"],
 ];
 
 describe.each(['grpc', 'rest'] as const)('a list over %s', (way) => {
@@ -360,7 +376,7 @@ describe.each(['grpc', 'rest'] as const)('a list over %s', (way) => {
   ])('refuses to be sorted by %s', async (key, text) => {
     expect(await refused({ sortBy: { key, direction: Direction.DESCENDING } })).toMatchObject({
       code: 'INVALID_ARGUMENT',
-      message: text,
+      message: expect.stringContaining(text) as string,
     });
   });
 

@@ -9,7 +9,7 @@ const columns: Columns = {
   entity: 'execution',
   code: 'e',
   byName: {
-    phase: { field: 'phase', kind: 'text' },
+    phase: { field: 'phase', kind: 'text', values: ['A', 'B', 'RUNNING', 'X'] },
     project: { field: 'project', kind: 'text' },
     state: { field: 'state', kind: 'number' },
     mode: { field: 'mode', kind: 'number', names: ExecutionMetadata_ExecutionMode },
@@ -44,6 +44,7 @@ const entities: EntityKind = new Map([
 
 const FIELDS =
   ': the fields are admin_tag.name, duration, execution_tag.value, label.KEY, launch_plan.name, mode, name, phase, project, started_at, state';
+const FUNCTIONS = ': the functions are eq, ne, gt, gte, lt, lte, contains, not_like, value_in, value_not_in';
 const OF_PLANS = ': the fields are launch_plan.name, launch_plan.state';
 
 const conditions = (filters: string) => filtersOf(columns, filters, entities).terms.map(({ condition }) => condition);
@@ -53,8 +54,14 @@ describe('a filter', () => {
     ['', []],
     ['eq(phase,RUNNING)', [{ field: 'phase', is: '=', value: 'RUNNING' }]],
     ['eq(phase, RUNNING)', [{ field: 'phase', is: '=', value: 'RUNNING' }]],
-    ['eq(phase,  RUNNING)', [{ field: 'phase', is: '=', value: ' RUNNING' }]],
-    ['eq(phase, )', [{ field: 'phase', is: '=', value: ' ' }]],
+    ['eq(name,  RUNNING)', [{ field: 'name', is: '=', value: ' RUNNING' }]],
+    ['eq(name, )', [{ field: 'name', is: '=', value: ' ' }]],
+    ['contains(phase,RUN)', [{ field: 'phase', is: 'contains', value: 'RUN' }]],
+    ['not_like(phase,RUN%)', [{ field: 'phase', is: 'not like', pattern: 'RUN%' }]],
+    [
+      'value_in(phase,UNKNOWN;PAUSED;WAITING)',
+      [{ field: 'phase', is: 'in', values: ['UNKNOWN', 'PAUSED', 'WAITING'] }],
+    ],
     ['ne(name,a(b))', [{ field: 'name', is: '<>', value: 'a(b)' }]],
     ['eq(name,a) and so on', [{ field: 'name', is: '=', value: 'a' }]],
     ['eq(execution.state,0)', [{ field: 'state', is: '=', value: 0 }]],
@@ -167,9 +174,17 @@ describe('a filter', () => {
     ['eq(launch_plan.toString,1)', `'l.toString' is invalid filter${OF_PLANS}`],
     ['eq(task.name,1)', "'t.name' is invalid filter"],
     ['eq(execution_tag.name,1)', "'et.name' is invalid filter: the fields are execution_tag.value"],
-    ['like(name,1)', 'unrecognized filter function: like'],
-    ['toString(name,1)', 'unrecognized filter function: toString'],
-    ['xeq(name,1)', 'unrecognized filter function: xeq'],
+    ['like(name,1)', `unrecognized filter function: like${FUNCTIONS}`],
+    ['toString(name,1)', `unrecognized filter function: toString${FUNCTIONS}`],
+    ['xeq(name,1)', `unrecognized filter function: xeq${FUNCTIONS}`],
+    ['eq(phase,running)', "invalid value for phase: 'running' is not one of A, B, RUNNING, X"],
+    ['eq(phase, )', "invalid value for phase: ' ' is not one of A, B, RUNNING, X"],
+    ['eq(phase,2)', "invalid value for phase: '2' is not one of A, B, RUNNING, X"],
+    ['soon(phase,WRONG)', `unrecognized filter function: soon${FUNCTIONS}`],
+    ['ne(execution.phase,WRONG)', "invalid value for execution.phase: 'WRONG' is not one of A, B, RUNNING, X"],
+    ['gt(phase,C)', "invalid value for phase: 'C' is not one of A, B, RUNNING, X"],
+    ['value_in(phase,A;WRONG)', "invalid value for phase: 'WRONG' is not one of A, B, RUNNING, X"],
+    ['value_not_in(phase,WRONG)', "invalid value for phase: 'WRONG' is not one of A, B, RUNNING, X"],
     ['like(state,one)', "invalid value for state: 'one' is not a whole number"],
     ['eq(phase,A;B)', 'invalid value for phase: eq takes one value'],
     ['contains(state,1)', 'invalid value for state: contains takes a field of text'],

@@ -71,6 +71,8 @@ describe('tokens', () => {
   });
 });
 
+const KEYS = ': the keys are duration, name, phase, started_at, state';
+
 describe('lists', () => {
   const collection: Collection = {
     name: 'runs',
@@ -143,11 +145,11 @@ describe('lists', () => {
   });
 
   it.each([
-    [{ key: 'nothing', direction: 0 }, "invalid sort key 'nothing'"],
-    [{ key: '', direction: 0 }, "invalid sort key ''"],
-    [{ key: 'closure', direction: 0 }, "invalid sort key 'closure'"],
-    [{ key: 'launch_plan.name', direction: 0 }, "invalid sort key 'launch_plan.name'"],
-    [{ key: 'started_at', direction: 2 }, 'invalid sort order specified: 2'],
+    [{ key: 'nothing', direction: 0 }, `invalid sort key 'nothing'${KEYS}`],
+    [{ key: '', direction: 0 }, `invalid sort key ''${KEYS}`],
+    [{ key: 'closure', direction: 0 }, `invalid sort key 'closure'${KEYS}`],
+    [{ key: 'launch_plan.name', direction: 0 }, `invalid sort key 'launch_plan.name'${KEYS}`],
+    [{ key: 'started_at', direction: 2 }, 'invalid sort order specified: 2: 0 is DESCENDING, 1 is ASCENDING'],
   ])('refuse to sort by %o', async (sortBy, message) => {
     await expect(numbers({ sortBy })).rejects.toMatchObject(refusal(message));
   });
@@ -170,7 +172,7 @@ describe('lists', () => {
     expect(down.values).toEqual(['n9']);
     const sortBy = { key: 'started_at', direction: 0 };
     await expect(listNames(names, scope, request({ sortBy }))).rejects.toMatchObject(
-      refusal("invalid sort key 'started_at'"),
+      refusal("invalid sort key 'started_at': the keys are name"),
     );
   });
 });
