@@ -1,3 +1,4 @@
+import { comments } from '../../../proto/gen/comments.js';
 import { readBindings } from '../../../services/gateway/rest/bindings.js';
 import { type Endpoint, isBuilt, type RouteTable } from '../../../services/gateway/routes.js';
 import { markdownTable } from '../../support/markdown-table.js';
@@ -14,21 +15,40 @@ const services = (routes: RouteTable): Map<string, Endpoint[]> => {
   return byService;
 };
 
+const FIELD = /\{([\w.]+)\}/gu;
+
+/** The last words of a field's path. */
+const lastOf = (path: string, words: number): string => path.split('.').slice(-words).join('.');
+
+/** A path with its fields by their last word, or by the last two where two fields have the same last word. */
+const shortPath = (template: string): string => {
+  const names = [...template.matchAll(FIELD)].map(([, path = '']) => lastOf(path, 1));
+  const isTwice = (name: string): boolean => names.indexOf(name) !== names.lastIndexOf(name);
+  return template.replaceAll(FIELD, (_, path: string) => `{${lastOf(path, isTwice(lastOf(path, 1)) ? 2 : 1)}}`);
+};
+
+/** The first sentence of the RPC's comment in the proto files. */
+const meaningOf = ({ method }: Endpoint): string => {
+  const comment = comments[`${method.parent.typeName}.${method.name}`] ?? '';
+  return (comment.split(/\.(?:\s|$)/u, 1)[0] ?? '').replaceAll(/\s+/gu, ' ');
+};
+
 const derived = (routes: RouteTable): string => {
   const bindings = readBindings(routes);
   const rest = (endpoint: Endpoint) =>
     bindings
       .filter((binding) => binding.endpoint === endpoint)
-      .map(({ verb, template }) => `\`${verb} ${template.replace(/\{(?:\w+\.)*(\w+)\}/g, '{$1}')}\``)
+      .map(({ verb, template }) => `\`${verb} ${shortPath(template)}\``)
       .join(', ');
   const section = ([service, endpoints]: [string, Endpoint[]]): string => {
     const rows = endpoints.map((endpoint) => [
       endpoint.method.name,
+      meaningOf(endpoint),
       isBuilt(endpoint) ? 'built' : 'UNIMPLEMENTED',
-      rest(endpoint),
+      rest(endpoint) || 'gRPC only',
     ]);
     const count = `${endpoints.filter(isBuilt).length} of ${endpoints.length}`;
-    return `### ${service}: ${count}\n\n${markdownTable(['RPC', 'state', 'REST'], rows)}`;
+    return `### ${service}: ${count}\n\n${markdownTable(['RPC', 'does or gives', 'state', 'REST'], rows)}`;
   };
   const count = `${routes.filter(isBuilt).length} of ${routes.length} RPCs are built.`;
   return [count, ...[...services(routes)].map(section)].join('\n\n');

@@ -220,7 +220,7 @@ export const AccessService: GenService<{
     output: typeof RoleRevokeResponseSchema;
   },
   /**
-   * The role bindings that count in a project and domain.
+   * The role bindings that apply in a project and domain.
    *
    * @generated from rpc platformidl.eventlog.AccessService.List
    */

@@ -413,7 +413,7 @@ export const ConsumerConnectionSchema: GenMessage<ConsumerConnection> = /*@__PUR
  */
 export const OperationsService: GenService<{
   /**
-   * The engines that use the work stream, with the executions that they have leased.
+   * The engines that get work in a stream, from any process, with the executions that they have leased.
    *
    * @generated from rpc platformidl.eventlog.OperationsService.ListEngines
    */

@@ -408,7 +408,7 @@ export const ScheduleResumeRequestSchema: GenMessage<ScheduleResumeRequest> = /*
  */
 export const ScheduleService: GenService<{
   /**
-   * The schedules of a project and domain: when each fires next, and what became of its last ticks.
+   * The schedules of a project and domain: when each fires next, and the outcomes of its last ticks.
    *
    * @generated from rpc platformidl.eventlog.ScheduleService.ListSchedules
    */

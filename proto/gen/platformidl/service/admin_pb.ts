@@ -220,7 +220,7 @@ export const AdminService: GenService<{
     output: typeof ExecutionCreateResponseSchema;
   },
   /**
-   * Launches an execution that has failed once more; what had succeeded is taken over.
+   * Launches a failed execution once more; nodes that had succeeded are not run again.
    *
    * @generated from rpc platformidl.service.AdminService.RecoverExecution
    */
@@ -240,7 +240,7 @@ export const AdminService: GenService<{
     output: typeof ExecutionSchema;
   },
   /**
-   * Archives an execution or takes it back, and replaces its tags.
+   * Archives an execution or restores it, and replaces its tags.
    *
    * @generated from rpc platformidl.service.AdminService.UpdateExecution
    */
@@ -310,7 +310,7 @@ export const AdminService: GenService<{
     output: typeof NodeExecutionListSchema;
   },
   /**
-   * Node executions that an attempt at a task has started.
+   * Node executions that an attempt of a task has started.
    *
    * @generated from rpc platformidl.service.AdminService.ListNodeExecutionsForTask
    */
@@ -540,7 +540,7 @@ export const AdminService: GenService<{
     output: typeof ListMatchableAttributesResponseSchema;
   },
   /**
-   * Names of tasks, workflows or launch plans, with what is noted of them.
+   * Names of tasks, workflows or launch plans, with their descriptions and states.
    *
    * @generated from rpc platformidl.service.AdminService.ListNamedEntities
    */
@@ -550,7 +550,7 @@ export const AdminService: GenService<{
     output: typeof NamedEntityListSchema;
   },
   /**
-   * What is noted of a name, whatever its versions.
+   * The description and the state of a name, which are independent of its versions.
    *
    * @generated from rpc platformidl.service.AdminService.GetNamedEntity
    */
@@ -560,7 +560,7 @@ export const AdminService: GenService<{
     output: typeof NamedEntitySchema;
   },
   /**
-   * Replaces what is noted of a name.
+   * Replaces the description and the state of a name.
    *
    * @generated from rpc platformidl.service.AdminService.UpdateNamedEntity
    */
@@ -570,7 +570,7 @@ export const AdminService: GenService<{
     output: typeof NamedEntityUpdateResponseSchema;
   },
   /**
-   * Which release answers.
+   * The version of the server.
    *
    * @generated from rpc platformidl.service.AdminService.GetVersion
    */
@@ -600,7 +600,7 @@ export const AdminService: GenService<{
     output: typeof DescriptionEntityListSchema;
   },
   /**
-   * What the time of an execution was spent on.
+   * The time of an execution as nested spans: of its nodes, its tasks and the system.
    *
    * @generated from rpc platformidl.service.AdminService.GetExecutionMetrics
    */

@@ -21,7 +21,8 @@ export const file_platformidl_service_agent: GenFile = /*@__PURE__*/
  */
 export const SyncAgentService: GenService<{
   /**
-   * The task and then its inputs go in; the result and then its outputs come out.
+   * Runs a task in an agent during the call. The caller sends the task and then its inputs; the answer is the result
+   * and then its outputs.
    *
    * @generated from rpc platformidl.service.SyncAgentService.ExecuteTaskSync
    */
@@ -40,7 +41,7 @@ export const SyncAgentService: GenService<{
  */
 export const AsyncAgentService: GenService<{
   /**
-   * Starts a task.
+   * Starts a task in an agent.
    *
    * @generated from rpc platformidl.service.AsyncAgentService.CreateTask
    */
@@ -50,7 +51,7 @@ export const AsyncAgentService: GenService<{
     output: typeof CreateTaskResponseSchema;
   },
   /**
-   * Where a task is, and its outputs once it has ended.
+   * The phase of a task in an agent, and its outputs once it has ended.
    *
    * @generated from rpc platformidl.service.AsyncAgentService.GetTask
    */
@@ -60,7 +61,7 @@ export const AsyncAgentService: GenService<{
     output: typeof GetTaskResponseSchema;
   },
   /**
-   * Ends a task.
+   * Ends a task in an agent.
    *
    * @generated from rpc platformidl.service.AsyncAgentService.DeleteTask
    */
@@ -70,7 +71,7 @@ export const AsyncAgentService: GenService<{
     output: typeof DeleteTaskResponseSchema;
   },
   /**
-   * Metrics of a task.
+   * The metrics of a task in an agent.
    *
    * @generated from rpc platformidl.service.AsyncAgentService.GetTaskMetrics
    */
@@ -80,7 +81,7 @@ export const AsyncAgentService: GenService<{
     output: typeof GetTaskMetricsResponseSchema;
   },
   /**
-   * Logs of a task.
+   * The logs of a task in an agent.
    *
    * @generated from rpc platformidl.service.AsyncAgentService.GetTaskLogs
    */
@@ -99,7 +100,7 @@ export const AsyncAgentService: GenService<{
  */
 export const AgentMetadataService: GenService<{
   /**
-   * One agent.
+   * One agent, with the types of tasks that it runs.
    *
    * @generated from rpc platformidl.service.AgentMetadataService.GetAgent
    */

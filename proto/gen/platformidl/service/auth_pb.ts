@@ -164,7 +164,7 @@ export const PublicClientAuthConfigResponseSchema: GenMessage<PublicClientAuthCo
  */
 export const AuthMetadataService: GenService<{
   /**
-   * Where the authorization server is and what it can do.
+   * The endpoints of the authorization server, and what it supports.
    *
    * @generated from rpc platformidl.service.AuthMetadataService.GetOAuth2Metadata
    */
@@ -174,7 +174,7 @@ export const AuthMetadataService: GenService<{
     output: typeof OAuth2MetadataResponseSchema;
   },
   /**
-   * How command line clients use it.
+   * The settings with which command line clients use the authorization server.
    *
    * @generated from rpc platformidl.service.AuthMetadataService.GetPublicClientConfig
    */

@@ -347,7 +347,7 @@ export const ArtifactTypeSchema: GenEnum<ArtifactType> = /*@__PURE__*/
  */
 export const DataProxyService: GenService<{
   /**
-   * Gives a place to upload a file to.
+   * Gives a location for a file, and a signed link to upload it to.
    *
    * @generated from rpc platformidl.service.DataProxyService.CreateUploadLocation
    */
@@ -367,7 +367,7 @@ export const DataProxyService: GenService<{
     output: typeof CreateDownloadLocationResponseSchema;
   },
   /**
-   * Gives a link to something of an execution.
+   * Gives a signed link to the report (deck) of a node execution.
    *
    * @generated from rpc platformidl.service.DataProxyService.CreateDownloadLink
    */

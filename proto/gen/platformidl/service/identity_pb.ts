@@ -90,7 +90,7 @@ export const UserInfoResponseSchema: GenMessage<UserInfoResponse> = /*@__PURE__*
  */
 export const IdentityService: GenService<{
   /**
-   * The caller as the service knows them.
+   * The identity of the caller, from its token.
    *
    * @generated from rpc platformidl.service.IdentityService.UserInfo
    */
