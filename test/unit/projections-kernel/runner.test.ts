@@ -11,12 +11,10 @@ import { partitionOf, PARTITIONS } from '../../../projections/runtime/partitions
 import type { ReadModel } from '../../../projections/runtime/read-model.js';
 import type { DocumentWrite, ReadStore } from '../../../projections/runtime/read-store.js';
 import { storedProgress } from '../../../projections/runtime/stored-progress.js';
-import { streamSample } from '../../../projections/runtime/stream-sample.js';
 import { sharedVerifier } from '../../../projections/runtime/verify.js';
 import { settableViews } from '../../../projections/runtime/views.js';
 import { freshSqliteViews, PREVIOUS_FILE } from '../../../projections/store/sqlite/fresh-views.js';
 import { sqliteReadStore } from '../../../projections/store/sqlite/sqlite-read-store.js';
-import type { RecordedEvent } from '../../../services/kernel/event.js';
 import { StoreUnavailable } from '../../../services/kernel/fault.js';
 import { logEndText } from '../../../services/kernel/log-end.js';
 import { streamName } from '../../../services/kernel/stream.js';
@@ -640,45 +638,5 @@ describe('a rebuild', () => {
     const store = openStore();
     expect(await sumOf(store, 't')).toBe(105);
     await store.close();
-  });
-});
-
-describe('a sample of streams', () => {
-  const event = (stream: number, revision = 0): RecordedEvent => ({
-    stream: streamName('tally', [String(stream)]),
-    revision: BigInt(revision),
-    position: 1n,
-    id: new Uint8Array(16),
-    type: 'Counted',
-    data: new Uint8Array(400),
-    metadata: 'm'.repeat(100),
-  });
-
-  it('has all of few, and some of many', () => {
-    const sampled = (most: number, all: number) => {
-      const sample = streamSample({ streams: most, bytes: 4_400 });
-      for (let i = 0; i < all; i += 1) sample.add(event(i));
-      return sample.streams();
-    };
-    expect(sampled(10, 10)).toHaveLength(10);
-    const some = sampled(10, 1_000);
-    expect(some.length).toBeGreaterThan(4);
-    expect(some.length).toBeLessThanOrEqual(10);
-    expect(new Set(some.map(({ stream }) => stream)).size).toBe(some.length);
-    expect(some.filter(({ events }) => events?.length === 1)).not.toHaveLength(0); // the memory of those that left is free
-  });
-
-  it('has the events of short streams, and none of a stream that takes too much memory or has a gap', () => {
-    const sample = streamSample({ streams: 10, bytes: 4_000 });
-    sample.add(event(1));
-    for (let revision = 0; revision < 10; revision += 1) sample.add(event(2, revision));
-    for (const revision of [0, 2]) sample.add(event(3, revision));
-    sample.add(event(4, 5));
-    for (const revision of [1, 2]) sample.add(event(1, revision));
-    expect(sample.streams().map(({ events }) => events?.map(({ revision }) => revision))).toEqual([
-      [0n, 1n, 2n],
-      undefined,
-      undefined,
-    ]);
   });
 });

@@ -1,0 +1,460 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { isMoved, retryUnavailable } from '../../../projections/runtime/group-run.js';
+import { type PartitionRunOptions, type Progress, runPartitions } from '../../../projections/runtime/partition-run.js';
+import { checkpointName, MAX_POSITION, PARTITIONS, partitionOf } from '../../../projections/runtime/partitions.js';
+import { projector } from '../../../projections/runtime/projector.js';
+import type { ReadModel } from '../../../projections/runtime/read-model.js';
+import type { ReadStore } from '../../../projections/runtime/read-store.js';
+import { sqliteReadStore } from '../../../projections/store/sqlite/sqlite-read-store.js';
+import type { RecordedEvent } from '../../../services/kernel/event.js';
+import { CheckpointMoved, StoreUnavailable } from '../../../services/kernel/fault.js';
+import type { EventLog, LogPage } from '../../../services/kernel/ports/event-store.js';
+import { streamName } from '../../../services/kernel/stream.js';
+import { counts, metadata, noPayloads, recorded, tallies, tallyCodec } from './tallies.js';
+
+const models: readonly ReadModel<unknown>[] = [tallies, counts];
+const codecs = new Map([['tally', tallyCodec]]);
+const even = PARTITIONS.filter((partition) => partition % 2 === 0);
+const ofEven = ({ stream }: RecordedEvent): boolean => partitionOf(stream) % 2 === 0;
+
+let store: ReadStore;
+beforeEach(async () => {
+  store = sqliteReadStore({ directory: undefined, mode: 'read-write' });
+  await store.prepare(models.map(({ collection }) => collection));
+});
+
+/** An event of another application, whose metadata is its own. */
+const foreign = (position: bigint): RecordedEvent => ({
+  ...recorded([{ stream: 's' }])[0]!,
+  ...{ stream: streamName('theirs', ['s']), metadata: 'no JSON', position },
+});
+
+type Fed = {
+  readonly log: EventLog;
+  /** Gives the next page to a subscription, the first by default, and resolves when it is processed. */
+  readonly give: (events: readonly RecordedEvent[], more?: Partial<LogPage>, subscription?: number) => Promise<void>;
+  readonly fail: (error: Error) => void;
+  /** The positions after which it was subscribed. */
+  readonly subscribed: bigint[];
+  /** The number of times that the head was asked for. */
+  heads: number;
+};
+
+/** A log whose pages the test gives. */
+const fed = (all: readonly RecordedEvent[] = [], more: Partial<EventLog> = {}): Fed => {
+  const handlers: ((page: LogPage) => Promise<void> | void)[] = [];
+  let end = (): void => undefined;
+  let fail = (_: Error): void => undefined;
+  const ended = new Promise<void>((resolve, reject) => ([end, fail] = [resolve, reject]));
+  const made: Fed = {
+    subscribed: [],
+    heads: 0,
+    fail: (error) => fail(error),
+    give: async (events, page = {}, subscription = 0) => {
+      const position = events.at(-1)?.position ?? 0n;
+      await handlers[subscription]!({ events, position, hasNext: false, ...page });
+    },
+    log: {
+      logId: 'log',
+      head: () => {
+        made.heads += 1;
+        return Promise.resolve(BigInt(all.length));
+      },
+      subscribe: ({ after }, onPage) => {
+        made.subscribed.push(after);
+        handlers.push((page) => onPage(page, true));
+        return { ended, close: () => (end(), ended.catch(() => undefined)) };
+      },
+      async *readStream(stream) {
+        yield await Promise.resolve(all.filter((event) => event.stream === stream));
+      },
+      async *readLog({ after }) {
+        for (const event of all.filter(({ position }) => position > after))
+          yield await Promise.resolve({ events: [event], position: event.position });
+      },
+      ...more,
+    } as Partial<EventLog> as EventLog,
+  };
+  return made;
+};
+
+const start = async (log: EventLog, more: Partial<PartitionRunOptions> = {}, partitions = PARTITIONS) => {
+  const progress: Progress[] = [];
+  const options: PartitionRunOptions = {
+    ...{ log, readStore: store, codecs, payloads: noPayloads, models },
+    now: () => 5_000,
+    onProgress: (each) => progress.push(each),
+    serially: (work) => work(),
+    isClosed: () => false,
+    ...more,
+  };
+  return { run: await runPartitions(options, partitions), progress };
+};
+
+/** Stores the positions of views before the run. */
+const stored = (name: string, position: bigint, partitions = PARTITIONS): Promise<void> =>
+  store.write({
+    documents: [],
+    checkpoints: partitions.map((partition) => ({
+      name: checkpointName(name, partition),
+      from: undefined,
+      to: { logId: 'log', position },
+    })),
+  });
+
+describe('a run of partitions', () => {
+  it('reports after each commit how long ago the last event was recorded that a codec reads', async () => {
+    const [one, two, three] = recorded([{ stream: 's' }, { stream: 's' }, { stream: 's' }]);
+    const { log, give } = fed();
+    const { run, progress } = await start(log);
+    await give([one!, foreign(2n)]);
+    await give([{ ...two!, position: 3n }], { hasNext: true });
+    await give([foreign(4n)]);
+    await give([{ ...three!, position: 5n, metadata: metadata(9_000) }]);
+    await give([foreign(6n)]);
+    expect(progress).toEqual(
+      [
+        [0n, 0],
+        [2n, 4_000],
+        [4n, 4_000],
+        [5n, 0],
+        [6n, 0],
+      ].map(([position, lagMs]) => ({ position, lagMs, parked: 0 })),
+    );
+    expect([run.position(), run.partitions]).toEqual([6n, PARTITIONS]);
+    await run.close();
+    expect(await run.ended).toBe(false);
+  });
+
+  it.each([
+    ['is large and at the head', 32, { hasNext: false }, 1],
+    ['is of fewer events', 31, { hasNext: false }, 0],
+    ['reaches the head, as the log says when it is asked', 40, {}, 1],
+  ])('pauses after a batch that %s: %d events', async (_, count, page, pauses) => {
+    const events = recorded(Array.from({ length: count }, () => ({ stream: 's' })));
+    const { log, give } = fed(events);
+    let paused = 0;
+    const { run } = await start(log, { pauseAfterLarge: () => Promise.resolve(void (paused += 1)) });
+    await give(events, { hasNext: undefined as never, ...page });
+    expect(paused).toBe(pauses);
+    await run.close();
+  });
+
+  it('does not pause behind the head, and counts the events of all pages of a batch', async () => {
+    const events = recorded(Array.from({ length: 80 }, () => ({ stream: 's' })));
+    const { log, give } = fed(recorded(Array.from({ length: 81 }, () => ({ stream: 's' }))));
+    let paused = 0;
+    const pauseAfterLarge = (): Promise<void> => Promise.resolve(void (paused += 1));
+    const { run, progress } = await start(log, { pauseAfterLarge });
+    await give(events.slice(0, 40), { hasNext: undefined as never });
+    expect([paused, progress.length]).toEqual([0, 1]);
+    await give(events.slice(40, 45));
+    expect([paused, progress.length]).toEqual([1, 2]);
+    await give(events.slice(45, 50));
+    expect(paused).toBe(1);
+    await run.close();
+  });
+
+  it('asks for no head where the page says what follows', async () => {
+    const made = fed();
+    const { run } = await start(made.log);
+    await made.give(recorded([{ stream: 's' }]));
+    expect(made.heads).toBe(0);
+    await run.close();
+  });
+
+  it('moves its checkpoints after 20,000 events of the log though none of them is its own', async () => {
+    const others = recorded(Array.from({ length: 40 }, (_, at) => ({ stream: `s${at}` }))).filter(
+      (each) => !ofEven(each),
+    );
+    const page = Array.from({ length: 5_000 }, () => others[0]!);
+    const { log, give } = fed();
+    const { run, progress } = await start(log, {}, even);
+    for (let at = 1; at <= 5; at += 1) await give(page, { position: BigInt(at * 5_000), hasNext: true });
+    expect(progress.map(({ position }) => position)).toEqual([0n, 20_000n]);
+    for (let at = 6; at <= 8; at += 1) await give(page, { position: BigInt(at * 5_000), hasNext: true });
+    expect(progress.map(({ position }) => position)).toEqual([0n, 20_000n, 40_000n]);
+    await run.close();
+  });
+
+  it('projects the events of its own partitions alone', async () => {
+    const events = recorded(Array.from({ length: 20 }, (_, at) => ({ stream: `s${at}` })));
+    const { log, give } = fed();
+    const { run } = await start(log, {}, even);
+    await give(events);
+    const found = await store.getMany(
+      counts.collection,
+      events.map(({ stream }) => stream),
+    );
+    expect(found.map(({ key }) => key).toSorted()).toEqual(
+      events
+        .filter(ofEven)
+        .map(({ stream }) => stream)
+        .toSorted(),
+    );
+    await run.close();
+  });
+
+  it('without partitions waits to be closed, and is ahead of everything', async () => {
+    const made = fed();
+    const { run, progress } = await start(made.log, {}, []);
+    expect([run.position(), progress, made.subscribed]).toEqual([
+      MAX_POSITION,
+      [{ position: MAX_POSITION, lagMs: 0, parked: 0 }],
+      [],
+    ]);
+    await run.close();
+    expect(await run.ended).toBe(false);
+  });
+
+  it('writes again what the store refused, until it is closed', async () => {
+    const [event] = recorded([{ stream: 's' }]);
+    let left = 2;
+    const refusing: ReadStore = {
+      ...store,
+      write: (batch) => {
+        left -= 1;
+        return left >= 0 ? Promise.reject(new StoreUnavailable('full')) : store.write(batch);
+      },
+    };
+    const times: number[] = [];
+    let isClosed = false;
+    const { log, give } = fed();
+    const { run, progress } = await start(log, {
+      readStore: refusing,
+      isClosed: () => isClosed,
+      onUnavailable: (_, time) => {
+        times.push(time);
+        return Promise.resolve();
+      },
+    });
+    await give([event!]);
+    expect([times, run.position(), progress.length]).toEqual([[1, 2], 1n, 2]);
+    isClosed = true;
+    await give([{ ...event!, position: 2n }]);
+    expect([run.position(), progress.length]).toEqual([1n, 2]);
+    await run.close();
+  });
+
+  it('ends as the log does, and when another process has moved a checkpoint', async () => {
+    const one = fed();
+    const { run } = await start(one.log);
+    one.fail(new StoreUnavailable('no log'));
+    await expect(run.ended).rejects.toThrow('no log');
+    await run.close();
+    const two = fed();
+    const moved = await start(two.log);
+    two.fail(new CheckpointMoved('moved'));
+    expect(await moved.run.ended).toBe(true);
+  });
+
+  it('retries parked streams as it begins and when it is asked to, one of them or all', async () => {
+    const events = recorded([
+      { stream: 's', type: 'FromTheFuture' },
+      { stream: 't', type: 'FromTheFuture' },
+      { stream: 's' },
+    ]);
+    const before = await projector({
+      ...{ readStore: store, logId: 'log', codecs, payloads: noPayloads, models },
+      onPoison: 'park',
+    });
+    await before.take(events, 3n);
+    let isKnown = false;
+    const decode: typeof tallyCodec.decode = (type, ...rest) => tallyCodec.decode(isKnown ? 'Added' : type, ...rest);
+    const more = { codecs: new Map([['tally', { ...tallyCodec, decode }]]) };
+    const { run, progress } = await start(fed(events).log, more);
+    expect([progress.at(-1)?.parked, run.parked().map(({ stream }) => stream)]).toEqual([2, ['tally-s', 'tally-t']]);
+    isKnown = true;
+    await run.retryParked(streamName('tally', ['u']));
+    expect(progress.at(-1)?.parked).toBe(2);
+    await run.retryParked(streamName('tally', ['s']));
+    expect([progress.at(-1)?.parked, run.parked().map(({ stream }) => stream)]).toEqual([1, ['tally-t']]);
+    expect((await store.get(counts.collection, 'tally-s'))?.position).toBe(3n);
+    await run.close();
+    const next = await start(fed(events).log, more);
+    expect([next.progress[0]?.parked, next.run.parked()]).toEqual([0, []]);
+    await next.run.close();
+  });
+
+  it('opens again when another process moves a checkpoint as it opens, and fails of anything else', async () => {
+    await stored('tallies.v1', 4n);
+    await stored('counts.v1', 4n);
+    let refusals = 2;
+    const refusing = (error: Error): ReadStore => ({
+      ...store,
+      write: (batch) => {
+        refusals -= 1;
+        return refusals >= 0 ? Promise.reject(error) : store.write(batch);
+      },
+    });
+    const { run } = await start(fed().log, { readStore: refusing(new CheckpointMoved('moved')) });
+    expect([run.position(), refusals]).toEqual([4n, -1]);
+    await run.close();
+    await store.clear();
+    await stored('tallies.v1', 4n);
+    refusals = 1;
+    await expect(start(fed().log, { readStore: refusing(new TypeError('broken')) })).rejects.toThrow('broken');
+  });
+});
+
+describe('views that are built beside others', () => {
+  const events = recorded(Array.from({ length: 600 }, (_, at) => ({ stream: `s${at % 20}` })));
+
+  it('are projected in small batches with pauses, reported apart, and joined where those in service are', async () => {
+    await stored('tallies.v1', 600n);
+    const { log, give, subscribed } = fed(events);
+    let pauses = 0;
+    const { run, progress } = await start(log, {
+      pauseAfterBuilding: () => Promise.resolve(void (pauses += 1)),
+      pauseAfterLarge: () => Promise.reject(new Error('not of views that are built')),
+    });
+    expect(subscribed).toEqual([600n, 0n]);
+    expect(progress).toEqual([{ position: 600n, lagMs: 0, parked: 0, building: new Map([['counts', 0n]]) }]);
+    const page = (from: number, to: number) => give(events.slice(from, to), { hasNext: true }, 1);
+    await page(0, 249);
+    expect([pauses, progress.length]).toEqual([0, 1]);
+    await page(249, 250);
+    expect([pauses, progress.length]).toEqual([1, 2]);
+    expect(progress.at(-1)).toEqual({ position: 600n, lagMs: 0, parked: 0, building: new Map([['counts', 250n]]) });
+    await page(250, 599);
+    await page(599, 600); // where those in service are: refused, and the run ends
+    await page(0, 600);
+    expect(await run.ended).toBe(false);
+    expect(run.position()).toBe(600n);
+    const joined = await start(fed(events).log);
+    expect(joined.progress).toEqual([{ position: 600n, lagMs: 0, parked: 0 }]);
+    const { response } = (await store.get(counts.collection, 'tally-s0'))!;
+    expect(Buffer.from(response).toString()).toBe('30');
+    await joined.run.close();
+  });
+
+  it('may have batches of another size', async () => {
+    await stored('tallies.v1', 600n);
+    const { log, give } = fed(events);
+    const { run, progress } = await start(log, { buildingEvents: 10 });
+    await give(events.slice(0, 9), { hasNext: true }, 1);
+    expect(progress).toHaveLength(1);
+    await give(events.slice(9, 10), { hasNext: true }, 1);
+    expect(progress).toHaveLength(2);
+    await run.close();
+    expect(await run.ended).toBe(false);
+  });
+
+  it('keep the lag of those in service as it is', async () => {
+    await stored('tallies.v1', 300n);
+    const { log, give } = fed(events);
+    const { run, progress } = await start(log);
+    await give(events.slice(300, 301));
+    expect(progress.at(-1)?.lagMs).toBe(4_000);
+    await give(
+      events.slice(0, 10).map((event) => ({ ...event, metadata: metadata(1) })),
+      {},
+      1,
+    );
+    expect(progress.at(-1)).toMatchObject({ position: 301n, lagMs: 4_000, building: new Map([['counts', 10n]]) });
+    await run.close();
+  });
+
+  it('have the lowest position of their partitions', async () => {
+    await stored('tallies.v1', 600n);
+    await stored('counts.v1', 20n, even);
+    const { progress, run } = await start(fed(events).log);
+    expect(progress[0]?.building).toEqual(new Map([['counts', 0n]]));
+    await run.close();
+  });
+
+  it('count a stream that they have parked too once, as those in service have parked it', async () => {
+    await stored('tallies.v1', 5n);
+    const parked = (views: string, position: bigint) => ({
+      ...{ views, stream: 'tally-s', from: undefined },
+      to: { position, reason: views },
+    });
+    const all = 'counts.v1 tallies.v1';
+    const bad = recorded([
+      { stream: 's', type: 'FromTheFuture' },
+      { stream: 's', type: 'FromTheFuture' },
+    ]);
+    const first = await start(fed(bad).log);
+    await first.run.close();
+    const groups = [...(await store.checkpoints()).keys()].map((name) => name.replace(/ \d\/8$/u, ''));
+    const own = groups.find((name) => name.startsWith('tallies.v1 @'))!;
+    const checkpoints = [{ name: checkpointName('other', 0), from: undefined, to: { logId: 'log', position: 1n } }];
+    await store.write({ documents: [], checkpoints, parked: [parked(own, 2n), parked(all, 1n)] });
+    const made = fed(bad);
+    const { run, progress } = await start(made.log);
+    await made.give(bad, {}, 1);
+    expect(progress.at(-1)?.parked).toBe(1);
+    expect(run.parked()).toMatchObject([{ views: own, position: 2n }]);
+    await run.close();
+  });
+
+  it('are levelled as far as the log goes, with a pause where it ends before that', async () => {
+    await stored('tallies.v1', 300n);
+    let pauses = 0;
+    const lagging = fed(events.slice(0, 200));
+    const { run } = await start(lagging.log, { pauseAfterBuilding: () => Promise.resolve(void (pauses += 1)) });
+    await lagging.give([], { position: 300n }, 1);
+    await run.ended;
+    expect(pauses).toBe(1);
+    const whole = fed(events);
+    const next = await start(whole.log, { pauseAfterBuilding: () => Promise.resolve(void (pauses += 1)) });
+    await whole.give([], { position: 300n }, 1);
+    await next.run.ended;
+    expect(pauses).toBe(1);
+    const joined = await start(fed(events).log);
+    expect(joined.progress[0]).toEqual({ position: 300n, lagMs: 0, parked: 0 });
+    await joined.run.close();
+  });
+
+  it('are not levelled when the run is closed', async () => {
+    await stored('tallies.v1', 300n);
+    const made = fed(events, {
+      readLog: () => {
+        throw new Error('the log is not read');
+      },
+    });
+    const { run } = await start(made.log);
+    await Promise.all([made.give([], { position: 300n }, 1), run.close()]);
+    expect(await run.ended).toBe(false);
+  });
+});
+
+describe('work that is retried', () => {
+  const failing = (times: number, error: Error = new StoreUnavailable('full')) => {
+    let left = times;
+    return () => {
+      left -= 1;
+      return left >= 0 ? Promise.reject(error) : Promise.resolve('done');
+    };
+  };
+  const never = (): boolean => false;
+
+  it('is done again while the store is unavailable, and says how often it failed', async () => {
+    const told: (readonly [string, number])[] = [];
+    const onUnavailable = (why: StoreUnavailable, times: number) =>
+      Promise.resolve(void told.push([why.message, times]));
+    expect(await retryUnavailable(failing(2), onUnavailable, never)).toBe('done');
+    expect(told).toEqual([
+      ['full', 1],
+      ['full', 2],
+    ]);
+  });
+
+  it('fails at once of anything else, and where nothing is called for it', async () => {
+    const onUnavailable = () => Promise.reject(new Error('not called'));
+    await expect(retryUnavailable(failing(1, new TypeError('broken')), onUnavailable, never)).rejects.toThrow('broken');
+    await expect(retryUnavailable(failing(1), undefined, never)).rejects.toThrow('full');
+  });
+
+  it('is given up once the run is closed', async () => {
+    let isClosed = false;
+    const onUnavailable = () => Promise.resolve(void (isClosed = true));
+    expect(await retryUnavailable(failing(9), onUnavailable, () => isClosed)).toBeUndefined();
+  });
+
+  it('has met a moved checkpoint, or fails', () => {
+    expect(isMoved(new CheckpointMoved('moved'))).toBe(true);
+    const other = new Error('other');
+    expect(() => isMoved(other)).toThrow(other);
+  });
+});

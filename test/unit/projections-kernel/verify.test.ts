@@ -1,0 +1,343 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { eventReader } from '../../../projections/runtime/event-reader.js';
+import { PARTITIONS, partitionOf } from '../../../projections/runtime/partitions.js';
+import { projector } from '../../../projections/runtime/projector.js';
+import type { ReadModel } from '../../../projections/runtime/read-model.js';
+import type { ReadStore, StoredDocument } from '../../../projections/runtime/read-store.js';
+import { rebuildViews } from '../../../projections/runtime/rebuild.js';
+import { type RebuildProgress, type ShareBuilder, shareBuilder } from '../../../projections/runtime/rebuild-share.js';
+import { sharedVerifier, verifier } from '../../../projections/runtime/verify.js';
+import { sqliteReadStore } from '../../../projections/store/sqlite/sqlite-read-store.js';
+import type { RecordedEvent } from '../../../services/kernel/event.js';
+import type { EventLog } from '../../../services/kernel/ports/event-store.js';
+import { counts, noPayloads, recorded, tallies, tallyCodec, totals } from './tallies.js';
+
+/** Tallies whose documents have an element of lists too, and a field more than the collection. */
+const listed: typeof tallies = {
+  ...tallies,
+  encode: (key, tally) => {
+    const { fields, ...rest } = tallies.encode(key, tally);
+    return { ...rest, fields: { ...fields, more: 1 }, listElement: Buffer.from(String(tally.sum)) };
+  },
+};
+const models: readonly ReadModel<unknown>[] = [listed, counts, totals];
+const sources = { codecs: new Map([['tally', tallyCodec]]), payloads: noPayloads, models };
+
+let store: ReadStore;
+beforeEach(async () => {
+  store = sqliteReadStore({ directory: undefined, mode: 'read-write' });
+  await store.prepare(models.map(({ collection }) => collection));
+});
+
+const project = async (events: readonly RecordedEvent[], to = events.length): Promise<void> => {
+  const target = await projector({ ...sources, readStore: store, logId: 'log', onPoison: 'park' });
+  await target.take(events.slice(0, to), BigInt(to));
+};
+
+const streamsOf = (events: readonly RecordedEvent[]): RecordedEvent[][] =>
+  [...new Set(events.map(({ stream }) => stream))].map((stream) => events.filter((event) => event.stream === stream));
+
+/** Gives another document than the stored one; `undefined` gives none. */
+type Spoil = (document: StoredDocument) => StoredDocument | undefined;
+
+/** A store that reads documents as `spoil` makes them, and says how many are read at once. */
+const spoilt = (spoil: Spoil = (document) => document) => {
+  const reads: (readonly [collection: string, keys: number])[] = [];
+  const getMany: ReadStore['getMany'] = async (collection, keys) => {
+    reads.push([collection.name, keys.length]);
+    return (await store.getMany(collection, keys)).flatMap((each) => spoil(each) ?? []);
+  };
+  return { reads, store: { ...store, getMany } };
+};
+
+const events = recorded([
+  { stream: 's', parts: ['a', 'b'] },
+  { stream: 't', amount: 3 },
+  { stream: 's', parts: ['a'], amount: 2 },
+]);
+
+const verify = async (spoil?: Spoil, upTo = 3n) => {
+  const { store: read, reads } = spoilt(spoil);
+  const { add, finish } = verifier({ ...sources, store: read });
+  for (const stream of streamsOf(events)) await add([stream], upTo);
+  await finish();
+  return reads;
+};
+
+describe('the verification of views', () => {
+  it('reads the documents that one stream feeds, those of several streams together', async () => {
+    await project(events);
+    expect(await verify()).toEqual([
+      ['tallies', 3],
+      ['counts', 2],
+    ]);
+  });
+
+  it('compares up to a position', async () => {
+    await project(events, 2);
+    await verify(undefined, 2n);
+    await expect(verify(undefined, 3n)).rejects.toThrow(
+      'the view tallies is wrong about tally-s/a: it contains events up to position 1, not 3',
+    );
+  });
+
+  const only =
+    (key: string, change: Spoil): Spoil =>
+    (document) =>
+      document.key === key ? change(document) : document;
+  const empty = Buffer.from('');
+
+  it.each<[string, Spoil, string]>([
+    ['missing', () => undefined, 'it is missing'],
+    ['of another position', (each) => ({ ...each, position: 9n }), 'it contains events up to position 9, not 3'],
+    ['of other fields', (each) => ({ ...each, fields: { sum: 4 } }), 'its fields differ'],
+    ['without a field', (each) => ({ ...each, fields: {} }), 'its fields differ'],
+    ['of another answer', (each) => ({ ...each, response: empty }), 'its stored parts differ: response'],
+    [
+      'of another state and no element of lists',
+      ({ listElement: _, ...each }) => ({ ...each, foldState: empty }),
+      'its stored parts differ: listElement, foldState',
+    ],
+  ])('refuses a document that is %s', async (_, change, why) => {
+    await project(events);
+    await expect(verify(only('tally-s/a', change))).rejects.toThrow(
+      `the view tallies is wrong about tally-s/a: ${why}`,
+    );
+  });
+
+  it('refuses a part that should not be there, and no field that the collection has not', async () => {
+    await project(events);
+    const more: Spoil = (each) => ({ ...each, foldState: Buffer.from('more') });
+    await expect(verify(only('tally-t', more))).rejects.toThrow(
+      'wrong about tally-t: its stored parts differ: foldState',
+    );
+    await verify((each) => ({ ...each, fields: { ...each.fields, more: 2 } }));
+  });
+
+  it('compares a thousand documents at once, and the rest in the end', async () => {
+    const parts = Array.from({ length: 1_200 }, (_, at) => `p${at}`);
+    const wide = recorded([
+      { stream: 's', parts: parts.slice(0, 998) },
+      { stream: 't', parts },
+      { stream: 'u', parts: ['a'] },
+    ]);
+    await project(wide);
+    const { store: read, reads } = spoilt();
+    const { add, finish } = verifier({ ...sources, store: read });
+    const [one, two, three] = streamsOf(wide);
+    await add([one!], 3n);
+    expect(reads).toEqual([]); // 999 documents
+    await add([two!], 3n);
+    expect(reads).toEqual([
+      ['tallies', 1_000],
+      ['tallies', 1_000],
+      ['tallies', 198],
+      ['counts', 2],
+    ]);
+    await add([three!], 3n);
+    await finish();
+    expect(reads.slice(4)).toEqual([
+      ['tallies', 1],
+      ['counts', 1],
+    ]);
+    await add([streamsOf(recorded([{ stream: 'v', parts: [] }]))[0]!], 0n);
+    await finish();
+    expect(reads).toHaveLength(6);
+  });
+
+  it('names an event that cannot be read', async () => {
+    const { add } = verifier({ ...sources, store });
+    const broken = recorded([{ stream: 's' }, { stream: 's', type: 'Corrupt' }]);
+    await expect(add([broken], 2n)).rejects.toMatchObject({
+      message: 'the event at position 2 cannot be read',
+      cause: { message: 'the bytes are no tally' },
+    });
+    await add([broken], 1n);
+  });
+});
+
+describe('the verification of what several streams feed', () => {
+  const seen = async (most: number, all: readonly RecordedEvent[], of: readonly ReadModel<unknown>[] = models) => {
+    const shared = sharedVerifier(of, most);
+    const read = eventReader({ ...sources, models: of });
+    for (const event of all) {
+      const entry = await read(event);
+      if (entry) shared.see(entry);
+    }
+    return shared;
+  };
+
+  it('compares the documents of such views with a fold of all events', async () => {
+    await project(events);
+    const { store: read, reads } = spoilt();
+    await (await seen(10, events)).verify(read);
+    expect(reads).toEqual([['totals', 2]]);
+    const shared = await seen(10, recorded(Array.from({ length: 4 }, () => ({ stream: 's' }))));
+    await expect(shared.verify(store)).rejects.toThrow('the view totals is wrong about total/a');
+  });
+
+  it('sees nothing of an event that cannot be read', async () => {
+    const broken = recorded([{ stream: 's' }, { stream: 's', type: 'Corrupt' }]);
+    await project(broken);
+    await (await seen(10, broken)).verify(store);
+  });
+
+  it('samples the same documents whatever comes first, at least half as many as it may', async () => {
+    const parts = Array.from({ length: 200 }, (_, at) => `p${at}`);
+    const keysOf = async (most: number, all: readonly string[]): Promise<string[]> => {
+      const shared = await seen(most, recorded(all.map((part) => ({ stream: 's', parts: [part] }))), [totals]);
+      const keys: string[] = [];
+      const getMany: ReadStore['getMany'] = (_, some) => {
+        keys.push(...some);
+        return Promise.resolve([]);
+      };
+      await shared.verify({ ...store, getMany }).catch(() => undefined);
+      return keys.toSorted();
+    };
+    expect(await keysOf(200, parts)).toHaveLength(200);
+    const half = await keysOf(199, parts);
+    expect(half).toEqual(await keysOf(199, parts.toReversed()));
+    expect(half.length).toBeGreaterThan(75);
+    expect(half.length).toBeLessThan(125);
+    const eighth = await keysOf(40, parts);
+    expect(eighth.every((key) => half.includes(key))).toBe(true);
+    expect(eighth.length).toBeLessThanOrEqual(40);
+    expect(eighth.length).toBeGreaterThan(10);
+    // Events of documents that are left out change nothing, and those of the sampled are folded.
+    expect(await keysOf(40, [...parts, ...parts])).toEqual(eighth);
+  });
+});
+
+/** A log in memory, in pages of `size` events. */
+const logOf = (all: readonly RecordedEvent[], size = 2) => {
+  const read: string[] = [];
+  const log: Partial<EventLog> = {
+    logId: 'log',
+    head: () => Promise.resolve(BigInt(all.length)),
+    async *readLog() {
+      for (let at = 0; at < all.length; at += size) {
+        const page = all.slice(at, at + size);
+        yield await Promise.resolve({ events: page, position: page.at(-1)!.position });
+      }
+    },
+    async *readStream(stream) {
+      read.push(stream);
+      yield await Promise.resolve(all.filter((event) => event.stream === stream));
+    },
+  };
+  return { read, log: log as EventLog };
+};
+
+describe('a share of a rebuild', () => {
+  it('projects its partitions, and says how far it is', async () => {
+    const many = recorded(Array.from({ length: 20 }, (_, at) => ({ stream: `s${at}` })));
+    const even = PARTITIONS.filter((partition) => partition % 2 === 0);
+    const isOwn = ({ stream }: RecordedEvent): boolean => partitionOf(stream) % 2 === 0;
+    const own = many.filter(isOwn).length;
+    const { log, read } = logOf(many, 5);
+    const share = shareBuilder({ ...sources, log, store, partitions: even, verifiedStreams: 100, heldBytes: 1e6 });
+    const progress: RebuildProgress[] = [];
+    expect(await share.build((each) => progress.push(each))).toBe(own);
+    const countAt = (position: number): number => many.slice(0, position).filter(isOwn).length;
+    expect(progress).toEqual(
+      [5, 10, 15, 20, 20].map((done) => ({ phase: 'build', done, total: 20, count: countAt(done) })),
+    );
+    expect(own).toBeGreaterThan(0);
+    const stored = await store.getMany(
+      counts.collection,
+      many.map(({ stream }) => stream),
+    );
+    expect(stored).toHaveLength(own);
+    progress.length = 0;
+    expect(await share.verify((each) => progress.push(each))).toBe(own);
+    expect(progress).toEqual([0, own].map((done) => ({ phase: 'verify', done, total: own, count: done })));
+    expect(read).toEqual([]);
+    await share.close();
+  });
+
+  it('reads streams again that it has not in memory, and reports after every 500', async () => {
+    const many = recorded(Array.from({ length: 1_001 }, (_, at) => ({ stream: `s${at}`, parts: [] })));
+    const { log, read } = logOf(many, 500);
+    const share = shareBuilder({ ...sources, log, store, partitions: PARTITIONS, verifiedStreams: 2_000 });
+    await share.build(() => undefined);
+    const done: number[] = [];
+    expect(await share.verify((each) => done.push(each.done))).toBe(1_001);
+    expect(done).toEqual([0, 500, 1_000, 1_001]);
+    expect(read).toHaveLength(1_001);
+  });
+
+  it('refuses a wrong document that several streams feed', async () => {
+    const { log } = logOf(events);
+    const spoil: Spoil = (each) => (each.key === 'total/b' ? undefined : each);
+    const share = shareBuilder({
+      ...sources,
+      log,
+      store: spoilt(spoil).store,
+      partitions: PARTITIONS,
+      verifiedStreams: 9,
+    });
+    await share.build(() => undefined);
+    await expect(share.verify(() => undefined)).rejects.toThrow(
+      'the view totals is wrong about total/b: it is missing',
+    );
+  });
+});
+
+describe('a rebuild of shares', () => {
+  /** Another share, which does what the test says. */
+  const other = (steps: string[], more: Partial<ShareBuilder> = {}): ShareBuilder => ({
+    build: (onProgress) => {
+      onProgress({ phase: 'build', done: 7, total: 9, count: 1 });
+      return Promise.resolve(4);
+    },
+    verify: (onProgress) => {
+      onProgress({ phase: 'verify', done: 2, total: 3, count: 2 });
+      return Promise.resolve(5);
+    },
+    close: () => Promise.resolve(void steps.push('closed')),
+    ...more,
+  });
+
+  const rebuild = async (more: Partial<ShareBuilder> = {}, others = 1) => {
+    const steps: string[] = [];
+    const progress: RebuildProgress[] = [];
+    const fresh = {
+      store,
+      activate: () => Promise.resolve(void steps.push('activated')),
+      discard: () => Promise.resolve(void steps.push('discarded')),
+    };
+    const rebuilt = rebuildViews({
+      ...sources,
+      log: logOf(events).log,
+      fresh,
+      onProgress: (each) => progress.push(each),
+      verifiedStreams: 2,
+      ...(others > 0 && { others: Array.from({ length: others }, () => other(steps, more)) }),
+    });
+    const result = await rebuilt.catch((error: unknown) => (error as Error).message);
+    return { steps, progress, result };
+  };
+
+  it('adds up what all of them report, once each has reported in the phase, and then uses the new views', async () => {
+    const { steps, progress, result } = await rebuild();
+    expect(result).toEqual({ position: 3n, events: 7, verifiedStreams: 6 }); // one of two streams is its own to verify
+    expect(progress).toEqual([
+      { phase: 'build', done: 9, total: 12, count: 3 },
+      { phase: 'build', done: 10, total: 12, count: 4 },
+      { phase: 'build', done: 10, total: 12, count: 4 },
+      { phase: 'verify', done: 2, total: 4, count: 2 },
+      { phase: 'verify', done: 3, total: 4, count: 3 },
+    ]);
+    expect(steps).toEqual(['closed', 'activated']);
+  });
+
+  it('is of one share by itself too', async () => {
+    const { steps, result } = await rebuild({}, 0);
+    expect([steps, result]).toEqual([['activated'], { position: 3n, events: 3, verifiedStreams: 2 }]);
+  });
+
+  it.each(['build', 'verify'] as const)('leaves the views in use when one fails to %s', async (step) => {
+    const { steps, result } = await rebuild({ [step]: () => Promise.reject(new Error('no memory')) }, 2);
+    expect([result, steps]).toEqual(['no memory', ['closed', 'closed', 'discarded']]);
+  });
+});
