@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 
+import { frameOf } from '../../kernel/encoding/grpc-frame.js';
 import type { EncodedCall, EncodedHandler, FailedStatus } from '../../kernel/ports/encoded-calls.js';
 import type { TlsSource } from '../../kernel/ports/tls.js';
 import { clientCertificateOn } from '../client-certificate.js';
@@ -9,7 +10,6 @@ import { requestBudget } from '../memory-budget.js';
 import { endAnswer, incoming } from './answer.js';
 import { type GrpcCall, type GrpcHandler, isGone } from './call.js';
 import { acceptCalls } from './calls.js';
-import { frameOf } from './frame.js';
 import { messagesOf, onlyMessage, type RequestLimits } from './messages.js';
 import type { Trailer } from './trailer.js';
 import { write } from './write.js';

@@ -1,9 +1,9 @@
 import type { ServerHttp2Stream } from 'node:http2';
 
+import { HEAD_BYTES } from '../../kernel/encoding/grpc-frame.js';
 import { RpcError } from '../../kernel/rpc.js';
 import type { GrpcCall } from './call.js';
 import { tooLarge, decompress } from './encoding.js';
-import { HEAD_BYTES } from './frame.js';
 import { type RequestTimer, inflatedBytes, timeRequest } from '../incoming.js';
 import type { MemoryBudget } from '../memory-budget.js';
 

@@ -1,3 +1,4 @@
+import { frameOf, framesOf } from '../../kernel/encoding/grpc-frame.js';
 import { RpcError } from '../../kernel/rpc.js';
 import { clientCertificateOn } from '../client-certificate.js';
 import { type DispatchedCall, openCall, type ReceivedCall } from '../dispatch/call.js';
@@ -6,7 +7,6 @@ import { assertDecodable } from '../decode.js';
 import type { Hosting } from '../exchange.js';
 import { endAnswer, incoming, refuse } from './answer.js';
 import type { GrpcCall, GrpcHandler } from './call.js';
-import { frameOf, framesOf } from './frame.js';
 import { batchesOf, messagesOf, onlyMessage } from './messages.js';
 import { type Endpoint, unimplemented } from '../routes.js';
 import { closeInTime, type MaxStall } from '../stalled-reader.js';

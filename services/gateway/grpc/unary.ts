@@ -1,10 +1,10 @@
+import { frameOf } from '../../kernel/encoding/grpc-frame.js';
 import { RpcError } from '../../kernel/rpc.js';
 import { clientCertificateOn } from '../client-certificate.js';
 import { type DispatchedCall, noteOf, openCall, type ReceivedCall } from '../dispatch/call.js';
 import { answerUnary, COMPOSING, decodeRequest, encodeAnswer, type Hosting } from '../exchange.js';
 import { answerOnce, incoming, refuse } from './answer.js';
 import { type GrpcCall, type GrpcHandler, isGone } from './call.js';
-import { frameOf } from './frame.js';
 import { onlyMessage } from './messages.js';
 import type { Trailer } from './trailer.js';
 import type { MemoryReservation, MemoryBudget } from '../memory-budget.js';

@@ -1,6 +1,6 @@
 import { toBinary } from '@bufbuild/protobuf';
 import { type TailResponse, TailResponseSchema } from '../../../proto/gen/platformidl/eventlog/tail_pb.js';
-import { frameOf } from '../../gateway/grpc/frame.js';
+import { frameOf } from '../../kernel/encoding/grpc-frame.js';
 import { encodedEvent } from '../../gateway/rest/event-text.js';
 import type { PayloadStore } from '../../kernel/ports/payload-store.js';
 import { uuidText } from '../../reactors/export-to-kafka/cloud-event.js';

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { framed, messageSplitter } from '../../../services/store/eventstore/wire/messages.js';
+import { framesOf } from '../../../services/kernel/encoding/grpc-frame.js';
+import { messageSplitter } from '../../../services/store/eventstore/wire/messages.js';
 
 const messages = fc.array(
   fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes)),
@@ -11,7 +12,7 @@ describe('messages of a call to an event store', () => {
   it('are whole again, in order, wherever the bytes were cut', () => {
     fc.assert(
       fc.property(messages, fc.array(fc.integer({ min: 1, max: 400 }), { minLength: 1 }), (given, sizes) => {
-        const bytes = framed(given);
+        const bytes = framesOf(given);
         const split = messageSplitter();
         const found: Buffer[] = [];
         for (let [at, turn] = [0, 0]; at < bytes.length; turn += 1) {
@@ -25,7 +26,7 @@ describe('messages of a call to an event store', () => {
   });
 
   it('are refused where they are compressed, or larger than any event', () => {
-    const compressed = framed([Buffer.from('a')]);
+    const compressed = framesOf([Buffer.from('a')]);
     compressed[0] = 1;
     expect(() => messageSplitter()(compressed)).toThrow('compressed');
     const large = Buffer.alloc(5);

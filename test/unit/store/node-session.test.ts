@@ -3,10 +3,10 @@ import { constants, createServer, type ServerHttp2Stream, type Settings } from '
 import type { AddressInfo } from 'node:net';
 import { AccessDeniedError, UnavailableError } from '@eventstore/db-client';
 import { afterEach, expect, it } from 'vitest';
+import { framesOf } from '../../../services/kernel/encoding/grpc-frame.js';
 import { type NodeSession, nodeSession } from '../../../services/store/eventstore/nodes/node-session.js';
 import { nodeSettings } from '../../../services/store/eventstore/nodes/settings.js';
 import { type Call, callOn } from '../../../services/store/eventstore/wire/call.js';
-import { framed } from '../../../services/store/eventstore/wire/messages.js';
 
 const HEADERS = { ':status': 200, 'content-type': 'application/grpc' };
 const open: (() => void)[] = [];
@@ -59,7 +59,7 @@ const connected = async (serve: (stream: ServerHttp2Stream, path: string) => voi
 const answer = (stream: ServerHttp2Stream, text: string): void => {
   stream.respond(HEADERS, { waitForTrailers: true });
   stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }));
-  stream.end(framed([Buffer.from(text)]));
+  stream.end(framesOf([Buffer.from(text)]));
 };
 
 it('calls are answered while more than 10 MB wait to be sent to a node', async () => {
@@ -71,7 +71,7 @@ it('calls are answered while more than 10 MB wait to be sent to a node', async (
     }
     stream.respond(HEADERS, { waitForTrailers: true });
     stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }));
-    readAll = () => stream.resume().on('end', () => stream.end(framed([Buffer.from('written')])));
+    readAll = () => stream.resume().on('end', () => stream.end(framesOf([Buffer.from('written')])));
   });
   const append = call('/append');
   append.call.write(Array.from({ length: 32 }, () => Buffer.alloc(1024 * 1024)));

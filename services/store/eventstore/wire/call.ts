@@ -1,7 +1,8 @@
 import { type ClientHttp2Stream, constants, type IncomingHttpHeaders } from 'node:http2';
 import { convertToCommandError } from '@eventstore/db-client';
 import { Metadata, status } from '@grpc/grpc-js';
-import { framed, messageSplitter } from './messages.js';
+import { framesOf } from '../../../kernel/encoding/grpc-frame.js';
+import { messageSplitter } from './messages.js';
 
 /** A streaming gRPC call, whose messages are bytes. */
 export interface Call {
@@ -90,10 +91,10 @@ export const callOn = (stream: ClientHttp2Stream, { onMessages, onEnd }: CallLis
 
   return {
     write: (messages) => {
-      if (stream.writable) stream.write(framed(messages));
+      if (stream.writable) stream.write(framesOf(messages));
     },
     end: (messages) => {
-      stream.end(framed(messages));
+      stream.end(framesOf(messages));
     },
     pause: () => {
       stream.pause();

@@ -1,18 +1,7 @@
-/** A message is preceded by a byte that is 1 when it is compressed, and its length in four bytes. */
-const HEADER_BYTES = 5;
+import { HEAD_BYTES } from '../../../kernel/encoding/grpc-frame.js';
 
 /** Large enough for every event that a server may have written. */
 const MAX_RECEIVED_BYTES = 17 * 1024 * 1024;
-
-/** Puts messages, each with its header, into one buffer. */
-export const framed = (messages: readonly Buffer[]): Buffer =>
-  Buffer.concat(
-    messages.flatMap((message) => {
-      const header = Buffer.alloc(HEADER_BYTES);
-      header.writeUInt32BE(message.length, 1);
-      return [header, message];
-    }),
-  );
 
 /** @throws {Error} when the message is compressed or too large. */
 const lengthAt = (bytes: Buffer, at: number): number => {
@@ -26,7 +15,7 @@ const lengthAt = (bytes: Buffer, at: number): number => {
 export const messageSplitter = (): ((piece: Buffer) => Buffer[]) => {
   let pieces: Buffer[] = [];
   let length = 0;
-  let needed = HEADER_BYTES;
+  let needed = HEAD_BYTES;
 
   return (piece) => {
     pieces.push(piece);
@@ -35,11 +24,11 @@ export const messageSplitter = (): ((piece: Buffer) => Buffer[]) => {
     const bytes = pieces.length === 1 ? piece : Buffer.concat(pieces, length);
     const messages: Buffer[] = [];
     let at = 0;
-    for (needed = HEADER_BYTES; length - at >= HEADER_BYTES; needed = HEADER_BYTES) {
-      const end = at + HEADER_BYTES + lengthAt(bytes, at);
+    for (needed = HEAD_BYTES; length - at >= HEAD_BYTES; needed = HEAD_BYTES) {
+      const end = at + HEAD_BYTES + lengthAt(bytes, at);
       needed = end - at;
       if (end > length) break;
-      messages.push(bytes.subarray(at + HEADER_BYTES, end));
+      messages.push(bytes.subarray(at + HEAD_BYTES, end));
       at = end;
     }
     pieces = at < length ? [bytes.subarray(at)] : [];
