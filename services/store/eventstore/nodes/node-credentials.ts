@@ -30,7 +30,10 @@ export class NodeCredentials extends ChannelCredentials {
     this.#secureContext = secureContext;
   }
 
-  /** Breaks the connections: open calls fail as if the node had ended. */
+  /**
+   * Breaks the connections: open calls fail as if the node had ended. May be called while a call on them is ending,
+   * because a socket closes in a later turn of the event loop; an HTTP/2 session must not be destroyed there.
+   */
   cut(): void {
     for (const socket of this.#sockets) socket.destroy();
   }
