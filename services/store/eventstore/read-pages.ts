@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import type { EventFilter } from '../../kernel/ports/event-store.js';
 import type { RecordedEvent } from '../../kernel/event.js';
 import { StoreUnavailable } from '../../kernel/fault.js';
@@ -75,19 +74,42 @@ export async function* pagesOf(connection: Connection, asked: ReadParameters): A
 /** The pauses between attempts of a read, in milliseconds. */
 const RETRY_PAUSES_MS = [20, 100, 500] as const;
 
-/** Retries a read that fails with {@link StoreUnavailable} before its first page, with the pauses above. */
+/** The time within which a read has its first page or fails, in milliseconds; a call that needs the read waits for it. */
+const FIRST_PAGE_MS = 10_000;
+
+const unread = (): StoreUnavailable =>
+  new StoreUnavailable(`the event store has not answered a read for ${FIRST_PAGE_MS / 1_000} s`);
+
+/** Resolves as `read` does, or fails with {@link StoreUnavailable} after `leftMs`. */
+const within = <Result>(leftMs: number, read: Promise<Result>): Promise<Result> => {
+  let timer: NodeJS.Timeout | undefined;
+  const overdue = new Promise<never>((_, reject) => (timer = setTimeout(() => reject(unread()), leftMs)));
+  return Promise.race([read, overdue]).finally(() => clearTimeout(timer));
+};
+
+/**
+ * Retries a read that fails with {@link StoreUnavailable} before its first page, with the pauses above.
+ *
+ * @throws {StoreUnavailable} when the first page has not come within 10 s, over all attempts.
+ */
 export async function* retryUnavailable<Page>(read: () => AsyncGenerator<Page>): AsyncGenerator<Page> {
+  const until = performance.now() + FIRST_PAGE_MS;
   for (const pauseMs of [...RETRY_PAUSES_MS, undefined]) {
+    const pages = read();
     let hasBegun = false;
     try {
-      for await (const page of read()) {
-        hasBegun = true;
-        yield page;
-      }
+      const first = await within(until - performance.now(), pages.next());
+      hasBegun = true;
+      if (first.done === true) return;
+      yield first.value;
+      yield* pages;
       return;
     } catch (error) {
-      if (hasBegun || pauseMs === undefined || !(error instanceof StoreUnavailable)) throw error;
+      const isLate = performance.now() + (pauseMs ?? 0) >= until;
+      if (hasBegun || pauseMs === undefined || isLate || !(error instanceof StoreUnavailable)) throw error;
+    } finally {
+      void pages.return(undefined).catch(() => undefined); // a read that is overdue ends once its wait is over
     }
-    await pause(pauseMs);
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
 }

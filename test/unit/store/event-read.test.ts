@@ -5,6 +5,7 @@ import { afterEach, expect, it, vi } from 'vitest';
 import { StoreUnavailable } from '../../../services/kernel/fault.js';
 import { NodeClient } from '../../../services/store/eventstore/nodes/node-client.js';
 import { nodeSettings } from '../../../services/store/eventstore/nodes/settings.js';
+import { eventsOf, retryUnavailable } from '../../../services/store/eventstore/read-pages.js';
 import { eventRead } from '../../../services/store/eventstore/wire/event-read.js';
 
 const open: (() => void)[] = [];
@@ -29,7 +30,7 @@ const silentNode = async (): Promise<NodeClient> => {
   return client;
 };
 
-it('a read that a node has lost fails after 10 s, and a live subscription waits on', async () => {
+it('a read that a node has lost fails after 4 s, and a live subscription waits on', async () => {
   const client = await silentNode();
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const ended: unknown[] = [];
@@ -40,8 +41,31 @@ it('a read that a node has lost fails after 10 s, and a live subscription waits 
   };
   wait(false);
   wait(true);
-  await vi.advanceTimersByTimeAsync(9_999);
+  await vi.advanceTimersByTimeAsync(3_999);
   expect(ended).toEqual([]);
   await vi.advanceTimersByTimeAsync(60_000);
-  expect(ended).toEqual([[false, new StoreUnavailable('the event store has not answered a read for 10 s')]]);
+  expect(ended).toEqual([[false, new StoreUnavailable('the event store has not answered a read for 4 s')]]);
+});
+
+it('a read whose every attempt a node loses fails 10 s after the first', async () => {
+  const client = await silentNode();
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  const connection = {
+    client: () => Promise.resolve(client),
+    abandon: () => undefined,
+    close: () => Promise.resolve(),
+  };
+  let attempts = 0;
+  let failure: unknown;
+  const pages = retryUnavailable(() => {
+    attempts += 1;
+    return eventsOf(connection, { from: 'start' });
+  });
+  void pages.next().catch((error: unknown) => (failure = error));
+  await vi.advanceTimersByTimeAsync(9_999);
+  expect({ attempts, failure }).toEqual({ attempts: 3, failure: undefined });
+  await vi.advanceTimersByTimeAsync(1);
+  expect(failure).toEqual(new StoreUnavailable('the event store has not answered a read for 10 s'));
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(attempts).toBe(3);
 });

@@ -25,10 +25,11 @@ export interface EventRead {
 const MAX_WAITING = { read: 1_000, live: 10_000 } as const;
 
 /**
- * The longest wait for the next answer to a read, in milliseconds: a node may lose a call and answer all others. A read
- * with a filter has checkpoints in between. A live subscription may be idle for longer; `watchSilence` checks it.
+ * The longest wait for the next answer to a read, in milliseconds: a node may lose a call and answer all others. It
+ * leaves time for a second attempt within the 10 s of a call. A read with a filter has checkpoints in between. A live
+ * subscription may be idle for longer; `watchSilence` checks it.
  */
-const ANSWER_MS = 10_000;
+const ANSWER_MS = 4_000;
 
 const unanswered = (): StoreUnavailable =>
   new StoreUnavailable(`the event store has not answered a read for ${ANSWER_MS / 1_000} s`);
