@@ -8,9 +8,10 @@ export type SubscriptionProgress = {
 
 /**
  * The interval of checks, in milliseconds. It takes two to find silence: the first reads the head of the log, and the
- * second sees that the events up to it have not been received.
+ * second sees that the events up to it have not been received. A node that has lost the subscription is found within
+ * three intervals.
  */
-const CHECK_INTERVAL_MS = 5_000;
+const CHECK_INTERVAL_MS = 1_500;
 
 /**
  * Makes a check that is true when a subscription is silent although the log grows: nothing was received since the last
