@@ -12,6 +12,7 @@ import { FORMAT_WITH_LEASES } from '../kernel/log-format.js';
 import type { EventStore } from '../kernel/ports/event-store.js';
 import type { PayloadStore } from '../kernel/ports/payload-store.js';
 import type { Sessions } from '../kernel/ports/sessions.js';
+import type { ParkedStreams } from '../kernel/parked-streams.js';
 import { RpcError, type StreamRoute } from '../kernel/rpc.js';
 import type { RegisteredDefinitions } from '../reference/definitions.js';
 import { type EngineFeed, openEngineFeed } from '../streams/engine-feed/feed.js';
@@ -27,6 +28,7 @@ export type FeedParts = {
   readonly definitions: Pick<RegisteredDefinitions, 'compiledWorkflow'>;
   /** True when other processes write the log too. */
   readonly isShared: boolean;
+  readonly parked: Pick<ParkedStreams, 'note' | 'onResumed'>;
   readonly logger: Logger;
 };
 
@@ -53,9 +55,9 @@ const engineSessions = (sessions: Sessions): EngineSessions => {
 
 /** Opens the engine feed of a process; the caller closes it. */
 export const openFeed = (parts: FeedParts): EngineFeed => {
-  const { configuration, store, payloads, sessions, executions, definitions, isShared, logger } = parts;
+  const { configuration, store, payloads, sessions, executions, definitions, isShared, parked, logger } = parts;
   const { lease_duration: leaseMs, project_weights: weights } = configuration.engine_feed;
-  return openEngineFeed({
+  const feed = openEngineFeed({
     log: store,
     leases: new ExecutionLeases({
       ...{ sessions, aggregate: executions, log: store, payloads },
@@ -66,9 +68,11 @@ export const openFeed = (parts: FeedParts): EngineFeed => {
     sessions: engineSessions(sessions),
     positionToken: (position) => positionTokens(store.logId).format(position),
     weightOf: (project) => weights[project] ?? 1,
-    ...{ leaseMs, isShared, now: Date.now, newSession: randomUUID },
+    ...{ leaseMs, isShared, now: Date.now, newSession: randomUUID, onParked: parked.note },
     onFailure: (error) => logger.warn({ err: error }, 'an operation of the engine feed has failed; the feed continues'),
   });
+  parked.onResumed((stream) => void feed.resume(stream));
+  return feed;
 };
 
 /** True when engines can have leases in a log of this format. */

@@ -1,14 +1,15 @@
 import { Project_ProjectState as ProjectState } from '../../proto/gen/platformidl/admin/project_pb.js';
 import { decodeEvent, readingEvent } from '../kernel/decode-event.js';
 import { metadataOf, type RecordedEvent } from '../kernel/event.js';
-import { StreamParked } from '../kernel/fault.js';
+import { type OnParked, parkableFold } from '../kernel/parkable-fold.js';
 import type { EventLog } from '../kernel/ports/event-store.js';
 import { RpcError } from '../kernel/rpc.js';
+import type { StreamName } from '../kernel/stream.js';
 import { LAUNCH_PLAN_CATEGORY, launchPlanCodec, type LaunchPlanName, launchPlanStream } from '../launch-plan/events.js';
 import { PROJECT_CATEGORY, projectCodec } from '../project/events.js';
 import { type Segment, type Span, withActivation } from '../schedule/calendar/segments.js';
 import { scheduleStream } from '../schedule/events.js';
-import { followLog, type OnParked } from './live-folds.js';
+import { followLog } from './live-folds.js';
 import { HOLD_TYPES, NO_HOLDS, type ScheduleHolds, scheduleHolds } from './schedule-holds.js';
 
 /** A launch plan, and when which of its versions were active. */
@@ -30,13 +31,18 @@ export interface Activations {
    * @throws {StoreUnavailable} when the log cannot be read.
    */
   current(): Promise<void>;
+  /** Folds the rest of a stream that was parked; does nothing for another one. */
+  resume(stream: StreamName): Promise<void>;
   /** Calls `listener` with each plan whose activation changes, and with all plans of a project that does. */
   onChange(listener: (plan: LaunchPlanName) => void): void;
   readonly ended: Promise<void>;
   close(): Promise<void>;
 }
 
-const TYPES = ['LaunchPlanActivated', 'LaunchPlanDeactivated', 'ProjectRegistered', 'ProjectUpdated', ...HOLD_TYPES];
+const TYPES: ReadonlySet<string> = new Set([
+  ...['LaunchPlanActivated', 'LaunchPlanDeactivated', 'ProjectRegistered', 'ProjectUpdated'],
+  ...HOLD_TYPES,
+]);
 const WAIT_MS = 5_000;
 
 const recordedAtMs = (event: RecordedEvent): number => readingEvent(event, () => metadataOf(event).recordedAtMs);
@@ -83,16 +89,6 @@ const archivalFold = (changed: (project: string) => void) => {
   };
 };
 
-/** A stream that cannot be read keeps what was folded before. */
-const reporting = (take: (event: RecordedEvent) => void, onParked: OnParked) => (event: RecordedEvent) => {
-  try {
-    take(event);
-  } catch (error) {
-    if (!(error instanceof StreamParked)) throw error;
-    onParked(error);
-  }
-};
-
 /** Folds the activations of a log from its beginning. The caller closes it. */
 export const followActivations = (
   log: EventLog,
@@ -107,9 +103,9 @@ export const followActivations = (
   const schedules = scheduleHolds();
   const folds = [activations, projects, schedules].map(({ category, take }) => ({
     category,
-    take: reporting(take, onParked),
+    ...parkableFold((event) => (TYPES.has(event.type) ? take(event) : undefined), onParked),
   }));
-  const following = followLog(log, folds, { advancesOverAll, types: TYPES });
+  const following = followLog(log, folds, { advancesOverAll, types: [...TYPES] });
   return {
     plans: () => [...activations.plans.values()],
     of: (plan) => activations.plans.get(launchPlanStream(plan))?.segments ?? [],
@@ -118,6 +114,9 @@ export const followActivations = (
     current: async () => {
       if (await following.reached(await log.head(), WAIT_MS)) return;
       throw new RpcError('UNAVAILABLE', 'the activations of launch plans are behind the log; retry later');
+    },
+    resume: async (stream) => {
+      await Promise.all(folds.map((fold) => fold.resume(stream, log)));
     },
     onChange: (listener) => void listeners.push(listener),
     ended: following.ended,

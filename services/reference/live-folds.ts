@@ -2,7 +2,7 @@ import type { Decider, EventCodec } from '../kernel/aggregate.js';
 import { decodeEvent } from '../kernel/decode-event.js';
 import type { RecordedEvent } from '../kernel/event.js';
 import type { EventLog } from '../kernel/ports/event-store.js';
-import { StoreUnavailable, StreamParked } from '../kernel/fault.js';
+import { type OnParked, type ParkableFold, parkableFold } from '../kernel/parkable-fold.js';
 import type { Folded } from '../kernel/ports/sessions.js';
 import { categoryOf, type StreamName } from '../kernel/stream.js';
 import { positionWaits } from './position-waits.js';
@@ -16,18 +16,12 @@ export type FoldedStreams<State> = {
   isParked(stream: StreamName): boolean;
   /** @throws {StreamParked} when the stream is parked. */
   assertReadable(stream: StreamName): void;
-  take(event: RecordedEvent): void;
-  /** Folds the rest of a parked stream. When that cannot be read, the stream stays parked and is reported again. */
-  resume(stream: StreamName, log: Pick<EventLog, 'readStream'>): Promise<void>;
-};
+} & Pick<ParkableFold, 'take' | 'resume'>;
 
 type Fold<State, Event> = Pick<Decider<State, never, Event, never>, 'initial' | 'evolve'> & {
   readonly category: string;
   readonly codec: EventCodec<Event>;
 };
-
-/** Called with each stream that cannot be folded. */
-export type OnParked = (parked: StreamParked) => void;
 
 /** Makes the fold of one category. It is empty until `followLog` feeds it. */
 export const foldedStreams = <State, Event>(
@@ -35,55 +29,22 @@ export const foldedStreams = <State, Event>(
   onParked: OnParked = () => undefined,
 ): FoldedStreams<State> => {
   const entries = new Map<StreamName, Folded<State>>();
-  const parked = new Map<StreamName, StreamParked>();
-  /** The last revision of each parked stream that was passed by. */
-  const missed = new Map<StreamName, bigint>();
-  const foldedUpTo = (stream: StreamName): bigint => entries.get(stream)?.revision ?? -1n;
   const evolve = (event: RecordedEvent): void => {
     const { stream, revision, position } = event;
-    const before = entries.get(stream)?.state ?? fold.initial();
-    const state = fold.evolve(before, decodeEvent(fold.codec, event));
+    const before = entries.get(stream);
+    if (before && revision <= before.revision) return;
+    const state = fold.evolve(before?.state ?? fold.initial(), decodeEvent(fold.codec, event));
     entries.set(stream, { state, revision, position });
   };
-  /** Reads until nothing is missed any more: `take` passes by what is recorded meanwhile. */
-  const foldMissed = async (stream: StreamName, log: Pick<EventLog, 'readStream'>): Promise<void> => {
-    while (foldedUpTo(stream) < (missed.get(stream) ?? -1n)) {
-      const before = foldedUpTo(stream);
-      for await (const page of log.readStream(stream, { from: before + 1n })) page.forEach(evolve);
-      if (foldedUpTo(stream) === before) throw new StoreUnavailable(`${stream} is read from a node that lags behind`);
-    }
-  };
+  const { take, resume, reasonOf } = parkableFold(evolve, onParked);
   return {
     category: fold.category,
     entries,
-    isParked: (stream) => parked.has(stream),
+    ...{ take, resume },
+    isParked: (stream) => reasonOf(stream) !== undefined,
     assertReadable: (stream) => {
-      const error = parked.get(stream);
+      const error = reasonOf(stream);
       if (error !== undefined) throw error;
-    },
-    take: (event) => {
-      const { stream, revision } = event;
-      if (parked.has(stream)) missed.set(stream, revision);
-      if (parked.has(stream) || revision <= foldedUpTo(stream)) return;
-      try {
-        evolve(event);
-      } catch (error) {
-        if (!(error instanceof StreamParked)) throw error;
-        parked.set(stream, error);
-        missed.set(stream, revision);
-        onParked(error);
-      }
-    },
-    resume: async (stream, log) => {
-      const error = parked.get(stream);
-      if (error === undefined) return;
-      try {
-        await foldMissed(stream, log);
-        parked.delete(stream);
-        missed.delete(stream);
-      } catch {
-        onParked(error);
-      }
     },
   };
 };

@@ -4,9 +4,10 @@ import { InactiveProjectSchema, Project_ProjectState as State } from '../../prot
 import { RpcError } from '../kernel/rpc.js';
 import type { Acknowledged, Folded } from '../kernel/ports/sessions.js';
 import type { StreamName } from '../kernel/stream.js';
+import type { OnParked } from '../kernel/parkable-fold.js';
 import { PROJECT_CATEGORY, projectCodec, projectStream } from '../project/events.js';
 import { evolveProject, initialProject, type ProjectState } from '../project/state.js';
-import { type FoldedStreams, foldedStreams, type OnParked } from './live-folds.js';
+import { type FoldedStreams, foldedStreams } from './live-folds.js';
 
 /** The status of a project and domain: versions can be registered and executions launched only where it is `active`. */
 export type ProjectStatus =

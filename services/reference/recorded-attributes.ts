@@ -3,7 +3,8 @@ import { type AttributesState, evolveAttributes, initialAttributes } from '../at
 import { type Call, RpcError } from '../kernel/rpc.js';
 import type { Acknowledged, Folded } from '../kernel/ports/sessions.js';
 import type { StreamName } from '../kernel/stream.js';
-import { type FoldedStreams, foldedStreams, type LogFollower, type OnParked } from './live-folds.js';
+import type { OnParked } from '../kernel/parkable-fold.js';
+import { type FoldedStreams, foldedStreams, type LogFollower } from './live-folds.js';
 
 /** The attributes of a project and the revision up to which its stream was read; -1n when there is no stream. */
 export type ReadAttributes = Pick<Folded<AttributesState>, 'state' | 'revision'> & { readonly stream: StreamName };

@@ -1,9 +1,10 @@
 import type { StreamName } from '../kernel/stream.js';
 import type { Acknowledged, Folded } from '../kernel/ports/sessions.js';
 import { type Call, RpcError } from '../kernel/rpc.js';
+import type { OnParked } from '../kernel/parkable-fold.js';
 import { ROLE_BINDING_CATEGORY, roleBindingCodec, roleBindingStream } from '../role-binding/events.js';
 import { type Binding, evolveRoleBindings, initialRoleBindings, type RoleBindingState } from '../role-binding/state.js';
-import { type FoldedStreams, foldedStreams, type LogFollower, type OnParked } from './live-folds.js';
+import { type FoldedStreams, foldedStreams, type LogFollower } from './live-folds.js';
 
 /** The role bindings of all principals, folded live from the log. */
 export interface RoleBindings {

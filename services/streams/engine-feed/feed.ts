@@ -1,6 +1,7 @@
 import { fromBinary } from '@bufbuild/protobuf';
 import { WorkRequestSchema } from '../../../proto/gen/platformidl/eventlog/engine_work_pb.js';
 import { type Call, missing, RpcError } from '../../kernel/rpc.js';
+import type { StreamName } from '../../kernel/stream.js';
 import { engineMessages } from './engine-messages.js';
 import { openSendQueue, type SendQueue } from './send-queue.js';
 import { admission, type FeedServices } from './admission.js';
@@ -21,6 +22,8 @@ export interface EngineFeed {
    * @throws {Fault} when the log cannot be read.
    */
   known(): Promise<KnownWork>;
+  /** Offers an execution again whose stream was parked, and folds a session of an engine again. */
+  resume(stream: StreamName): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -78,6 +81,7 @@ export const openEngineFeed = (services: FeedServices): EngineFeed => {
       await board.start();
       return board.known();
     },
+    resume: (stream) => board.resume(stream),
     close: async () => {
       for (const { sendQueue } of engines.values()) sendQueue.end(new RpcError('UNAVAILABLE', 'shutting down'));
       await board.close();

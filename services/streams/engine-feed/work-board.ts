@@ -3,10 +3,10 @@ import type { WorkflowExecution_Phase as Phase } from '../../../proto/gen/platfo
 import type { WorkHeartbeat } from '../../../proto/gen/platformidl/eventlog/engine_work_pb.js';
 import { ENGINE_SESSION_CATEGORY, type EngineSessionId } from '../../engine-session/events.js';
 import type { RecordedEvent } from '../../kernel/event.js';
-import { StreamParked } from '../../kernel/fault.js';
+import { type OnParked, type ParkableFold, parkableFold } from '../../kernel/parkable-fold.js';
 import type { EventLog } from '../../kernel/ports/event-store.js';
 import { RpcError } from '../../kernel/rpc.js';
-import { categoryOf } from '../../kernel/stream.js';
+import { categoryOf, type StreamName } from '../../kernel/stream.js';
 import { type KnownSession, KnownSessions } from './known-sessions.js';
 import { type EngineSessions, leaseOf, type WorkId, type WorkLeases } from './ports.js';
 import { type JoinedEngine, sendAbort, WorkOffers } from './work-offers.js';
@@ -16,7 +16,7 @@ import { WorkOrder } from './work-order.js';
 
 /** Services and settings of the list of work. */
 export type BoardServices = {
-  readonly log: Pick<EventLog, 'subscribe' | 'head'>;
+  readonly log: Pick<EventLog, 'subscribe' | 'head' | 'readStream'>;
   readonly leases: WorkLeases;
   readonly sessions: EngineSessions;
   /** Formats a position of the log for engines. */
@@ -29,6 +29,8 @@ export type BoardServices = {
   readonly isShared: boolean;
   /** Milliseconds since 1970. */
   readonly now: () => number;
+  /** Called with each stream that cannot be read. */
+  readonly onParked: OnParked;
   /** Called with each failure that the feed survives. */
   readonly onFailure: (error: unknown) => void;
 };
@@ -63,6 +65,7 @@ export class WorkBoard {
   readonly #order: WorkOrder<WorkItem>;
   readonly #items = new WorkItems();
   readonly #offers: WorkOffers;
+  readonly #fold: ParkableFold;
   readonly #log: WorkSubscription;
   #timer: NodeJS.Timeout | undefined;
 
@@ -73,7 +76,8 @@ export class WorkBoard {
     const waitAgain = (item: WorkItem): void => this.#waitAgain(item);
     this.#offers = new WorkOffers({ ...services, order: this.#order, engines: this.engines, waitAgain });
     const onBroken = (error: unknown): void => this.#broken(error);
-    this.#log = new WorkSubscription({ log: services.log, take: (event) => this.#take(event), onBroken });
+    this.#fold = parkableFold((event) => this.#take(event), services.onParked);
+    this.#log = new WorkSubscription({ log: services.log, take: this.#fold.take, onBroken });
   }
 
   /**
@@ -84,6 +88,11 @@ export class WorkBoard {
   async start(): Promise<void> {
     await this.#log.start();
     this.#timer ??= setInterval(() => this.#checkSessions(), this.#services.leaseMs / HEARTBEATS).unref();
+  }
+
+  /** Folds the rest of a stream that was parked; does nothing for another one. */
+  resume(stream: StreamName): Promise<void> {
+    return this.#fold.resume(stream, this.#services.log);
   }
 
   async close(): Promise<void> {
@@ -146,15 +155,14 @@ export class WorkBoard {
       sendQueue.end(new RpcError('UNAVAILABLE', 'the log cannot be read'));
   }
 
-  /** Folds an event. An execution whose stream cannot be read is not offered. */
+  /**
+   * Folds an event.
+   *
+   * @throws {StreamParked} when this release cannot read it.
+   */
   #take(event: RecordedEvent): void {
-    try {
-      if (categoryOf(event.stream) === ENGINE_SESSION_CATEGORY) this.#takeOfSession(event);
-      else this.#changed(this.#items.take(event));
-    } catch (error) {
-      if (!(error instanceof StreamParked)) throw error;
-      this.#services.onFailure(error);
-    }
+    if (categoryOf(event.stream) === ENGINE_SESSION_CATEGORY) this.#takeOfSession(event);
+    else this.#changed(this.#items.take(event));
   }
 
   #takeOfSession(event: RecordedEvent): void {

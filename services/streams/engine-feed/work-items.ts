@@ -21,6 +21,8 @@ export const WORK_TYPES = [
   'ExecutionExpired',
 ] as const;
 
+const FOLDED: ReadonlySet<string> = new Set(WORK_TYPES);
+
 /** An execution that has not ended. Only the fold of the log changes it. */
 export type WorkItem = {
   readonly stream: StreamName;
@@ -108,6 +110,7 @@ export class WorkItems {
    * @throws {StreamParked} when this release cannot read it.
    */
   take(recorded: RecordedEvent): WorkChange | undefined {
+    if (!FOLDED.has(recorded.type)) return undefined;
     const event = decodeEvent(executionCodec, recorded);
     if (event.type === 'ExecutionCreated') return this.#created(recorded, event.data);
     const item = this.#items.get(recorded.stream);

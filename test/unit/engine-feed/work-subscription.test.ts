@@ -41,13 +41,14 @@ describe('the log of the list of work', () => {
     const board = new WorkBoard({
       log: {
         subscribe: (...given) => store.subscribe(...given),
+        readStream: unused,
         head: () => ((heads += 1) === 1 ? Promise.reject(away) : store.head()),
       },
       leases: { streamOf: unused, lease: unused, giveBack: unused, fail: unused, held: unused, launch: unused },
       sessions: { open: unused, renew: unused, renewals: unused, end: unused },
       positionToken: String,
       weightOf: () => 1,
-      ...{ leaseMs: 30_000, isShared: false, now: Date.now, onFailure: unused },
+      ...{ leaseMs: 30_000, isShared: false, now: Date.now, onParked: unused, onFailure: unused },
     });
     await expect(board.start()).rejects.toBe(away);
     await board.start();

@@ -1,0 +1,150 @@
+import { rmSync } from 'node:fs';
+import { create, type DescMessage, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import {
+  ExecutionCreatedSchema,
+  ExecutionExpiredSchema,
+} from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
+import {
+  LaunchPlanActivatedSchema,
+  LaunchPlanDeactivatedSchema,
+} from '../../../proto/gen/platformidl/eventlog/launch_plan_pb.js';
+import { SchedulePausedSchema, ScheduleTickFiredSchema } from '../../../proto/gen/platformidl/eventlog/schedule_pb.js';
+import type { RecordedEvent } from '../../../services/kernel/event.js';
+import type { EventStore } from '../../../services/kernel/ports/event-store.js';
+import type { StreamName } from '../../../services/kernel/stream.js';
+import { launchPlanStream } from '../../../services/launch-plan/events.js';
+import { followActivations } from '../../../services/reference/activations.js';
+import { scheduleStream } from '../../../services/schedule/events.js';
+import { WorkBoard } from '../../../services/streams/engine-feed/work-board.js';
+import { executionStream, newEvent, openTestLog } from '../../support/filled-log.js';
+import { until } from '../../support/until.js';
+
+const unused = (): never => {
+  throw new Error('no engine has joined');
+};
+
+const DAMAGED: ReadonlySet<string> = new Set(['ExecutionCreated', 'LaunchPlanActivated', 'SchedulePaused']);
+
+let directory: string;
+let store: EventStore;
+let damaged: StreamName | undefined;
+let parked: string[];
+
+const seen = (event: RecordedEvent): RecordedEvent =>
+  event.stream === damaged && DAMAGED.has(event.type) ? { ...event, data: Uint8Array.of(0xff) } : event;
+
+/** The log, in which some events of one stream are damaged until it is repaired. */
+const log = (): EventStore => ({
+  ...store,
+  subscribe: (options, onPage) =>
+    store.subscribe(options, (page, isLive) => onPage({ ...page, events: page.events.map(seen) }, isLive)),
+  async *readStream(name, options) {
+    for await (const page of store.readStream(name, options)) yield page.map(seen);
+  },
+});
+
+const append = async <Desc extends DescMessage>(
+  stream: StreamName,
+  schema: Desc,
+  data: MessageInitShape<Desc> = {} as MessageInitShape<Desc>,
+): Promise<void> => {
+  await store.append(stream, 'any', [newEvent(schema.name, toBinary(schema, create(schema, data)))]);
+};
+
+beforeEach(async () => {
+  ({ directory, store } = await openTestLog());
+  [damaged, parked] = [undefined, []];
+});
+afterEach(async () => {
+  await store.close();
+  rmSync(directory, { recursive: true });
+});
+
+const onParked = ({ stream }: { readonly stream: string }): void => void parked.push(stream);
+
+describe('the list of work', () => {
+  let board: WorkBoard;
+
+  beforeEach(() => {
+    board = new WorkBoard({
+      log: log(),
+      leases: { streamOf: unused, lease: unused, giveBack: unused, fail: unused, held: unused, launch: unused },
+      sessions: { open: unused, renew: unused, renewals: unused, end: unused },
+      positionToken: String,
+      weightOf: () => 1,
+      ...{ leaseMs: 30_000, isShared: false, now: Date.now, onParked, onFailure: unused },
+    });
+  });
+  afterEach(() => board.close());
+
+  const created = (name: string): Promise<void> =>
+    append(executionStream(name), ExecutionCreatedSchema, {
+      id: { project: 'flytesnacks', domain: 'development', name },
+    });
+  const waiting = (): number => board.known().waiting;
+
+  it('gets an execution when its stream is resumed', async () => {
+    damaged = executionStream('e0');
+    await Promise.all([created('e0'), created('e1')]);
+    await board.start();
+    expect([waiting(), parked]).toEqual([1, [damaged]]);
+
+    await board.resume(damaged);
+    expect([waiting(), parked]).toEqual([1, [damaged, damaged]]);
+
+    const stream = damaged;
+    damaged = undefined;
+    await Promise.all([board.resume(stream), board.resume(stream)]);
+    expect(waiting()).toBe(2);
+    await append(stream, ExecutionExpiredSchema);
+    await until(
+      () => Promise.resolve(waiting()),
+      (left) => left === 1,
+    );
+  });
+
+  it('gets no execution that has ended while its stream was parked', async () => {
+    const stream = executionStream('e0');
+    damaged = stream;
+    await created('e0');
+    await append(stream, ExecutionExpiredSchema);
+    await board.start();
+    damaged = undefined;
+    await board.resume(stream);
+    expect(waiting()).toBe(0);
+  });
+});
+
+describe('the activations of launch plans', () => {
+  const plan = { project: 'flytesnacks', domain: 'development', name: 'daily' };
+
+  it('and the pauses of schedules are known when their streams are resumed', async () => {
+    const id = { ...plan, version: 'v1' };
+    damaged = launchPlanStream(plan);
+    await append(damaged, LaunchPlanActivatedSchema, { id });
+    await append(damaged, LaunchPlanDeactivatedSchema, { id });
+    const activations = followActivations(log(), { onParked, advancesOverAll: false });
+    await activations.current();
+    expect([activations.of(plan), parked]).toEqual([[], [damaged]]);
+
+    const changed: string[] = [];
+    activations.onChange(({ name }) => changed.push(name));
+    damaged = undefined;
+    await activations.resume(launchPlanStream(plan));
+    expect(activations.of(plan)).toMatchObject([{ version: 'v1' }]);
+    expect(activations.of(plan)[0]?.untilMs).toBeDefined();
+    expect(changed).toEqual(['daily', 'daily']);
+
+    damaged = scheduleStream(plan);
+    await append(damaged, SchedulePausedSchema);
+    await append(damaged, ScheduleTickFiredSchema); // not folded: the resumed stream has it all the same
+    await activations.current();
+    expect(activations.holds(plan).isPaused).toBe(false);
+    damaged = undefined;
+    await activations.resume(scheduleStream(plan));
+    expect(activations.holds(plan).isPaused).toBe(true);
+    await activations.close();
+  });
+});
