@@ -48,6 +48,7 @@ const [loads, matrices] = [filesOf(LOADS), filesOf(MATRICES)];
 export default defineConfig({
   test: {
     maxWorkers: 2,
+    update: 'none', // a test compares; only --update writes what it compares with
     reporters: ['default', './dist/test/support/tally-reporter.js'],
     projects: [
       kind('unit', { timeoutMs: 20_000, isolate: false }),
