@@ -61,9 +61,10 @@ const specOf = (parent: Execution, launch: Launch): ExecutionSpec => {
 };
 
 /**
- * Starts a child execution. An existing execution of that name counts as the child.
+ * Launches a child execution. An execution that has its name already is used in its place, because an earlier engine
+ * has launched it for the same node.
  *
- * @returns the message of a refusal; `undefined` when the child exists.
+ * @returns the reason when the control plane refuses; `undefined` when the child execution runs or has run.
  */
 export const launchChild = async (
   client: InterfaceClient,

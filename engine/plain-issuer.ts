@@ -1,8 +1,11 @@
 import { allowInsecureRequests, type Configuration } from 'openid-client';
 
 /**
- * Lets an issuer be reached without TLS, such as one on this machine. The library marks its function as deprecated only
- * to be noticed, and looks for this very function before it asks an issuer.
+ * Allows requests to an issuer without TLS, such as one on this machine.
+ *
+ * It is the function of `openid-client` itself and not a wrapper around it, because callers also pass it in the option
+ * `execute` of a discovery, where the library recognizes it by identity. The library marks the function as deprecated
+ * only as a warning about insecure requests; it is not going to be removed.
  */
 // eslint-disable-next-line @typescript-eslint/no-deprecated
 export const allowPlain: (issuer: Configuration) => void = allowInsecureRequests;

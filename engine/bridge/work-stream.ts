@@ -11,14 +11,17 @@ import { type ControlPlane, openChannel } from '../control-plane.js';
 const { work } = EngineService.method;
 const PATH = `/${work.parent.typeName}/${work.name}`;
 
-/** A message to the control plane, under the name of its case. */
+/**
+ * A message to the control plane: the content of a `WorkRequest`. `case` names the kind of message, such as `join`, and
+ * `value` has the message.
+ */
 export type WorkMessage = NonNullable<MessageInitShape<typeof WorkRequestSchema>['message']>;
 
-/** One work stream: an open call of `EngineService.Work`. */
+/** One work stream: an open bidirectional call of `EngineService.Work`. */
 export interface WorkStream {
   send(message: WorkMessage): void;
   close(): void;
-  /** Resolves when the stream has ended, with its reason. */
+  /** Resolves with the reason when the stream has ended; never rejects. */
   readonly ended: Promise<string>;
 }
 

@@ -37,7 +37,7 @@ function* walkElement(
   index: number,
   of: Parameters<typeof launch>[3],
 ): Walk<WalkOutcome> {
-  const child = childOf(run, at.id, 0, index);
+  const child = childOf(run, at.id, index);
   const refusal = yield* launch(run, at, child, of);
   if (refusal !== undefined) return { kind: 'failed', error: failure('LaunchRefused', refusal) };
   return yield* awaitChild(child);
@@ -86,7 +86,7 @@ export function* walkArray(run: ExecutionWalk, at: NodeAt, array: ArrayNode, inp
   const inner = array.node;
   const target = inner?.target;
   if (inner && target?.case === 'taskNode') {
-    const template = at.place.library.tasks.get(keyOf(target.value.reference.value));
+    const template = at.position.definitions.tasks.get(keyOf(target.value.reference.value));
     const size = sizeOf(array, inputs);
     const needed = neededSuccesses(array, size);
     if (template) return yield* walkMapTask(run, at, { template, inner, array, size, needed }, inputs);

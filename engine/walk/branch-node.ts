@@ -9,7 +9,7 @@ import { type WalkOutcome, type Walk } from './effects.js';
 import { uniqueNodeId } from './ids.js';
 import { type Literals } from './literal-values.js';
 import { failure, reportNode } from './reports.js';
-import { type NodeAt, type NodePosition, type ExecutionWalk } from './run.js';
+import { type NodeAt, type GraphPosition, type ExecutionWalk } from './run.js';
 
 type Choice = { readonly taken: Node | undefined; readonly left: readonly Node[]; readonly message: string };
 
@@ -31,16 +31,16 @@ export function* walkBranch(
   branch: BranchNode,
   given: { readonly inputs: Literals; readonly values: Values },
 ): Walk<WalkOutcome> {
-  const place: NodePosition = { ...at.place, parent: at.id, attempt: 0 };
+  const position: GraphPosition = { ...at.position, parent: at.id, attempt: 0 };
   const choice = choose(branch, given.inputs);
   yield* reportNode(run, at, Phase.RUNNING, { isParent: true });
-  for (const node of choice.left) yield* skip(run, place, node);
+  for (const node of choice.left) yield* skip(run, position, node);
   if (!choice.taken) return { kind: 'failed', error: failure('UserDefinedError', choice.message, Kind.USER) };
-  return yield* run.walkNode(run, place, choice.taken, given.values);
+  return yield* run.walkNode(run, position, choice.taken, given.values);
 }
 
-export function* skip(run: ExecutionWalk, place: NodePosition, node: Node): Walk<void> {
-  const id = uniqueNodeId(place.parent, place.attempt, node.id);
+export function* skip(run: ExecutionWalk, position: GraphPosition, node: Node): Walk<void> {
+  const id = uniqueNodeId(position.parent, position.attempt, node.id);
   if (run.known.nodes.has(id)) return;
-  yield* reportNode(run, { id, node, place }, Phase.SKIPPED);
+  yield* reportNode(run, { id, node, position }, Phase.SKIPPED);
 }

@@ -12,7 +12,7 @@ import { END_NODE, START_NODE } from './bindings.js';
 import { perform, type WalkOutcome, type Walk } from './effects.js';
 import { type Literals } from './literal-values.js';
 import { reportNode } from './reports.js';
-import { libraryOf, type NodeAt, type NodePosition, type ExecutionWalk } from './run.js';
+import { definitionsOf, type NodeAt, type GraphPosition, type ExecutionWalk } from './run.js';
 import { attemptAt, beginAttempt, endAttempt } from './task-attempt.js';
 
 const promise = (name: string, nodeId: string): Binding =>
@@ -74,11 +74,11 @@ const saysDynamic = (template: TaskTemplate): boolean =>
 /** The graph that a task makes at run time; `undefined` for a plain task. */
 export const dynamicClosureOf = (
   run: ExecutionWalk,
-  place: NodePosition,
+  position: GraphPosition,
   template: TaskTemplate,
 ): CompiledWorkflowClosure | undefined => {
   const { id } = template;
-  if (!id || place.plainTask === id.name) return undefined;
+  if (!id || position.plainTask === id.name) return undefined;
   return run.dynamicClosure(id.name) ?? (saysDynamic(template) ? twoInstances(template, id) : undefined);
 };
 
@@ -95,15 +95,15 @@ export function* walkDynamic(
   yield* reportNode(run, at, Phase.RUNNING, { isParent: true });
   const closure = yield* reportedClosure(run, at, dynamic.closure);
   yield* reportNode(run, at, Phase.DYNAMIC_RUNNING, { isParent: true, isDynamic: true, ...withClosure(at, closure) });
-  const place: NodePosition = {
+  const position: GraphPosition = {
     parent: at.id,
     attempt: 0,
-    library: libraryOf(closure),
+    definitions: definitionsOf(closure),
     isInDynamic: true,
     plainTask: template.id?.name ?? '',
   };
   if (!closure.primary) throw new TypeError(`the dynamic closure of ${at.id} has no primary workflow`);
-  const end = yield* run.walkGraph(run, place, closure.primary, inputs);
+  const end = yield* run.walkGraph(run, position, closure.primary, inputs);
   yield* endAttempt(run, of, end);
   return end;
 }

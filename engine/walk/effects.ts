@@ -73,6 +73,9 @@ export type Effect =
   | { readonly kind: 'recall'; readonly nodeId: string; readonly reply: (found: EarlierResult | undefined) => void };
 
 /**
+ * The simulated run of a graph of nodes, of one node or of a part of it. It is a generator without side effects: it
+ * yields the operations that it needs, such as sending an event, and its caller performs them.
+ *
  * A walk proceeds in rounds. Each round yields effects that can be performed concurrently, and the walk continues when
  * all of them are done. So the content of a round depends only on the graph and the seed, not on how fast the answers
  * come.

@@ -6,7 +6,7 @@ import { walkGraph } from './graph.js';
 import { type Literals } from './literal-values.js';
 import { walkNode } from './node.js';
 import { abortOpen, failure, reportWorkflow, withError, withOutputs } from './reports.js';
-import { libraryOf, type NodePosition, type ExecutionWalk } from './run.js';
+import { definitionsOf, type GraphPosition, type ExecutionWalk } from './run.js';
 
 export const createRun = (of: Omit<ExecutionWalk, 'walkNode' | 'walkGraph'>): ExecutionWalk => ({
   ...of,
@@ -18,10 +18,10 @@ export const createRun = (of: Omit<ExecutionWalk, 'walkNode' | 'walkGraph'>): Ex
 export function* walkExecution(run: ExecutionWalk, closure: CompiledWorkflowClosure, inputs: Literals): Walk<Phase> {
   const workflow = closure.primary;
   if (!workflow) throw new TypeError(`the workflow of ${run.id.name} has no compiled form`);
-  const place: NodePosition = { parent: '', attempt: 0, library: libraryOf(closure), isInDynamic: false };
+  const position: GraphPosition = { parent: '', attempt: 0, definitions: definitionsOf(closure), isInDynamic: false };
   yield* reportWorkflow(run, Phase.QUEUED);
   yield* reportWorkflow(run, Phase.RUNNING);
-  const end = yield* walkGraph(run, place, workflow, inputs);
+  const end = yield* walkGraph(run, position, workflow, inputs);
   if (end.kind === 'succeeded') {
     yield* reportWorkflow(run, Phase.SUCCEEDING);
     yield* reportWorkflow(run, Phase.SUCCEEDED, withOutputs(end.outputs));
@@ -29,7 +29,7 @@ export function* walkExecution(run: ExecutionWalk, closure: CompiledWorkflowClos
   }
   const error = end.kind === 'failed' ? end.error : failure('Skipped', 'the graph was skipped');
   yield* reportWorkflow(run, Phase.FAILING, withError(error));
-  yield* walkFailureNode(run, place, { workflow, inputs, error });
+  yield* walkFailureNode(run, position, { workflow, inputs, error });
   yield* reportWorkflow(run, Phase.FAILED, withError(error));
   return Phase.FAILED;
 }

@@ -13,7 +13,7 @@ import { type Node, NodeSchema } from '../../proto/gen/platformidl/core/workflow
 import { START_NODE } from './bindings.js';
 import { type Walk } from './effects.js';
 import { type Literals, scalar } from './literal-values.js';
-import { keyOf, type Library, type NodePosition, type ExecutionWalk } from './run.js';
+import { keyOf, type Definitions, type GraphPosition, type ExecutionWalk } from './run.js';
 import { inUnion } from './typed-literals.js';
 
 const isError = (type: LiteralType | undefined): boolean =>
@@ -22,11 +22,11 @@ const isError = (type: LiteralType | undefined): boolean =>
 const errorVariant = (type: LiteralType | undefined): LiteralType | undefined =>
   type?.type.case === 'unionType' ? type.type.value.variants.find(isError) : undefined;
 
-const inputsOf = (node: Node, library: Library): VariableMap | undefined => {
+const inputsOf = (node: Node, definitions: Definitions): VariableMap | undefined => {
   const { case: kind, value } = node.target;
-  if (kind === 'taskNode') return library.tasks.get(keyOf(value.reference.value))?.interface?.inputs;
+  if (kind === 'taskNode') return definitions.tasks.get(keyOf(value.reference.value))?.interface?.inputs;
   const isInner = kind === 'workflowNode' && value.reference.case === 'subWorkflowRef';
-  return isInner ? library.workflows.get(keyOf(value.reference.value))?.template?.interface?.inputs : undefined;
+  return isInner ? definitions.workflows.get(keyOf(value.reference.value))?.template?.interface?.inputs : undefined;
 };
 
 const scalarOf = (error: ExecutionError, variant: LiteralType | undefined): Scalar => {
@@ -39,8 +39,8 @@ const scalarOf = (error: ExecutionError, variant: LiteralType | undefined): Scal
  * Binds the inputs of type error of a failure handler to the error that it handles, instead of the value that the SDK
  * has bound there.
  */
-const withErrorBound = (node: Node, library: Library, error: ExecutionError): Node => {
-  const variables = inputsOf(node, library)?.variables ?? {};
+const withErrorBound = (node: Node, definitions: Definitions, error: ExecutionError): Node => {
+  const variables = inputsOf(node, definitions)?.variables ?? {};
   const bind = (binding: Binding): Binding => {
     const type = variables[binding.var]?.type;
     const variant = errorVariant(type);
@@ -56,11 +56,11 @@ const withErrorBound = (node: Node, library: Library, error: ExecutionError): No
 /** Runs the failure node of a failed workflow; its own result is ignored. */
 export function* walkFailureNode(
   run: ExecutionWalk,
-  place: NodePosition,
+  position: GraphPosition,
   failed: { readonly workflow: CompiledWorkflow; readonly inputs: Literals; readonly error: ExecutionError },
 ): Walk<void> {
   const node = failed.workflow.template?.failureNode;
   if (!node) return;
-  const bound = withErrorBound(node, place.library, failed.error);
-  yield* run.walkNode(run, place, bound, new Map([[START_NODE, failed.inputs]]));
+  const bound = withErrorBound(node, position.definitions, failed.error);
+  yield* run.walkNode(run, position, bound, new Map([[START_NODE, failed.inputs]]));
 }

@@ -14,23 +14,23 @@ import { uniqueNodeId } from './ids.js';
 import { type OpenEntities } from './ledger.js';
 import { type Literals } from './literal-values.js';
 import { abortOpen, reportNode, withInputs, withOutputs } from './reports.js';
-import { type NodeAt, type NodePosition, type ExecutionWalk } from './run.js';
+import { type NodeAt, type GraphPosition, type ExecutionWalk } from './run.js';
 
-const at = (place: NodePosition, node: Node): NodeAt => ({
-  id: uniqueNodeId(place.parent, place.attempt, node.id),
+const at = (position: GraphPosition, node: Node): NodeAt => ({
+  id: uniqueNodeId(position.parent, position.attempt, node.id),
   node,
-  place,
+  position,
 });
 
-function* walkEnd(run: ExecutionWalk, place: NodePosition, node: Node, values: Values): Walk<WalkOutcome> {
+function* walkEnd(run: ExecutionWalk, position: GraphPosition, node: Node, values: Values): Walk<WalkOutcome> {
   const outputs = resolveInputs(node.inputs, values);
-  yield* reportNode(run, at(place, node), Phase.QUEUED, withInputs(outputs));
-  yield* reportNode(run, at(place, node), Phase.SUCCEEDED, withOutputs(outputs));
+  yield* reportNode(run, at(position, node), Phase.QUEUED, withInputs(outputs));
+  yield* reportNode(run, at(position, node), Phase.SUCCEEDED, withOutputs(outputs));
   return { kind: 'succeeded', outputs };
 }
 
-function* walkSkipped(run: ExecutionWalk, place: NodePosition, node: Node): Walk<WalkOutcome> {
-  yield* skip(run, place, node);
+function* walkSkipped(run: ExecutionWalk, position: GraphPosition, node: Node): Walk<WalkOutcome> {
+  yield* skip(run, position, node);
   return { kind: 'skipped' };
 }
 
@@ -52,16 +52,16 @@ const begin = (order: GraphOrder, inputs: Literals): Progress => ({
   active: new Map(),
 });
 
-const walkOf = (run: ExecutionWalk, place: NodePosition, node: Node, progress: Progress): Walk<WalkOutcome> => {
-  if (node.id === END_NODE) return walkEnd(run, place, node, progress.values);
+const walkOf = (run: ExecutionWalk, position: GraphPosition, node: Node, progress: Progress): Walk<WalkOutcome> => {
+  if (node.id === END_NODE) return walkEnd(run, position, node, progress.values);
   const isSkipped = [...(progress.order.upstream.get(node.id) ?? [])].some((each) => progress.skipped.has(each));
-  return isSkipped ? walkSkipped(run, place, node) : run.walkNode(run, place, node, progress.values);
+  return isSkipped ? walkSkipped(run, position, node) : run.walkNode(run, position, node, progress.values);
 };
 
-const start = (run: ExecutionWalk, place: NodePosition, progress: Progress, ids: Iterable<string>): void => {
+const start = (run: ExecutionWalk, position: GraphPosition, progress: Progress, ids: Iterable<string>): void => {
   for (const id of ids) {
     const node = progress.order.nodes.get(id);
-    if (node) progress.active.set(id, walkOf(run, place, node, progress));
+    if (node) progress.active.set(id, walkOf(run, position, node, progress));
   }
 };
 
@@ -98,23 +98,23 @@ const advance = (progress: Progress): { readonly effects: readonly Effect[]; rea
 };
 
 /** The open entities of a graph, except its failure node, which an earlier engine may have started. */
-const openBeside = (run: ExecutionWalk, place: NodePosition, { template }: CompiledWorkflow): OpenEntities =>
-  run.ledger.open(place.parent, template?.failureNode && at(place, template.failureNode).id);
+const openBeside = (run: ExecutionWalk, position: GraphPosition, { template }: CompiledWorkflow): OpenEntities =>
+  run.ledger.open(position.parent, template?.failureNode && at(position, template.failureNode).id);
 
 /** Walks a graph from its start node to its end node, or to the failure that ends it under its failure policy. */
 export function* walkGraph(
   run: ExecutionWalk,
-  place: NodePosition,
+  position: GraphPosition,
   workflow: CompiledWorkflow,
   inputs: Literals,
 ): Walk<WalkOutcome> {
   const order = orderOf(workflow);
   const progress = begin(order, inputs);
   const goesOn = workflow.template?.metadata?.onFailure === Policy.FAIL_AFTER_EXECUTABLE_NODES_COMPLETE;
-  yield* reportNode(run, at(place, create(NodeSchema, { id: START_NODE })), Phase.SUCCEEDED, withOutputs(inputs));
+  yield* reportNode(run, at(position, create(NodeSchema, { id: START_NODE })), Phase.SUCCEEDED, withOutputs(inputs));
   start(
     run,
-    place,
+    position,
     progress,
     [...order.nodes.keys()].filter((id) => progress.waitingFor.get(id) === 0),
   );
@@ -122,9 +122,9 @@ export function* walkGraph(
     const { effects, ready } = advance(progress);
     if (effects.length > 0) yield effects;
     if (progress.error && !goesOn) break;
-    start(run, place, progress, ready);
+    start(run, position, progress, ready);
   }
   if (!progress.error) return { kind: 'succeeded', outputs: progress.values.get(END_NODE) ?? {} };
-  yield* abortOpen(run, openBeside(run, place, workflow), progress.error);
+  yield* abortOpen(run, openBeside(run, position, workflow), progress.error);
   return { kind: 'failed', error: progress.error };
 }

@@ -11,16 +11,20 @@ import { isNodeEnd } from './ledger.js';
 import { type Literals } from './literal-values.js';
 import { walkLaunchPlan, walkSubWorkflow } from './nested-nodes.js';
 import { failure, reportNode, withError, withInputs, withOutputs } from './reports.js';
-import { keyOf, type EarlierNode, type NodeAt, type NodePosition, type ExecutionWalk } from './run.js';
+import { keyOf, type EarlierNode, type NodeAt, type GraphPosition, type ExecutionWalk } from './run.js';
 import { walkTask } from './task-node.js';
 
 type Given = { readonly inputs: Literals; readonly values: Values };
 
 function* walkTaskNode(run: ExecutionWalk, at: NodeAt, task: TaskNode, inputs: Literals): Walk<WalkOutcome> {
   const reference = task.reference.value;
-  const template = at.place.library.tasks.get(keyOf(reference));
-  if (!template) return { kind: 'failed', error: failure('TaskMissing', `the task of ${at.id} is not in the closure`) };
-  const closure = dynamicClosureOf(run, at.place, template);
+  const template = at.position.definitions.tasks.get(keyOf(reference));
+  if (!template)
+    return {
+      kind: 'failed',
+      error: failure('TaskMissing', `the task of node ${at.id} is not in the compiled workflow closure`),
+    };
+  const closure = dynamicClosureOf(run, at.position, template);
   return yield* closure ? walkDynamic(run, at, { template, closure }, inputs) : walkTask(run, at, template, inputs);
 }
 
@@ -87,8 +91,8 @@ const aliased = (node: Node, end: WalkOutcome): WalkOutcome => {
 };
 
 /** Walks one node of any kind to its end, continuing from what is known of it. */
-export function* walkNode(run: ExecutionWalk, place: NodePosition, node: Node, values: Values): Walk<WalkOutcome> {
-  const at: NodeAt = { id: uniqueNodeId(place.parent, place.attempt, node.id), node, place };
+export function* walkNode(run: ExecutionWalk, position: GraphPosition, node: Node, values: Values): Walk<WalkOutcome> {
+  const at: NodeAt = { id: uniqueNodeId(position.parent, position.attempt, node.id), node, position };
   const known = run.known.nodes.get(at.id);
   if (known && isNodeEnd(known.phase)) return yield* remembered(at, known);
   const inputs = resolveInputs(node.inputs, values);

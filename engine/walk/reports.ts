@@ -99,7 +99,7 @@ const nodeEvent = (run: ExecutionWalk, node: OpenNode, phase: NodePhase, fields:
   });
 
 export function* reportNode(run: ExecutionWalk, at: NodeAt, phase: NodePhase, fields: NodeFields = {}): Walk<void> {
-  const { parent, attempt, isInDynamic } = at.place;
+  const { parent, attempt, isInDynamic } = at.position;
   const open = { id: at.id, specNodeId: at.node.id, parent, retryGroup: parent ? String(attempt) : '' };
   const nodeName = at.node.metadata?.name ?? '';
   const event = nodeEvent(run, open, phase, { ...fields, nodeName, isInDynamicChain: isInDynamic });

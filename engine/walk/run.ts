@@ -23,27 +23,34 @@ export type EarlierState = {
 
 export type EarlierNode = { readonly phase: NodeExecution_Phase; readonly error?: ExecutionError };
 
-/** The definitions that the nodes of a closure refer to. */
-export type Library = {
+/** The definitions in a compiled workflow closure, by `keyOf` of their identifiers: nodes refer to tasks and workflows. */
+export type Definitions = {
   readonly tasks: ReadonlyMap<string, TaskTemplate>;
   readonly workflows: ReadonlyMap<string, CompiledWorkflow>;
 };
 
-/** Position of a graph in an execution. */
-export type NodePosition = {
+/**
+ * The position of a graph of nodes in an execution: the node that contains the graph, and the definitions that its nodes
+ * refer to.
+ */
+export type GraphPosition = {
   /** Unique id of the node that contains the graph; empty at the top level. */
   readonly parent: string;
+  /**
+   * The attempt of the containing node, from 0; it is part of the ids of the nodes in the graph. This engine retries
+   * tasks but not the nodes that contain graphs, so it is always 0.
+   */
   readonly attempt: number;
-  readonly library: Library;
+  readonly definitions: Definitions;
   readonly isInDynamic: boolean;
   /** Name of a dynamic task whose own instances in the graph run as plain tasks. */
   readonly plainTask?: string;
 };
 
-/** A node at its position in an execution. */
-export type NodeAt = { readonly id: string; readonly node: Node; readonly place: NodePosition };
+/** A node with its id, which is unique in the execution, and the position of the graph that it is in. */
+export type NodeAt = { readonly id: string; readonly node: Node; readonly position: GraphPosition };
 
-/** One execution that is being walked. */
+/** One execution that the engine walks: the constant inputs of the walk, and the ledger of what is open. */
 export type ExecutionWalk = {
   readonly id: WorkflowExecutionIdentifier;
   readonly seed: string;
@@ -54,10 +61,10 @@ export type ExecutionWalk = {
   readonly ledger: Ledger;
   readonly dynamicClosure: (taskName: string) => CompiledWorkflowClosure | undefined;
   /** Passed in, so that the modules of nodes and graphs need not import each other. */
-  readonly walkNode: (run: ExecutionWalk, place: NodePosition, node: Node, values: Values) => Walk<WalkOutcome>;
+  readonly walkNode: (run: ExecutionWalk, position: GraphPosition, node: Node, values: Values) => Walk<WalkOutcome>;
   readonly walkGraph: (
     run: ExecutionWalk,
-    place: NodePosition,
+    position: GraphPosition,
     workflow: CompiledWorkflow,
     inputs: Literals,
   ) => Walk<WalkOutcome>;
@@ -66,7 +73,7 @@ export type ExecutionWalk = {
 export const keyOf = (id: Identifier | undefined): string =>
   id ? [id.project, id.domain, id.name, id.version].join('\u0000') : '';
 
-const readLibrary = (closure: CompiledWorkflowClosure): Library => ({
+const readDefinitions = (closure: CompiledWorkflowClosure): Definitions => ({
   tasks: new Map(closure.tasks.flatMap(({ template }) => (template ? [[keyOf(template.id), template]] : []))),
   workflows: new Map(
     [...(closure.primary ? [closure.primary] : []), ...closure.subWorkflows].map((each) => [
@@ -76,11 +83,11 @@ const readLibrary = (closure: CompiledWorkflowClosure): Library => ({
   ),
 });
 
-const libraries = new WeakMap<CompiledWorkflowClosure, Library>();
+const knownDefinitions = new WeakMap<CompiledWorkflowClosure, Definitions>();
 
-/** The definitions of a closure; cached. */
-export const libraryOf = (closure: CompiledWorkflowClosure): Library => {
-  const library = libraries.get(closure) ?? readLibrary(closure);
-  libraries.set(closure, library);
-  return library;
+/** The definitions in a closure; cached. */
+export const definitionsOf = (closure: CompiledWorkflowClosure): Definitions => {
+  const definitions = knownDefinitions.get(closure) ?? readDefinitions(closure);
+  knownDefinitions.set(closure, definitions);
+  return definitions;
 };

@@ -26,8 +26,9 @@ export interface IssuerClient {
 
 const isPlain = (url: string): boolean => new URL(url).protocol === 'http:';
 
-// Lets an issuer on this machine be reached without TLS; the library marks it as deprecated only to be noticed, and
-// looks for this very function before it asks an issuer.
+// Allows requests without TLS, for an issuer on this machine. It is the function of the library itself and not a wrapper
+// around it, because the library recognizes it by identity in the option `execute` of a discovery. The library marks it
+// as deprecated only as a warning about insecure requests.
 // eslint-disable-next-line @typescript-eslint/no-deprecated
 const allowPlain: (configuration: Configuration) => void = allowInsecureRequests;
 
