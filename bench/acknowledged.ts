@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { fromBinary } from '@bufbuild/protobuf';
 import { NodeExecution_Phase } from '../proto/gen/platformidl/core/execution_pb.js';
 import { NodePhaseReportedSchema } from '../proto/gen/platformidl/eventlog/execution_pb.js';
@@ -8,45 +9,54 @@ import type { LoadResult } from './load.js';
 import { DOMAIN, PROJECT } from './workload.js';
 
 /**
- * Checks that every response is OK.
+ * Checks that every response of a load has the status OK.
  *
- * @throws {Error} listing the statuses.
+ * @throws {Error} with the number of responses by status.
  */
 export const assertAllOk = ({ statuses }: LoadResult): void => {
   const others = Object.keys(statuses).filter((code) => code !== '0');
   if (others.length > 0) throw new Error(`not every response is OK: ${JSON.stringify(statuses)}`);
 };
 
-/**
- * Waits until the views show every node as ended.
- *
- * @returns milliseconds since the call, which follows the last response.
- * @throws {Error} when a view has not caught up after a minute, or shows another number of nodes.
- */
-export const awaitViews = async (client: GrpcClient, executions: readonly string[], nodes: number): Promise<number> => {
-  const start = performance.now();
-  let seen = 0;
-  for (const name of executions) {
-    for (let ended = -1; ended < 0;) {
-      const { nodeExecutions } = await client.call(AdminService.method.listNodeExecutions, {
-        workflowExecutionId: { project: PROJECT, domain: DOMAIN, name },
-        limit: 10_000,
-      });
-      const isDone = nodeExecutions.every(({ closure }) => closure?.phase === NodeExecution_Phase.SUCCEEDED);
-      if (isDone) ended = nodeExecutions.length;
-      else if (performance.now() - start > 60_000) throw new Error(`the view of ${name} does not catch up`);
-      else await new Promise((resolve) => setTimeout(resolve, 5));
-      if (isDone) seen += ended;
-    }
-  }
-  if (seen !== nodes) throw new Error(`the views have ${seen} ended nodes, not ${nodes}`);
-  return performance.now() - start;
+/** The longest wait for the views, in milliseconds. */
+const MAX_WAIT_MS = 60_000;
+
+/** Counts the nodes of an execution that its view shows as SUCCEEDED. */
+const succeededNodes = async (client: GrpcClient, name: string): Promise<number> => {
+  const { nodeExecutions } = await client.call(AdminService.method.listNodeExecutions, {
+    workflowExecutionId: { project: PROJECT, domain: DOMAIN, name },
+    limit: 10_000,
+  });
+  return nodeExecutions.filter(({ closure }) => closure?.phase === NodeExecution_Phase.SUCCEEDED).length;
 };
 
 /**
- * Checks that every acknowledged event is in the log exactly once.
+ * Waits until the views of the executions together show `nodes` nodes as SUCCEEDED, which is the last phase that the
+ * workload reports of every node. Callers call it as soon as they have the last response of the load, so the wait is the
+ * time by which the views lag behind the log.
  *
- * @throws {Error} when one is missing or doubled.
+ * @returns the time of the wait, in milliseconds.
+ * @throws {Error} when the views do not show so many nodes after a minute, or when they show more.
+ */
+export const awaitViews = async (client: GrpcClient, executions: readonly string[], nodes: number): Promise<number> => {
+  const start = performance.now();
+  for (;;) {
+    let succeeded = 0;
+    for (const name of executions) succeeded += await succeededNodes(client, name);
+    const waitedMs = performance.now() - start;
+    if (succeeded === nodes) return waitedMs;
+    if (succeeded > nodes || waitedMs > MAX_WAIT_MS)
+      throw new Error(`the views show ${succeeded} succeeded nodes, not ${nodes}`);
+    await setTimeout(5);
+  }
+};
+
+/**
+ * Checks that the log has as many reports of node phases as were acknowledged, and none of them twice. Each report of
+ * the workload has another execution, node or phase.
+ *
+ * @param expected the number of acknowledged reports.
+ * @throws {Error} when the log has more or fewer reports, or one of them twice.
  */
 export const assertInLogOnce = async (directory: string, expected: number): Promise<void> => {
   const log = await sqliteLogReader({ directory });
@@ -60,5 +70,5 @@ export const assertInLogOnce = async (directory: string, expected: number): Prom
     }
   }
   await log.close();
-  if (seen.size !== expected) throw new Error(`the log has ${seen.size} engine events, not ${expected}`);
+  if (seen.size !== expected) throw new Error(`the log has ${seen.size} reports of node phases, not ${expected}`);
 };

@@ -12,7 +12,7 @@ const METADATA = JSON.stringify({ recordedAtMs: 1, actor: '', commandId: 'bench'
 
 const event = (): NewEvent => ({
   id: randomBytes(16),
-  type: 'Counted',
+  type: 'Benchmarked',
   data: Buffer.alloc(DATA_BYTES, 1),
   metadata: METADATA,
 });
@@ -32,17 +32,23 @@ const rate = async (count: number, inFlight: number, work: (n: number) => Promis
   return (count * 1_000) / (performance.now() - start);
 };
 
-/** Measures the bare client and then the adapter, in the same process. */
+/**
+ * Measures appends with the bare client and then with the adapter, in the same process. Each first makes a quarter of
+ * the appends as a warm-up, to streams with negative numbers.
+ */
 const appends = async (url: string, count: number, inFlight: number): Promise<Figure> => {
   const bare = EventStoreDBClient.connectionString(url);
   const send = (n: number): Promise<unknown> =>
-    bare.appendToStream(`bare-${inFlight}-${n}`, binaryEvent({ type: 'Counted', data: new Uint8Array(DATA_BYTES) }));
+    bare.appendToStream(
+      `bare-${inFlight}-${n}`,
+      binaryEvent({ type: 'Benchmarked', data: new Uint8Array(DATA_BYTES) }),
+    );
   await rate(count / 4, inFlight, (n) => send(-n));
   const baseline = await rate(count, inFlight, send);
   await bare.dispose();
   const store = await eventstoreEventStore({ url });
   const append = (n: number): Promise<unknown> =>
-    store.append(streamName('counted', [`${inFlight}`, `${n}`]), 'no-stream', [event()]);
+    store.append(streamName('benchmarked', [`${inFlight}`, `${n}`]), 'no-stream', [event()]);
   await rate(count / 4, inFlight, (n) => append(-n));
   const perSecond = await rate(count, inFlight, append);
   await store.close();
@@ -54,10 +60,11 @@ const appends = async (url: string, count: number, inFlight: number): Promise<Fi
   };
 };
 
-const counted = async (events: AsyncIterable<number>): Promise<{ count: number; perSecond: number }> => {
+/** Reads to the end and measures the rate; each item is a number of events that were read together. */
+const measureReads = async (batches: AsyncIterable<number>): Promise<{ count: number; perSecond: number }> => {
   const start = performance.now();
   let count = 0;
-  for await (const some of events) count += some;
+  for await (const events of batches) count += events;
   return { count, perSecond: (count * 1_000) / (performance.now() - start) };
 };
 
@@ -65,16 +72,18 @@ async function* bareRead(client: EventStoreDBClient): AsyncGenerator<number> {
   for await (const { event: each } of client.readAll({ fromPosition: START })) yield each === undefined ? 0 : 1;
 }
 
+/** Measures reads of the whole log, which has the events of `appends`, with the bare client and then with the adapter. */
 const reads = async (url: string): Promise<Figure> => {
   const client = EventStoreDBClient.connectionString(url);
-  await counted(bareRead(client));
-  const baseline = await counted(bareRead(client));
+  await measureReads(bareRead(client)); // the warm-up
+  const baseline = await measureReads(bareRead(client));
   await client.dispose();
   const store = await eventstoreEventStore({ url });
   async function* pages(): AsyncGenerator<number> {
     for await (const { events } of store.readLog({ after: 0n })) yield events.length;
   }
-  const { perSecond, count } = await counted(pages());
+  await measureReads(pages()); // the warm-up
+  const { perSecond, count } = await measureReads(pages());
   await store.close();
   return {
     name: 'eventstore, catch-up reads',
@@ -84,7 +93,7 @@ const reads = async (url: string): Promise<Figure> => {
   };
 };
 
-/** Compares the adapter with the bare official client, against a log server of our own. */
+/** Compares the adapter with the bare official client, on flightlog's own log server (`serve --role log`). */
 export const adapter = async ({ disk, count }: BenchOptions): Promise<readonly Figure[]> => {
   const server = await startLogServer(join(disk.directory, 'eventstore'));
   const url = `esdb://${server.address}?tls=false`;

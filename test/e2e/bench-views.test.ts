@@ -1,0 +1,26 @@
+import { expect, it } from 'vitest';
+
+import { awaitViews } from '../../bench/acknowledged.js';
+import { createRequests, nodeEvents, PROJECT, registerHello } from '../../bench/workload.js';
+import { startControlPlane } from '../support/control-plane.js';
+import { grpcClient } from '../support/grpc-client.js';
+
+const SERVICE = '/flyteidl.service.AdminService';
+
+it('benchmarks wait for nodes that the views do not show yet', async () => {
+  const plane = await startControlPlane({ FLIGHTLOG_PROJECTS: `["${PROJECT}"]` });
+  const client = grpcClient(plane.server().ready.grpc);
+  await registerHello(client);
+  for (const request of createRequests('bench', 2)) await client.raw(`${SERVICE}/CreateExecution`, request);
+  const names = ['bench-0', 'bench-1'];
+  const { requests, nodes } = nodeEvents(names, 12);
+  const waited = awaitViews(client, names, nodes);
+  for (const request of requests)
+    expect(await client.raw(`${SERVICE}/CreateNodeEvent`, request)).toMatchObject({ code: 'OK' });
+  expect(await waited).toBeGreaterThan(0);
+  await expect(awaitViews(client, names, nodes - 1)).rejects.toThrow(
+    `the views show ${nodes} succeeded nodes, not ${nodes - 1}`,
+  );
+  client.close();
+  await plane.close();
+}, 60_000);
