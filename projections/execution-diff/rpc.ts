@@ -11,7 +11,7 @@ import {
 import { invalid, type Route, route } from '../../services/kernel/rpc.js';
 import type { StreamName } from '../../services/kernel/stream.js';
 import { momentOf } from '../query/moment.js';
-import { executionNotFound, type ExecutionId, executionIdOf, executionText } from '../query/run-identifiers.js';
+import { executionNotFound, type ExecutionId, executionIdOf, executionText } from '../query/execution-identifiers.js';
 import type { FoldedPrefix, Moment } from '../runtime/prefix-fold.js';
 import type { DocumentReads } from '../runtime/read-store.js';
 import { leavesOf } from './difference.js';

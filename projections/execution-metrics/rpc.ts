@@ -7,7 +7,7 @@ import {
 } from '../../proto/gen/platformidl/admin/execution_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { type Call, type Route, route } from '../../services/kernel/rpc.js';
-import { executionIdOf } from '../query/run-identifiers.js';
+import { executionIdOf } from '../query/execution-identifiers.js';
 import { apiCaller } from './api-caller.js';
 import { MAX_NODES } from './run.js';
 import { workflowSpan } from './spans.js';

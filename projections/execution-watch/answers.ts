@@ -8,7 +8,7 @@ import {
 } from '../../proto/gen/platformidl/eventlog/watch_pb.js';
 import { encodedField } from '../../services/kernel/encoding/field-bytes.js';
 import type { StoredDocument } from '../runtime/read-store.js';
-import type { RunChange, RunDocument } from './run.js';
+import type { EventChange, FoldedDocument } from './folded-execution.js';
 
 /** An encoded answer of a watch. */
 export type WatchAnswer = {
@@ -35,8 +35,8 @@ const FIELDS: ReadonlyMap<string, number> = new Map([
 ]);
 
 /** Splits documents into the pages of answers; always at least one page. */
-const pagesOf = function* (documents: readonly RunDocument[]): Generator<readonly RunDocument[]> {
-  let page: RunDocument[] = [];
+const pagesOf = function* (documents: readonly FoldedDocument[]): Generator<readonly FoldedDocument[]> {
+  let page: FoldedDocument[] = [];
   let bytes = 0;
   for (const each of documents) {
     const size = each.document.response.length;
@@ -57,7 +57,7 @@ type Said = Pick<WatchResponse, 'kind' | 'position'> & {
   readonly noLongerMatching?: WatchResponse['noLongerMatching'];
 };
 
-const answerOf = (said: Said, documents: readonly RunDocument[]): WatchAnswer => {
+const answerOf = (said: Said, documents: readonly FoldedDocument[]): WatchAnswer => {
   const message = create(WatchResponseSchema, said);
   // Documents are stored in the encoding of the answer, so none is decoded.
   message.$unknown = documents.flatMap(({ collection, document }) => {
@@ -68,8 +68,8 @@ const answerOf = (said: Said, documents: readonly RunDocument[]): WatchAnswer =>
   return { kind, position, isWhole: !hasMore, bytes: toBinary(WatchResponseSchema, message) };
 };
 
-const answersOf = function* (said: Said, documents: readonly RunDocument[]): Generator<WatchAnswer> {
-  let page: readonly RunDocument[] | undefined;
+const answersOf = function* (said: Said, documents: readonly FoldedDocument[]): Generator<WatchAnswer> {
+  let page: readonly FoldedDocument[] | undefined;
   for (const next of pagesOf(documents)) {
     if (page) yield answerOf({ ...said, hasMore: true }, page);
     page = next;
@@ -78,19 +78,22 @@ const answersOf = function* (said: Said, documents: readonly RunDocument[]): Gen
 };
 
 /** The answer for one page of a state. */
-export const statePage = (documents: readonly RunDocument[], position: bigint, hasMore: boolean): WatchAnswer =>
+export const statePage = (documents: readonly FoldedDocument[], position: bigint, hasMore: boolean): WatchAnswer =>
   answerOf({ kind: Kind.STATE, position, hasMore }, documents);
 
 /** The answers for the state at a position. */
-export const stateAnswers = (documents: readonly RunDocument[], position: bigint): Generator<WatchAnswer> =>
+export const stateAnswers = (documents: readonly FoldedDocument[], position: bigint): Generator<WatchAnswer> =>
   answersOf({ kind: Kind.STATE, position }, documents);
 
 /** The answers for what one event has changed. */
-export const changeAnswers = ({ position, type, recordedAtMs, documents }: RunChange): Generator<WatchAnswer> =>
+export const changeAnswers = ({ position, type, recordedAtMs, documents }: EventChange): Generator<WatchAnswer> =>
   answersOf({ kind: Kind.CHANGE, position, type, recordedAt: timestampFromMs(recordedAtMs) }, documents);
 
 /** The answer for a change after which an execution no longer matches a list. */
-export const leftAnswer = ({ position, type, recordedAtMs }: RunChange, { response }: StoredDocument): WatchAnswer => {
+export const leftAnswer = (
+  { position, type, recordedAtMs }: EventChange,
+  { response }: StoredDocument,
+): WatchAnswer => {
   const { id } = fromBinary(ExecutionSchema, response);
   const recordedAt = timestampFromMs(recordedAtMs);
   return answerOf({ kind: Kind.CHANGE, position, type, recordedAt, noLongerMatching: id ? [id] : [] }, []);

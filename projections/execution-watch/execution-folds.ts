@@ -1,11 +1,11 @@
 import type { RecordedEvent } from '../../services/kernel/event.js';
 import type { StreamName } from '../../services/kernel/stream.js';
 import type { Collection, StoredDocument } from '../runtime/read-store.js';
-import { openRun, type WatchedExecution, type RunChange, type RunSources } from './run.js';
+import { openExecution, type FoldedExecution, type EventChange, type ExecutionSources } from './folded-execution.js';
 import { oneByOne } from './watched.js';
 
 /** An execution before and after an event. */
-export type ExecutionChange = { readonly before: StoredDocument | undefined; readonly change: RunChange };
+export type ExecutionChange = { readonly before: StoredDocument | undefined; readonly change: EventChange };
 
 /** Computes changes of any executions, for events that come in the order of the log. */
 export interface ExecutionFolds {
@@ -23,26 +23,26 @@ export interface ExecutionFolds {
 const MAX_KEPT = 10_000;
 
 /** Opens folds. `sources` has only the read model of executions, and `executions` is its collection. */
-export const executionFolds = (sources: RunSources, executions: Collection): ExecutionFolds => {
-  const runs = new Map<StreamName, WatchedExecution>();
+export const executionFolds = (sources: ExecutionSources, executions: Collection): ExecutionFolds => {
+  const kept = new Map<StreamName, FoldedExecution>();
   const known = new WeakMap<RecordedEvent, Promise<ExecutionChange | undefined>>();
   const inTurn = oneByOne();
 
-  const runBefore = async ({ stream, revision, position }: RecordedEvent): Promise<WatchedExecution> => {
-    const run = runs.get(stream) ?? openRun(stream, sources);
-    if (!runs.has(stream) && revision > 0n) await run.load(position - 1n);
-    runs.delete(stream);
-    runs.set(stream, run);
-    for (const oldest of runs.keys()) {
-      if (runs.size <= MAX_KEPT) break;
-      runs.delete(oldest);
+  const executionBefore = async ({ stream, revision, position }: RecordedEvent): Promise<FoldedExecution> => {
+    const execution = kept.get(stream) ?? openExecution(stream, sources);
+    if (!kept.has(stream) && revision > 0n) await execution.load(position - 1n);
+    kept.delete(stream);
+    kept.set(stream, execution);
+    for (const oldest of kept.keys()) {
+      if (kept.size <= MAX_KEPT) break;
+      kept.delete(oldest);
     }
-    return run;
+    return execution;
   };
   const fold = async (event: RecordedEvent): Promise<ExecutionChange | undefined> => {
-    const run = await runBefore(event);
-    const before = run.get(executions, event.stream);
-    const [change] = (await run.take(event)).slice(-1);
+    const execution = await executionBefore(event);
+    const before = execution.get(executions, event.stream);
+    const [change] = (await execution.take(event)).slice(-1);
     return change && { before, change };
   };
 
@@ -54,7 +54,7 @@ export const executionFolds = (sources: RunSources, executions: Collection): Exe
     },
     pass: (event) =>
       inTurn(async () => {
-        await runs.get(event.stream)?.take(event);
+        await kept.get(event.stream)?.take(event);
       }),
   };
 };

@@ -9,7 +9,7 @@ import {
 import { type Call, missing, type Route, route } from '../../services/kernel/rpc.js';
 import { filtersOf } from '../query/filter.js';
 import { type CountedList, valueCounts } from '../query/list-query.js';
-import { executionStreams } from '../query/run-identifiers.js';
+import { executionStreams } from '../query/execution-identifiers.js';
 import type { Condition, ReadStore } from '../runtime/read-store.js';
 import { executionCollection, executionColumns } from './columns.js';
 import { executionScope } from './matching.js';

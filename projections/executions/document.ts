@@ -15,17 +15,26 @@ import type { Origin } from './origin.js';
 
 /** An execution, folded from its events. */
 export type ExecutionDocument = {
-  /** The closure has the result that the engine reported; a termination hides that result but never replaces it. */
+  /**
+   * The closure has the result that the engine reported. Answers may show the termination in place of this result (see
+   * `showsAbort`); it is kept here all the same.
+   */
   readonly execution: Execution;
   /** Fields set by the first event; they never change. */
   readonly origin: Origin;
-  /** The last requested termination. */
+  /**
+   * The termination that was requested last, by a caller or because of a timeout; when the engine did not end the
+   * execution in time, with the cause and principal of the control plane's own end.
+   */
   abort: { readonly cause: string; readonly principal: string } | undefined;
-  /** Revision of the event that contains the outputs themselves. */
+  /**
+   * Revision of the event that contains the values of the outputs; `null` when there are no outputs, or when the engine
+   * reported only their location in its storage.
+   */
   outputsRevision: number | null;
 };
 
-/** The closure, created when it is missing. */
+/** Gives the closure of an execution, and adds an empty one when there is none. */
 export const closureOf = (execution: Execution): ExecutionClosure =>
   (execution.closure ??= create(ExecutionClosureSchema));
 
@@ -34,8 +43,8 @@ type Result = ExecutionClosure['outputResult'];
 const errorResult = (value: ExecutionError): Extract<Result, { case: 'error' }> => ({ case: 'error', value });
 
 /**
- * An engine that aborts an execution by itself reports the cause as an error, which the closure cannot hold together
- * with abort metadata.
+ * Makes the abort metadata that an answer shows: those of the requested termination. An engine may also abort an
+ * execution without a request; it then reports the cause as an error, whose message becomes the cause.
  */
 const abortResult = ({ abort, execution }: ExecutionDocument): Extract<Result, { case: 'abortMetadata' }> => {
   const { outputResult: result } = closureOf(execution);
@@ -43,6 +52,7 @@ const abortResult = ({ abort, execution }: ExecutionDocument): Extract<Result, {
   return { case: 'abortMetadata', value: create(AbortMetadataSchema, abort ?? { cause }) };
 };
 
+/** True when answers show abort metadata in place of the result: the closure has a field for only one of the two. */
 const showsAbort = ({ abort, execution }: ExecutionDocument): boolean => {
   const { phase, outputResult: result } = closureOf(execution);
   if (phase === Phase.ABORTED) return true;
@@ -54,11 +64,17 @@ const withClosure = (execution: Execution, changed: Partial<ExecutionClosure>): 
   closure: { ...closureOf(execution), ...changed },
 });
 
-/** The execution as Get returns it; the document's own message when nothing has to be hidden. */
+/**
+ * Makes the execution that GetExecution returns: with abort metadata in place of the result where `showsAbort` says so,
+ * otherwise the stored execution itself, without a copy.
+ */
 export const getAnswer = (document: ExecutionDocument): Execution =>
   showsAbort(document) ? withClosure(document.execution, { outputResult: abortResult(document) }) : document.execution;
 
-/** The execution as lists return it: errors shortened, outputs omitted. Inputs are not in the document. */
+/**
+ * Makes the execution that lists return, from the one that `getAnswer` gives: outputs are omitted, and the message of an
+ * error is shortened. Inputs need not be omitted: they are read from the log when a caller asks for them.
+ */
 export const listElement = (execution: Execution): Execution => {
   const { outputResult: result } = closureOf(execution);
   if (result.case === 'outputData') return withClosure(execution, { outputResult: { case: undefined } });

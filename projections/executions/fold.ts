@@ -41,7 +41,7 @@ const systemMetadataOf = (execution: Execution): SystemMetadata => {
   return (metadata.systemMetadata ??= create(SystemMetadataSchema));
 };
 
-/** Copied, because later events change it and the same event may be folded again. */
+/** Copies the recorded spec, because later events change it and the same event may be folded again. */
 const recordedSpec = ({ spec }: ExecutionCreated): ExecutionSpec =>
   spec ? clone(ExecutionSpecSchema, spec) : create(ExecutionSpecSchema);
 

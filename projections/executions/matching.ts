@@ -4,7 +4,7 @@ import { fromBinary } from '@bufbuild/protobuf';
 import { ExecutionSchema } from '../../proto/gen/platformidl/admin/execution_pb.js';
 import { filtersOf } from '../query/filter.js';
 import { type Listed, listPage, type Scope } from '../query/list-query.js';
-import { executionIdOf, executionStream, executionStreams } from '../query/run-identifiers.js';
+import { executionIdOf, executionStream, executionStreams } from '../query/execution-identifiers.js';
 import { satisfies } from '../query/satisfies.js';
 import type { Condition, StoredDocument } from '../runtime/read-store.js';
 import { executionCollection, executionColumns } from './columns.js';

@@ -8,7 +8,7 @@ import { documentKey } from '../query/document-key.js';
 import { enumName } from '../query/enum-name.js';
 import type { SeenEvent } from '../runtime/read-model.js';
 import type { FieldValue, StoredDocument } from '../runtime/read-store.js';
-import { executionStream, nodeExecutionKey } from '../query/run-identifiers.js';
+import { executionStream, nodeExecutionKey } from '../query/execution-identifiers.js';
 import { microsOf } from '../query/times.js';
 import { definitionField, originFields } from './columns.js';
 

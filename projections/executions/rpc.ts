@@ -17,7 +17,7 @@ import {
   executionStream,
   executionStreams,
   executionText,
-} from '../query/run-identifiers.js';
+} from '../query/execution-identifiers.js';
 import { executionCollection, executionColumns } from './columns.js';
 import { inputsOf, outputsOf } from './data.js';
 import { executionScope } from './matching.js';

@@ -21,7 +21,10 @@ export type NodeDocument = {
   readonly recorded: number;
   /** Phase in which the execution ended while this node was open; empty once the engine has reported the node's end. */
   closedBy: string;
-  /** Revisions of the events that contain the inputs, the outputs and the dynamic workflow themselves. */
+  /**
+   * Revisions of the events that contain the values of the inputs and outputs and the dynamic workflow; `null` when
+   * there are none, or when the engine reported only their location in its storage.
+   */
   inputsRevision: number | null;
   outputsRevision: number | null;
   dynamicWorkflowRevision: number | null;
@@ -38,7 +41,7 @@ export const TERMINAL: ReadonlySet<Phase> = new Set([
 ]);
 const GOOD: ReadonlySet<Phase> = new Set([Phase.SUCCEEDED, Phase.SKIPPED, Phase.RECOVERED]);
 
-/** The closure, created when it is missing. */
+/** Gives the closure of a node execution, and adds an empty one when there is none. */
 export const closureOf = (node: NodeExecution): NodeExecutionClosure =>
   (node.closure ??= create(NodeExecutionClosureSchema));
 
@@ -67,7 +70,10 @@ const withResult = (node: NodeExecution, outputResult: Result): NodeExecution =>
   closure: { ...closureOf(node), outputResult },
 });
 
-/** The node execution as Get returns it; the document's own message when nothing has to be hidden. */
+/**
+ * Makes the node execution that GetNodeExecution returns. When its result is shown, it is the stored node execution
+ * itself, without a copy.
+ */
 export const getAnswer = (document: NodeDocument): NodeExecution => {
   const result = shownResult(document);
   const { outputResult: kept } = closureOf(document.node);
@@ -75,7 +81,10 @@ export const getAnswer = (document: NodeDocument): NodeExecution => {
   return isKept ? document.node : withResult(document.node, result);
 };
 
-/** The node execution as lists return it: errors shortened, outputs omitted. */
+/**
+ * Makes the node execution that lists return, from the one that `getAnswer` gives: outputs are omitted, and the message
+ * of an error is shortened.
+ */
 export const listElement = (node: NodeExecution): NodeExecution => {
   const { outputResult: result } = closureOf(node);
   if (result.case === 'outputData') return withResult(node, NONE);

@@ -15,7 +15,7 @@ import { NodeExecution_Phase as Phase } from '../../proto/gen/platformidl/core/e
 import type { TaskNodeMetadata as ReportedTaskNode } from '../../proto/gen/platformidl/event/event_pb.js';
 import type { EngineReport, NodeEventFields } from '../../services/execution/events.js';
 import type { SeenEvent } from '../runtime/read-model.js';
-import { nodeExecutionKey, taskExecutionKey } from '../query/run-identifiers.js';
+import { nodeExecutionKey, taskExecutionKey } from '../query/execution-identifiers.js';
 import { durationBetween, earliest, given, type Instant, latest, timestampOf } from '../query/times.js';
 import { closureOf, type NodeDocument, TERMINAL } from './document.js';
 

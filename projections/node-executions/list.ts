@@ -17,7 +17,7 @@ import {
   executionStreams,
   nodeExecutionKey,
   nodeText,
-} from '../query/run-identifiers.js';
+} from '../query/execution-identifiers.js';
 import { nodeExecutionCollection, nodeExecutionColumns } from './columns.js';
 
 /** The sources of lists of nodes. */

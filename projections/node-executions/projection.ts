@@ -19,7 +19,7 @@ import { enumName } from '../query/enum-name.js';
 import type { ReadModel, SeenEvent } from '../runtime/read-model.js';
 import { readModel } from '../runtime/typed-read-model.js';
 import type { FieldValue, StoredDocument } from '../runtime/read-store.js';
-import { nodeExecutionKey } from '../query/run-identifiers.js';
+import { nodeExecutionKey } from '../query/execution-identifiers.js';
 import { microsOf, timestampOfMs } from '../query/times.js';
 import { nodeExecutionCollection } from './columns.js';
 import { closureOf, listElement, type NodeDocument, getAnswer } from './document.js';

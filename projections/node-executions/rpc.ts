@@ -16,7 +16,13 @@ import { type Call, type Route, route, RpcError } from '../../services/kernel/rp
 import { latestDocument } from '../query/freshness.js';
 import { type RecordedContents, type CallContents, contentsFor, unlessUnreadable } from '../query/recorded-contents.js';
 import type { StoredDocument } from '../runtime/read-store.js';
-import { executionNotFound, executionStream, nodeExecutionKey, nodeIdOf, nodeText } from '../query/run-identifiers.js';
+import {
+  executionNotFound,
+  executionStream,
+  nodeExecutionKey,
+  nodeIdOf,
+  nodeText,
+} from '../query/execution-identifiers.js';
 import { nodeExecutionCollection } from './columns.js';
 import { dynamicWorkflowOf, inputsOf, outputsOf } from './data.js';
 import { listNodes, listNodesForTask, type NodeLists, type ParentTasks } from './list.js';

@@ -5,7 +5,7 @@ import type { Freshness } from '../query/freshness.js';
 import { listMessage } from '../query/list-message.js';
 import { type Listed, listPage, type Scope } from '../query/list-query.js';
 import type { ReadStore } from '../runtime/read-store.js';
-import { executionIdOf, executionStream, executionStreams } from '../query/run-identifiers.js';
+import { executionIdOf, executionStream, executionStreams } from '../query/execution-identifiers.js';
 import { signalCollection, signalColumns } from './columns.js';
 
 export type SignalReads = { readonly store: ReadStore; readonly freshness: Freshness };

@@ -23,7 +23,10 @@ export type TaskDocument = {
    * end.
    */
   closedBy: string;
-  /** Revisions of the events that contain the inputs and the outputs themselves. */
+  /**
+   * Revisions of the events that contain the values of the inputs and outputs; `null` when there are none, or when the
+   * engine reported only their location in its storage.
+   */
   inputsRevision: number | null;
   outputsRevision: number | null;
 };
@@ -31,7 +34,7 @@ export type TaskDocument = {
 /** Final phases. */
 export const TERMINAL: ReadonlySet<Phase> = new Set([Phase.SUCCEEDED, Phase.ABORTED, Phase.FAILED]);
 
-/** The closure, created when it is missing. */
+/** Gives the closure of a task execution, and adds an empty one when there is none. */
 export const closureOf = (task: TaskExecution): TaskExecutionClosure =>
   (task.closure ??= create(TaskExecutionClosureSchema));
 
@@ -58,7 +61,10 @@ const shownResult = ({ task, closedBy }: TaskDocument): Result => {
   return TERMINAL.has(phase) ? result : NONE;
 };
 
-/** The task execution as Get returns it; the document's own message when nothing has to be hidden. */
+/**
+ * Makes the task execution that GetTaskExecution returns. When all logs, metadata and the result are shown, it is the
+ * stored task execution itself, without a copy.
+ */
 export const getAnswer = (document: TaskDocument): TaskExecution => {
   const { task } = document;
   const closure = closureOf(task);
@@ -69,7 +75,7 @@ export const getAnswer = (document: TaskDocument): TaskExecution => {
   return isAll ? task : { ...task, closure: { ...closure, logs, outputResult, ...(metadata && { metadata }) } };
 };
 
-/** The task execution as lists return it: outputs omitted. */
+/** Makes the task execution that lists return, from the one that `getAnswer` gives: outputs are omitted. */
 export const listElement = (task: TaskExecution): TaskExecution => {
   const closure = closureOf(task);
   return closure.outputResult.case === 'outputData' ? { ...task, closure: { ...closure, outputResult: NONE } } : task;

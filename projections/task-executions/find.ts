@@ -19,7 +19,7 @@ import {
   nodeText,
   type TaskId,
   taskExecutionKey,
-} from '../query/run-identifiers.js';
+} from '../query/execution-identifiers.js';
 import { taskExecutionCollection } from './columns.js';
 
 type Reads = { readonly store: DocumentReads; readonly freshness: Freshness };

@@ -13,7 +13,7 @@ import { enumName } from '../query/enum-name.js';
 import type { ReadModel, SeenEvent } from '../runtime/read-model.js';
 import { readModel } from '../runtime/typed-read-model.js';
 import type { FieldValue, StoredDocument } from '../runtime/read-store.js';
-import { nodeExecutionKey, taskExecutionKey } from '../query/run-identifiers.js';
+import { nodeExecutionKey, taskExecutionKey } from '../query/execution-identifiers.js';
 import { microsOf, timestampOfMs } from '../query/times.js';
 import { taskExecutionCollection } from './columns.js';
 import { closureOf, listElement, getAnswer, type TaskDocument } from './document.js';

@@ -16,7 +16,7 @@ import { listMessage } from '../query/list-message.js';
 import { type Listed, listPage } from '../query/list-query.js';
 import { type RecordedContents, type CallContents, contentsFor } from '../query/recorded-contents.js';
 import type { DocumentReads, StoredDocument } from '../runtime/read-store.js';
-import { executionStream, executionStreams, nodeExecutionKey, nodeIdOf } from '../query/run-identifiers.js';
+import { executionStream, executionStreams, nodeExecutionKey, nodeIdOf } from '../query/execution-identifiers.js';
 import { taskExecutionCollection, taskExecutionColumns } from './columns.js';
 import { inputsOf, outputsOf } from './data.js';
 import { findTask } from './find.js';

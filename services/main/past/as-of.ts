@@ -11,7 +11,7 @@ import {
   executionStream,
   nodeExecutionKey,
   nodeIdOf,
-} from '../../../projections/query/run-identifiers.js';
+} from '../../../projections/query/execution-identifiers.js';
 import type { Prefix } from '../../../projections/runtime/prefix-fold.js';
 import type { ReadModel } from '../../../projections/runtime/read-model.js';
 import type { DocumentReads } from '../../../projections/runtime/read-store.js';
@@ -30,8 +30,11 @@ export type NeededPrefix = Omit<Prefix, 'until'> & {
   readonly part?: string;
 };
 
-/** The read models that one execution's stream feeds, and whose reads take a moment of the past. */
-export const runModels: readonly ReadModel<unknown>[] = [executions, nodeExecutions, taskExecutions];
+/**
+ * The read models that the stream of one execution feeds: executions, nodes and tasks. Their reads can be answered as of
+ * a moment of the past, because one stream is folded for that.
+ */
+export const executionModels: readonly ReadModel<unknown>[] = [executions, nodeExecutions, taskExecutions];
 
 type SentExecution = Partial<ExecutionId> | undefined;
 type SentNode = Exclude<MessageInitShape<typeof NodeExecutionIdentifierSchema>, { readonly $typeName: string }>;
@@ -63,17 +66,17 @@ const ofAttempts = (sent: SentNode | undefined, filters = ''): NeededPrefix => {
   const under = `${nodeExecutionKey(stream, nodeId)}/`;
   const { name } = taskExecutions.collection;
   const isWanted: Prefix['isWanted'] = (collection, key) => collection !== name || key.startsWith(under);
-  return { stream, models: filters === '' ? [taskExecutions] : runModels, part: under, isWanted };
+  return { stream, models: filters === '' ? [taskExecutions] : executionModels, part: under, isWanted };
 };
 
 const ofNodes = ({ workflowExecutionId, filters = '' }: Asked): NeededPrefix => ({
   stream: streamOf(workflowExecutionId, 'execution_id'),
-  models: filters === '' ? [nodeExecutions] : runModels,
+  models: filters === '' ? [nodeExecutions] : executionModels,
 });
 
 const ofNodesOfTask = ({ taskExecutionId }: Asked): NeededPrefix => ({
   stream: ofAttempts(taskExecutionId?.nodeExecutionId).stream,
-  models: runModels,
+  models: executionModels,
 });
 
 const ofTask = ({ id }: Asked): NeededPrefix => ofAttempts(id?.nodeExecutionId);
@@ -117,7 +120,7 @@ const folded: Freshness = {
 /** The entities that filters of these lists may name: the others have streams of their own. */
 const ownEntities = new Map([...entities].filter(([name]) => name === 'execution' || name === 'node_execution'));
 
-/** The routes of the reads of runs, over a store with the documents of a prefix. */
+/** The routes of the reads of executions, nodes and tasks, over a store with the documents of a prefix. */
 export const routesOver = (store: DocumentReads, past: RecordedContents): readonly Route[] => {
   const reads = { store, past, freshness: folded, entities: ownEntities };
   return [

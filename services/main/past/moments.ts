@@ -3,7 +3,7 @@ import type { Moments } from '../../../projections/execution-diff/rpc.js';
 import { executions } from '../../../projections/executions/projection.js';
 import { nodeExecutions } from '../../../projections/node-executions/projection.js';
 import type { RecordedContents } from '../../../projections/query/recorded-contents.js';
-import { type ExecutionId, executionStream } from '../../../projections/query/run-identifiers.js';
+import { type ExecutionId, executionStream } from '../../../projections/query/execution-identifiers.js';
 import type { DocumentReads } from '../../../projections/runtime/read-store.js';
 import { taskExecutions } from '../../../projections/task-executions/projection.js';
 import {
@@ -17,7 +17,7 @@ import { LiteralMapSchema } from '../../../proto/gen/platformidl/core/literals_p
 import { HistoryEntity } from '../../../proto/gen/platformidl/eventlog/history_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
 import type { Call } from '../../kernel/rpc.js';
-import { routesOver, runModels } from './as-of.js';
+import { routesOver, executionModels } from './as-of.js';
 import type { Prefixes } from './prefixes.js';
 
 const dataOf = async (
@@ -44,7 +44,7 @@ export const momentsIn = (prefixes: Prefixes, past: RecordedContents, call: Call
   ],
   at: async (id, until) => {
     const stream = executionStream(id);
-    const opened = await prefixes.open({ stream, models: runModels }, until);
+    const opened = await prefixes.open({ stream, models: executionModels }, until);
     const inputs = async () => {
       const { fullInputs } = await dataOf(opened.store, id, { past, call });
       const json = fullInputs && (toJson(LiteralMapSchema, fullInputs) as { readonly literals?: object }).literals;

@@ -4,7 +4,7 @@ import { contentOf } from '../../kernel/idempotency.js';
 import type { LargeRequest } from './large-work.js';
 import { answerAll } from './thread-caller.js';
 
-// Hashes the content of large requests.
+// This thread hashes the content of large requests.
 const endpoints = new Map(routeTable([]).map((endpoint) => [endpoint.name, endpoint]));
 
 answerAll(({ rpc, request }: LargeRequest<{ readonly rpc: string }>): string => {

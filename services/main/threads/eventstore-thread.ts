@@ -47,7 +47,7 @@ const payloads = await openPayloads({ directory, location });
 
 const json = readable(payloads);
 
-/** Presents our own events as JSON; events that clients of the protocol have written stay as they are. */
+/** Presents flightlog's events as JSON; events that clients of the protocol have written stay as they are. */
 const asJson: EventDataEncoder = async (event) => {
   if (!codecs.has(event.stream.split('-', 1)[0] ?? '')) return storedForm(event);
   return { data: await json(event), isJson: true };

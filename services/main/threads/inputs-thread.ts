@@ -6,7 +6,7 @@ import { decode } from '../../gateway/decode.js';
 import type { LargeRequest } from './large-work.js';
 import { answerAll } from './thread-caller.js';
 
-// Checks large inputs of an execution, and adds the default and fixed inputs of its launch plan.
+// This thread checks large inputs of an execution, and adds the default and fixed inputs of its launch plan.
 answerAll(({ request, ...against }: LargeRequest<ExpectedInputs>): LaunchInputs => {
   const inputs = decode(LiteralMapSchema, request);
   const problem = literalMapProblem('inputs', inputs);

@@ -5,7 +5,7 @@ import { routeTable } from '../../gateway/routes.js';
 import type { LargeRequest } from './large-work.js';
 import { answerAll } from './thread-caller.js';
 
-// The thread that converts large JSON bodies of requests to protobuf bytes.
+// This thread converts large JSON bodies of requests to protobuf bytes.
 const endpoints = new Map(routeTable([]).map((endpoint) => [endpoint.name, endpoint]));
 
 answerAll(({ rpc, request, isStrict }: LargeRequest<Omit<JsonRequest, 'body'>>) => {

@@ -15,7 +15,8 @@ import { openPayloads } from '../payloads.js';
 import { answerAll } from './thread-caller.js';
 import type { ViewsThreadData } from './views-thread.js';
 
-// Answers reads of the past, over connections of its own.
+// This thread answers reads of the past. It opens the log and the payload store itself, because connections to a store
+// belong to one thread.
 const { directory, location, source } = workerData as ViewsThreadData;
 const log = await openLog(source);
 const payloads = await openPayloads({ directory, location });

@@ -15,7 +15,8 @@ import { openLog } from '../log-source.js';
 import { openPayloads } from '../payloads.js';
 import { answerAll } from './thread-caller.js';
 
-// Compiles large definitions; the definitions that they refer to are read over connections of its own.
+// This thread compiles large definitions. It reads the definitions that they refer to from the log and the payload
+// store, which it opens itself, because connections to a store belong to one thread.
 const { directory, location, source, taskTypes, workflowLimits } = workerData as RegistrationThreadData;
 const log = await openLog(source);
 const { decider, codec } = launchPlanAggregate;

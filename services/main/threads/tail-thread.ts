@@ -17,7 +17,8 @@ import { batchMessages } from '../tail/batched-messages.js';
 import type { TailCommand, TailMessage } from '../tail/tails.js';
 import type { ViewsThreadData } from './views-thread.js';
 
-// Follows the log for all tails of this process, over connections of its own.
+// This thread follows the log for all tails of the process. It opens the log and the payload store itself, because
+// connections to a store belong to one thread.
 const { directory, location, source } = workerData as ViewsThreadData;
 const log = await openLog(source);
 const encodings = tailEncodings(await openPayloads({ directory, location }));

@@ -7,7 +7,8 @@ import { openReadStore } from '../read-stores.js';
 import { answerAll } from './thread-caller.js';
 import type { ViewsThreadData } from './views-thread.js';
 
-// Folds the events that are not yet projected, over connections of its own.
+// This thread folds the events that are not yet projected. It opens the log and the stores itself, because connections
+// to a store belong to one thread.
 const { directory, location, source } = workerData as ViewsThreadData;
 const events = unprojectedEvents({
   log: await openLog(source),

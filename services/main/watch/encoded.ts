@@ -24,6 +24,6 @@ const eventOf = ({ kind, position, isWhole, bytes }: WatchAnswer): Buffer => {
 export const encodedAs = (form: FollowForm, answer: WatchAnswer): SentAnswer => {
   const { kind, position, of } = answer;
   const data = form === 'messages' ? frameOf(answer.bytes) : eventOf(answer);
-  // Copied, because all of a buffer's memory pool would be sent to another thread with it.
+  // The bytes are copied, because a message to another thread would contain the whole memory pool of the buffer.
   return { kind, position, data: new Uint8Array(data), ...(of !== undefined && { of }) };
 };

@@ -1,7 +1,7 @@
 import { fromBinary, toBinary } from '@bufbuild/protobuf';
 import { bareAnswer, statePage } from '../../../projections/execution-watch/answers.js';
 import { executions } from '../../../projections/executions/projection.js';
-import type { RunDocument } from '../../../projections/execution-watch/run.js';
+import type { FoldedDocument } from '../../../projections/execution-watch/folded-execution.js';
 import type { StoredDocument } from '../../../projections/runtime/read-store.js';
 import {
   type WatchRequest,
@@ -61,7 +61,7 @@ const listed = async function* (
   position: bigint,
   newer: Newer,
 ): AsyncGenerator<SentAnswer> {
-  let documents: readonly RunDocument[] = [];
+  let documents: readonly FoldedDocument[] = [];
   for await (const page of readList(request, position)) {
     if (documents.length > 0) yield encodedAs(form, statePage(documents, position, true));
     for (const { key, position: at } of page) if (at > position) newer.set(key, at);

@@ -3,7 +3,7 @@ import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
 import { describe, expect, it } from 'vitest';
 
 import type { StoredDocument } from '../../../projections/runtime/read-store.js';
-import { taskExecutionKey } from '../../../projections/query/run-identifiers.js';
+import { taskExecutionKey } from '../../../projections/query/execution-identifiers.js';
 import { nodeExecutions } from '../../../projections/node-executions/projection.js';
 import { NodeExecutionSchema } from '../../../proto/gen/platformidl/admin/node_execution_pb.js';
 import { CatalogCacheStatus } from '../../../proto/gen/platformidl/core/catalog_pb.js';

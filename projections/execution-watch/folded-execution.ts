@@ -6,23 +6,23 @@ import { type Entry, eventReader, type EventSources } from '../runtime/event-rea
 import { folding, PoisonEntry } from '../runtime/folding.js';
 import type { Collection, ReadStore, StoredDocument } from '../runtime/read-store.js';
 
-/** A document of an execution, its nodes or its tasks. */
-export type RunDocument = { readonly collection: Collection; readonly document: StoredDocument };
+/** A document that is folded from the stream of an execution: of the execution itself, a node or a task. */
+export type FoldedDocument = { readonly collection: Collection; readonly document: StoredDocument };
 
 /** The change by one event: the changed documents as they are after it. */
-export type RunChange = {
+export type EventChange = {
   readonly position: bigint;
   readonly type: string;
   readonly recordedAtMs: number;
-  readonly documents: readonly RunDocument[];
+  readonly documents: readonly FoldedDocument[];
 };
 
 /** One execution in memory, folded from its stream up to a position. */
-export interface WatchedExecution {
+export interface FoldedExecution {
   /** The position of the last event that was folded; 0n before the first. */
   position(): bigint;
   /** All documents as they are now. */
-  documents(): readonly RunDocument[];
+  documents(): readonly FoldedDocument[];
   /** The document of a collection and key. */
   get(collection: Collection, key: string): StoredDocument | undefined;
   /**
@@ -31,13 +31,13 @@ export interface WatchedExecution {
    * @returns the change of each; empty for an event that was folded before.
    * @throws {StoreUnavailable} when the log cannot be read, or an event cannot be read or folded.
    */
-  take(event: RecordedEvent): Promise<readonly RunChange[]>;
+  take(event: RecordedEvent): Promise<readonly EventChange[]>;
   /**
    * Folds the further events that the log has of the stream, and yields the change of each, in pages.
    *
    * @throws {StoreUnavailable} as `take`.
    */
-  catchUp(): AsyncGenerator<readonly RunChange[]>;
+  catchUp(): AsyncGenerator<readonly EventChange[]>;
   /**
    * Folds the events that the log has of the stream up to a position; by default all.
    *
@@ -46,16 +46,16 @@ export interface WatchedExecution {
   load(until?: bigint): Promise<void>;
 }
 
-/** The read models of runs, and where their events come from. */
-export type RunSources = EventSources & { readonly log: Pick<EventLog, 'readStream'> };
+/** The read models that one execution feeds, and where their events come from. */
+export type ExecutionSources = EventSources & { readonly log: Pick<EventLog, 'readStream'> };
 
 /** The size of the cache of decoded documents, in bytes. */
 const CACHE_BYTES = 64 * 1024;
 
-/** An in-memory read store with the documents of one run. */
+/** An in-memory read store with the documents of one execution. */
 const memory = () => {
   const byCollection = new Map<string, Map<string, StoredDocument>>();
-  const all = new Map<string, RunDocument>();
+  const all = new Map<string, FoldedDocument>();
   const of = ({ name }: Collection): Map<string, StoredDocument> => {
     const found = byCollection.get(name) ?? new Map<string, StoredDocument>();
     byCollection.set(name, found);
@@ -64,7 +64,7 @@ const memory = () => {
   const store: Pick<ReadStore, 'getMany'> = {
     getMany: (collection, keys) => Promise.resolve(keys.flatMap((key) => of(collection).get(key) ?? [])),
   };
-  const put = ({ collection, document }: RunDocument): void => {
+  const put = ({ collection, document }: FoldedDocument): void => {
     of(collection).set(document.key, document);
     all.set(`${collection.name} ${document.key}`, { collection, document });
   };
@@ -72,14 +72,14 @@ const memory = () => {
 };
 
 /** Opens an execution. It is folded by the same reader and folds as the views. */
-export const openRun = (stream: StreamName, sources: RunSources): WatchedExecution => {
+export const openExecution = (stream: StreamName, sources: ExecutionSources): FoldedExecution => {
   const read = eventReader(sources);
   const held = memory();
   const folded = folding(held.store, CACHE_BYTES);
   let revision = -1n;
   let position = 0n;
 
-  const fold = async (events: readonly RecordedEvent[]): Promise<readonly RunDocument[]> => {
+  const fold = async (events: readonly RecordedEvent[]): Promise<readonly FoldedDocument[]> => {
     const entries: Entry[] = [];
     try {
       for (const event of events) entries.push(...[(await read(event)) ?? []].flat());
@@ -94,8 +94,8 @@ export const openRun = (stream: StreamName, sources: RunSources): WatchedExecuti
     ({ revision, position } = events.at(-1) ?? { revision, position });
     return documents;
   };
-  const changesOf = async (events: readonly RecordedEvent[]): Promise<readonly RunChange[]> => {
-    const changes: RunChange[] = [];
+  const changesOf = async (events: readonly RecordedEvent[]): Promise<readonly EventChange[]> => {
+    const changes: EventChange[] = [];
     for (const event of events.filter((each) => each.revision > revision)) {
       const documents = await fold([event]);
       const { recordedAtMs } = metadataOf(event);
@@ -104,7 +104,7 @@ export const openRun = (stream: StreamName, sources: RunSources): WatchedExecuti
     return changes;
   };
   const rest = () => sources.log.readStream(stream, { from: revision + 1n });
-  const catchUp = async function* (): AsyncGenerator<readonly RunChange[]> {
+  const catchUp = async function* (): AsyncGenerator<readonly EventChange[]> {
     for await (const page of rest()) yield changesOf(page);
   };
 
@@ -114,7 +114,7 @@ export const openRun = (stream: StreamName, sources: RunSources): WatchedExecuti
     get: held.get,
     take: async (event) => {
       if (event.revision <= revision + 1n) return changesOf([event]);
-      const changes: RunChange[] = [];
+      const changes: EventChange[] = [];
       for await (const page of rest()) {
         changes.push(...(await changesOf(page.filter((each) => each.revision <= event.revision))));
         if (revision >= event.revision) break;

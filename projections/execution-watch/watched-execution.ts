@@ -1,38 +1,38 @@
 import { WatchResponse_Kind as Kind } from '../../proto/gen/platformidl/eventlog/watch_pb.js';
-import { executionNotFound, type ExecutionId, executionStream, executionText } from '../query/run-identifiers.js';
+import { executionNotFound, type ExecutionId, executionStream, executionText } from '../query/execution-identifiers.js';
 import type { Collection } from '../runtime/read-store.js';
 import { bareAnswer, changeAnswers, stateAnswers, type WatchAnswer } from './answers.js';
-import { openRun, type WatchedExecution, type RunChange, type RunSources } from './run.js';
+import { openExecution, type FoldedExecution, type EventChange, type ExecutionSources } from './folded-execution.js';
 import { oneByOne, type Watched } from './watched.js';
 
 /** The sources of watched executions, and the collection that has the executions themselves. */
-export type WatchedRunSources = RunSources & { readonly executions: Collection };
+export type WatchedExecutionSources = ExecutionSources & { readonly executions: Collection };
 
 const ENDED: ReadonlySet<unknown> = new Set(['SUCCEEDED', 'FAILED', 'ABORTED', 'TIMED_OUT']);
 
 /** One execution with its nodes and tasks, in memory while it is watched. */
-export const watchedRun = (id: ExecutionId, sources: WatchedRunSources): Watched => {
+export const watchedExecution = (id: ExecutionId, sources: WatchedExecutionSources): Watched => {
   const stream = executionStream(id);
   const inTurn = oneByOne();
-  const run = openRun(stream, sources);
+  const execution = openExecution(stream, sources);
   let isLoaded = false;
 
-  const isEnded = (): boolean => ENDED.has(run.get(sources.executions, stream)?.fields['phase']);
+  const isEnded = (): boolean => ENDED.has(execution.get(sources.executions, stream)?.fields['phase']);
   const load = async (): Promise<void> => {
-    if (!isLoaded) await run.load();
+    if (!isLoaded) await execution.load();
     isLoaded = true;
-    if (!run.get(sources.executions, stream)) throw executionNotFound('execution', executionText(id));
+    if (!execution.get(sources.executions, stream)) throw executionNotFound('execution', executionText(id));
   };
   /** The changes between two positions, in a fold of its own, for a watcher that resumes. */
   const replay = async function* (after: bigint, until: bigint): AsyncGenerator<WatchAnswer> {
-    const past: WatchedExecution = openRun(stream, sources);
+    const past: FoldedExecution = openExecution(stream, sources);
     await past.load(after);
     for await (const page of past.catchUp())
       for (const change of page) if (change.position <= until) yield* changeAnswers(change);
   };
-  const answersOf = (changes: readonly RunChange[], wasEnded: boolean): readonly WatchAnswer[] => {
+  const answersOf = (changes: readonly EventChange[], wasEnded: boolean): readonly WatchAnswer[] => {
     const answers = changes.flatMap((change) => [...changeAnswers(change)]);
-    if (!wasEnded && isEnded()) answers.push(bareAnswer(Kind.END, run.position()));
+    if (!wasEnded && isEnded()) answers.push(bareAnswer(Kind.END, execution.position()));
     return answers;
   };
 
@@ -40,15 +40,15 @@ export const watchedRun = (id: ExecutionId, sources: WatchedRunSources): Watched
     begin: (after) =>
       inTurn(async () => {
         await load();
-        const position = run.position();
-        const first = after === undefined ? stateAnswers(run.documents(), position) : replay(after, position);
+        const position = execution.position();
+        const first = after === undefined ? stateAnswers(execution.documents(), position) : replay(after, position);
         return { position, isEnded: isEnded(), first };
       }),
     take: (event) =>
       inTurn(async () => {
         if (!isLoaded) return []; // no watcher has read the first state yet
         const wasEnded = isEnded();
-        return answersOf(await run.take(event), wasEnded);
+        return answersOf(await execution.take(event), wasEnded);
       }),
   };
 };
