@@ -10,7 +10,7 @@ const MINUTE_MS = 60_000;
 
 const addFiles = (egress: Command, { withData, ownSettings, configurationOf }: DataCommands): void => {
   withData(egress.command('files'))
-    .description('write the events of the log to files for analysts; goes on where an earlier export has ended')
+    .description('write the events of the log to files for analysts; resumes where an earlier export has ended')
     .requiredOption('--to <target>', `${TARGET_VALUES}: empty, or with an earlier export of this log`)
     .addOption(new Option('--format <format>', 'of the files').choices(['parquet', 'jsonl']).default('parquet'))
     .addOption(

@@ -26,7 +26,7 @@ type Page = { readonly bindings: readonly ShownBinding[] };
 /**
  * Gives a role to a principal, or takes it away.
  *
- * @throws {OperatorError} when the server refuses, with its reason.
+ * @throws {Refused} when the server refuses; the message has its reason.
  */
 export const changeBinding = async (
   command: 'grant' | 'revoke',
@@ -46,7 +46,7 @@ const lineOf = ({ principal, role, project, domain, issuer }: ShownBinding): str
 /**
  * Prints the role bindings, one a line.
  *
- * @throws {OperatorError} when the server refuses, with its reason.
+ * @throws {Refused} when the server refuses; the message has its reason.
  */
 export const listBindings = (flags: AccessFlags): Promise<void> =>
   connected(flags, async (connection) => {
@@ -63,7 +63,7 @@ export const listBindings = (flags: AccessFlags): Promise<void> =>
 /**
  * Prints what the caller itself may do in a project and domain, one permission a line.
  *
- * @throws {OperatorError} when the server refuses, with its reason.
+ * @throws {Refused} when the server refuses; the message has its reason.
  */
 export const listOwnPermissions = (flags: AccessFlags): Promise<void> =>
   connected(flags, async (connection) => {

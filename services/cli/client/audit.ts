@@ -84,7 +84,7 @@ const pageAfter = async (
 /**
  * Prints the entries of the audit trail, one a line; with `follow` until Ctrl-C.
  *
- * @throws {OperatorError} when the server refuses, with its reason.
+ * @throws {Refused} when the server refuses; the message has its reason.
  */
 export const audit = (flags: AuditFlags): Promise<void> =>
   connected(flags, async (connection) => {

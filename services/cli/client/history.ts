@@ -57,7 +57,7 @@ const lineOf = (each: ShownTransition): string =>
 /**
  * Prints the transitions of an execution, one line each.
  *
- * @throws {OperatorError} when the server refuses, with its reason.
+ * @throws {Refused} when the server refuses; the message has its reason.
  */
 export const history = (name: string, flags: HistoryFlags): Promise<void> =>
   connected(flags, async (connection) => {

@@ -18,10 +18,17 @@ type ShownNotification = {
   readonly recipient: string;
   readonly attempts: number;
   readonly status: string;
+  /** The time since which the status holds. */
   readonly since: string;
+  /** The answer of the receiving server; empty unless the message was sent. */
   readonly answer: string;
+  /** Why the last attempt failed, or why the message was given up; empty once it was sent. */
   readonly reason: string;
   readonly nextAttemptAt?: string;
+  /**
+   * The message that was sent in place of this one: a digest, which sums up the messages about several executions and
+   * is itself listed with one of them.
+   */
   readonly digestId?: string;
   readonly digestExecution?: { readonly name: string };
 };
@@ -55,7 +62,7 @@ const lineOf = (each: ShownNotification): string =>
 /**
  * Prints the messages about an execution, one line each.
  *
- * @throws {OperatorError} when the server refuses, with its reason.
+ * @throws {Refused} when the server refuses; the message has its reason.
  */
 export const listNotifications = (name: string, flags: NotificationsFlags): Promise<void> =>
   connected(flags, async (connection) => {
@@ -68,9 +75,10 @@ export const listNotifications = (name: string, flags: NotificationsFlags): Prom
   });
 
 /**
- * Asks for a message to be sent again.
+ * Requests that a message is sent again. The server records the request; the process that sends messages fulfils it
+ * later.
  *
- * @throws {OperatorError} when the server refuses, with its reason.
+ * @throws {Refused} when the server refuses; the message has its reason.
  */
 export const resendNotification = (name: string, messageId: string, flags: ScopeFlags): Promise<void> =>
   connected(flags, async (connection) => {

@@ -33,7 +33,7 @@ const lineOf = ({ stream, position, reason, inViews, inProcess, ...retry }: Show
 /**
  * Prints the parked streams: the position of the event that cannot be read, the reader that has parked it, the reason.
  *
- * @throws {OperatorError} when the server refuses, with its reason.
+ * @throws {Refused} when the server refuses; the message has its reason.
  */
 export const listParkedStreams = (flags: ParkedStreamFlags): Promise<void> =>
   connected(flags, async (connection) => {
@@ -46,7 +46,7 @@ export const listParkedStreams = (flags: ParkedStreamFlags): Promise<void> =>
 /**
  * Asks for a parked stream to be read again.
  *
- * @throws {OperatorError} when there is no such stream, or the server refuses, with its reason.
+ * @throws {Refused} when there is no such stream, or the server refuses for another reason.
  */
 export const retryParkedStream = (stream: string, flags: ParkedStreamFlags): Promise<void> =>
   connected(flags, async (connection) => {

@@ -53,7 +53,7 @@ const linesOf = (each: ShownReactor): readonly string[] => {
 /**
  * Prints the reactors: where they run, their positions and lags, and their dead letters.
  *
- * @throws {OperatorError} when the server refuses, with its reason.
+ * @throws {Refused} when the server refuses; the message has its reason.
  */
 export const listReactors = (flags: ReactorFlags): Promise<void> =>
   connected(flags, async (connection) => {
@@ -66,7 +66,7 @@ export const listReactors = (flags: ReactorFlags): Promise<void> =>
 /**
  * Retries or skips a dead letter.
  *
- * @throws {OperatorError} when there is no such dead letter, or the server refuses, with its reason.
+ * @throws {Refused} when there is no such dead letter, or the server refuses for another reason.
  */
 export const changeDeadLetter = async (
   command: 'retry' | 'skip',

@@ -63,7 +63,7 @@ const linesOf = (each: ShownSchedule): readonly string[] => {
 /**
  * Prints the schedules of a project and domain.
  *
- * @throws {OperatorError} when the server refuses, with its reason.
+ * @throws {Refused} when the server refuses; the message has its reason.
  */
 export const listSchedules = (flags: ScheduleFlags): Promise<void> =>
   connected(flags, async (connection) => {
@@ -80,7 +80,8 @@ export const listSchedules = (flags: ScheduleFlags): Promise<void> =>
 /**
  * Prints the next fire times of the schedule of a launch plan, one a line; none while it does not fire.
  *
- * @throws {OperatorError} when the launch plan has no schedule, or the server refuses, with its reason.
+ * @throws {OperatorError} when the launch plan has no schedule.
+ * @throws {Refused} when the server refuses; the message has its reason.
  */
 export const nextFireTimes = (name: string, flags: ScheduleFlags): Promise<void> =>
   connected(flags, async (connection) => {
@@ -94,7 +95,7 @@ export const nextFireTimes = (name: string, flags: ScheduleFlags): Promise<void>
 /**
  * Pauses or resumes the schedule of a launch plan, and prints it.
  *
- * @throws {OperatorError} when the server refuses, with its reason.
+ * @throws {Refused} when the server refuses; the message has its reason.
  */
 export const setPaused = (command: 'pause' | 'resume', name: string, flags: ScheduleFlags): Promise<void> =>
   connected(flags, async (connection) => {
@@ -118,7 +119,7 @@ const tickAt = (at: string): { readonly at: ReturnType<typeof timestampFromMs> }
 /**
  * Skips a tick of a schedule, and prints the schedule with the ticks that are to be skipped.
  *
- * @throws {OperatorError} when the server refuses, with its reason.
+ * @throws {Refused} when the server refuses; the message has its reason.
  */
 export const skipTick = (name: string, { at, ...flags }: ScheduleFlags & { readonly at?: string }): Promise<void> =>
   connected(flags, async (connection) => {

@@ -8,14 +8,17 @@ import { cell, coloured, colourOf, oneLine } from './output/text.js';
 
 /** The flags of `tail`. */
 export type TailFlags = ConnectionFlags & {
+  /** The beginning: `start`, `now`, a position of the log, or a time such as `2026-03-02T09:58:16Z`. */
   readonly from: string;
   readonly project?: string;
   readonly domain?: string;
   readonly name?: string;
   readonly node?: string;
+  /** Categories of streams, such as `execution`. */
   readonly category?: readonly string[];
   readonly type?: readonly string[];
   readonly phase?: readonly string[];
+  /** Labels of executions, `key=value`: only events of executions that have all of them. */
   readonly label?: readonly string[];
   readonly limit?: number;
   readonly json: boolean;
@@ -60,9 +63,13 @@ const requestOf = ({ from, project, domain, name, node, category, type, phase, l
   labels: [...(label ?? [])],
 });
 
-/** The events of the log; connects again after the connection was lost, from where it was. */
+/**
+ * Yields events of the log and checkpoints without end. After a lost connection it reconnects, and resumes after the last
+ * position that the server has sent. The server sends a checkpoint every 5 seconds when there is no event, so there is
+ * such a position soon after the start; a connection that is lost before is an error, because events could be missed.
+ */
 const eventsOf = async function* (connection: Connection, request: TailInit): AsyncIterable<TailedEvent> {
-  const { signal } = new AbortController();
+  const { signal } = new AbortController(); // never aborted: the command ends with its process
   let lastEventId = '';
   for (;;) {
     try {
@@ -80,14 +87,16 @@ const eventsOf = async function* (connection: Connection, request: TailInit): As
 /**
  * Prints the events of the log as they are recorded, one line each, until Ctrl-C or the limit.
  *
- * @throws {OperatorError} when the server cannot be reached at first, or refuses, with its reason.
+ * @throws {Unreachable} when the server cannot be reached, or the connection is lost before its first event or
+ *   checkpoint.
+ * @throws {Refused} when the server refuses; the message has its reason.
  */
 export const tail = (flags: TailFlags): Promise<void> =>
   connected(flags, async (connection) => {
     let left = flags.limit ?? Infinity;
     process.stdout.on('error', () => process.exit(0));
     for await (const { text } of eventsOf(connection, requestOf(flags))) {
-      if (text === undefined) continue;
+      if (text === undefined) continue; // a checkpoint
       print(flags.json ? text : lineOf(text));
       left -= 1;
       if (left <= 0) return;

@@ -45,7 +45,7 @@ type GrpcProfile = Pick<Profile, 'proxy' | 'retryPolicy' | 'channel'> & { readon
 export const grpcTransport = ({ address, proxy, retryPolicy, channel }: GrpcProfile): Transport => {
   const client = new Client(address.target, credentialsOf(address), optionsOf(channel));
   const errorOf = (error: ServiceError): Error =>
-    // The library's own words; a server that is shutting down says others.
+    // These texts are those of the gRPC library when it reaches no server; a server that is shutting down sends another.
     error.code === status.UNAVAILABLE && /No connection established|Connection dropped|DNS/u.test(error.details)
       ? new Unreachable(address.target, { cause: error })
       : new Refused(error.code, error.details, { cause: error });

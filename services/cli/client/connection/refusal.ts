@@ -19,7 +19,10 @@ const TO_DO: Readonly<Partial<Record<GrpcStatus, string>>> = {
   INTERNAL: 'the log of the server says more',
 };
 
-/** The server refuses; the message is one line: code, reason, and what to do. */
+/**
+ * The server refuses a call. The message is one line: the status code, the server's reason, and what the person can do.
+ * As an `OperatorError` it ends the command with this message, without a stack.
+ */
 export class Refused extends OperatorError {
   readonly code: GrpcStatus;
 
@@ -31,7 +34,7 @@ export class Refused extends OperatorError {
   }
 }
 
-/** No answer came: the server is down, or the way to it. */
+/** No answer has come: the server is down, or the network between is. Ends the command like `Refused`. */
 export class Unreachable extends OperatorError {
   constructor(server: string, options?: ErrorOptions) {
     super(`no server answers at ${server}; --server names another`, options);

@@ -9,13 +9,12 @@ import {
 import { type Status, StatusSchema } from '../../../../proto/gen/google/rpc/status_pb.js';
 import { bindingOf } from '../../../../interface/rest/binding.js';
 import { EventLogService } from '../../../../proto/gen/platformidl/eventlog/tail_pb.js';
+import { numberOf } from '../../../kernel/grpc-status.js';
 import type { StreamOptions, Transport } from './connection.js';
 import { Refused, Unreachable } from './refusal.js';
 import { eventsIn, type ServerSentEvent } from './server-sent-events.js';
 
 const OCTETS = 'application/octet-stream';
-const UNKNOWN = 2;
-const UNAVAILABLE = 14;
 
 const isJson = (answer: Response): boolean =>
   answer.headers.get('content-type')?.startsWith('application/json') === true;
@@ -34,7 +33,10 @@ const refusalOf = async (answer: Response): Promise<Refused> => {
   } catch {
     // Below, the HTTP status stands for the reason.
   }
-  return new Refused(answer.status >= 502 ? UNAVAILABLE : UNKNOWN, `the server answered ${answer.status}`);
+  return new Refused(
+    numberOf(answer.status >= 502 ? 'UNAVAILABLE' : 'UNKNOWN'),
+    `the server answered ${answer.status}`,
+  );
 };
 
 const sendTo =

@@ -6,13 +6,14 @@ import { WorkflowSchema } from '../../../../proto/gen/platformidl/admin/workflow
 import { ResourceType } from '../../../../proto/gen/platformidl/core/identifier_pb.js';
 import { AdminService } from '../../../../proto/gen/platformidl/service/admin_pb.js';
 import type { Connection } from '../connection/connection.js';
+import { numberOf } from '../../../kernel/grpc-status.js';
 import { Refused } from '../connection/refusal.js';
-import { type AskedInput, inputsOfPlan, variablesOf } from '../inputs/asked-input.js';
+import { type TypedVariable, inputsOfPlan, variablesOf } from '../inputs/typed-variable.js';
 import { jsonOfMessage } from '../output/documents.js';
 import { LAUNCH_PLAN_COLUMNS, TASK_COLUMNS, type Versioned, WORKFLOW_COLUMNS } from './rows.js';
 import { tableText } from '../output/table.js';
 
-/** The kinds of definitions, as they are named in commands. */
+/** The kinds of definitions, by the words that the commands of the command line have for them. */
 export const DEFINITION_KINDS = ['workflow', 'launch-plan', 'task'] as const;
 
 export type DefinitionKind = (typeof DEFINITION_KINDS)[number];
@@ -26,8 +27,8 @@ export type VersionId = Named & { readonly resourceType: ResourceType; readonly 
 /** A version of a workflow, launch plan or task, with its typed interface. */
 export type Definition = {
   readonly id: VersionId;
-  readonly inputs: readonly AskedInput[];
-  readonly outputs: readonly AskedInput[];
+  readonly inputs: readonly TypedVariable[];
+  readonly outputs: readonly TypedVariable[];
   readonly table: () => string;
   readonly document: () => JsonValue;
 };
@@ -80,7 +81,7 @@ type Newest = (connection: Connection, id: Named) => Promise<readonly Versioned[
 
 const newestOnly = { limit: 1, sortBy: { key: 'created_at', direction: Sort_Direction.DESCENDING } } as const;
 
-/** The active version of a launch plan; the newest, where none is active. */
+/** Finds the active version of a launch plan; when none is active, the newest version. */
 const newestPlan: Newest = async (connection, id) => {
   try {
     return [await connection.call(AdminService.method.getActiveLaunchPlan, { id })];
@@ -106,12 +107,11 @@ const KINDS: Readonly<Record<DefinitionKind, { type: ResourceType; read: Read; n
   },
 };
 
-const NOT_FOUND = 5;
-
 /**
- * Reads a version of a definition; without a version the active launch plan, or the newest workflow or task.
+ * Reads a version of a definition. When the caller names no version, it is the newest version; of a launch plan it is
+ * the active version, and the newest only when none is active.
  *
- * @throws {Refused} when it is not there.
+ * @throws {Refused} when the server has no such definition or version.
  */
 export const readDefinition = async (
   connection: Connection,
@@ -121,6 +121,7 @@ export const readDefinition = async (
   const { type: resourceType, read, newest } = KINDS[kind];
   if (version !== undefined) return read(connection, { ...id, resourceType, version });
   const [found] = await newest(connection, id);
-  if (!found?.id) throw new Refused(NOT_FOUND, `there is no ${kind} ${id.name} in ${id.project}/${id.domain}`);
+  if (!found?.id)
+    throw new Refused(numberOf('NOT_FOUND'), `there is no ${kind} ${id.name} in ${id.project}/${id.domain}`);
   return read(connection, { ...id, resourceType, version: found.id.version });
 };

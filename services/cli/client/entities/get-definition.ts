@@ -5,13 +5,13 @@ import { ProjectSchema } from '../../../../proto/gen/platformidl/admin/project_p
 import { connected } from '../connection/connect.js';
 import type { FormFlags, ScopeFlags } from '../connection/flags.js';
 import type { ConnectionFlags } from '../connection/profile.js';
-import type { AskedInput } from '../inputs/asked-input.js';
+import type { TypedVariable } from '../inputs/typed-variable.js';
 import { documentText, jsonOfMessage, print } from '../output/documents.js';
 import { type Column, tableText } from '../output/table.js';
 import { type Definition, type DefinitionKind, readDefinition } from './definition.js';
 import { PROJECT_COLUMNS } from './rows.js';
 
-const COLUMNS: readonly Column<AskedInput>[] = [
+const COLUMNS: readonly Column<TypedVariable>[] = [
   { header: 'INPUT', text: ({ name }) => name },
   { header: 'TYPE', text: ({ type }) => typeText(type) },
   { header: 'NEEDED', text: ({ isRequired }) => (isRequired ? 'yes' : 'no') },
@@ -19,7 +19,7 @@ const COLUMNS: readonly Column<AskedInput>[] = [
   { header: 'DESCRIPTION', text: ({ description }) => description },
 ];
 
-const OUTPUT_COLUMNS: readonly Column<AskedInput>[] = [
+const OUTPUT_COLUMNS: readonly Column<TypedVariable>[] = [
   { header: 'OUTPUT', text: ({ name }) => name },
   { header: 'TYPE', text: ({ type }) => typeText(type) },
   { header: 'DESCRIPTION', text: ({ description }) => description },
@@ -34,7 +34,7 @@ const printTables = ({ table, inputs, outputs }: Definition): void => {
 /**
  * Prints a version of a workflow, launch plan or task, with its typed interface.
  *
- * @throws {OperatorError} when the server refuses, with its reason.
+ * @throws {Refused} when the server refuses; the message has its reason.
  */
 export const getDefinition = (
   kind: DefinitionKind,
@@ -51,7 +51,7 @@ export const getDefinition = (
 /**
  * Prints a project.
  *
- * @throws {OperatorError} when the server refuses, with its reason.
+ * @throws {Refused} when the server refuses; the message has its reason.
  */
 export const getProject = (id: string, { output: form, ...flags }: ConnectionFlags & FormFlags): Promise<void> =>
   connected(flags, async (connection) => {

@@ -10,7 +10,7 @@ import { DOMAIN_COLUMNS } from './rows.js';
 /**
  * Prints the domains of the server.
  *
- * @throws {OperatorError} when the server refuses, with its reason.
+ * @throws {Refused} when the server refuses; the message has its reason.
  */
 export const listDomains = ({ output: form, ...flags }: ConnectionFlags & FormFlags): Promise<void> =>
   connected(flags, async (connection) => {

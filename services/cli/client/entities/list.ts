@@ -113,7 +113,7 @@ const askedOf = (kind: ListedKind, name: string, flags: ListFlags): ListRequestF
 /**
  * Prints a page of a list, the newest first. That there are more is said on standard error.
  *
- * @throws {OperatorError} when the server refuses, with its reason.
+ * @throws {Refused} when the server refuses; the message has its reason.
  */
 export const list = (kind: ListedKind, name: string, flags: ListFlags): Promise<void> =>
   connected(flags, async (connection) => {

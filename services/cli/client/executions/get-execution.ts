@@ -60,7 +60,7 @@ const printTable = async (connection: Connection, id: ExecutionId, execution: Ex
 /**
  * Prints an execution and its nodes, now or as of a moment; with `values` also its inputs and outputs.
  *
- * @throws {OperatorError} when the server refuses, with its reason.
+ * @throws {Refused} when the server refuses; the message has its reason.
  */
 export const getExecution = (name: string, flags: GetFlags): Promise<void> =>
   connected(flags, async (connection) => {

@@ -70,7 +70,8 @@ const createExecution = (
 /**
  * Launches a launch plan, a workflow by the launch plan that has its name and version, or a task by itself.
  *
- * @throws {OperatorError} when an input is wrong, with a line for each, or the server refuses.
+ * @throws {OperatorError} when inputs are wrong; the message has a line for each.
+ * @throws {Refused} when the server refuses; the message has its reason.
  */
 export const launch = (
   kind: DefinitionKind,
@@ -108,7 +109,8 @@ const changed = async (connection: Connection, id: ExecutionId, flags: LaunchFla
 /**
  * Launches an execution again: as it was, or with some inputs changed.
  *
- * @throws {OperatorError} when an input is wrong, with a line for each, or the server refuses.
+ * @throws {OperatorError} when inputs are wrong; the message has a line for each.
+ * @throws {Refused} when the server refuses; the message has its reason.
  */
 export const relaunch = (execution: string, flags: LaunchFlags): Promise<void> =>
   connected(flags, async (connection) => {
@@ -123,7 +125,7 @@ export const relaunch = (execution: string, flags: LaunchFlags): Promise<void> =
 /**
  * Launches an execution that did not succeed again; nodes that have succeeded are not run again.
  *
- * @throws {OperatorError} when the server refuses, with its reason.
+ * @throws {Refused} when the server refuses; the message has its reason.
  */
 export const recover = (execution: string, flags: NewFlags): Promise<void> =>
   connected(flags, async (connection) => {

@@ -28,7 +28,7 @@ const listSignals = (connection: Connection, workflowExecutionId: ExecutionId) =
 /**
  * Prints the signals that the gates of an execution wait for.
  *
- * @throws {OperatorError} when the server refuses, with its reason.
+ * @throws {Refused} when the server refuses; the message has its reason.
  */
 export const signals = (execution: string, { output: form, ...flags }: SignalFlags): Promise<void> =>
   connected(flags, async (connection) => {
@@ -41,7 +41,8 @@ export const signals = (execution: string, { output: form, ...flags }: SignalFla
 /**
  * Gives a signal its value, by its type; `true` approves a gate.
  *
- * @throws {OperatorError} when there is no such signal, the value is not of its type, or the server refuses.
+ * @throws {OperatorError} when there is no such signal, or the value is not of its type.
+ * @throws {Refused} when the server refuses; the message has its reason.
  */
 export const signal = (execution: string, signalId: string, flags: SignalFlags & { value: string }): Promise<void> =>
   connected(flags, async (connection) => {

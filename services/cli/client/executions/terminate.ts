@@ -23,7 +23,8 @@ const confirmed = async (question: string): Promise<boolean> => {
 /**
  * Terminates an execution with a cause.
  *
- * @throws {OperatorError} when the person does not agree, or the server refuses, with its reason.
+ * @throws {OperatorError} when the person does not agree.
+ * @throws {Refused} when the server refuses; the message has its reason.
  */
 export const terminate = (name: string, { cause, yes, ...flags }: TerminateFlags): Promise<void> =>
   connected(flags, async (connection) => {

@@ -117,7 +117,7 @@ export type WatchFlags = ScopeFlags & LiveFormFlags;
 /**
  * Watches one execution until it ends; the exit code says how.
  *
- * @throws {OperatorError} when the server refuses, with its reason.
+ * @throws {Refused} when the server refuses; the message has its reason.
  */
 export const watchExecution = (name: string, { output: form, ...flags }: WatchFlags): Promise<void> =>
   connected(flags, async (connection) => {
@@ -146,7 +146,7 @@ export type WatchListFlags = WatchFlags & {
 /**
  * Prints the executions that the filters match, and each change of them, until Ctrl-C.
  *
- * @throws {OperatorError} when the server refuses, with its reason.
+ * @throws {Refused} when the server refuses; the message has its reason.
  */
 export const watchExecutions = ({
   filter = [],

@@ -5,7 +5,7 @@ import { typeText } from '../../../../interface/values/type-text.js';
 import type { Literal } from '../../../../proto/gen/platformidl/core/literals_pb.js';
 import { type LiteralType, SimpleType } from '../../../../proto/gen/platformidl/core/types_pb.js';
 import { OperatorError } from '../../../config/operator-errors.js';
-import type { AskedInput } from './asked-input.js';
+import type { TypedVariable } from './typed-variable.js';
 
 /** The values that a person gives: texts of `--input`, and values of a YAML document. */
 export type GivenInputs = {
@@ -35,7 +35,7 @@ const isStructured = ({ type }: LiteralType): boolean =>
   type.case === 'mapValueType' ||
   (type.case === 'simple' && (type.value === SimpleType.STRUCT || type.value === SimpleType.NONE));
 
-/** The literal for a text: its own words where the type is written in words, YAML where it has parts. */
+/** Makes the literal for a text: YAML for a type with parts, such as a list; for other types the text as it is. */
 const literalOfText = (type: LiteralType, text: string): Literal => {
   if (isStructured(type)) return literalOf(type, yamlOf(text));
   if (type.type.case !== 'unionType') return literalOf(type, text);
@@ -48,7 +48,7 @@ const literalOfText = (type: LiteralType, text: string): Literal => {
 
 type Result = { readonly name: string; readonly literal?: Literal; readonly problem?: string };
 
-const resultOf = (input: AskedInput, make: () => Literal): Result => {
+const resultOf = (input: TypedVariable, make: () => Literal): Result => {
   const { name, type } = input;
   try {
     return { name, literal: make() };
@@ -58,7 +58,7 @@ const resultOf = (input: AskedInput, make: () => Literal): Result => {
   }
 };
 
-const resultFor = (input: AskedInput, { texts, values }: GivenInputs): Result => {
+const resultFor = (input: TypedVariable, { texts, values }: GivenInputs): Result => {
   const { name, type, isRequired } = input;
   const text = texts[name];
   if (text !== undefined) return resultOf(input, () => literalOfText(type, text));
@@ -66,7 +66,7 @@ const resultFor = (input: AskedInput, { texts, values }: GivenInputs): Result =>
   return isRequired ? { name, problem: `input ${name} (${typeText(type)}) is needed: --input ${name}=…` } : { name };
 };
 
-const unknownNames = (asked: readonly AskedInput[], { texts, values }: GivenInputs): readonly string[] => {
+const unknownNames = (asked: readonly TypedVariable[], { texts, values }: GivenInputs): readonly string[] => {
   const known = new Set(asked.map(({ name }) => name));
   const has = known.size === 0 ? 'it has none' : `it has ${[...known].join(', ')}`;
   return [...Object.keys(texts), ...Object.keys(values)]
@@ -79,7 +79,7 @@ const unknownNames = (asked: readonly AskedInput[], { texts, values }: GivenInpu
  *
  * @throws {OperatorError} with a line for each input that is wrong, unknown or missing.
  */
-export const literalsOf = (asked: readonly AskedInput[], given: GivenInputs): Readonly<Record<string, Literal>> => {
+export const literalsOf = (asked: readonly TypedVariable[], given: GivenInputs): Readonly<Record<string, Literal>> => {
   const results = asked.map((input) => resultFor(input, given));
   const problems = [...unknownNames(asked, given), ...results.flatMap(({ problem }) => problem ?? [])];
   if (problems.length > 0) throw new OperatorError(problems.join('\n'));

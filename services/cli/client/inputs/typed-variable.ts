@@ -3,7 +3,7 @@ import type { Literal } from '../../../../proto/gen/platformidl/core/literals_pb
 import type { LiteralType } from '../../../../proto/gen/platformidl/core/types_pb.js';
 
 /** One input that a launch may give, or one output. */
-export type AskedInput = {
+export type TypedVariable = {
   readonly name: string;
   readonly type: LiteralType;
   readonly description: string;
@@ -13,7 +13,7 @@ export type AskedInput = {
 };
 
 /** The inputs that a launch plan asks for; those that it fixes are not among them. */
-export const inputsOfPlan = (expected: ParameterMap | undefined): readonly AskedInput[] =>
+export const inputsOfPlan = (expected: ParameterMap | undefined): readonly TypedVariable[] =>
   Object.entries(expected?.parameters ?? {}).flatMap(([name, { var: variable, behavior }]) => {
     if (!variable?.type) return [];
     const isRequired = behavior.case === 'required' && behavior.value;
@@ -22,7 +22,7 @@ export const inputsOfPlan = (expected: ParameterMap | undefined): readonly Asked
   });
 
 /** The variables of an interface, each of which is needed. */
-export const variablesOf = (variables: VariableMap | undefined): readonly AskedInput[] =>
+export const variablesOf = (variables: VariableMap | undefined): readonly TypedVariable[] =>
   Object.entries(variables?.variables ?? {}).flatMap(([name, { type, description }]) =>
     type ? [{ name, type, description, isRequired: true }] : [],
   );
