@@ -1,26 +1,33 @@
-/** A reactor that a process runs. */
+/**
+ * The state of a reactor in the process that runs it. A reactor follows the events of the log and has effects outside of
+ * it, such as sending a notification. Work that fails permanently becomes a dead letter, which this folder stores.
+ */
 export type RunningReactor = {
   readonly name: string;
-  /** The process, as `host/pid/…`; `this process` in a deployment without leases. */
+  /** The name of the process, `host/pid/` and random characters; `this process` in a deployment without leases. */
   readonly worker: string;
-  /** Work that is not finished. */
+  /** The number of items of work that are not finished, those in `retrying` included. */
   readonly waiting: number;
-  /** Work that has failed and is to be tried again. */
+  /** The number of items of work that have failed and are to be tried again. */
   readonly retrying: number;
-  /** Milliseconds since the oldest unfinished work was due. */
+  /** Milliseconds since the oldest unfinished item was due; 0 when there is none. */
   readonly lagMs: number;
 };
 
-/** The reactors of the deployment, in whatever process they run. */
+/** The reactors of all processes of the deployment. */
 export interface Reactors {
-  /** Those that are listed even when no process runs them. */
+  /** The names of the known reactors, also of those that no process runs. */
   readonly names: readonly string[];
-  /** Why no process may run a reactor; `undefined` for one that may run. */
+  /** The reason why no process may run a reactor; `undefined` when it may run. */
   muted(name: string): string | undefined;
-  /** @throws {StoreUnavailable} when the store of the leases cannot be reached. */
+  /**
+   * Lists the reactors that run now.
+   *
+   * @throws {StoreUnavailable} when the store of the leases cannot be reached.
+   */
   running(): Promise<readonly RunningReactor[]>;
   /**
-   * The checkpoint of a reactor; 0n where it keeps none.
+   * Reads the checkpoint of a reactor: the position of the log up to which its work is done; 0n when it keeps none.
    *
    * @throws {StoreUnavailable} when the store of the checkpoints cannot be reached.
    */

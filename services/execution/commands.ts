@@ -69,6 +69,7 @@ export type CreateSignal = {
   readonly type: 'CreateSignal';
   readonly id: ExecutionId;
   readonly signalId: string;
+  /** The type that the value of the signal must have. */
   readonly wanted: LiteralType;
 };
 

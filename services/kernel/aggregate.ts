@@ -62,7 +62,10 @@ export interface Aggregate<State, Command, Event, Refusal> {
   isPermanentRefusal(refusal: Refusal): boolean;
   /** By default `progress`. */
   urgencyOf?(command: Command): Urgency;
-  /** The subject of a command within its stream. By default all commands of a stream have the same subject. */
+  /**
+   * Names what a command changes within its stream, such as the version of a launch plan. By default all commands of a
+   * stream change the same. An idempotency key applies to one target.
+   */
   targetOf?(command: Command): string;
   /** Estimated memory of the state in bytes, within a factor of 1.5 (a test measures it). Must be cheap. */
   sizeOf(state: State): number;

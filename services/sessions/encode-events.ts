@@ -4,10 +4,19 @@ import type { Idempotency } from '../kernel/idempotency.js';
 import { eventIds } from './event-id.js';
 import type { CommandTurn, Decided } from './turn.js';
 
+/** The schema version of all events so far; another one would mark events whose bytes have another meaning. */
 const SCHEMA = 1;
 
-/** The time of an encoding, in milliseconds since 1970, and the log format to write. */
-export type Recording = { readonly recordedAtMs: number; readonly format: number | undefined };
+/** The time and the log format with which events are recorded. */
+export type Recording = {
+  /** The time in their metadata, in milliseconds since 1970. */
+  readonly recordedAtMs: number;
+  /**
+   * The log format, which decides the types of events that may be written: releases that know only older formats may
+   * read the log too. `undefined` is the newest format.
+   */
+  readonly format: number | undefined;
+};
 
 /** The events of a command as they are appended, and the metadata that they share. */
 export type Encoded = { readonly encoded: readonly NewEvent[]; readonly about: EventMetadata };
@@ -20,13 +29,19 @@ const keyOf = (
   idempotency: { operation, target, content },
 });
 
-/** The subject of a command within its stream. */
+/**
+ * Names what a command changes within its stream, such as the version of a launch plan in the stream of its name; empty
+ * when all commands of the stream change the same. An idempotency key applies to one target.
+ */
 export const targetOf = <S, C, E, R>(aggregate: Aggregate<S, C, E, R>, { command }: CommandTurn<C, R>): string =>
   aggregate.targetOf?.(command) ?? '';
 
 type Writable<Type> = { -readonly [Key in keyof Type]: Type[Key] };
 
-/** Assigned field by field, because every event passes through here and a spread costs several times as much. */
+/**
+ * Makes the metadata of the events of a command. It is assigned field by field, because it is made for every command and
+ * a spread costs several times as much.
+ */
 const metadataFor = <S, C, E, R>(
   aggregate: Aggregate<S, C, E, R>,
   turn: CommandTurn<C, R>,
@@ -44,7 +59,10 @@ const metadataFor = <S, C, E, R>(
   return metadata;
 };
 
-/** Encodes the events of a command. Their ids derive from the command's, so that a repeat has the same. */
+/**
+ * Encodes the events of a command, whose turn in the queue of its stream has come. Their ids derive from the id of
+ * the command, so that a repeated command has the same.
+ */
 export const encodeEvents = <S, C, E, R>(
   aggregate: Aggregate<S, C, E, R>,
   turn: CommandTurn<C, R>,

@@ -2,7 +2,9 @@ import type { NewEvent } from '../kernel/event.js';
 import type { Appended, ExpectedRevision } from '../kernel/ports/event-store.js';
 import type { CommandContext, Folded, Outcome } from '../kernel/ports/sessions.js';
 
-/** A command that waits for its turn on the stream. */
+/**
+ * A command in the queue of its stream. A stream serves one entry of its queue at a time: that is its turn.
+ */
 export type CommandTurn<Command, Refusal> = {
   readonly kind: 'command';
   readonly command: Command;
@@ -15,7 +17,7 @@ export type CommandTurn<Command, Refusal> = {
   readonly reject: (error: unknown) => void;
 };
 
-/** A read of the stream. It waits for its turn, and then until everything before it is durable. */
+/** A read in the queue of its stream. It waits for its turn, and then until everything before it is durable. */
 export type ReadTurn<State> = {
   readonly kind: 'read';
   readonly ticket: number;
@@ -24,7 +26,7 @@ export type ReadTurn<State> = {
   readonly reject: (error: unknown) => void;
 };
 
-/** A command or a read that waits for its turn. */
+/** An entry of the queue of a stream. */
 export type Turn<State, Command, Refusal> = CommandTurn<Command, Refusal> | ReadTurn<State>;
 
 /** The decision on a command. */

@@ -2,7 +2,7 @@ import { HeadBucketCommand, S3Client, S3ServiceException } from '@aws-sdk/client
 import { StoreUnavailable } from '../kernel/fault.js';
 import type { PayloadLocation } from './payloads/payload-location.js';
 
-/** A bucket, with an optional prefix. */
+/** A bucket, with an optional prefix of its keys, endpoint and region. */
 export type S3Location = Extract<PayloadLocation, { readonly kind: 's3' }>;
 
 const CONNECT_MS = 2_000;
@@ -26,7 +26,7 @@ export const s3Client = (
     ...(region !== undefined && { region }),
     ...(endpoint !== undefined && { endpoint, forcePathStyle: true }),
     maxAttempts: attempts,
-    // Contents are hashed anyway, and a checksum added by the SDK would be part of every signed link.
+    // Contents are hashed anyway, and a checksum that the SDK adds would be part of every presigned URL.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     requestHandler: {
@@ -40,6 +40,7 @@ export const s3Client = (
 
 const NOT_FOUND = 404;
 
+/** True when the bucket has no object of the key; a bucket that does not exist is another error. */
 const isMissing = (error: unknown): boolean =>
   error instanceof S3ServiceException && error.$metadata.httpStatusCode === NOT_FOUND && error.name !== 'NoSuchBucket';
 
@@ -64,7 +65,8 @@ export const fromS3 = async <Result>(what: string, work: () => Promise<Result>):
 };
 
 /**
- * Checks that the bucket exists and is accessible.
+ * Checks that the bucket exists and is accessible. A missing bucket is an `undefined` result here: the answer to a HEAD
+ * request has no body that could name the error `NoSuchBucket`, only the status 404.
  *
  * @throws {StoreUnavailable} with the bucket, its endpoint and the reason.
  */

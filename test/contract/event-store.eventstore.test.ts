@@ -6,7 +6,7 @@ import { eventstoreEventStore } from '../../services/store/eventstore/eventstore
 import { type LogServer, startLogServer } from '../support/log-server.js';
 import { eventStoreContract } from './event-store.contract.js';
 
-describe('over our own log server', () => {
+describe("over flightlog's own log server", () => {
   const directory = mkdtempSync(join(tmpdir(), 'flightlog-log-server-'));
   let server: LogServer;
   beforeAll(async () => {

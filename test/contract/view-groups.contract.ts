@@ -245,7 +245,7 @@ export const viewGroupsContract = (
         expect(await namesOf()).toEqual(['counts.v1 tallies.v1', 'counts.v2 tallies.v1']);
       });
 
-      it('goes on where it was after a restart', async () => {
+      it('resumes at its checkpoint after a restart', async () => {
         const head = await appendMany(1_000);
         await builtBy([tallies, counts], head);
         const changed = counting(inVersion(counts, 2));

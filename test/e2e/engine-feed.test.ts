@@ -298,7 +298,7 @@ describe('the engine feed', () => {
       ({ closure }) => closure?.phase === Phase.SUCCEEDED,
     );
     const ended = running.then(() => 'ended');
-    // Far longer than the two looks after which the engine would end without the execution of the other one.
+    // Far longer than the two polls after which the engine would end without the execution of the other one.
     const later = new Promise((resolve) => setTimeout(() => resolve('goes on'), 1_500));
     expect(await Promise.race([ended, later])).toBe('goes on');
     clearInterval(beat);

@@ -113,7 +113,7 @@ describe('a control plane that receives no more events, while another continues'
     await expectNothingLost();
   });
 
-  it('connects anew when it has heard nothing for long, and goes on from where it was', async () => {
+  it('reconnects after a long silence of the server, and resumes after the last event', async () => {
     await whileWriting(async () => {
       way!.stallAnswers();
       const launching = launchThroughFirst('asked-before-the-timeout');

@@ -29,7 +29,7 @@ const boolean = (value: boolean) =>
 const answerTo = ({ type }: Signal) => {
   const simple = type?.type.case === 'simple' ? type.type.value : SimpleType.NONE;
   if (simple === SimpleType.BOOLEAN) return create(LiteralSchema, boolean(true));
-  return create(LiteralSchema, literal(simple === SimpleType.INTEGER ? 7n : 'a title of our own'));
+  return create(LiteralSchema, literal(simple === SimpleType.INTEGER ? 7n : 'a title for the test'));
 };
 
 describe('gates that wait for their signals', () => {

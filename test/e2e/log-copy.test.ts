@@ -135,7 +135,7 @@ describe('copying a log', () => {
     await again.stop();
   });
 
-  it('goes on where it was killed', async () => {
+  it('resumes after the last copied event when it was killed', async () => {
     const to = place('killed');
     const large = await filled(place('large'), 5_000, () => 2_000);
     await copyKilled(['log', 'copy', '--from', large, '--to', to], 'after-commit:3');
@@ -147,7 +147,7 @@ describe('copying a log', () => {
     expect((await reading(to)).events).toEqual((await reading(large)).events);
   });
 
-  it('goes on wherever it was killed, and wherever the event store was, to one and back', async () => {
+  it('resumes wherever it or the event store was killed, in both directions', async () => {
     const large = await filled(place('interrupted'), 3_000, (n) => 200 + (n % 7) * 1_000);
     const target = await startLogServer(place('interrupted-server'));
     const url = `esdb://${target.address}?tls=false`;

@@ -163,7 +163,7 @@ describe.each(['grpc', 'rest'] as const)('what has run, over %s', (way) => {
     for (const each of [id!, nameless!]) expect(Phase[(await get(each)).closure!.phase]).toBe('SUCCEEDED');
   });
 
-  it('goes on from where it failed, recovered', async () => {
+  it('runs from the failed node on when it is recovered', async () => {
     const { id: failing } = await transport.call(method.createExecution, bigRequest(`failing-over-${way}`));
     // Of more than three hundred tasks, some succeed and one fails permanently.
     await plane.run({ failureProbability: 0.1 });

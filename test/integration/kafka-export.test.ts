@@ -187,7 +187,7 @@ describe.skipIf(kafkaBrokers === undefined)('an export to Kafka', () => {
     await assertPublishedOnce(log);
   });
 
-  it('goes on where it was when it starts again, and says how far it is', async () => {
+  it('resumes after the last exported event when it starts again, and reports its progress', async () => {
     const log = await given();
     await report(log.store, 5, 2);
     const first = exporting(log);

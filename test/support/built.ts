@@ -23,7 +23,7 @@ const routes = allRoutes(new Proxy(services, { get: (own, name) => (Reflect.get(
 /** Every RPC of every service, and whether it is implemented. */
 export const allRpcs: RouteTable = routeTable([...routes, ...signInRoutes(NO_SIGN_IN)]);
 
-/** The RPCs that published clients know; the others are our own additions. */
+/** The RPCs that published clients know; the others are additions of flightlog. */
 export const publishedRpcs: RouteTable = allRpcs.filter(({ method }) => method.parent.file.proto.package === SERVICE);
 
 /** The names of the RPCs that are implemented, as `AdminService.GetTask`. */

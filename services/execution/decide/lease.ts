@@ -7,7 +7,7 @@ import { isTerminal } from '../phases.js';
 import type { ExecutionRefusal } from '../refusals.js';
 import type { ExecutionState } from '../state.js';
 import { NONE } from '../state/reports.js';
-import { accepted, refused, type ReportDecision } from './report.js';
+import { accepted, refused, type ExecutionDecision } from './report.js';
 
 /** The reason why an execution cannot be leased; `undefined` when it can. */
 const obstacle = ({ exists, phase, lease, last }: ExecutionState, over: number | undefined) => {
@@ -21,7 +21,7 @@ const obstacle = ({ exists, phase, lease, last }: ExecutionState, over: number |
  * An execution is leased when it has no lease, or its lease is over. One that an engine outside the feed has begun is
  * left to that engine.
  */
-export const decideLease = (state: ExecutionState, { id, to, untilMs, over }: LeaseWork): ReportDecision => {
+export const decideLease = (state: ExecutionState, { id, to, untilMs, over }: LeaseWork): ExecutionDecision => {
   const refusal = obstacle(state, over);
   if (refusal !== undefined) return refused(refusal);
   const number = BigInt((state.lease?.number ?? 0) + 1);
@@ -30,7 +30,7 @@ export const decideLease = (state: ExecutionState, { id, to, untilMs, over }: Le
 };
 
 /** Only the session that has a lease returns it, and once. */
-export const decideReturn = (state: ExecutionState, { id, number, session, reason }: ReturnWork): ReportDecision => {
+export const decideReturn = (state: ExecutionState, { id, number, session, reason }: ReturnWork): ExecutionDecision => {
   const { lease } = state;
   if (!state.exists) return refused({ kind: 'execution-not-found' });
   if (lease?.number !== number || lease.session !== session)

@@ -7,7 +7,7 @@ import {
   refused,
   repeatedPhase,
   repeatedReport,
-  type ReportDecision,
+  type ExecutionDecision,
 } from './report.js';
 import type { Envelope } from '../wire/envelope.js';
 import { isTerminal, NODE } from '../phases.js';
@@ -33,7 +33,7 @@ const missingParent = (state: ExecutionState, envelope: Envelope): ExecutionRefu
   return missingParentTask(state, envelope);
 };
 
-const decideNew = (state: ExecutionState, command: ReportPhase): ReportDecision => {
+const decideNew = (state: ExecutionState, command: ReportPhase): ExecutionDecision => {
   const { phase } = command.envelope;
   // Such a node would never be closed: open nodes were closed when the execution ended.
   if (isTerminal('workflow', state.phase) && !isTerminal('node', phase))
@@ -43,7 +43,7 @@ const decideNew = (state: ExecutionState, command: ReportPhase): ReportDecision 
   return command.isChildKnown ? acceptedReport(command) : refused({ kind: 'child-not-found' });
 };
 
-const decideKnown = (node: NodeState, command: ReportPhase): ReportDecision => {
+const decideKnown = (node: NodeState, command: ReportPhase): ExecutionDecision => {
   const { envelope, isChildKnown } = command;
   const { phase } = envelope;
   if (!isReplacedBy(node, envelope)) {
@@ -54,7 +54,7 @@ const decideKnown = (node: NodeState, command: ReportPhase): ReportDecision => {
   return isChildKnown ? acceptedReport(command) : refused({ kind: 'child-not-found' });
 };
 
-export const decideNodeReport = (state: ExecutionState, command: ReportPhase): ReportDecision => {
+export const decideNodeReport = (state: ExecutionState, command: ReportPhase): ExecutionDecision => {
   const node = state.nodes.get(command.envelope.nodeId);
   const prior = earlierReport(state, node, command);
   if (prior === 'repeated') return repeatedReport(command);

@@ -11,11 +11,11 @@ import type { ExecutionRefusal } from '../refusals.js';
 import { type ExecutionState, isDefaultProducer, type Reported, type TaskState } from '../state.js';
 import { similarReports } from '../state/reports.js';
 
-export type ReportDecision = Decision<ExecutionEvent, ExecutionRefusal>;
+export type ExecutionDecision = Decision<ExecutionEvent, ExecutionRefusal>;
 
-export const accepted = (...events: readonly ExecutionEvent[]): ReportDecision => ({ kind: 'accepted', events });
+export const accepted = (...events: readonly ExecutionEvent[]): ExecutionDecision => ({ kind: 'accepted', events });
 
-export const refused = (refusal: ExecutionRefusal, ...events: readonly ExecutionEvent[]): ReportDecision => ({
+export const refused = (refusal: ExecutionRefusal, ...events: readonly ExecutionEvent[]): ExecutionDecision => ({
   kind: 'refused',
   refusal,
   events,
@@ -42,7 +42,7 @@ const reported = (envelope: Envelope, samePhase: boolean, closed?: Content): Exe
 export const newReport = ({ envelope }: ReportPhase, closed?: Content): ExecutionEvent =>
   reported(envelope, false, closed);
 
-export const acceptedReport = (command: ReportPhase, closed?: Content): ReportDecision =>
+export const acceptedReport = (command: ReportPhase, closed?: Content): ExecutionDecision =>
   accepted(newReport(command, closed));
 
 const alreadyRecorded = ({ entity, phase, phaseVersion }: Envelope): ExecutionRefusal => ({
@@ -53,13 +53,13 @@ const alreadyRecorded = ({ entity, phase, phaseVersion }: Envelope): ExecutionRe
 });
 
 /** Refuses a report as already recorded, and records nothing. */
-export const repeatedReport = ({ envelope }: ReportPhase): ReportDecision => refused(alreadyRecorded(envelope));
+export const repeatedReport = ({ envelope }: ReportPhase): ExecutionDecision => refused(alreadyRecorded(envelope));
 
 /**
  * Refuses a report whose phase is known and whose content is new. The content is recorded; the engine gets "already
  * recorded".
  */
-export const repeatedPhase = ({ envelope }: ReportPhase): ReportDecision =>
+export const repeatedPhase = ({ envelope }: ReportPhase): ExecutionDecision =>
   refused(alreadyRecorded(envelope), reported(envelope, true));
 
 /** The refusal of an event whose producer is not the cluster that the execution belongs to. */
@@ -72,7 +72,7 @@ export const foreignProducer = (state: ExecutionState, { envelope }: ReportPhase
 /**
  * `repeated` when an event was recorded before; `unsure` with the revisions to read when the state alone cannot tell.
  */
-export type EarlierReport = 'new' | 'repeated' | Extract<ReportDecision, { readonly kind: 'unsure' }>;
+export type EarlierReport = 'new' | 'repeated' | Extract<ExecutionDecision, { readonly kind: 'unsure' }>;
 
 /**
  * Tells whether an event was recorded before. The state finds the entity's reports that may have the same phase,

@@ -4,28 +4,33 @@ import { type LiteralType, LiteralTypeSchema } from '../../../proto/gen/platform
 import { SignalCreatedSchema, SignalSetSchema } from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
 import { isSameDigest } from '../../kernel/encoding/digest.js';
 import type { CreateSignal, SetSignal } from '../commands.js';
-import { accepted, refused, type ReportDecision } from './report.js';
+import { accepted, refused, type ExecutionDecision } from './report.js';
 import { isTerminal } from '../phases.js';
 import type { ExecutionState } from '../state.js';
 import type { SignalState } from '../state/signals.js';
 
-/** The most signals of an execution; no workflow has as many gates. */
+/** The most signals of an execution. Each gate node waits for one signal, and no known workflow has as many gate nodes. */
 const MAX_SIGNALS = 10_000;
 
+/** Decodes the type that the value of a signal must have. */
 export const typeOfSignal = ({ type }: SignalState): LiteralType => fromBinary(LiteralTypeSchema, type);
 
-const created = ({ id, signalId, wanted }: CreateSignal): ReportDecision =>
+const created = ({ id, signalId, wanted }: CreateSignal): ExecutionDecision =>
   accepted({ type: 'SignalCreated', data: create(SignalCreatedSchema, { id, signalId, type: wanted }) });
 
-const found = (signal: SignalState, { signalId, wanted }: CreateSignal): ReportDecision => {
+const found = (signal: SignalState, { signalId, wanted }: CreateSignal): ExecutionDecision => {
   const type = typeOfSignal(signal);
   return equals(LiteralTypeSchema, type, wanted)
     ? accepted()
     : refused({ kind: 'signal-type-differs', signalId, type });
 };
 
-/** An existing signal is returned also after the execution has ended, because that only reads it. */
-export const decideCreateSignal = (state: ExecutionState, command: CreateSignal): ReportDecision => {
+/**
+ * Creates a signal. When it exists already, nothing is recorded: the command is accepted if it asks for the same type, and
+ * refused if it asks for another. That holds also after the execution has ended, because the caller then only reads the
+ * signal.
+ */
+export const decideCreateSignal = (state: ExecutionState, command: CreateSignal): ExecutionDecision => {
   if (!state.exists) return refused({ kind: 'execution-not-found' });
   const known = state.signals?.get(command.signalId);
   if (known !== undefined) return found(known, command);
@@ -34,7 +39,7 @@ export const decideCreateSignal = (state: ExecutionState, command: CreateSignal)
   return isFull ? refused({ kind: 'too-many-signals', limit: MAX_SIGNALS }) : created(command);
 };
 
-const set = ({ signalId, value, digest, principal }: SetSignal): ReportDecision => {
+const set = ({ signalId, value, digest, principal }: SetSignal): ExecutionDecision => {
   const content = { content: { case: 'inline', value } } as const;
   return accepted({
     type: 'SignalSet',
@@ -42,8 +47,8 @@ const set = ({ signalId, value, digest, principal }: SetSignal): ReportDecision 
   });
 };
 
-/** A new value replaces an earlier one; the same value again records nothing. */
-export const decideSetSignal = (state: ExecutionState, command: SetSignal): ReportDecision => {
+/** Sets the value of a signal. A new value replaces an earlier one; the same value again records nothing. */
+export const decideSetSignal = (state: ExecutionState, command: SetSignal): ExecutionDecision => {
   const { signalId, digest } = command;
   const known = state.signals?.get(signalId);
   if (known === undefined) return refused({ kind: 'signal-not-found', signalId });

@@ -7,7 +7,7 @@ import {
   refused,
   repeatedPhase,
   repeatedReport,
-  type ReportDecision,
+  type ExecutionDecision,
 } from './report.js';
 import { isTerminal, TASK } from '../phases.js';
 import { type ExecutionState, findTask, type TaskState } from '../state.js';
@@ -22,7 +22,7 @@ const priorOfTask = (
   return phaseVersion > (task?.highest[phase] ?? -1) ? 'new' : earlierReport(state, task, command);
 };
 
-const decideKnown = (task: TaskState, command: ReportPhase): ReportDecision => {
+const decideKnown = (task: TaskState, command: ReportPhase): ExecutionDecision => {
   const { envelope } = command;
   const { phase, phaseVersion } = envelope;
   if (isReplacedBy(task, envelope)) return acceptedReport(command);
@@ -33,14 +33,14 @@ const decideKnown = (task: TaskState, command: ReportPhase): ReportDecision => {
 };
 
 /** A task that is first reported open after its execution has ended is refused: nothing would ever close it. */
-const decideNew = (state: ExecutionState, command: ReportPhase): ReportDecision => {
+const decideNew = (state: ExecutionState, command: ReportPhase): ExecutionDecision => {
   const { phase } = command.envelope;
   if (isTerminal('workflow', state.phase) && !isTerminal('task', phase))
     return refused({ kind: 'already-terminal', entity: 'task', current: TASK.ABORTED, to: phase });
   return acceptedReport(command);
 };
 
-export const decideTaskReport = (state: ExecutionState, command: ReportPhase): ReportDecision => {
+export const decideTaskReport = (state: ExecutionState, command: ReportPhase): ExecutionDecision => {
   const { nodeId, taskId, retryAttempt } = command.envelope;
   const node = state.nodes.get(nodeId);
   const task = taskId === undefined ? undefined : findTask(node, taskId, retryAttempt);

@@ -11,7 +11,7 @@ import {
   refused,
   repeatedPhase,
   repeatedReport,
-  type ReportDecision,
+  type ExecutionDecision,
 } from './report.js';
 import { isTerminal, WORKFLOW } from '../phases.js';
 import type { ExecutionRefusal } from '../refusals.js';
@@ -46,17 +46,17 @@ const obstacle = (from: number, to: number): ExecutionRefusal | undefined => {
  * The first QUEUED means that an engine has accepted the execution. A later QUEUED from another producer means that the
  * other producer has taken the execution over.
  */
-const decideQueued = (state: ExecutionState, command: ReportPhase): ReportDecision =>
+const decideQueued = (state: ExecutionState, command: ReportPhase): ExecutionDecision =>
   state.queuedBy === command.envelope.producerId ? repeatedPhase(command) : acceptedReport(command);
 
-const decideSamePhase = (state: ExecutionState, command: ReportPhase): ReportDecision =>
+const decideSamePhase = (state: ExecutionState, command: ReportPhase): ExecutionDecision =>
   foreignProducer(state, command) === undefined ? repeatedPhase(command) : repeatedReport(command);
 
 /**
  * Adds `TerminationAnnounced`. The reactor that ends aborted executions, if their engine fails to, follows this rare
  * event instead of all reports.
  */
-const announced = (command: ReportPhase): ReportDecision => {
+const announced = (command: ReportPhase): ExecutionDecision => {
   const data = create(TerminationAnnouncedSchema, { id: command.id });
   return accepted(newReport(command), { type: 'TerminationAnnounced', data });
 };
@@ -70,7 +70,7 @@ const asRecorded = ({ isTimedOut }: ExecutionState, command: ReportPhase): Repor
     ? { ...command, envelope: { ...command.envelope, phase: WORKFLOW.TIMED_OUT } }
     : command;
 
-const decideStep = (state: ExecutionState, command: ReportPhase): ReportDecision => {
+const decideStep = (state: ExecutionState, command: ReportPhase): ExecutionDecision => {
   const { phase } = command.envelope;
   const foreign = phase === WORKFLOW.QUEUED ? undefined : foreignProducer(state, command);
   const refusal = foreign ?? obstacle(state.phase, phase);
@@ -80,7 +80,7 @@ const decideStep = (state: ExecutionState, command: ReportPhase): ReportDecision
 };
 
 /** Decides on a report of a phase of the workflow itself, not of a node or task. */
-export const decideWorkflowReport = (state: ExecutionState, reported: ReportPhase): ReportDecision => {
+export const decideWorkflowReport = (state: ExecutionState, reported: ReportPhase): ExecutionDecision => {
   const command = asRecorded(state, reported);
   const { phase } = command.envelope;
   const prior = earlierReport(state, state, command);

@@ -19,7 +19,10 @@ const isZone = (name: string): boolean => {
   }
 };
 
-/** Numbers, names, lists, ranges and steps. The parser also accepts `L` and `#`, which other clients cannot read. */
+/**
+ * A field has numbers, names, lists, ranges and steps. `croner`, which parses the fields here, also accepts `L` and `#`;
+ * they are refused, because the parser of Flyte's own control plane, `robfig/cron`, does not know them.
+ */
 const FIELD = /^(?:[\d*?,/-]|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|sun|mon|tue|wed|thu|fri|sat)+$/iu;
 
 const fieldsProblem = (text: string): string | undefined => {
@@ -41,7 +44,8 @@ const isEvery = (text: string): boolean => EVERY.test(text) && /[1-9]/u.test(tex
  * Checks a cron expression: five fields, or a descriptor such as `@hourly` or `@every 1h`, either of them optionally
  * preceded by its time zone, as in `CRON_TZ=Europe/Berlin `.
  *
- * @returns the problem; `undefined` when there is none.
+ * @returns the problem, in the words of `robfig/cron` where it has the same check (for it, a time zone is a location);
+ *   `undefined` when there is none.
  */
 export const cronProblem = (expression: string): string | undefined => {
   if (expression.length > MAX_LENGTH) return `it is longer than ${MAX_LENGTH} characters`;

@@ -4,7 +4,7 @@ import type { InFlightAppends } from '../in-flight.js';
 import type { FoldedState, StreamState } from '../stream-state.js';
 import type { CommandTurn, Decided, InFlight } from '../turn.js';
 
-/** Appends the events of decided commands to one stream. There is one way for a log of our own, another for a shared one. */
+/** Appends the events of decided commands to one stream: in one way to a log that only this process writes, in another to a shared one. */
 export interface Writer<State, Command, Event, Refusal> {
   /**
    * True when other processes may have recorded events that the state lacks, as of the time when that turn was requested.

@@ -4,6 +4,11 @@ import type { AuditEntry, AuditQuery, AuditStore, StoredAuditEntry } from '../..
 import type { Blocking } from '../thread-calls.js';
 import { createPrivately } from '../private-file.js';
 
+/**
+ * The table of entries. Refusals that differ only in time and request id, and come shortly after each other, are one
+ * entry: `count` is their number, `at_ms` and `last_at_ms` are the times of the first and the last. `position` is the
+ * position of the log that the answer reflects; NULL when nothing was recorded.
+ */
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS entries (
     id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, at_ms INTEGER NOT NULL, last_at_ms INTEGER NOT NULL,
@@ -36,7 +41,7 @@ const entryOf = ({ id, position, ...same }: Row): StoredAuditEntry => ({
   position: position === null ? undefined : BigInt(position),
 });
 
-/** The condition of a query, and the values of its parameters. */
+/** Makes the SQL condition of a query and the values of its parameters, in their order. */
 const conditionOf = ({ project, domain, actor, sinceMs, after }: AuditQuery) => {
   const equal = Object.entries({ project, domain, principal: actor }).filter(([, value]) => value !== '');
   return {
@@ -52,7 +57,8 @@ const valuesOf = (entry: AuditEntry) => [
 ];
 
 /**
- * Opens the audit entries in a data directory, and creates their file if missing. Every method blocks the thread until
+ * Opens the audit entries in a data directory, and creates their file if it is missing; only the user of the process can
+ * read it. Every method blocks the thread until
  * the disk has answered.
  */
 export const auditDatabase = (directory: string): Blocking<AuditStore> => {

@@ -41,7 +41,7 @@ describe('agents in the configuration', () => {
     agents.push(await startExampleAgent('old-sensors'), await startExampleAgent('new-sensors'));
     silent = await startBrokenAgent('never answers');
     const configured = [
-      { name: 'silent', endpoint: silent.endpoint, timeout: '1h', task_types: ['prayer'] },
+      { name: 'silent', endpoint: silent.endpoint, timeout: '1h', task_types: ['unanswered'] },
       { name: 'old-sensors', endpoint: agents[0]!.endpoint, task_types: ['sensor', 'query'] },
       { name: 'new-sensors', endpoint: agents[1]!.endpoint, task_types: [{ name: 'sensor', version: 2 }] },
       { name: 'gone', endpoint: `127.0.0.1:${await freePort()}`, timeout: '2s', task_types: ['letter'] },
@@ -63,7 +63,10 @@ describe('agents in the configuration', () => {
     return [status[error.code], error.details];
   };
 
-  /** The answer to a stream of requests, sent with the given package name of the services. */
+  /**
+   * Calls ExecuteTaskSync with a stream of requests, and collects all answers. Published clients name the service in the
+   * package `flyteidl`.
+   */
   const sync = (requests: readonly SyncRequest[], callersPackage = 'flyteidl') =>
     new Promise<readonly ReturnType<typeof decodeSync>[]>((resolve, reject) => {
       const channel = new Client(plane.server().ready.grpc, credentials.createInsecure());
@@ -80,18 +83,18 @@ describe('agents in the configuration', () => {
     });
   const decodeSync = (bytes: Buffer) => fromBinary(executeTaskSync.output, bytes);
 
-  it('are cancelled when their caller has gone', async () => {
+  it('get a cancellation of each call whose caller cancels, has reached its deadline or disconnects', async () => {
     const { grpc, http } = plane.server().ready;
     const channel = new Client(grpc, credentials.createInsecure());
     const request = Buffer.from(
-      toBinary(getTask.input, create(getTask.input, { taskCategory: { name: 'prayer', version: 1 } })),
+      toBinary(getTask.input, create(getTask.input, { taskCategory: { name: 'unanswered', version: 1 } })),
     );
     const ask = (deadline?: number) => {
       const path = '/flyteidl.service.AsyncAgentService/GetTask';
       const options = deadline === undefined ? {} : { deadline };
       return channel.makeUnaryRequest(path, asIs, asIs, request, new Metadata(), options, () => undefined);
     };
-    const url = `${http}/api/v1/agent/task/prayer/1/AAAA`;
+    const url = `${http}/api/v1/agent/task/unanswered/1/AAAA`;
     const begun = silent.begun();
     const cancelled = ask();
     await begun;
@@ -111,7 +114,7 @@ describe('agents in the configuration', () => {
     channel.close();
   }, 60_000);
 
-  it('create, look after and delete a task where its type is run, in the version that it has', async () => {
+  it('create, poll and delete a task: the agent is the one configured for the type and version of the task', async () => {
     const first = await client.call(createTask, { template: { type: 'sensor' }, outputPrefix: 'a' });
     const second = await client.call(createTask, {
       template: { type: 'sensor', taskTypeVersion: 2 },
@@ -128,8 +131,7 @@ describe('agents in the configuration', () => {
     expect(agents[1]!.deleted).toEqual(['new-sensors/b']);
   });
 
-  it('are found by the type alone, as older callers name it', async () => {
-    // Field 1 is deprecated; older clients send it.
+  it('are found by the deprecated field for the type, which older callers send in place of the category', async () => {
     const request = create(getTask.input, { resourceMeta: meta('old-sensors/x') });
     request.$unknown = [{ no: 1, wireType: WireType.LengthDelimited, data: Buffer.from('\u0006sensor') }];
     const answer = await client.call(getTask, request);
@@ -141,10 +143,13 @@ describe('agents in the configuration', () => {
     expect(results.map(({ metric }) => metric)).toEqual(['cpu', 'memory']);
   });
 
-  it.each(['flyteidl', 'platformidl'])('run a task in one exchange, asked as %s', async (callersPackage) => {
-    const answers = await sync([header('sensor'), inputs], callersPackage);
-    expect(answers.map(({ res }) => res.case)).toEqual(['header', 'outputs']);
-  });
+  it.each(['flyteidl', 'platformidl'])(
+    'run a task in one stream of ExecuteTaskSync, called in package %s',
+    async (callersPackage) => {
+      const answers = await sync([header('sensor'), inputs], callersPackage);
+      expect(answers.map(({ res }) => res.case)).toEqual(['header', 'outputs']);
+    },
+  );
 
   const REFUSALS: readonly (readonly [string, string, RegExp, () => Promise<unknown>])[] = [
     [
@@ -174,18 +179,23 @@ describe('agents in the configuration', () => {
       () => client.call(getTask, { taskCategory: sensor, resourceMeta: meta('x') }),
     ],
     ['an agent without a name', 'INVALID_ARGUMENT', /missing name/u, () => client.call(getAgent, {})],
-    ['an exchange without a beginning', 'INVALID_ARGUMENT', /missing header/u, () => sync([inputs])],
-    ['an exchange of nothing', 'INVALID_ARGUMENT', /missing header/u, () => sync([])],
-    ['an exchange for no agent', 'NOT_FOUND', /no agent runs tasks of type poem/u, () => sync([header('poem')])],
-    ['an exchange with an agent that is down', 'UNAVAILABLE', /agent gone/u, () => sync([header('letter')])],
+    ['a stream without a header', 'INVALID_ARGUMENT', /missing header/u, () => sync([inputs])],
+    ['a stream without messages', 'INVALID_ARGUMENT', /missing header/u, () => sync([])],
+    [
+      'a stream for a type that no agent runs',
+      'NOT_FOUND',
+      /no agent runs tasks of type poem/u,
+      () => sync([header('poem')]),
+    ],
+    ['a stream for an agent that is down', 'UNAVAILABLE', /agent gone/u, () => sync([header('letter')])],
     ['a list with an agent that is down', 'UNAVAILABLE', /agent gone/u, () => client.call(listAgents, {})],
   ];
 
-  it.each(REFUSALS)('say what is wrong with %s', async (_what, code, message, ask) => {
+  it.each(REFUSALS)('refuse %s, and say what is wrong', async (_what, code, message, ask) => {
     expect(await plane.unchanged(() => refusalOf(ask()))).toEqual([code, expect.stringMatching(message)]);
   });
 
-  it('are reached over REST, streams one object a line', async () => {
+  it('are called over REST, where a stream is JSON with one object per line', async () => {
     const rest = restClient(plane.server().ready.http);
     const json = { 'content-type': 'application/json' };
     const created = await rest.request(
@@ -199,7 +209,7 @@ describe('agents in the configuration', () => {
     };
     const got = await rest.request(
       'GET',
-      `/api/v1/agent/task/sensor/0/${encodeURIComponent(resourceMeta.replaceAll('/', '_'))}`,
+      `/api/v1/agent/task/sensor/0/${Buffer.from(resourceMeta, 'base64').toString('base64url')}`,
     );
     expect([got.http, Buffer.from(got.bytes).toString()]).toEqual([200, expect.stringContaining('RUNNING')]);
     const logs = await rest.request('GET', '/api/v1/agent/task/logs/sensor/0/eA?lines=2');
@@ -216,8 +226,8 @@ describe('agents in the configuration', () => {
   });
 });
 
-describe('no agent in the configuration', () => {
-  it('is said, with how to name one', async () => {
+describe('without agents in the configuration', () => {
+  it('a call is refused, and the message names the setting', async () => {
     const plane = await startControlPlane();
     const client = grpcClient(plane.server().ready.grpc);
     const asked = client.call(createTask, { template: { type: 'sensor' } });
@@ -226,7 +236,7 @@ describe('no agent in the configuration', () => {
     await plane.close();
   });
 
-  it('is said over REST too, also to a stream that has no body', async () => {
+  it('a call over REST is refused too, also a stream without a body', async () => {
     const plane = await startControlPlane();
     const asked = await fetch(`${plane.server().ready.http}/api/v1/agent/task/stream`, { method: 'POST' });
     expect(asked.status).toBe(501);

@@ -20,7 +20,7 @@ export type Membership = {
   readonly members: () => readonly Member[];
   readonly leader: () => Member | undefined;
   readonly isLeader: () => boolean;
-  /** True when this process is the leader; must be called within the transaction that writes. */
+  /** True when this node is the leader and not isolated; must be called within the transaction that writes. */
   readonly mayWrite: () => boolean;
   readonly resign: () => void;
   /** An isolated node exchanges no heartbeats with the others. */

@@ -51,15 +51,18 @@ const withBigints = (_: string, value: unknown): unknown => (typeof value === 'b
 const bigintsBack = (_: string, value: unknown): unknown =>
   typeof value === 'object' && value !== null && '$' in value ? BigInt(String(value.$)) : value;
 
-/** The write path: only the leader writes. */
+/** The write path of a node: only the leader writes, other nodes forward appends to it. */
 export interface Writer {
+  /** With `requiresLeader`, a node that is not the leader refuses and names the leader, in place of forwarding. */
   readonly write: (append: Append, requiresLeader: boolean) => Promise<Outcome>;
   /** Serves appends that other nodes forward. */
   readonly handleForwarded: (call: ServerUnaryCall<Buffer, Buffer>, respond: sendUnaryData<Buffer>) => void;
 }
 
 /**
- * Appends that arrive in one turn of the event loop are written in one transaction; without a majority they time out.
+ * Makes the writer of a node. Appends that arrive in one turn of the event loop are written in one transaction. The log
+ * file is shared by all nodes and only the leader of a majority writes to it, so what is written counts as confirmed;
+ * appends of a node without a majority time out.
  */
 export const writerOf = (log: LogFile, replica: Replica, members: Membership): Writer => {
   type Waiting = { readonly append: Append; readonly settle: (outcome: Outcome) => void };
@@ -74,11 +77,12 @@ export const writerOf = (log: LogFile, replica: Replica, members: Membership): W
     waiting = [];
     const outcomes = writeAll(batch);
     if (outcomes === undefined) {
-      // No majority confirms these events: they would be in a tail of this node's log that the cluster does not have.
+      // This node is isolated, or another node has become the leader. A real node would write the events to its own log, and the cluster would drop them
+      // later; here all nodes read one log file, so the events are not written at all.
       setTimeout(() => batch.forEach(({ settle }) => settle({ kind: 'timeout' })), WRITE_TIMEOUT_MS);
       return;
     }
-    replica.advance(true);
+    replica.advance(true); // a leader sees its own events at once; followers may lag
     batch.forEach(({ settle }, index) => settle(outcomes[index] ?? { kind: 'timeout' }));
   };
 
@@ -94,7 +98,7 @@ export const writerOf = (log: LogFile, replica: Replica, members: Membership): W
     return known;
   };
 
-  /** Forwards the append; when the leader disappears, the outcome is unknown. */
+  /** Forwards the append. When the leader does not answer, the outcome is unknown, and the append times out. */
   const forward = (append: Append, port: number): Promise<Outcome> =>
     new Promise((resolve) => {
       const deadline = Date.now() + WRITE_TIMEOUT_MS;

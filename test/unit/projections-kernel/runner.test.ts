@@ -366,7 +366,7 @@ describe('projections that share the partitions', () => {
     await even.running.close();
   });
 
-  it('hand partitions over, and go on where each of them was', async () => {
+  it('hand partitions over, and resume each at its checkpoint', async () => {
     const one = await only(PARTITIONS);
     await one.reached(await everyone(1));
     await one.running.assign(half(0));

@@ -109,7 +109,7 @@ describe('a live stream of a log that others write too', () => {
     await expect(ask(here, 'spend')).resolves.toMatchObject({ kind: 'accepted', revision: 3n, position: 4n });
   });
 
-  it('folds from where it was when another process was faster', async () => {
+  it('folds only the events after its state when another process was faster', async () => {
     await ask(here, 'add');
     await ask(there, 'add');
     reads = [];

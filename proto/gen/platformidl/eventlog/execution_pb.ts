@@ -607,7 +607,7 @@ export const TerminationRequestedSchema: GenMessage<TerminationRequested> = /*@_
   messageDesc(file_platformidl_eventlog_execution, 7);
 
 /**
- * The engine is ending the execution of its own accord, and has as long for it as where it was told to.
+ * The engine ends the execution on its own initiative, and has as much time for it as after a requested termination.
  *
  * @generated from message platformidl.eventlog.TerminationAnnounced
  */

@@ -236,7 +236,7 @@ export const TailEventSchema: GenMessage<TailEvent> = /*@__PURE__*/
 export const EventLogService: GenService<{
   /**
    * The events of the log in their order, past and future, until the caller leaves. Over REST they are Server-Sent
-   * Events, each with its position as id: a client that connects again goes on where it was.
+   * Events, each with its position as id: a client that reconnects resumes after the last one it got.
    *
    * @generated from rpc platformidl.eventlog.EventLogService.Tail
    */

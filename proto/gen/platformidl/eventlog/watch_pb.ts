@@ -191,7 +191,7 @@ export const ExecutionWatchService: GenService<{
   /**
    * The state of an execution with its nodes and tasks, then each change as it is recorded, until the execution has
    * ended; or the executions that a filter matches, then each change of what matches, until the caller leaves. Over
-   * REST they are Server-Sent Events: a client that connects again goes on where it was.
+   * REST they are Server-Sent Events: a client that reconnects resumes after the last one it got.
    *
    * @generated from rpc platformidl.eventlog.ExecutionWatchService.Watch
    */
