@@ -146,6 +146,19 @@ describe('an engineer on call', () => {
     expect(documentsIn(list.stdout()).at(-1)).toMatchObject({ kind: 'CHANGE', executions: [failed] });
   });
 
+  it('reads the names of what has changed, until it has ended', async () => {
+    await done('launch', 'launch-plan', 'hello.hello', '--name', 'names', '--label', 'for=names');
+    const list = begun('watch', 'executions', '--label', 'for=names', '-o', 'name');
+    onTestFinished(() => void list.child.kill());
+    await list.said('names\n');
+    const nodes = begun('watch', 'execution', 'names', '-o', 'name');
+    await plane.run();
+    const { code, stdout } = await nodes.ended;
+    expect(code).toBe(0);
+    expect(new Set(stdout.trimEnd().split('\n'))).toEqual(new Set(['start-node', 'n0', 'end-node']));
+    await list.said(/^(?:names\n){2,}$/u);
+  });
+
   it('gets one line with code, reason and what to do from a refusal', async () => {
     const { code, stderr } = await done('get', 'execution', 'missing');
     expect(code).toBe(1);

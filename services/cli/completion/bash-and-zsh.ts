@@ -1,15 +1,26 @@
-import { type Completions, NAMES_ONLY, type Offer, quoted, SCOPE_FLAGS, SERVER_FLAGS } from './completions.js';
+import {
+  type Completions,
+  FIRST_ARGUMENT,
+  namesOnly,
+  type Offer,
+  quoted,
+  SCOPE_FLAGS,
+  SERVER_FLAGS,
+} from './completions.js';
 
 const printed = (offer: Offer): string => {
   if (offer.kind === 'words') return `echo ${offer.words.join(' ')}`;
+  if (offer.kind === 'of argument')
+    return `flightlog ${offer.command} "$given" "\${server[@]}" "\${scope[@]}" ${namesOnly(offer.column)}`;
   const scope = offer.isScoped ? ' "${scope[@]}"' : '';
-  return `flightlog list ${offer.list} "\${server[@]}"${scope} ${NAMES_ONLY}`;
+  return `flightlog list ${offer.list} "\${server[@]}"${scope} ${namesOnly(1)}`;
 };
 
 /**
  * Functions of bash and zsh. `_flightlog_parse` reads the words before the one that is typed into variables of its
- * caller: `at` is the command, `before` the flag whose value comes next, `given` is set once there was an argument, and
- * `server` and `scope` are the flags that requests for names repeat. `_flightlog_offers` prints what may come next.
+ * caller: `at` is the command, `before` the flag whose value comes next, `given` the first argument, `more` is set once
+ * there was another, and `server` and `scope` are the flags that requests for names repeat. `_flightlog_offers` prints
+ * what may come next.
  */
 const functions = ({ all, valueFlags, values }: Completions): string => `_flightlog_words() {
   case "$1" in
@@ -34,7 +45,10 @@ _flightlog_parse() {
       -*) ;;
       *)
         next="\${at:+$at }$word"
-        if [ -n "$(_flightlog_words "$next")" ]; then at="$next"; else given=1; fi
+        if [ -n "$(_flightlog_words "$next")" ]; then at="$next"
+        elif [ -z "$given" ]; then given="$word"
+        else more=1
+        fi
         ;;
     esac
   done
@@ -42,14 +56,14 @@ _flightlog_parse() {
 _flightlog_offers() {
   local found=''
   [ -n "$before" ] && _flightlog_values "$at $before" && return
-  [ -z "$given" ] && [ "\${1#-}" = "$1" ] && found="$(_flightlog_values "$at")"
+  [ -z "$more" ] && [ "\${1#-}" = "$1" ] && found="$(_flightlog_values "$at\${given:+ ${FIRST_ARGUMENT}}")"
   echo "\${found:-$(_flightlog_words "$at")}"
 }`;
 
 /** The line is read by its spaces: the words of bash end at colons, too, such as those of a URL. */
 export const bashScript = (completions: Completions): string => `${functions(completions)}
 _flightlog() {
-  local at='' before='' given='' typed words server=() scope=()
+  local at='' before='' given='' more='' typed words server=() scope=()
   read -ra words <<< "\${COMP_LINE:0:COMP_POINT}."
   typed="\${words[-1]%.}"
   _flightlog_parse "\${words[@]:1:\${#words[@]}-2}"
@@ -61,7 +75,7 @@ complete -o default -F _flightlog flightlog`;
 
 export const zshScript = (completions: Completions): string => `${functions(completions)}
 _flightlog() {
-  local at='' before='' given='' found
+  local at='' before='' given='' more='' found
   local -a server scope
   _flightlog_parse "\${(@)words[2,CURRENT-1]}"
   case "$before" in ${completions.pathFlags.join('|')}) _files; return ;; esac

@@ -5,7 +5,7 @@ import {
   WorkflowExecution_Phase,
 } from '../../../proto/gen/platformidl/core/execution_pb.js';
 import { bashScript, zshScript } from './bash-and-zsh.js';
-import type { Completion, Completions, Offer, Values } from './completions.js';
+import { type Completion, type Completions, FIRST_ARGUMENT, type Offer, type Values } from './completions.js';
 import { fishScript } from './fish.js';
 import type { Shell } from './shells.js';
 
@@ -62,9 +62,24 @@ const OF_ARGUMENTS: Readonly<Record<string, Offer>> = {
   task: names('tasks'),
 };
 
-const valuesOfArgument = ({ path, command }: Placed): readonly Values[] => {
-  const offer = OF_ARGUMENTS[command.name()];
-  return offer === undefined || command.registeredArguments.length === 0 ? [] : [{ after: [path], offer }];
+const versions = (list: string): Offer => ({ kind: 'of argument', command: `list ${list}`, column: 2 });
+
+/** The second arguments of these commands, by the name of the command and that of the argument. */
+const OF_SECOND_ARGUMENTS: Readonly<Record<string, Offer>> = {
+  'workflow version': versions('workflows'),
+  'launch-plan version': versions('launch-plans'),
+  'task version': versions('tasks'),
+  'execution signal': { kind: 'of argument', command: 'signal execution', column: 1 },
+};
+
+const valuesOfArguments = ({ path, command }: Placed): readonly Values[] => {
+  const [first, second] = command.registeredArguments;
+  const ofFirst = first && OF_ARGUMENTS[command.name()];
+  const ofSecond = second && OF_SECOND_ARGUMENTS[`${command.name()} ${second.name()}`];
+  return [
+    ...(ofFirst ? [{ after: [path], offer: ofFirst }] : []),
+    ...(ofSecond ? [{ after: [`${path} ${FIRST_ARGUMENT}`], offer: ofSecond }] : []),
+  ];
 };
 
 const TAKES_PATH = /<(?:file|directory|folder|path)>/u;
@@ -84,7 +99,7 @@ const completionsOf = (program: Command): Completions => {
     all: all.map(completionOf),
     pathFlags: flagsWhere(all, ({ flags }) => TAKES_PATH.test(flags)),
     valueFlags: flagsWhere(all, ({ required, optional }) => required || optional),
-    values: all.flatMap((each) => [...valuesOfFlags(each), ...valuesOfArgument(each)]),
+    values: all.flatMap((each) => [...valuesOfFlags(each), ...valuesOfArguments(each)]),
   };
 };
 

@@ -1,14 +1,22 @@
 /** The words that may follow the words of a command: its own commands and its flags. */
 export type Completion = { readonly path: string; readonly words: readonly string[] };
 
-/** Words to choose from, or the names of a list of the server, `executions`; those in a project and domain are scoped. */
+/**
+ * Words to choose from; the names of a list of the server, `executions`, of which those in a project and domain are
+ * scoped; or what a command prints about the argument before, in a column of its lines: `list tasks` the versions of
+ * that name, `signal execution` the signals of that execution.
+ */
 export type Offer =
   | { readonly kind: 'words'; readonly words: readonly string[] }
-  | { readonly kind: 'names'; readonly list: string; readonly isScoped: boolean };
+  | { readonly kind: 'names'; readonly list: string; readonly isScoped: boolean }
+  | { readonly kind: 'of argument'; readonly command: string; readonly column: 1 | 2 };
+
+/** Stands for the first argument in the words before a value. */
+export const FIRST_ARGUMENT = '@';
 
 /**
- * The offer for the value that follows some words: a command, `get execution`, or a command and one of its flags,
- * `get execution --project` and `get execution -p`.
+ * The offer for the value that follows some words: a command, `get execution`; a command and one of its flags,
+ * `get execution --project` and `get execution -p`; or a command and its first argument, `get workflow @`.
  */
 export type Values = { readonly after: readonly string[]; readonly offer: Offer };
 
@@ -32,7 +40,8 @@ export const quoted = (texts: readonly string[], between: string): string =>
   texts.map((text) => `'${text}'`).join(between);
 
 /**
- * Makes one line for each name of a list: lists of definitions have a line for each version. Names with other characters
- * are left out, because a shell would act on them.
+ * Makes one line for each name in a column: lists of definitions have a line for each version, the name and the version.
+ * Names with other characters are left out, because a shell would act on them.
  */
-export const NAMES_ONLY = `-o name 2>/dev/null | cut -d " " -f 1 | sort -u | grep "^[a-zA-Z0-9._-]*\\$"`;
+export const namesOnly = (column: 1 | 2): string =>
+  `-o name 2>/dev/null | cut -d " " -f ${column} | sort -u | grep "^[a-zA-Z0-9._+-]*\\$"`;

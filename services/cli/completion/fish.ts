@@ -1,7 +1,8 @@
 import {
   type Completion,
   type Completions,
-  NAMES_ONLY,
+  FIRST_ARGUMENT,
+  namesOnly,
   type Offer,
   quoted,
   SCOPE_FLAGS,
@@ -11,7 +12,9 @@ import {
 
 const printed = (offer: Offer): string => {
   if (offer.kind === 'words') return `printf '%s\\n' ${offer.words.join(' ')}`;
-  return `flightlog list ${offer.list} $server${offer.isScoped ? ' $scope' : ''} ${NAMES_ONLY}`;
+  if (offer.kind === 'of argument')
+    return `flightlog ${offer.command} "$given" $server $scope ${namesOnly(offer.column)}`;
+  return `flightlog list ${offer.list} $server${offer.isScoped ? ' $scope' : ''} ${namesOnly(1)}`;
 };
 
 const caseOfValues = ({ after, offer }: Values): string =>
@@ -25,6 +28,7 @@ export const fishScript = ({ all, pathFlags, valueFlags, values }: Completions):
   set -l at ''
   set -l before ''
   set -l given ''
+  set -l more ''
   set -l server
   set -l scope
   set -l found
@@ -50,16 +54,20 @@ export const fishScript = ({ all, pathFlags, valueFlags, values }: Completions):
           ' ',
         )}
           set at $next
+        else if test -z "$given"
+          set given $word
         else
-          set given yes
+          set more yes
         end
     end
   end
   set -l key "$at"
   if test -n "$before"
     set key "$at $before"
-  else if test -n "$given"; or string match -q -- '-*' (commandline -ct)
+  else if test -n "$more"; or string match -q -- '-*' (commandline -ct)
     set key 'none'
+  else if test -n "$given"
+    set key "$at ${FIRST_ARGUMENT}"
   end
   switch "$key"
 ${values.map(caseOfValues).join('\n')}

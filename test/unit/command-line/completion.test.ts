@@ -21,6 +21,9 @@ watch
   .option('--json')
   .option('--inputs <file>')
   .addOption(new Option('-o, --output <form>').choices(['table', 'json']));
+const get = program.command('get');
+get.command('task').alias('tasks').argument('<name>').argument('[version]').option('-p, --project <id>');
+program.command('signal').command('execution').argument('<name>').argument('[signal]').option('--value <text>');
 program.command('completion').addArgument(new Argument('<shell>').choices(SHELLS));
 
 /** Prints the words that a shell offers for the last word of `line`, a line each; the script is in `$SCRIPT`. */
@@ -38,11 +41,15 @@ const PROGRAMS: Readonly<Record<Shell, string>> = {
 
 /**
  * Stands in for the program that the scripts ask for names: it prints one of the kind that it was asked for, and one
- * that a shell would act on. A request for a server or a project and domain of the line gets another name.
+ * that a shell would act on. A request for a server or a project and domain of the line gets another name. Tasks of a
+ * name have two versions, and an execution has a signal.
  */
 const NAMES = `#!/bin/sh
 case "$*" in
   *'--server http://other:80'*'-p two --domain production'*) echo "$2-of-two" ;;
+  'list tasks hello '*'-p two'*) echo 'hello of-two' ;;
+  'list tasks hello '*) echo 'hello v1+a'; echo 'hello v2'; echo 'hello $(echo' ;;
+  'signal execution f4rj8 '*) echo approved ;;
   *) echo "$2-1"; echo "$2-\\$(echo\\tran)" ;;
 esac
 `;
@@ -91,6 +98,15 @@ describe.each(SHELLS.map((shell) => ({ shell })))('completion in $shell', ({ she
       expect(after).not.toContain('executions-1');
     },
   );
+
+  it.skipIf(!has(shell))('offers the versions of a definition after its name, and the signals of an execution', () => {
+    for (const kind of ['task', 'tasks'])
+      expect(offered(shell, 'flightlog', 'get', kind, 'hello', 'v')).toEqual(['v1+a', 'v2']);
+    expect(offered(shell, 'flightlog', 'get', 'task', '-p', 'two', 'hello', 'o')).toEqual(['of-two']);
+    expect(offered(shell, 'flightlog', 'get', 'task', 'hello', '--pr')).toEqual(['--project']);
+    expect(offered(shell, 'flightlog', 'get', 'task', 'hello', 'v1', 'v')).not.toContain('v2');
+    expect(offered(shell, 'flightlog', 'signal', 'execution', 'f4rj8', 'a')).toEqual(['approved']);
+  });
 
   it.skipIf(!has(shell))('offers phases', () => {
     const line = ['flightlog', 'watch', 'execution', '--phase'];

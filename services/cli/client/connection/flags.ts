@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { FORMS, type Form, LIVE_FORMS, type LiveForm } from '../output/documents.js';
+import { FORMS, type Form } from '../output/documents.js';
 import type { ConnectionFlags } from './profile.js';
 
 /** The flags of commands in a project and domain. */
@@ -7,9 +7,6 @@ export type ScopeFlags = ConnectionFlags & { readonly project: string; readonly 
 
 /** The flags of commands that print what they get in the form that is asked for. */
 export type FormFlags = { readonly output: Form };
-
-/** The flags of commands that print changes, in the form that is asked for, as they come. */
-export type LiveFormFlags = { readonly output: LiveForm };
 
 /** Adds the flags that say where the server is and how to sign in. */
 export const withConnection = (command: Command): Command =>
@@ -37,8 +34,11 @@ export const withForm = (command: Command): Command =>
 /** Adds the flag of the form of changes that are printed as they come. */
 export const withLiveForm = (command: Command): Command =>
   command.addOption(
-    new Option('-o, --output <form>', 'form of the changes: json is one object a line, yaml one document each')
-      .choices(LIVE_FORMS)
+    new Option(
+      '-o, --output <form>',
+      'form of the changes: json is one object a line, yaml one document each, name a line for each that has changed',
+    )
+      .choices(FORMS)
       .default('table'),
   );
 

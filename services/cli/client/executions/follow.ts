@@ -24,7 +24,24 @@ export type Watched = {
   readonly labels?: readonly string[];
 };
 
-/** The answers of a watch; connects again after the connection was lost, from the position of the last answer. */
+/** An answer with all of its pages. */
+type WholeAnswer = { readonly pages: readonly WatchResponse[]; readonly last: WatchResponse };
+
+/** Keeps the pages of each answer until its last one has come. */
+const wholeAnswers = async function* (stream: AsyncIterable<WatchResponse>): AsyncGenerator<WholeAnswer> {
+  let pages: WatchResponse[] = [];
+  for await (const answer of stream) {
+    pages.push(answer);
+    if (answer.hasMore) continue;
+    yield { pages, last: answer };
+    pages = [];
+  }
+};
+
+/**
+ * The answers of a watch; connects again after the connection was lost, from the position of the last answer. The pages
+ * of a state are kept until the last one has come: a state that was cut off begins again, and would be given twice.
+ */
 export const answersOf = async function* (
   connection: Connection,
   { labels = [], ...watched }: Watched,
@@ -36,10 +53,11 @@ export const answersOf = async function* (
   while (!isOver) {
     try {
       const request = { ...watched, labels: [...labels], lastEventId };
-      for await (const answer of connection.open(ExecutionWatchService.method.watch, request, signal)) {
-        yield answer;
-        lastEventId = answer.hasMore ? lastEventId : String(answer.position);
-        isOver = answer.kind === Kind.END;
+      const stream = connection.open(ExecutionWatchService.method.watch, request, signal);
+      for await (const { pages, last } of wholeAnswers(stream)) {
+        yield* pages;
+        lastEventId = String(last.position);
+        isOver = last.kind === Kind.END;
       }
     } catch (error) {
       if (lastEventId === '' || !isRetryable(error)) throw error;

@@ -7,7 +7,7 @@ import {
 } from '../../../../proto/gen/platformidl/eventlog/watch_pb.js';
 import { connected } from '../connection/connect.js';
 import type { Connection } from '../connection/connection.js';
-import type { LiveFormFlags, ScopeFlags } from '../connection/flags.js';
+import type { FormFlags, ScopeFlags } from '../connection/flags.js';
 import { phaseOf, errorOrCause } from '../entities/rows.js';
 import { cell, coloured, colourOf, oneLine } from '../output/text.js';
 import { momentText } from '../output/times.js';
@@ -104,15 +104,35 @@ const followAnswers = async (connection: Connection, id: ExecutionId, printAnswe
   return endOf(last);
 };
 
-/** Follows an execution until it ends, and prints its changes in a form: `name` prints none. */
-export const follow = (connection: Connection, id: ExecutionId, form: Form): Promise<ExecutionEnd> => {
+/** Prints the ids of the nodes that an answer has, each on a line. */
+const printNodeNames: Printer = ({ nodes }) => {
+  for (const { id } of nodes) print(id?.nodeId ?? '');
+};
+
+/** Prints the names of the executions that an answer has, each on a line. */
+const printExecutionNames: Printer = ({ executions }) => {
+  for (const { id } of executions) print(id?.name ?? '');
+};
+
+/**
+ * Follows an execution until it ends, and prints its changes in a form.
+ *
+ * @param printName prints an answer in the form `name`; by default nothing, because the name of the execution is printed
+ * before it is followed.
+ */
+export const follow = (
+  connection: Connection,
+  id: ExecutionId,
+  form: Form,
+  printName: Printer = () => undefined,
+): Promise<ExecutionEnd> => {
   process.stdout.on('error', () => process.exit(1)); // the reader has left, and the end is not known
   if (form === 'table') return followAsText(connection, id);
-  return followAnswers(connection, id, form === 'name' ? () => undefined : (answer) => printDocument(form, answer));
+  return followAnswers(connection, id, form === 'name' ? printName : (answer) => printDocument(form, answer));
 };
 
 /** The flags of `watch execution`. */
-export type WatchFlags = ScopeFlags & LiveFormFlags;
+export type WatchFlags = ScopeFlags & FormFlags;
 
 /**
  * Watches one execution until it ends; the exit code says how.
@@ -121,7 +141,7 @@ export type WatchFlags = ScopeFlags & LiveFormFlags;
  */
 export const watchExecution = (name: string, { output: form, ...flags }: WatchFlags): Promise<void> =>
   connected(flags, async (connection) => {
-    process.exitCode = (await follow(connection, executionIdOf(name, flags), form)).exitCode;
+    process.exitCode = (await follow(connection, executionIdOf(name, flags), form, printNodeNames)).exitCode;
   });
 
 /** Prints a line for each execution whose phase has changed. */
@@ -135,6 +155,11 @@ const asLinesOfExecutions = (): Printer => {
       print(lineOf(momentText(recordedAt ?? execution.closure?.updatedAt), { name, phase, why }));
     }
   };
+};
+
+const printerOfExecutions = (form: Form): Printer => {
+  if (form === 'table') return asLinesOfExecutions();
+  return form === 'name' ? printExecutionNames : (answer) => printDocument(form, answer);
 };
 
 /** The flags of `watch executions`. */
@@ -158,6 +183,6 @@ export const watchExecutions = ({
     process.stdout.on('error', () => process.exit(0));
     const { project, domain } = flags;
     const watched = { project, domain, filters: filter.join('+'), labels };
-    const printAnswer: Printer = form === 'table' ? asLinesOfExecutions() : (answer) => printDocument(form, answer);
+    const printAnswer = printerOfExecutions(form);
     for await (const answer of answersOf(connection, watched, sayLost)) printAnswer(answer);
   });

@@ -17,11 +17,6 @@ export type Form = (typeof FORMS)[number];
 /** The forms of documents for programs. */
 export type DocumentForm = 'json' | 'yaml';
 
-/** The forms of what is printed as it changes: lines for people, or a document for each change. */
-export const LIVE_FORMS = ['table', 'json', 'yaml'] as const;
-
-export type LiveForm = (typeof LIVE_FORMS)[number];
-
 const withDependencies = (file: DescFile): readonly DescFile[] => [
   file,
   ...file.dependencies.flatMap(withDependencies),
