@@ -53,13 +53,29 @@ const inputsOf = async (execution: Named, signal: AbortSignal): Promise<Given> =
   return fullInputs?.literals ?? {};
 };
 
+const NOT_FOUND = 404;
+
+/** The active version of a launch plan, however many newer ones there are; `undefined` where none is active. */
+const activeVersionOf = async (id: Named, signal: AbortSignal): Promise<string | undefined> => {
+  try {
+    return (await call(AdminService.method.getActiveLaunchPlan, { id }, signal)).id?.version;
+  } catch (error) {
+    if (error instanceof ServerFailure && error.status === NOT_FOUND) return undefined;
+    throw error;
+  }
+};
+
 /** The version of a name: the one that was asked for, else the active one of a launch plan, else the newest. */
 const versionOf = async (kind: Kind, { version, ...id }: Versioned, signal: AbortSignal): Promise<string> => {
   if (version !== '') return version;
-  const { versions } = await readVersions(kind, { id, version: undefined }, signal);
-  const found = versions.find(({ isActive }) => isActive) ?? versions[0];
-  if (found) return found.version;
-  throw new ServerFailure(`there is no ${KINDS[kind].one.toLowerCase()} ${id.name}`, { status: 404, requestId: '' });
+  const active = kind === 'launch_plans' ? await activeVersionOf(id, signal) : undefined;
+  if (active !== undefined) return active;
+  const [newest] = (await readVersions(kind, { id, version: undefined }, signal)).versions;
+  if (newest) return newest.version;
+  throw new ServerFailure(`there is no ${KINDS[kind].one.toLowerCase()} ${id.name}`, {
+    status: NOT_FOUND,
+    requestId: '',
+  });
 };
 
 /** Reads what a form of a launch asks for. A workflow is launched by its default plan, which has its name and version. */

@@ -31,14 +31,19 @@ const LaunchOf = ({ kind }: LaunchOfProps): ReactNode => {
         { kind, id: { ...scope, name, version }, from: from === undefined ? undefined : { ...scope, name: from } },
         signal,
       ),
-    staleTime: Infinity,
-    meta: { fixed: true }, // a form is not filled again under the hands of its user
+    gcTime: 0, // a form that is opened again may have another active version
+    enabled: ({ state }) => state.data === undefined, // a form is not filled again under the hands of its user
+    meta: { fixed: true },
   });
   const { version: found = version } = launchable.data?.target ?? {};
   const above = `${project} / ${domain} · ${KINDS[kind].one.toLowerCase()}, version ${found}${from === undefined ? '' : `, with the inputs of ${from}`}`;
   return (
     <Page title={`Launch ${name}`} above={above}>
-      <QueryResult query={launchable}>{(answer: Launchable) => <Form scope={scope} launchable={answer} />}</QueryResult>
+      <QueryResult query={launchable}>
+        {(answer: Launchable) => (
+          <Form key={`${kind} ${name} ${found} ${from ?? ''}`} scope={scope} launchable={answer} />
+        )}
+      </QueryResult>
     </Page>
   );
 };
