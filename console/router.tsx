@@ -51,9 +51,8 @@ const leadOn = ({ location: { pathname, search } }: Asked): void => {
   const address = addressOfOlderLink(pathname, search);
   // eslint-disable-next-line @typescript-eslint/only-throw-error -- how the router is led on
   if (address === undefined) throw notFound();
-  const [to = '', parameters = ''] = address.split('?');
   // eslint-disable-next-line @typescript-eslint/only-throw-error -- how the router is led on
-  throw redirect({ to, search: Object.fromEntries(new URLSearchParams(parameters)), replace: true } as never);
+  throw redirect({ ...address, replace: true } as never);
 };
 
 const other = createRoute({ getParentRoute: () => root, path: '$', beforeLoad: leadOn });

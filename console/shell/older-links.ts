@@ -18,6 +18,49 @@ const OF_DOMAIN = /^\/projects\/([^/]+)\/domains\/([^/]+)\/?$/u;
 const OF_NODE = /^(\/projects\/[^/]+\/domains\/[^/]+\/executions\/[^/]+)\/(?:nodeId\/([^/]+)|\w+)(?:\/.*)?$/u;
 const OF_DEFINITION = /^(\/projects\/[^/]+\/domains\/[^/]+)\/(\w+)\/([^/]+)(?:\/versions?\/([^/]+))?\/?$/u;
 
+/** A path of this console, encoded as in an address, and its search parameters as plain text. */
+export type ConsoleAddress = { readonly to: string; readonly search: Readonly<Record<string, string>> };
+
+/** A part of a path as plain text; as it is where it is not encoded, such as `100%`. */
+const decoded = (part: string): string => {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+};
+
+/** The list of a project that a path names, in the domain of the search parameters. */
+const ofProject = (path: string, { domain }: Readonly<Record<string, unknown>>): ConsoleAddress | undefined => {
+  const [, project, list] = OF_PROJECT.exec(path) ?? [];
+  const section = SECTIONS[list ?? 'dashboard'];
+  if (project === undefined || section === undefined) return undefined;
+  const inDomain = typeof domain === 'string' ? encodeURIComponent(domain) : DEFAULT_DOMAIN;
+  return { to: `/projects/${project}/domains/${inDomain}/${section}`, search: {} };
+};
+
+const ofDomain = (path: string): ConsoleAddress | undefined => {
+  const [, project, domain] = OF_DOMAIN.exec(path) ?? [];
+  if (project === undefined || domain === undefined) return undefined;
+  return { to: `/projects/${project}/domains/${domain}/executions`, search: {} };
+};
+
+const ofNode = (path: string): ConsoleAddress | undefined => {
+  const [, execution, node] = OF_NODE.exec(path) ?? [];
+  return execution === undefined
+    ? undefined
+    : { to: execution, search: node === undefined ? {} : { node: decoded(node) } };
+};
+
+const ofDefinition = (path: string): ConsoleAddress | undefined => {
+  const [, scope, kind, name, version] = OF_DEFINITION.exec(path) ?? [];
+  const section = SECTIONS[kind ?? ''];
+  if (scope === undefined || section === undefined) return undefined;
+  const to = `${scope}/${section}/${name ?? ''}`;
+  if (version !== undefined) return { to, search: { version: decoded(version) } };
+  return to === path ? undefined : { to, search: {} };
+};
+
 /**
  * The address that a link of other clients or of another console means: of a node, of a version of a definition, of the
  * lists of a project. `undefined` for other links.
@@ -27,21 +70,4 @@ const OF_DEFINITION = /^(\/projects\/[^/]+\/domains\/[^/]+)\/(\w+)\/([^/]+)(?:\/
 export const addressOfOlderLink = (
   path: string,
   search: Readonly<Record<string, unknown>> = {},
-): string | undefined => {
-  const [, project, list] = OF_PROJECT.exec(path) ?? [];
-  if (project !== undefined) {
-    const section = SECTIONS[list ?? 'dashboard'];
-    const domain = typeof search['domain'] === 'string' ? encodeURIComponent(search['domain']) : DEFAULT_DOMAIN;
-    return section === undefined ? undefined : `/projects/${project}/domains/${domain}/${section}`;
-  }
-  const [, ofProject, domain] = OF_DOMAIN.exec(path) ?? [];
-  if (ofProject !== undefined) return `/projects/${ofProject}/domains/${domain ?? ''}/executions`;
-  const [, execution, node] = OF_NODE.exec(path) ?? [];
-  if (execution !== undefined) return node === undefined ? execution : `${execution}?node=${node}`;
-  const [, scope, kind, name, version] = OF_DEFINITION.exec(path) ?? [];
-  const section = SECTIONS[kind ?? ''];
-  if (scope === undefined || section === undefined) return undefined;
-  const address = `${scope}/${section}/${name ?? ''}`;
-  if (version !== undefined) return `${address}?version=${version}`;
-  return address === path ? undefined : address;
-};
+): ConsoleAddress | undefined => ofProject(path, search) ?? ofDomain(path) ?? ofNode(path) ?? ofDefinition(path);
