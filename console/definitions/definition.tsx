@@ -21,7 +21,7 @@ import { Interface } from './typed-interface.js';
 import { type Kind, KINDS } from './kinds.js';
 import { LastRuns } from './last-runs.js';
 import { PlanActions } from './plan-actions.js';
-import { PlanFacts } from './plan-facts.js';
+import { PlanFacts, PlanInputs } from './plan-facts.js';
 import { VersionDifferences } from './version-differences.js';
 import { MAX_VERSIONS, readVersions, type Version, type VersionPage } from './versions.js';
 
@@ -154,6 +154,7 @@ const DefinitionPage = ({ kind, id }: DefinitionProps): ReactNode => {
             {than !== undefined && <VersionDifferences kind={kind} id={id} version={chosen.version} than={than} />}
             <Description kind={kind} id={id} version={chosen.version} />
             {kind === 'workflows' && <WorkflowGraphLoader id={id} version={chosen.version} />}
+            {chosen.plan && <PlanInputs plan={chosen.plan} />}
             <Interface inputs={chosen.inputs} outputs={chosen.outputs} />
             <LastRuns id={id} none={KINDS[kind].notRun} filters={executionsOf(kind, id)} />
             <VersionList kind={kind} id={id} page={page} chosen={chosen} />

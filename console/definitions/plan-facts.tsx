@@ -1,14 +1,18 @@
 import type { ReactNode } from 'react';
 
 import type { LaunchPlan } from '../../proto/gen/platformidl/admin/launch_plan_pb.js';
+import type { Literal, LiteralMap } from '../../proto/gen/platformidl/core/literals_pb.js';
 import { VersionLink } from '../execution/links.js';
 import { ToCome } from '../look/moments.js';
 import { Card, Facts } from '../look/page.js';
 import { msOf } from '../look/times.js';
 import { scheduleText } from '../schedules/schedule-text.js';
+import { Literals } from '../values/literals.js';
+
+type PlanProps = { readonly plan: LaunchPlan };
 
 /** The workflow of a launch plan, its schedule and the next tick. */
-export const PlanFacts = ({ plan: { spec, closure } }: { readonly plan: LaunchPlan }): ReactNode => {
+export const PlanFacts = ({ plan: { spec, closure } }: PlanProps): ReactNode => {
   const next = msOf(closure?.nextFireAt);
   return (
     <Card>
@@ -17,9 +21,37 @@ export const PlanFacts = ({ plan: { spec, closure } }: { readonly plan: LaunchPl
           ['Workflow', spec?.workflowId && <VersionLink id={spec.workflowId} />],
           ['Schedule', scheduleText(spec?.entityMetadata?.schedule)],
           ['Next tick', next !== undefined && <ToCome at={next} />],
-          ['Fixed inputs', Object.keys(spec?.fixedInputs?.literals ?? {}).join(', ')],
         ]}
       />
     </Card>
+  );
+};
+
+type Values = LiteralMap['literals'];
+
+/** The values that inputs have when a launch gives no others: those of the plan, or of its workflow. */
+const defaultsOf = ({ closure }: LaunchPlan): Values =>
+  Object.fromEntries(
+    Object.entries(closure?.expectedInputs?.parameters ?? {}).flatMap(([name, { behavior }]): [string, Literal][] =>
+      behavior.case === 'default' ? [[name, behavior.value]] : [],
+    ),
+  );
+
+/** The inputs that a launch plan fixes, and the defaults of the others; nothing where it has neither. */
+export const PlanInputs = ({ plan }: PlanProps): ReactNode => {
+  const values = [
+    ['Fixed inputs', plan.spec?.fixedInputs?.literals ?? {}],
+    ['Default inputs', defaultsOf(plan)],
+  ] as const;
+  const given = values.filter(([, literals]) => Object.keys(literals).length > 0);
+  if (given.length === 0) return null;
+  return (
+    <div className="two">
+      {given.map(([title, literals]) => (
+        <Card key={title} title={title}>
+          <Literals values={{ literals }} none="" />
+        </Card>
+      ))}
+    </div>
   );
 };

@@ -67,7 +67,7 @@ const LiteralList = ({ literals }: LiteralListProps): ReactNode => (
   </dl>
 );
 
-type LiteralsProps = { readonly values: LiteralMap | undefined; readonly none: string };
+type LiteralsProps = { readonly values: Pick<LiteralMap, 'literals'> | undefined; readonly none: string };
 
 /** Values with their names and types. */
 export const Literals = ({ values, none }: LiteralsProps): ReactNode => {
