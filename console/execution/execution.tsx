@@ -13,8 +13,10 @@ import { Data } from './data.js';
 import { Head } from './head.js';
 import type { Named } from '../server/ids.js';
 import type { ExecutionAsOf } from './moment.js';
-import { nodeLevels, NodeLevelsProvider } from './nodes/node-levels.js';
+import { nodeLevels } from './nodes/node-levels.js';
 import { Nodes } from './nodes/nodes.js';
+import { readLevel } from './nodes/read-level.js';
+import { ShownLevelsProvider } from './nodes/shown-levels.js';
 import { isViewName, Tabs, type ViewName } from './tabs.js';
 import { Why } from './why.js';
 
@@ -43,7 +45,7 @@ const ExecutionPage = ({ id }: ExecutionPageProps): ReactNode => {
     ...rpcQuery(AdminService.method.getExecution, { id, asOf }),
     placeholderData: keepPreviousData, // shows the previously chosen moment until the new one is read
   });
-  const [levels] = useState(nodeLevels);
+  const [levels] = useState(() => nodeLevels(readLevel));
   useLive(id, levels.listener);
   const View = VIEWS[name];
   return (
@@ -53,9 +55,9 @@ const ExecutionPage = ({ id }: ExecutionPageProps): ReactNode => {
           <Why execution={execution} />
           <Tabs current={name} />
           <Suspense fallback={<Loading />}>
-            <NodeLevelsProvider value={levels}>
+            <ShownLevelsProvider value={levels}>
               <View id={id} asOf={asOf} />
-            </NodeLevelsProvider>
+            </ShownLevelsProvider>
           </Suspense>
         </Head>
       )}

@@ -2,20 +2,15 @@ import { keepPreviousData, useQuery, type UseQueryResult } from '@tanstack/react
 
 import type { NodeExecution } from '../../../proto/gen/platformidl/admin/node_execution_pb.js';
 import type { CompiledWorkflow } from '../../../proto/gen/platformidl/core/compiler_pb.js';
-import type { Node } from '../../../proto/gen/platformidl/core/workflow_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
-import { within } from '../../graph/elements.js';
 import { queriesOf } from '../../server/queries.js';
+import { nodesIn } from '../compiled-nodes.js';
 import type { ExecutionAsOf } from '../moment.js';
-import { useNodeLevels } from '../nodes/node-levels.js';
+import { useShownLevels } from '../nodes/shown-levels.js';
 import { idOf, specIdOf } from '../nodes/tree.js';
 
 /** The nodes that were reported of a workflow, by their ids in the workflow. */
 export type DrawnNodes = ReadonlyMap<string, NodeExecution>;
-
-/** The nodes of a workflow that its graph draws: its own, and those inside its branches. */
-export const nodesIn = ({ template }: CompiledWorkflow): readonly Node[] =>
-  (template?.nodes ?? []).flatMap((node) => [node, ...within(node)]);
 
 /** Reads the nodes that the graph of a workflow draws; those inside a branch are below the branch. */
 export const useDrawnNodes = (
@@ -23,22 +18,25 @@ export const useDrawnNodes = (
   workflow: CompiledWorkflow,
   parent: string,
 ): UseQueryResult<DrawnNodes> => {
-  const levels = useNodeLevels();
+  const levels = useShownLevels();
+  const branches = new Set(nodesIn(workflow).flatMap(({ id, target }) => (target.case === 'branchNode' ? id : [])));
+  const branchesIn = (nodes: Iterable<NodeExecution>): readonly string[] =>
+    [...nodes].filter((node) => branches.has(specIdOf(node))).map(idOf);
   return useQuery({
     queryKey: [...queriesOf(AdminService.method.listNodeExecutions), seen, 'graph', parent],
     queryFn: async ({ signal }) => {
-      const branches = new Set(nodesIn(workflow).flatMap(({ id, target }) => (target.case === 'branchNode' ? id : [])));
       const drawn = new Map<string, NodeExecution>();
       const read = async (id: string): Promise<void> => {
         const nodes = await levels.read({ seen, parent: id, signal });
         for (const node of nodes) drawn.set(specIdOf(node), node);
-        await Promise.all(nodes.filter((node) => branches.has(specIdOf(node))).map((node) => read(idOf(node))));
+        await Promise.all(branchesIn(nodes).map(read));
       };
       await read(parent);
       return drawn;
     },
     placeholderData: keepPreviousData,
-    refetchInterval: levels.refetchInterval,
+    refetchInterval: ({ state: { data } }) =>
+      levels.refetchInterval(seen, [parent, ...branchesIn(data?.values() ?? [])]),
   });
 };
 

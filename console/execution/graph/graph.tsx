@@ -11,10 +11,11 @@ import { QueryResult } from '../../look/query-result.js';
 import { Empty } from '../../look/notes.js';
 import { nodePhase } from '../../look/phases.js';
 import { rpcQuery } from '../../server/queries.js';
+import { nodesIn, subWorkflowOf } from '../compiled-nodes.js';
 import type { ExecutionAsOf } from '../moment.js';
 import { NodePanel } from '../node/node-panel.js';
 import { idOf, specIdOf } from '../nodes/tree.js';
-import { type DrawnNodes, nodesIn, openedBy, useDrawnNodes } from './drawn-nodes.js';
+import { type DrawnNodes, openedBy, useDrawnNodes } from './drawn-nodes.js';
 
 const route = getRouteApi('/projects/$project/domains/$domain/executions/$name');
 
@@ -27,11 +28,9 @@ type LayerProps = {
 };
 
 /** The workflow that a node runs inside its workflow; `undefined` for other nodes. */
-const subWorkflowOf = (node: NodeExecution, { closure, workflow }: LayerProps): CompiledWorkflow | undefined => {
-  const { target } = nodesIn(workflow).find(({ id }) => id === specIdOf(node)) ?? {};
-  if (target?.case !== 'workflowNode' || target.value.reference.case !== 'subWorkflowRef') return undefined;
-  const { name, version } = target.value.reference.value;
-  return closure.subWorkflows.find(({ template }) => template?.id?.name === name && template.id.version === version);
+const workflowIn = (node: NodeExecution, { closure, workflow }: LayerProps): CompiledWorkflow | undefined => {
+  const compiled = nodesIn(workflow).find(({ id }) => id === specIdOf(node));
+  return compiled && subWorkflowOf(compiled, closure);
 };
 
 type InsideProps = { readonly layer: LayerProps; readonly node: NodeExecution };
@@ -45,7 +44,7 @@ const InsideDynamic = ({ layer: { seen }, node }: InsideProps): ReactNode => {
 /** The graph of the workflow that a node runs: a nested one, or the one that a dynamic node has planned. */
 const Inside = ({ layer, node }: InsideProps): ReactNode => {
   if (node.metadata?.isDynamic === true) return <InsideDynamic layer={layer} node={node} />;
-  const workflow = subWorkflowOf(node, layer);
+  const workflow = workflowIn(node, layer);
   return workflow && <Layer seen={layer.seen} closure={layer.closure} workflow={workflow} parent={idOf(node)} />;
 };
 
