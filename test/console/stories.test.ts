@@ -258,6 +258,14 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
     await page.getByRole('heading', { name: 'Inside n2' }).waitFor();
   });
 
+  it('names nodes as their authors did, in nested workflows and branches, with their ids', async () => {
+    await open(`${SCOPE}/executions/drawn`);
+    await page.getByRole('button', { name: 'read_activity n0 Succeeded' }).waitFor();
+    await page.getByRole('button', { name: 'Nodes below n2' }).click();
+    await page.getByRole('button', { name: 'propose n0 Succeeded' }).waitFor();
+    expect(await barriersInLooks(page, 'node names')).toEqual([]);
+  });
+
   it('reads again only the nodes that events have changed, while an execution runs', async () => {
     const id = await launchHello(plane.grpc, 'followed');
     const report = (node: string, phase: NodePhase) =>

@@ -59,6 +59,8 @@ const Bar = ({ node, range, now, segments }: BarProps): ReactNode => {
 
 type NodeRowProps = BarProps & {
   readonly row: TreeRow;
+  /** The name that its author gave to the node; `undefined` where it has none. */
+  readonly name: string | undefined;
   readonly top: number;
   readonly isChosen: boolean;
   readonly choose: (nodeId: string) => void;
@@ -68,6 +70,7 @@ type NodeRowProps = BarProps & {
 /** A node in the tree, with its time on the axis. */
 export const NodeRow = ({
   row: { node, depth, isOpen },
+  name,
   range,
   now,
   segments,
@@ -96,8 +99,15 @@ export const NodeRow = ({
         ) : (
           <span className="twist" />
         )}
-        <button type="button" className="node-choose" aria-pressed={isChosen} onClick={() => choose(nodeId)}>
+        <button
+          type="button"
+          className="node-choose"
+          aria-pressed={isChosen}
+          title={name === undefined ? undefined : `${name}, ${nodeId}`}
+          onClick={() => choose(nodeId)}
+        >
           <PhaseSign tone={toneOf(phase)} />
+          {name !== undefined && <span className="node-label">{name}</span>}
           <span className="node-id">{specIdOf(node)}</span>
           <span className="visually-hidden">{phaseText(phase)}</span>
           {kind !== '' && <span className="label">{kind}</span>}

@@ -20,6 +20,8 @@ import { TimeAxis } from './time-axis.js';
 import { type Segments, segmentsOf } from './time-spent.js';
 import { TimeSpentBar } from './time-spent-bar.js';
 import { allOf, type Children, idOf, type Range, rangeOf, rowsOf, type TreeRow } from './tree.js';
+import type { NodeNames } from './node-names.js';
+import { useNodeNames } from './use-node-names.js';
 import { useTree } from './use-tree.js';
 
 const ROW_PX = 36;
@@ -49,6 +51,7 @@ const failedAmong = (rows: readonly TreeRow[]): string | undefined => {
 
 type ChartProps = Clock & {
   readonly rows: readonly TreeRow[];
+  readonly names: NodeNames;
   /** The operations that are shown on the bars, instead of the phases. */
   readonly segments: Segments | undefined;
   readonly chosen: string | undefined;
@@ -56,7 +59,7 @@ type ChartProps = Clock & {
   readonly toggle: (nodeId: string) => void;
 };
 
-const Chart = ({ rows, range, now, segments, chosen, choose, toggle }: ChartProps): ReactNode => {
+const Chart = ({ rows, names, range, now, segments, chosen, choose, toggle }: ChartProps): ReactNode => {
   const scrollRef = useRef<HTMLDivElement>(null);
   const virtualizer = useVirtualizer({
     count: rows.length,
@@ -77,6 +80,7 @@ const Chart = ({ rows, range, now, segments, chosen, choose, toggle }: ChartProp
               <NodeRow
                 key={nodeId}
                 {...{ row, range, now, top: start, choose, toggle }}
+                name={names.get(nodeId)}
                 segments={segments?.get(nodeId)}
                 isChosen={nodeId === chosen}
               />
@@ -100,6 +104,7 @@ export const NodeTree = ({ id, asOf, nodes, clock, segments, toggle }: NodeTreeP
   const { node } = route.useSearch();
   const navigate = route.useNavigate();
   const rows = useMemo(() => rowsOf(nodes), [nodes]);
+  const names = useNodeNames(id, nodes);
   const choose = useCallback(
     (nodeId: string): void =>
       void navigate({ search: (search) => ({ ...search, node: nodeId }), replace: true, resetScroll: false }),
@@ -109,7 +114,7 @@ export const NodeTree = ({ id, asOf, nodes, clock, segments, toggle }: NodeTreeP
   const chosen = node ?? failedAmong(rows);
   return (
     <div className="nodes">
-      <Chart {...{ rows, ...clock, segments, chosen, choose, toggle }} />
+      <Chart {...{ rows, names, ...clock, segments, chosen, choose, toggle }} />
       {chosen !== undefined && <NodePanel key={chosen} id={id} asOf={asOf} nodeId={chosen} />}
     </div>
   );
