@@ -5,7 +5,9 @@ import type { Execution } from '../../proto/gen/platformidl/admin/execution_pb.j
 import { Ago, Lasting } from '../look/moments.js';
 import { PhaseBadge } from '../look/phase-badge.js';
 import { executionPhase, hasEnded, toneOf } from '../look/phases.js';
+import { useNow } from '../look/now.js';
 import { lengthOf, msOf } from '../look/times.js';
+import { lastingOf } from './lasting.js';
 
 const PERCENT = 100;
 
@@ -18,6 +20,24 @@ const labelsOf = ({ spec }: Execution): string =>
   Object.entries(spec?.labels?.values ?? {})
     .map(([key, value]) => `${key}=${value}`)
     .join(' ');
+
+type DurationBarProps = Pick<RowProps, 'execution' | 'longest'>;
+
+const BarOf = ({ ms, longest }: { readonly ms: number; readonly longest: number }): ReactNode => (
+  <span className="row-bar" style={{ width: `${Math.min(1, Math.log1p(ms) / Math.log1p(longest)) * PERCENT}%` }} />
+);
+
+/** The bar of an execution that has not ended, which grows each second. */
+const GrowingBar = ({ execution, longest }: DurationBarProps): ReactNode => (
+  <BarOf ms={lastingOf(execution, useNow())} longest={longest} />
+);
+
+const DurationBar = (props: DurationBarProps): ReactNode =>
+  hasEnded(executionPhase(props.execution.closure?.phase)) ? (
+    <BarOf ms={lastingOf(props.execution, 0)} longest={props.longest} />
+  ) : (
+    <GrowingBar {...props} />
+  );
 
 type RowProps = {
   readonly execution: Execution;
@@ -56,7 +76,7 @@ export const Row = memo(({ execution, index, longest, top }: RowProps): ReactNod
       </span>
       <span role="cell" className={`row-lasting tone-${toneOf(phase)}`}>
         <Lasting from={hasEnded(phase) ? undefined : msOf(closure?.startedAt)} ms={hasEnded(phase) ? ms : undefined} />
-        <span className="row-bar" style={{ width: `${(Math.log1p(ms ?? 0) / Math.log1p(longest)) * PERCENT}%` }} />
+        <DurationBar execution={execution} longest={longest} />
       </span>
     </div>
   );

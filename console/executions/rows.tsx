@@ -2,8 +2,8 @@ import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import { type ReactNode, type RefObject, useEffect, useMemo, useRef } from 'react';
 
 import type { Execution } from '../../proto/gen/platformidl/admin/execution_pb.js';
-import { lengthOf } from '../look/times.js';
 import { type CreatedRange, rangeOfRows } from './execution-list.js';
+import { lastingOf } from './lasting.js';
 import { Row } from './row.js';
 
 const ROW_PX = 52;
@@ -13,7 +13,7 @@ const LOAD_AHEAD_ROWS = 200;
 const COLUMNS = ['Phase', 'Name', 'Workflow', 'Created', 'Duration'];
 
 const longestOf = (executions: readonly Execution[]): number =>
-  executions.reduce((longest, { closure }) => Math.max(longest, lengthOf(closure?.duration) ?? 0), 1);
+  executions.reduce((longest, execution) => Math.max(longest, lastingOf(execution, Date.now())), 1);
 
 type RowsProps = {
   readonly executions: readonly Execution[];
