@@ -11,7 +11,7 @@ const isSafe = (address: string): boolean => {
   }
 };
 
-type LinkOutProps = { readonly address: string; readonly text: string };
+type LinkOutProps = { readonly address: string; readonly text: ReactNode };
 
 /** A link to another server, in a tab of its own. */
 export const LinkOut = ({ address, text }: LinkOutProps): ReactNode =>

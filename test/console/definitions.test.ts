@@ -1,0 +1,173 @@
+import { clone, create, fromBinary } from '@bufbuild/protobuf';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { DescriptionEntitySchema, DescriptionFormat } from '../../proto/gen/platformidl/admin/description_entity_pb.js';
+import {
+  type LaunchPlanCreateRequest,
+  LaunchPlanCreateRequestSchema,
+  LaunchPlanState,
+} from '../../proto/gen/platformidl/admin/launch_plan_pb.js';
+import { LiteralMapSchema } from '../../proto/gen/platformidl/core/literals_pb.js';
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { chromiumPath, startChromium } from '../support/chromium.js';
+import { barriersInLooks, openPage } from '../support/console-page.js';
+import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
+import { fixtureBytes, withNeeds } from '../support/fixtures.js';
+import { literal } from '../support/hello.js';
+import { registerTask } from '../support/registrations.js';
+
+const SCOPE = '/projects/flytesnacks/domains/development';
+const PLAN = { project: 'flytesnacks', domain: 'development', name: 'hello.hello' };
+
+/** One more than the console lists. */
+const NEWER_VERSIONS = 101;
+
+const DESCRIPTION = `# Greets
+
+It is **polite**, see [the rules](https://example.com/rules) and [not this](javascript:window.ran=1).
+
+- once
+- twice
+
+<script>window.ran = 1</script><img src=x onerror="window.ran=1">
+
+![a picture](https://example.com/picture.png)
+`;
+
+const plan = fromBinary(LaunchPlanCreateRequestSchema, fixtureBytes('01-hello/003-launch_plan.create_request.pb'));
+
+/** Fixes an input of the plan at 7. */
+const fixTimes = ({ spec }: LaunchPlanCreateRequest): void => {
+  delete spec!.defaultInputs!.parameters['times'];
+  spec!.fixedInputs = create(LiteralMapSchema, { literals: { times: literal(7n) } });
+};
+
+describe.skipIf(chromiumPath === undefined)('the definitions of the console', () => {
+  let plane: ControlPlane;
+  let browser: Browser;
+  let page: Page;
+  const errors: string[] = [];
+
+  const open = async (path: string): Promise<void> => {
+    await page.goto(`${plane.server().ready.http}/console${path}`);
+  };
+
+  const registerPlan = async (
+    version: string,
+    change: (request: LaunchPlanCreateRequest) => void = () => undefined,
+  ) => {
+    const request = clone(LaunchPlanCreateRequestSchema, plan);
+    request.id!.version = version;
+    change(request);
+    await plane.grpc.call(AdminService.method.createLaunchPlan, request);
+  };
+
+  const activate = (version: string) =>
+    plane.grpc.call(AdminService.method.updateLaunchPlan, { id: { ...PLAN, version }, state: LaunchPlanState.ACTIVE });
+
+  beforeAll(async () => {
+    plane = await startControlPlane();
+    await register(plane.grpc, withNeeds('01-hello'));
+    await activate('v1');
+    await registerPlan('fixed', fixTimes);
+    for (let version = 0; version < NEWER_VERSIONS; version += 1) await registerPlan(`newer-${version}`);
+    browser = await startChromium();
+    page = await openPage(browser, errors);
+  });
+  afterAll(async () => {
+    await browser.close();
+    await plane.close();
+    expect(errors).toEqual([]);
+  });
+
+  it('open the form of the active launch plan, however many newer versions there are', async () => {
+    await open(`${SCOPE}/launch/launch_plans/hello.hello`);
+    await page.getByText('version v1', { exact: false }).waitFor();
+    expect(await page.getByLabel(/^times/u).inputValue()).toBe('1');
+  });
+
+  it('open the form again with the version that is active then, and its inputs', async () => {
+    await page.getByRole('link', { name: 'Workflows' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Workflows' }).waitFor();
+    await activate('fixed');
+    await page.goBack();
+    await page.getByText('version fixed').waitFor();
+    await page.getByText('Fixed by the launch plan: times').waitFor();
+    expect(await page.getByLabel(/^times/u).count()).toBe(0);
+  });
+
+  it('keep the form and what was typed when another version becomes active meanwhile', async () => {
+    await page.getByRole('status').getByText('Live').waitFor();
+    await page.getByLabel('Name of the execution').fill('typed');
+    await page.getByLabel(/^name/u).fill('Ada');
+    await activate('v1');
+    await plane.grpc.call(AdminService.method.getLaunchPlan, { id: { ...PLAN, version: 'v1' } });
+    await page.getByRole('button', { name: 'Launch' }).click();
+    await page.getByRole('heading', { level: 1, name: 'typed' }).waitFor();
+    const { spec } = await plane.grpc.call(AdminService.method.getExecution, {
+      id: { project: PLAN.project, domain: PLAN.domain, name: 'typed' },
+    });
+    expect(spec?.launchPlan?.version).toBe('fixed');
+  });
+
+  it('show the fixed and default inputs of a launch plan with their values', async () => {
+    await registerPlan('v1', (request) => {
+      request.id!.name = 'hello.fixed';
+      fixTimes(request);
+    });
+    await open(`${SCOPE}/launch_plans/hello.fixed`);
+    const fixed = page.locator('.card', { has: page.getByRole('heading', { name: 'Fixed inputs' }) });
+    await fixed.waitFor();
+    expect(await fixed.locator('dt').allTextContents()).toEqual(['times integer']);
+    expect(await fixed.locator('dd').allTextContents()).toEqual(['7']);
+    const defaults = page.locator('.card', { has: page.getByRole('heading', { name: 'Default inputs' }) });
+    expect(await defaults.locator('dt').allTextContents()).toEqual(['name text']);
+    expect(await barriersInLooks(page, 'fixed inputs')).toEqual([]);
+  });
+
+  it('show descriptions as Markdown, of which nothing runs or is loaded from elsewhere', async () => {
+    await registerTask(plane.grpc, { name: 'described' }, ({ spec }) => {
+      spec!.description = create(DescriptionEntitySchema, {
+        longDescription: {
+          content: { case: 'value', value: DESCRIPTION },
+          format: DescriptionFormat.MARKDOWN,
+        },
+      });
+    });
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(new URL(request.url()).hostname));
+    await open(`${SCOPE}/tasks/described`);
+    const shown = page.locator('.markdown');
+    await shown.getByRole('heading', { name: 'Greets' }).waitFor();
+    expect(await shown.getByRole('listitem').allTextContents()).toEqual(['once', 'twice']);
+    expect(await shown.locator('strong').textContent()).toBe('polite');
+    const links = await Promise.all((await shown.getByRole('link').all()).map((each) => each.getAttribute('href')));
+    expect(links).toEqual(['https://example.com/rules', 'https://example.com/picture.png']);
+    await shown.getByText('javascript:window.ran=1').click();
+    await shown.getByText('<script>').waitFor();
+    expect(await page.evaluate('window.ran')).toBeUndefined();
+    expect(await shown.locator('script, img').count()).toBe(0);
+    expect(new Set(asked)).toEqual(new Set(['127.0.0.1']));
+    expect(await barriersInLooks(page, 'markdown')).toEqual([]);
+    page.removeAllListeners('request');
+  });
+
+  it('show a description in another format as it was written', async () => {
+    await registerTask(plane.grpc, { name: 'restructured' }, ({ spec }) => {
+      spec!.description = create(DescriptionEntitySchema, {
+        longDescription: { content: { case: 'value', value: '# not a heading' }, format: DescriptionFormat.RST },
+      });
+    });
+    await open(`${SCOPE}/tasks/restructured`);
+    await page.locator('pre', { hasText: '# not a heading' }).waitFor();
+  });
+
+  it('are where older links lead, with every character of their versions', async () => {
+    await registerTask(plane.grpc, { name: 'versioned', version: '1.0+a&b' });
+    await registerTask(plane.grpc, { name: 'versioned', version: 'newest' });
+    await open(`${SCOPE}/task/versioned/version/1.0+a&b`);
+    await page.getByText('version 1.0+a&b').waitFor();
+    expect(new URL(page.url()).searchParams.get('version')).toBe('1.0+a&b');
+  });
+});
