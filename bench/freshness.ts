@@ -40,16 +40,33 @@ const sample = async (client: GrpcClient, isOver: () => boolean): Promise<number
   return took.sort((a, b) => a - b);
 };
 
-/**
- * Measures how soon a list shows an acknowledged create while events arrive at half the rate that the server has just
- * been measured to handle.
- */
-export const freshness = async (disk: Disk, count: number): Promise<Figure> => {
-  const framesFile = join(disk.directory, 'freshness-frames');
-  const server = await startServerProcess({
-    data: join(disk.directory, 'freshness'),
-    env: { FLIGHTLOG_PROJECTS: `["${PROJECT}"]` },
-  });
+/** The times until lists showed acknowledged creates, in milliseconds, and the rate of the events beside them. */
+export type Freshness = {
+  readonly perSecond: number;
+  readonly peakPerSecond: number;
+  readonly samples: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+};
+
+export type FreshnessOptions = {
+  readonly disk: Disk;
+  /** The number of events: half of them find the peak rate, half arrive while lists are read. */
+  readonly count: number;
+  /** The name of the data directory. */
+  readonly name: string;
+  /** Arguments of the server. */
+  readonly args?: readonly string[];
+  /** The rate of events; by default half of the rate that the server has just been measured to handle. */
+  readonly eventsPerSecond?: number;
+};
+
+/** Measures how soon a list shows an acknowledged create while events arrive. */
+export const measureFreshness = async (options: FreshnessOptions): Promise<Freshness> => {
+  const { disk, count, name, args = [], eventsPerSecond } = options;
+  const framesFile = join(disk.directory, `${name}-frames`);
+  const env = { FLIGHTLOG_PROJECTS: `["${PROJECT}"]` };
+  const server = await startServerProcess({ data: join(disk.directory, name), args, env });
   const client = grpcClient(server.ready.grpc);
   await registerHello(client);
   for (const request of createRequests('bench', EXECUTIONS)) await client.raw(`${SERVICE}/CreateExecution`, request);
@@ -60,19 +77,29 @@ export const freshness = async (disk: Disk, count: number): Promise<Figure> => {
   const load = { address: server.ready.grpc, path: `${SERVICE}/CreateNodeEvent`, framesFile, count: half };
   const peak = await generateLoad({ ...load, from: 0, inFlight: 64 });
   let isOver = false;
-  const loaded = generateLoad({ ...load, from: half, inFlight: 64, maxPerSecond: peak.perSecond / 2 });
+  const maxPerSecond = eventsPerSecond ?? peak.perSecond / 2;
+  const loaded = generateLoad({ ...load, from: half, inFlight: 64, maxPerSecond });
   void loaded.then(() => (isOver = true));
   const took = await sample(client, () => isOver);
   const { perSecond } = await loaded;
   client.close();
   await server.stop();
   const at = (share: number): number => took[Math.floor(took.length * share)] ?? NaN;
-  const notes = { samples: took.length, freshP50Ms: at(0.5), freshP99Ms: at(0.99) };
+  return { perSecond, peakPerSecond: peak.perSecond, samples: took.length, p50Ms: at(0.5), p99Ms: at(0.99) };
+};
+
+/** The freshness of a list over an embedded log, while events arrive at half the rate that the server can handle. */
+export const freshness = async (disk: Disk, count: number): Promise<Figure> => {
+  const { perSecond, peakPerSecond, samples, p50Ms, p99Ms } = await measureFreshness({
+    disk,
+    count,
+    name: 'freshness',
+  });
   return {
     name: 'freshness of a list',
     perSecond,
-    baseline: { what: 'peak', perSecond: peak.perSecond },
-    notes,
+    baseline: { what: 'peak', perSecond: peakPerSecond },
+    notes: { samples, freshP50Ms: p50Ms, freshP99Ms: p99Ms },
     target: 0,
   };
 };
