@@ -5,11 +5,13 @@ import { checkpointName, MAX_POSITION, PARTITIONS, partitionOf } from '../../../
 import { projector } from '../../../projections/runtime/projector.js';
 import type { ReadModel } from '../../../projections/runtime/read-model.js';
 import type { ReadStore } from '../../../projections/runtime/read-store.js';
+import { runProjections, type RunnerOptions } from '../../../projections/runtime/runner.js';
 import { sqliteReadStore } from '../../../projections/store/sqlite/sqlite-read-store.js';
 import type { RecordedEvent } from '../../../services/kernel/event.js';
 import { CheckpointMoved, StoreUnavailable } from '../../../services/kernel/fault.js';
 import type { EventLog, LogPage } from '../../../services/kernel/ports/event-store.js';
 import { streamName } from '../../../services/kernel/stream.js';
+import { until } from '../../support/until.js';
 import { counts, metadata, noPayloads, recorded, tallies, tallyCodec } from './tallies.js';
 
 const models: readonly ReadModel<unknown>[] = [tallies, counts];
@@ -33,7 +35,8 @@ type Fed = {
   readonly log: EventLog;
   /** Gives the next page to a subscription, the first by default, and resolves when it is processed. */
   readonly give: (events: readonly RecordedEvent[], more?: Partial<LogPage>, subscription?: number) => Promise<void>;
-  readonly fail: (error: Error) => void;
+  /** Fails a subscription, the first by default. */
+  readonly fail: (error: Error, subscription?: number) => void;
   /** The positions after which it was subscribed. */
   readonly subscribed: bigint[];
   /** The number of times that the head was asked for. */
@@ -43,13 +46,11 @@ type Fed = {
 /** A log whose pages the test gives. */
 const fed = (all: readonly RecordedEvent[] = [], more: Partial<EventLog> = {}): Fed => {
   const handlers: ((page: LogPage) => Promise<void> | void)[] = [];
-  let end = (): void => undefined;
-  let fail = (_: Error): void => undefined;
-  const ended = new Promise<void>((resolve, reject) => ([end, fail] = [resolve, reject]));
+  const failures: ((error: Error) => void)[] = [];
   const made: Fed = {
     subscribed: [],
     heads: 0,
-    fail: (error) => fail(error),
+    fail: (error, subscription = 0) => failures[subscription]!(error),
     give: async (events, page = {}, subscription = 0) => {
       const position = events.at(-1)?.position ?? 0n;
       await handlers[subscription]!({ events, position, hasNext: false, ...page });
@@ -63,6 +64,11 @@ const fed = (all: readonly RecordedEvent[] = [], more: Partial<EventLog> = {}): 
       subscribe: ({ after }, onPage) => {
         made.subscribed.push(after);
         handlers.push((page) => onPage(page, true));
+        let end = (): void => undefined;
+        const ended = new Promise<void>((resolve, reject) => {
+          end = resolve;
+          failures.push(reject);
+        });
         return { ended, close: () => (end(), ended.catch(() => undefined)) };
       },
       async *readStream(stream) {
@@ -456,5 +462,170 @@ describe('work that is retried', () => {
     expect(isMoved(new CheckpointMoved('moved'))).toBe(true);
     const other = new Error('other');
     expect(() => isMoved(other)).toThrow(other);
+  });
+});
+
+describe('a runner', () => {
+  const all = 'counts.v1 tallies.v1';
+  const events = recorded([{ stream: 's' }, { stream: 's' }, { stream: 's' }]);
+  const isMovedElsewhere = new CheckpointMoved('moved');
+
+  const open = async (log: EventLog, more: Partial<RunnerOptions> = {}) => {
+    const said: string[] = [];
+    const running = await runProjections({
+      ...{ log, readStore: store, codecs, payloads: noPayloads, models },
+      now: () => 5_000,
+      onProgress: () => undefined,
+      onStartOver: (why) => said.push(why),
+      onWait: (why) => said.push(why),
+      onRefused: () => said.push('refused'),
+      ...more,
+    });
+    return { running, said };
+  };
+  const subscribedTimes = (made: Fed, times: number) =>
+    until(
+      () => Promise.resolve(made.subscribed.length),
+      (count) => count >= times,
+    );
+
+  it('goes on from the stored checkpoints when another process has moved them, and says so', async () => {
+    const made = fed(events);
+    const { running, said } = await open(made.log);
+    const other = await open(fed(events).log);
+    await made.give(events.slice(0, 1));
+    await other.running.close();
+    made.fail(isMovedElsewhere);
+    await subscribedTimes(made, 2);
+    expect([made.subscribed, said, running.position()]).toEqual([[0n, 1n], ['refused'], 1n]);
+    await made.give(events.slice(1), {}, 1);
+    expect(running.position()).toBe(3n);
+    await running.close();
+    await running.ended;
+  });
+
+  it('ends when the stored views are of another log by then', async () => {
+    const made = fed(events);
+    const { running, said } = await open(made.log);
+    const to = { logId: 'another', position: 1n };
+    await store.write({ documents: [], checkpoints: [{ name: checkpointName(all, 0), from: undefined, to }] });
+    made.fail(isMovedElsewhere);
+    await expect(running.ended).rejects.toMatchObject({
+      code: 'checkpoint-moved',
+      message: 'another process has moved the checkpoint, and the views are of another log',
+    });
+    expect(said).toEqual(['refused']);
+    await running.close();
+  });
+
+  it('makes views again that were deleted while it ran, and says so where they had anything', async () => {
+    let prepared = 0;
+    const counted: ReadStore = {
+      ...store,
+      prepare: (collections) => {
+        prepared += collections.length;
+        return store.prepare(collections);
+      },
+    };
+    const made = fed(events);
+    const { running, said } = await open(made.log, { readStore: counted });
+    expect(prepared).toBe(2);
+    made.fail(isMovedElsewhere);
+    await subscribedTimes(made, 2);
+    expect([said, prepared]).toEqual([['refused'], 4]);
+    await made.give(events, {}, 1);
+    made.fail(isMovedElsewhere, 1);
+    await subscribedTimes(made, 3);
+    expect([said, prepared]).toEqual([['refused', 'refused'], 4]);
+    await store.clear();
+    made.fail(isMovedElsewhere, 2);
+    await subscribedTimes(made, 4);
+    expect([said.slice(2), prepared]).toEqual([['refused', 'the views were deleted'], 6]);
+    expect(made.subscribed).toEqual([0n, 0n, 3n, 0n]);
+    await running.close();
+  });
+
+  it('opens again once the store is there, after a moved checkpoint', async () => {
+    let failures = 0;
+    const flaky: ReadStore = {
+      ...store,
+      parked: () => {
+        failures -= 1;
+        return failures >= 0 ? Promise.reject(new StoreUnavailable('away')) : store.parked();
+      },
+    };
+    const times: number[] = [];
+    const made = fed(events);
+    const { running } = await open(made.log, {
+      readStore: flaky,
+      onUnavailable: (_, time) => Promise.resolve(void times.push(time)),
+    });
+    failures = 2;
+    made.fail(isMovedElsewhere);
+    await subscribedTimes(made, 2);
+    expect(times).toEqual([1, 2]);
+    await running.close();
+    await running.ended;
+  });
+
+  it('goes on after a retry of a parked stream that failed', async () => {
+    const bad = recorded([{ stream: 's', type: 'FromTheFuture' }, { stream: 't' }]);
+    const made = fed(bad);
+    let isAway = true;
+    const readStream: EventLog['readStream'] = (...given) => {
+      if (isAway) throw new StoreUnavailable('no log');
+      return made.log.readStream(...given);
+    };
+    const { running } = await open({ ...made.log, readStream });
+    await made.give(bad.slice(0, 1));
+    expect(running.parked()).toHaveLength(1);
+    const s = streamName('tally', ['s']);
+    await expect(running.retryParked(s)).rejects.toThrow('no log');
+    await made.give(bad.slice(1));
+    expect(running.position()).toBe(2n);
+    isAway = false;
+    await running.retryParked(s);
+    expect(running.parked()).toHaveLength(1);
+    await running.close();
+  });
+
+  it('has the partitions that it is given, from then on', async () => {
+    const made = fed(events);
+    const { running } = await open(made.log, { partitions: even });
+    await made.give([], { position: 3n });
+    await running.assign([]);
+    await until(
+      () => Promise.resolve(running.position()),
+      (position) => position === MAX_POSITION,
+    );
+    expect(made.subscribed).toEqual([0n]);
+    await running.assign(PARTITIONS);
+    await subscribedTimes(made, 2);
+    expect([running.position(), made.subscribed]).toEqual([0n, [0n, 0n]]);
+    await running.close();
+    await running.ended;
+  });
+
+  it.each([
+    ['of a log of nodes', false, ['the log ends at position 3'], 5n],
+    ['of a log in a file', true, ['the views are ahead of the log'], 0n],
+  ])('begins with views that are ahead %s', async (_, isLocal, why, position) => {
+    await stored(all, 5n);
+    const made = fed(events, isLocal ? { isLocal: true } : {});
+    const { running, said } = await open(made.log);
+    expect(said).toHaveLength(1);
+    expect(said[0]).toContain(why[0]);
+    expect(running.position()).toBe(position);
+    await running.close();
+  });
+
+  it('begins with views at the end of its log, and with those of another log from the beginning', async () => {
+    await stored(all, 3n);
+    const same = await open(fed(events, { isLocal: true }).log);
+    expect([same.said, same.running.position()]).toEqual([[], 3n]);
+    await same.running.close();
+    const other = await open(fed(events, { logId: 'another' }).log);
+    expect([other.said, other.running.position()]).toEqual([['the views are of another log'], 0n]);
+    await other.running.close();
   });
 });

@@ -38,15 +38,23 @@ describe('the stored progress of views', () => {
   };
 
   it('is that of all views of the release, by partition before one of all partitions', async () => {
-    await put({ [`${all} 0/8`]: 5n, [all]: 9n });
+    await put({ [`${all} 0/8`]: 5n, [all]: 9n, [`${all} 1/8`]: 8n, [`${all} 2/16`]: 20n });
     expect(await startsOf(0)).toEqual(models.map(() => [all, 5n]));
-    expect(await startsOf(1)).toEqual(models.map(() => [all, 9n]));
+    expect(await startsOf(1)).toEqual(models.map(() => [all, 8n]));
+    expect(await startsOf(2)).toEqual(models.map(() => [all, 9n]));
   });
 
   it('is one of all partitions before any of a group', async () => {
     const group = groupName(models, [tallies]);
     await put({ [all]: 3n, [`${group} 0/8`]: 9n, 'tallies.v1 0/8': 12n });
     expect(await startsOf()).toEqual(models.map(() => [all, 3n]));
+  });
+
+  it('is one of a group of the release before any of another release', async () => {
+    const group = groupName(models, [tallies]);
+    expect(group).toMatch(/^tallies\.v1 @[\da-f]{8}$/u);
+    await put({ 'tallies.v1 0/8': 9n, [`${group} 0/8`]: 4n, 'a.v1 tallies.v1 0/8': 12n });
+    expect((await startsOf())[0]).toEqual([group, 4n]);
   });
 
   it('is the highest of other releases, whichever comes first, and none where no view is named', async () => {
@@ -174,6 +182,30 @@ describe('the groups of views of a process', () => {
       [all, moved, 4n],
     ]);
     expect(await groupsOf([0])).toMatchObject([{ name: all, takeover: undefined }]);
+  });
+
+  it('take over the checkpoint of all partitions', async () => {
+    await put({ [all]: 6n });
+    const [group] = await groupsOf([0]);
+    expect(group?.takeover?.checkpoints).toEqual([{ name: `${all} 0/8`, from: undefined, to: at(6n) }]);
+  });
+
+  it('move their own checkpoint to where each of their views is, and delete those of the replaced', async () => {
+    const [own, one, two] = [[tallies, totals], [tallies], [totals]].map((some) => groupName(models, some));
+    await put({ [`${two} 0/8`]: 9n, [`${one} 0/8`]: 9n, [`${own} 0/8`]: 4n, 'counts.v1 0/8': 20n });
+    const group = (await groupsOf([0])).find(({ name }) => name === own);
+    const deleted = [one, two].map((name) => ({ name: `${name} 0/8`, from: at(9n), to: undefined }));
+    expect(group?.takeover?.checkpoints).toEqual([{ name: `${own} 0/8`, from: at(4n), to: at(9n) }, ...deleted]);
+  });
+
+  it('do not delete their own checkpoint where one of their views is in another group', async () => {
+    const [own, two] = [[tallies, totals], [totals]].map((some) => groupName(models, some));
+    await put({ [`${two} 0/8`]: 9n, [`${own} 0/8`]: 9n, 'counts.v1 0/8': 20n });
+    const group = (await groupsOf([0])).find(({ name }) => name === own);
+    const names = group?.takeover?.checkpoints.map(({ name }) => name) ?? [];
+    expect([names.length, new Set(names).size]).toEqual([2, 2]);
+    for (const each of group?.takeover?.checkpoints ?? [])
+      expect(each.to === undefined).toBe(each.name === `${two} 0/8`);
   });
 
   it('take over the checkpoint of another release, and leave it there', async () => {

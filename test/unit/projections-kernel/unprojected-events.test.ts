@@ -44,7 +44,7 @@ const logOf = (events: readonly RecordedEvent[]): Pick<EventLog, 'logId' | 'read
   logId: 'log',
   async *readStream(stream, { from = 0n, direction = 'forwards' } = {}) {
     const own = events.filter((event) => event.stream === stream && event.revision >= from);
-    const all = direction === 'forwards' ? own : own.toReversed();
+    const all = direction === 'backwards' ? own.toReversed() : own;
     for (let at = 0; at < all.length; at += 2) yield await Promise.resolve(all.slice(at, at + 2));
   },
 });
@@ -138,6 +138,37 @@ describe('what the views have not seen', () => {
     expect(await found(future, { collection: 'totals', key: 'total/a' }, upgraded)).toEqual([['total/a', 4n, '4']]);
   });
 
+  it('of a parked stream is not folded from where another stream or other views were parked', async () => {
+    const future = recorded([
+      { stream: 'r', type: 'FromTheFuture' },
+      { stream: 's', amount: 2 },
+      { stream: 's', amount: 4, type: 'FromTheFuture' },
+      { stream: 's', amount: 8, type: 'Ignored' },
+      { stream: 's', amount: 16 },
+    ]);
+    const checkpoints = [{ name: 'others', from: undefined, to: { logId: 'log', position: 1n } }];
+    const parked = [{ views: 'others', stream: s, from: undefined, to: { position: 1n, reason: 'theirs' } }];
+    await store.write({ documents: [], checkpoints, parked });
+    await seen(future, 5);
+    expect(await store.parked()).toHaveLength(3);
+    const decode = (_: string, data: Uint8Array) => tallyCodec.decode('Added', data, 1);
+    const upgraded = {
+      codecs: new Map([['tally', { ...tallyCodec, decode }]]),
+      models: models.map((model) => ({ ...model, follows: [...model.follows, 'FromTheFuture'] })),
+    };
+    expect(await found(future, { collection: 'totals', key: 'total/a' }, upgraded)).toEqual([['total/a', 5n, '3']]);
+  });
+
+  it('is folded for as long as it may, and no longer', async () => {
+    await seen(events, 1);
+    const clock = (after: number) => {
+      let at = -after;
+      return { now: () => (at += after) };
+    };
+    expect(await found(events, { collection: 'counts', key: s }, clock(1_000))).toHaveLength(1);
+    await expect(found(events, { collection: 'counts', key: s }, clock(1_001))).rejects.toThrow('behind by more');
+  });
+
   it.each([
     [
       'takes too long',
@@ -170,5 +201,7 @@ describe('what the views have not seen', () => {
     const wide = recorded([{ stream: 's', parts }]);
     await expect(found(wide, { collection: 'tallies', under: `${s}/` })).rejects.toThrow('more than 10000 documents');
     expect(await found(wide, { collection: 'tallies', key: `${s}/p7` })).toHaveLength(1);
+    const enough = recorded([{ stream: 's', parts: parts.slice(1) }]);
+    expect(await found(enough, { collection: 'tallies', under: `${s}/` })).toHaveLength(10_000);
   });
 });

@@ -155,6 +155,17 @@ describe('views that other processes write', () => {
     await views.close();
   });
 
+  it('are being built from the beginning where they have no checkpoint', async () => {
+    await write('tallies.v1', () => 8);
+    const { views } = await open();
+    expect([views.building(), views.position(), views.position({ collection: 'counts' })]).toEqual([
+      ['counts'],
+      8n,
+      0n,
+    ]);
+    await views.close();
+  });
+
   it('are looked at every 250 ms, and every 10 ms while a read waits', async () => {
     await write(all, () => 1);
     const { views, timers } = await open();
