@@ -30,8 +30,11 @@ export type Answer<Message> = {
   readonly message: Message;
   /** The log position that a read is based on; after a change that of its stream's last event. */
   readonly position: bigint | undefined;
+  /** As the server has recorded it: a proxy may have replaced the id that the page has sent. */
   readonly requestId: string;
 };
+
+const requestIdIn = (answer: Response, sent: string): string => answer.headers.get('flightlog-request-id') ?? sent;
 
 const positionIn = (answer: Response): bigint | undefined => {
   const position = answer.headers.get('flightlog-position')?.split('.').at(-1);
@@ -49,7 +52,7 @@ export const ask = async <Input extends DescMessage, Output extends DescMessage>
   init: MessageInitShape<Input>,
   signal?: AbortSignal,
 ): Promise<Answer<MessageShape<Output>>> => {
-  const requestId = newRequestId();
+  const sentId = newRequestId();
   const input = create(method.input, init);
   const { verb, path, hasBody } = bindingOf(method, input);
   const answer = await fetch(serverAddress(path), {
@@ -57,7 +60,7 @@ export const ask = async <Input extends DescMessage, Output extends DescMessage>
     headers: {
       accept: OCTETS,
       'flightlog-csrf': 'console', // a page of this server asks: changes by cookie are refused without it
-      'x-request-id': requestId,
+      'x-request-id': sentId,
       ...(hasBody && { 'content-type': OCTETS }),
     },
     ...(hasBody && { body: new Uint8Array(toBinary(method.input, input)) }),
@@ -67,6 +70,7 @@ export const ask = async <Input extends DescMessage, Output extends DescMessage>
     throw new ServerUnreachable('the server does not answer', { cause: error });
   });
   if (answer.status === UNAUTHENTICATED) leaveToSignIn();
+  const requestId = requestIdIn(answer, sentId);
   if (!answer.ok) throw await failureOf(answer, requestId);
   const message = fromBinary(method.output, new Uint8Array(await answer.arrayBuffer()));
   return { message, position: positionIn(answer), requestId };

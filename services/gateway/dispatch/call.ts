@@ -133,11 +133,19 @@ export const openCall = (arrival: ArrivedCall): DispatchedCall => {
   return call;
 };
 
-/** The trailers (gRPC) or headers (REST) that describe an answer: its log position and its unread fields, if any. */
+/** Ids that fit into the trailers of a gRPC answer, beside the longest status. */
+const SENT_REQUEST_ID = /^[\x20-\x7e]{1,256}$/u;
+
+/**
+ * The trailers (gRPC) or headers (REST) that describe an answer: the request id that its events, its line in the log and
+ * the audit have, its log position and its unread fields, if any. Proxies often replace `x-request-id`, so callers
+ * compare with the id in the answer. An id of more than 256 characters, or not of printable ASCII, is left out.
+ */
 export const noteOf = (
-  { position, unreadFields }: Pick<DispatchedCall, 'position' | 'unreadFields'>,
+  { requestId, position, unreadFields }: Pick<DispatchedCall, 'requestId' | 'position' | 'unreadFields'>,
   positions: PositionTokens,
 ): readonly (readonly [name: string, value: string])[] => [
+  ...(SENT_REQUEST_ID.test(requestId) ? ([['flightlog-request-id', requestId]] as const) : []),
   ...(position === undefined ? [] : ([['flightlog-position', positions.format(position)]] as const)),
   ...(unreadFields.size === 0
     ? []

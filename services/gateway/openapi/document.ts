@@ -143,6 +143,11 @@ export const openApi = (routes: RouteTable, bindings: readonly Binding[], versio
       parameters,
       headers: {
         position: { description: 'The position in the log that the answer is based on.', schema: { type: 'string' } },
+        requestId: {
+          description:
+            'The id of the request, as its events, the log of the server and the audit have it: `x-request-id` as it reached the server, or a new one.',
+          schema: { type: 'string' },
+        },
         ignored: {
           description: 'Names of query parameters that the operation does not have and that changed nothing.',
           schema: { type: 'string' },
@@ -156,6 +161,7 @@ export const openApi = (routes: RouteTable, bindings: readonly Binding[], versio
       responses: {
         Error: {
           description: 'The call has failed.',
+          headers: { 'flightlog-request-id': { $ref: '#/components/headers/requestId' } },
           content: content(error),
         },
       },

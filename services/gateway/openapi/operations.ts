@@ -118,6 +118,7 @@ export const operationOf = (
         description: comments[method.output.typeName] ?? 'Done.',
         headers: {
           'flightlog-position': { $ref: '#/components/headers/position' },
+          'flightlog-request-id': { $ref: '#/components/headers/requestId' },
           'flightlog-unread': { $ref: '#/components/headers/unread' },
           'flightlog-ignored': { $ref: '#/components/headers/ignored' },
         },

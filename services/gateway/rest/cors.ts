@@ -20,7 +20,7 @@ const ALLOWED_HEADERS = [
 ];
 
 /** Response metadata, which is sent also with the prefix of grpc-gateway. */
-const RESPONSE_METADATA = ['flightlog-position', 'flightlog-unread'];
+const RESPONSE_METADATA = ['flightlog-position', 'flightlog-request-id', 'flightlog-unread'];
 
 const EXPOSED = [
   ...RESPONSE_METADATA,

@@ -113,7 +113,10 @@ describe('an answer', () => {
       [':status', 200],
       ['content-type', 'application/grpc'],
     ]);
-    expect(Object.entries(trailers)).toEqual([['grpc-status', '0']]);
+    expect(Object.entries(trailers)).toEqual([
+      ['grpc-status', '0'],
+      ['flightlog-request-id', calls.at(-1)?.requestId],
+    ]);
     expect(messagesIn(bytes).map((each) => fromBinary(TaskSchema, each).shortDescription)).toEqual(['x']);
   });
 

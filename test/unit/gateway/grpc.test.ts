@@ -128,6 +128,17 @@ describe('a call over gRPC', () => {
     for (const id of ids) expect(id).toMatch(/^a-[a-z0-9]{20}$/);
   });
 
+  it('is answered with the request id that it was recorded under, also when it fails', async () => {
+    calls.length = 0;
+    const idOf = async (name: string, metadata = {}) =>
+      (await toy.call(GET_TASK, named(name), metadata)).trailer.get('flightlog-request-id');
+    expect(await idOf('ok', { 'x-request-id': 'r-1' })).toEqual(['r-1']);
+    expect(await idOf('huge detail', { 'x-request-id': 'r-2' })).toEqual(['r-2']);
+    expect(await idOf('ok')).toEqual([calls.at(-1)?.requestId]);
+    expect(await idOf('ok', { 'x-request-id': 'r'.repeat(256) })).toEqual(['r'.repeat(256)]);
+    expect(await idOf('ok', { 'x-request-id': 'r'.repeat(257) })).toEqual([]);
+  });
+
   it.each(['nonsense', 'log-2.7', 'log-1.99999999999999999999', 'log-1.-1'])(
     'is refused with the minimum position %s',
     async (token) => {

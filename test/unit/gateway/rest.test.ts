@@ -366,6 +366,20 @@ describe('an answer', () => {
   });
 });
 
+describe('the request id in an answer', () => {
+  const idOf = async (path: string, id: string) =>
+    (await toy.get(path, { 'x-request-id': id })).headers.get('flightlog-request-id');
+
+  it('is the one that the request was recorded under, also when it fails', async () => {
+    expect(await idOf('/api/v1/executions/p/d/n', 'r-1')).toBe('r-1');
+    expect(await idOf('/api/v1/executions/p/d/terminal', 'r-2')).toBe('r-2');
+  });
+
+  it('is missing when the id is not of printable ASCII', async () => {
+    expect(await idOf('/api/v1/executions/p/d/n', 'caf\u00e9')).toBeNull();
+  });
+});
+
 describe('bytes over HTTP', () => {
   it('are a request and its answer', async () => {
     const request = toBinary(ExecutionCreateRequestSchema, create(ExecutionCreateRequestSchema, { project: 'p' }));
