@@ -13,7 +13,7 @@ const { NAMED_ENTITY_ACTIVE: ACTIVE, NAMED_ENTITY_ARCHIVED: ARCHIVED } = NamedEn
 
 /** Archives the name of a workflow or task with all its versions. */
 export const ArchiveName = ({ kind, id }: { readonly kind: Kind; readonly id: Named }): ReactNode => {
-  const act = useAct();
+  const act = useAct(id);
   const { resourceType } = KINDS[kind];
   const { data } = useQuery(rpcQuery(AdminService.method.getNamedEntity, { resourceType, id }));
   if (data === undefined) return null;

@@ -140,7 +140,8 @@ const DefinitionPage = ({ kind, id }: DefinitionProps): ReactNode => {
     queryFn: ({ signal }) => readVersions(kind, { id, version }, signal),
     placeholderData: keepPreviousData,
   });
-  useLive(id);
+  const { project, domain } = id;
+  useLive({ project, domain }); // a name would follow an execution with this name
   return (
     <QueryResult query={versions} title={id.name}>
       {(page: VersionPage) => {

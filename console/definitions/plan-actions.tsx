@@ -16,17 +16,22 @@ const DEACTIVATION = 'No version is active then: a schedule of the launch plan s
 
 /** Activates a version of a launch plan, or takes its activation back. */
 export const PlanActions = ({ id, version: { version, isActive } }: PlanActionsProps): ReactNode => {
-  const act = useAct();
-  const action = isActive ? 'Deactivate' : 'Activate';
+  const act = useAct(id);
   return (
     <Confirm
-      action={action}
-      title={`${action} ${id.name}, version ${version}`}
-      consequence={isActive ? DEACTIVATION : ACTIVATION}
-      act={() =>
+      subject={{ id: { ...id, version, resourceType: ResourceType.LAUNCH_PLAN }, isActive }}
+      question={(plan) => {
+        const action = plan.isActive ? 'Deactivate' : 'Activate';
+        return {
+          action,
+          title: `${action} ${plan.id.name}, version ${plan.id.version}`,
+          consequence: plan.isActive ? DEACTIVATION : ACTIVATION,
+        };
+      }}
+      act={(plan) =>
         act(AdminService.method.updateLaunchPlan, {
-          id: { ...id, version, resourceType: ResourceType.LAUNCH_PLAN },
-          state: isActive ? LaunchPlanState.INACTIVE : LaunchPlanState.ACTIVE,
+          id: plan.id,
+          state: plan.isActive ? LaunchPlanState.INACTIVE : LaunchPlanState.ACTIVE,
         })
       }
     />

@@ -54,7 +54,7 @@ type FormProps = { readonly scope: Scope; readonly launchable: Launchable };
 
 /** The inputs of a launch, checked by their types before it is sent. */
 export const Form = ({ scope, launchable: { target, inputs, fixed } }: FormProps): ReactNode => {
-  const act = useAct();
+  const act = useAct(scope);
   const navigate = useNavigate();
   const [entries, setEntries] = useState(() => entriesOf(inputs));
   const [name, setName] = useState('');

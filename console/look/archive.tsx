@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 
-import { Confirm } from './confirm.js';
+import { Confirm, type Question } from './confirm.js';
 
 type ArchiveProps = {
   readonly name: string;
@@ -9,22 +9,21 @@ type ArchiveProps = {
   readonly change: (isArchived: boolean) => Promise<unknown>;
 };
 
-/** Archives something, or takes that back, after a confirmation; says when it is archived. */
-export const Archive = ({ name, isArchived, change }: ArchiveProps): ReactNode => {
+const question = ({ name, isArchived }: ArchiveProps): Question => {
   const action = isArchived ? 'Unarchive' : 'Archive';
-  return (
-    <>
-      {isArchived && <span className="label">archived</span>}
-      <Confirm
-        action={action}
-        title={`${action} ${name}`}
-        consequence={
-          isArchived
-            ? `${name} is active again.`
-            : `${name} is marked as archived, for lists that leave such out. Nothing is deleted, and it can be unarchived.`
-        }
-        act={() => change(!isArchived)}
-      />
-    </>
-  );
+  return {
+    action,
+    title: `${action} ${name}`,
+    consequence: isArchived
+      ? `${name} is active again.`
+      : `${name} is marked as archived, for lists that leave such out. Nothing is deleted, and it can be unarchived.`,
+  };
 };
+
+/** Archives something, or takes that back, after a confirmation; says when it is archived. */
+export const Archive = (props: ArchiveProps): ReactNode => (
+  <>
+    {props.isArchived && <span className="label">archived</span>}
+    <Confirm subject={props} question={question} act={({ isArchived, change }) => change(!isArchived)} />
+  </>
+);

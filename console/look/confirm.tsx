@@ -4,68 +4,118 @@ import { type ReactNode, useRef, useState } from 'react';
 
 import { FailureNote } from './notes.js';
 
-type ConfirmProps = {
+/** What a dialog for confirmation says of an action. */
+export type Question = {
   /** The label of the button that opens the dialog, and of the one that acts. */
   readonly action: string;
   readonly title: string;
   /** A sentence that describes the effect of the action. */
   readonly consequence: string;
   readonly isDanger?: boolean;
+};
+
+type ConfirmProps<Subject> = {
+  /** What the action is about, as the page shows it now. */
+  readonly subject: Subject;
+  readonly question: (subject: Subject) => Question;
+  readonly act: (subject: Subject) => Promise<unknown>;
+  /** True while the dialog cannot be opened. */
+  readonly isDisabled?: boolean;
   /** False while something that the action needs is missing. */
   readonly isReady?: boolean;
-  readonly act: () => Promise<unknown>;
   readonly children?: ReactNode;
 };
 
-/**
- * A button that opens a dialog for confirmation before it acts. The dialog closes when that has succeeded, and stays open
- * until the server has answered, so that nothing is sent twice and each error is seen.
- */
-export const Confirm = (props: ConfirmProps): ReactNode => {
-  const { action, title, consequence, isDanger = false, isReady = true, act, children } = props;
-  const [isOpen, setOpen] = useState(false);
+type Sending = {
+  readonly error: unknown;
+  readonly isPending: boolean;
+  readonly send: () => void;
+  /** Runs an action that opens or closes the dialog, unless an answer of the server is still to come. */
+  readonly unlessSent: (turn: () => void) => void;
+};
+
+/** Sends an action once: a second click can come before the page has drawn that the first is pending. */
+const useSending = (act: () => Promise<unknown>, succeeded: () => void): Sending => {
   const isSent = useRef(false);
   const { error, isPending, mutate, reset } = useMutation({
     mutationFn: act,
-    onSuccess: () => setOpen(false),
+    onSuccess: succeeded,
     onSettled: () => {
       isSent.current = false;
     },
   });
-  const turn = (open: boolean): void => {
-    if (isSent.current) return;
-    if (open) reset();
-    setOpen(open);
+  return {
+    error,
+    isPending,
+    send: () => {
+      if (isSent.current) return;
+      isSent.current = true;
+      mutate();
+    },
+    unlessSent: (turn) => {
+      if (isSent.current) return;
+      reset();
+      turn();
+    },
   };
-  const send = (): void => {
-    if (isSent.current) return; // a second click can come before `isPending` is drawn
-    isSent.current = true;
-    mutate();
-  };
+};
+
+const buttonOf = (isDanger: boolean | undefined, other = ''): string =>
+  `button ${isDanger === true ? 'danger' : other}`;
+
+type AskedProps<Subject> = Omit<ConfirmProps<Subject>, 'act' | 'isDisabled'> & {
+  readonly sending: Sending;
+};
+
+/** The content of an open dialog. */
+const Asked = <Subject,>(props: AskedProps<Subject>): ReactNode => {
+  const { subject, question, isReady = true, children, sending } = props;
+  const { action, title, consequence, isDanger } = question(subject);
+  const { error, isPending, send } = sending;
   return (
-    <Dialog.Root open={isOpen} onOpenChange={turn}>
-      <Dialog.Trigger className={`button ${isDanger ? 'danger' : ''}`}>{action} …</Dialog.Trigger>
+    <Dialog.Content className="dialog">
+      <Dialog.Title>{title}</Dialog.Title>
+      <Dialog.Description className="quiet">{consequence}</Dialog.Description>
+      {children}
+      {error !== null && <FailureNote error={error} />}
+      <div className="beside">
+        <button type="button" className={buttonOf(isDanger, 'main')} disabled={isPending || !isReady} onClick={send}>
+          {action}
+        </button>
+        <Dialog.Close className="button" disabled={isPending}>
+          Cancel
+        </Dialog.Close>
+      </div>
+    </Dialog.Content>
+  );
+};
+
+/**
+ * A button that opens a dialog for confirmation before it acts. While the dialog is open, its subject stays what it was
+ * when the dialog opened, whatever the page reads meanwhile: a person confirms what the dialog says. The dialog closes
+ * when the action has succeeded, and stays open until the server has answered, so that nothing is sent twice and each
+ * error is seen.
+ */
+export const Confirm = <Subject,>(props: ConfirmProps<Subject>): ReactNode => {
+  const { subject, question, act, isDisabled = false } = props;
+  const [asked, setAsked] = useState<{ readonly subject: Subject } | undefined>();
+  const about = asked ? asked.subject : subject;
+  const close = (): void => setAsked(undefined);
+  const sending = useSending(() => act(about), close);
+  const turn = (isOpen: boolean): void => {
+    if (isOpen && isDisabled) return;
+    sending.unlessSent(() => setAsked(isOpen ? { subject } : undefined));
+  };
+  const { action, isDanger } = question(subject);
+  return (
+    <Dialog.Root open={asked !== undefined} onOpenChange={turn}>
+      {/* Not `disabled`, which would lose the focus when the state changes while the button has it. */}
+      <Dialog.Trigger className={buttonOf(isDanger)} aria-disabled={isDisabled}>
+        {action} …
+      </Dialog.Trigger>
       <Dialog.Portal>
         <Dialog.Overlay className="overlay" />
-        <Dialog.Content className="dialog">
-          <Dialog.Title>{title}</Dialog.Title>
-          <Dialog.Description className="quiet">{consequence}</Dialog.Description>
-          {children}
-          {error !== null && <FailureNote error={error} />}
-          <div className="beside">
-            <button
-              type="button"
-              className={`button ${isDanger ? 'danger' : 'main'}`}
-              disabled={isPending || !isReady}
-              onClick={send}
-            >
-              {action}
-            </button>
-            <Dialog.Close className="button" disabled={isPending}>
-              Cancel
-            </Dialog.Close>
-          </div>
-        </Dialog.Content>
+        <Asked {...props} subject={about} sending={sending} />
       </Dialog.Portal>
     </Dialog.Root>
   );

@@ -1,4 +1,4 @@
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 
 import { DataTable } from '../look/data-table.js';
@@ -6,8 +6,9 @@ import {
   type ListedParkedStream,
   OperationsService,
 } from '../../proto/gen/platformidl/eventlog/operations_service_pb.js';
+import { Confirm } from '../look/confirm.js';
 import { Ago } from '../look/moments.js';
-import { Empty, FailureNote } from '../look/notes.js';
+import { Empty } from '../look/notes.js';
 import { Card } from '../look/page.js';
 import { QueryResult } from '../look/query-result.js';
 import { msOf } from '../look/times.js';
@@ -37,19 +38,18 @@ const LastRetry = ({ listed }: { readonly listed: ListedParkedStream }): ReactNo
 
 const Retry = ({ stream }: { readonly stream: string }): ReactNode => {
   const act = useAct();
-  const retry = useMutation({ mutationFn: () => act(retryParkedStream, { stream }) });
   return (
     <div className="row-actions">
-      <button
-        type="button"
-        className="button"
-        disabled={retry.isPending}
-        title="The views and every process read the stream again"
-        onClick={() => retry.mutate()}
-      >
-        Retry
-      </button>
-      {retry.error && <FailureNote error={retry.error} />}
+      <Confirm
+        subject={stream}
+        question={(name) => ({
+          action: 'Retry',
+          title: `Retry ${name}`,
+          consequence:
+            'The views and every process read the stream again. It stays parked if its event still cannot be read.',
+        })}
+        act={(name) => act(retryParkedStream, { stream: name })}
+      />
     </div>
   );
 };

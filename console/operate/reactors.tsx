@@ -1,4 +1,4 @@
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 
 import { DataTable } from '../look/data-table.js';
@@ -9,7 +9,7 @@ import {
 } from '../../proto/gen/platformidl/eventlog/reactor_service_pb.js';
 import { Confirm } from '../look/confirm.js';
 import { Ago } from '../look/moments.js';
-import { Empty, FailureNote } from '../look/notes.js';
+import { Empty } from '../look/notes.js';
 import { Card } from '../look/page.js';
 import { QueryResult } from '../look/query-result.js';
 import { durationText, lengthOf, msOf } from '../look/times.js';
@@ -26,27 +26,31 @@ type LetterProps = { readonly reactor: string; readonly listed: ListedDeadLetter
 const LetterActions = ({ reactor, listed: { letter, retrying } }: LetterProps): ReactNode => {
   const act = useAct();
   const { retryDeadLetter, skipDeadLetter } = ReactorService.method;
-  const request = { reactor, position: letter?.position ?? 0n };
-  const retry = useMutation({ mutationFn: () => act(retryDeadLetter, request) });
+  const subject = { reactor, position: letter?.position ?? 0n };
   return (
     <div className="row-actions">
-      <button
-        type="button"
-        className="button"
-        disabled={retry.isPending || retrying}
-        title="The process that runs the reactor tries the work again"
-        onClick={() => retry.mutate()}
-      >
-        Retry
-      </button>
       <Confirm
-        action="Skip"
-        title={`Skip position ${request.position} of ${reactor}`}
-        consequence="The reactor does not do the work for this event. This cannot be undone; the event stays in the log."
-        isDanger
-        act={() => act(skipDeadLetter, request)}
+        subject={subject}
+        question={(work) => ({
+          action: 'Retry',
+          title: `Retry position ${work.position} of ${work.reactor}`,
+          consequence:
+            'The process that runs the reactor does the work for this event again. Work that fails once more is a dead letter again.',
+        })}
+        isDisabled={retrying}
+        act={(request) => act(retryDeadLetter, request)}
       />
-      {retry.error && <FailureNote error={retry.error} />}
+      <Confirm
+        subject={subject}
+        question={(work) => ({
+          action: 'Skip',
+          title: `Skip position ${work.position} of ${work.reactor}`,
+          consequence:
+            'The reactor does not do the work for this event. This cannot be undone; the event stays in the log.',
+          isDanger: true,
+        })}
+        act={(request) => act(skipDeadLetter, request)}
+      />
     </div>
   );
 };

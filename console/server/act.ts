@@ -3,9 +3,15 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useCallback, useSyncExternalStore } from 'react';
 
 import { ask } from './call.js';
+import type { Scope } from './ids.js';
 
-/** The position of an event, and the id of the request that has recorded it unless there was nothing to record. */
-export type Recorded = { readonly position: bigint; readonly requestId: string };
+/** The place of an event, and the id of the request that has recorded it unless there was nothing to record. */
+export type Recorded = {
+  readonly position: bigint;
+  /** The project and domain of the action; `undefined` when it is about the whole control plane. */
+  readonly scope: Scope | undefined;
+  readonly requestId: string;
+};
 
 let last: Recorded | undefined;
 const listeners = new Set<() => void>();
@@ -33,17 +39,20 @@ type Act = <Input extends DescMessage, Output extends DescMessage>(
 
 /**
  * Gives a function that calls an RPC, shows what was recorded, and begins to read again what the page shows. An action
- * ends with the answer of the server, not with these reads, which may have to wait for views.
+ * ends with the answer of the server, not with these reads, which may have to wait for views. Without a project and domain,
+ * what was recorded is shown to people who may read every project.
  */
-export const useAct = (): Act => {
+export const useAct = (scope?: Scope): Act => {
   const client = useQueryClient();
+  const { project, domain } = scope ?? {};
   return useCallback(
     async (method, init) => {
       const { message, position, requestId } = await ask(method, init);
-      setLast(position === undefined ? undefined : { position, requestId });
+      const place = project === undefined || domain === undefined ? undefined : { project, domain };
+      setLast(position === undefined ? undefined : { position, scope: place, requestId });
       void client.invalidateQueries();
       return message;
     },
-    [client],
+    [client, project, domain],
   );
 };

@@ -7,6 +7,7 @@ import { type ControlPlane, register, startControlPlane } from '../support/contr
 import { withNeeds } from '../support/fixtures.js';
 import { LaunchPlanState } from '../../proto/gen/platformidl/admin/launch_plan_pb.js';
 import { ResourceType } from '../../proto/gen/platformidl/core/identifier_pb.js';
+import { ScheduleService } from '../../proto/gen/platformidl/eventlog/schedule_service_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 
 const SCOPE = '/console/projects/flytesnacks/domains/development';
@@ -49,7 +50,6 @@ describe.skipIf(chromiumPath === undefined)('an action of the web console', () =
   beforeAll(async () => {
     plane = await startControlPlane();
     await register(plane.grpc, withNeeds('01-hello', '14-pipeline'));
-    await turn(LaunchPlanState.ACTIVE);
     browser = await startChromium();
   });
   afterAll(async () => {
@@ -58,6 +58,8 @@ describe.skipIf(chromiumPath === undefined)('an action of the web console', () =
     expect(errors).toEqual([]);
   });
   beforeEach(async () => {
+    await turn(LaunchPlanState.ACTIVE);
+    await plane.grpc.call(ScheduleService.method.resumeSchedule, { ...ID, name: PLAN.name });
     page = await openPage(browser, errors);
   });
   afterEach(() => page.context().close());
@@ -91,5 +93,53 @@ describe.skipIf(chromiumPath === undefined)('an action of the web console', () =
     await held.first;
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     await page.unrouteAll({ behavior: 'ignoreErrors' });
+  });
+
+  it('asks about what its dialog said when it was opened, and acts on that, whatever others do meanwhile', async () => {
+    await open('launch_plans/pipeline.churn_daily?version=v1');
+    await page.getByRole('button', { name: 'Deactivate …' }).click();
+    await turn(LaunchPlanState.INACTIVE);
+    // The page behind the dialog is hidden from assistive technology, and follows.
+    await page.getByRole('button', { name: 'Activate …', exact: true, includeHidden: true }).waitFor();
+    const dialog = page.getByRole('dialog', { name: /^Deactivate / });
+    await dialog.getByText('No version is active then').waitFor();
+    await dialog.getByRole('button', { name: 'Deactivate', exact: true }).click();
+    await page.getByRole('status', { name: 'Recorded event' }).getByText('Nothing new was recorded').waitFor();
+  });
+
+  it('skips the tick that its dialog names, though the one after it has become the next', async () => {
+    await open('schedules');
+    await page.getByRole('button', { name: 'Skip next …' }).click();
+    const dialog = page.getByRole('dialog');
+    const said = await dialog.getByText('No execution starts at').innerText();
+    const { schedules } = await plane.grpc.call(ScheduleService.method.listSchedules, ID);
+    const [next] = schedules.find(({ id }) => id?.name === PLAN.name)!.next;
+    await plane.grpc.call(ScheduleService.method.skipTick, { ...ID, name: PLAN.name, at: next! });
+    await page.getByText('Will be skipped').waitFor();
+    expect(await dialog.getByText('No execution starts at').innerText()).toBe(said);
+    await dialog.getByRole('button', { name: 'Skip next' }).click();
+    await page.getByRole('status', { name: 'Recorded event' }).getByText('Nothing new was recorded').waitFor();
+  });
+
+  it('keeps the focus when it can be taken back by the same button', async () => {
+    await open('schedules');
+    for (const [action, next] of [['Pause', 'Resume'] as const, ['Resume', 'Pause'] as const]) {
+      await page.getByRole('button', { name: `${action} …` }).press('Enter');
+      await page.getByRole('dialog').getByRole('button', { name: action }).press('Enter');
+      await page.getByRole('button', { name: `${next} …` }).waitFor();
+      expect(await page.locator(':focus').innerText()).toBe(`${next} …`);
+    }
+  });
+
+  it('shows the event that it has recorded, behind a proxy that replaces the ids of requests', async () => {
+    await page.route('**/api/v1/**', (request) =>
+      request.continue({
+        headers: { ...request.request().headers(), 'x-request-id': `of-the-proxy-${Math.random()}` },
+      }),
+    );
+    await open('schedules');
+    await page.getByRole('button', { name: 'Pause …' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Pause' }).click();
+    await page.getByRole('status', { name: 'Recorded event' }).getByText('SchedulePaused').waitFor();
   });
 });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { create, toBinary } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { EventStoreDBClient, persistentSubscriptionToAllSettingsFromDefaults, START } from '@eventstore/db-client';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { DeadLetterRecordedSchema } from '../../proto/gen/platformidl/eventlog/dead_letter_pb.js';
@@ -125,14 +125,23 @@ describe.skipIf(chromiumPath === undefined)('the story of an operator', () => {
     await page.goBack();
   });
 
+  /** Acts on a row after the dialog has said what will happen. */
+  const act = async (row: Locator, action: string, says: RegExp): Promise<void> => {
+    await row.getByRole('button', { name: `${action} …` }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText(says).waitFor();
+    await dialog.getByRole('button', { name: action, exact: true }).click();
+    await dialog.waitFor({ state: 'detached' });
+  };
+
   it('retries a parked stream, which stays parked until its payload is back', async () => {
     const row = page.getByRole('row', { name: /^execution-flytesnacks:development:without-its-inputs/u });
     await row.getByText('is missing').waitFor();
-    await row.getByRole('button', { name: 'Retry' }).click();
+    await act(row, 'Retry', /read the stream again/u);
     await row.getByText('still parked').waitFor();
 
     renameSync(`${payloads()}.away`, payloads());
-    await row.getByRole('button', { name: 'Retry' }).click();
+    await act(row, 'Retry', /read the stream again/u);
     await row.waitFor({ state: 'detached' });
     await page.getByRole('row', { name: /^execution-flytesnacks:development:unreadable/u }).waitFor();
   });
@@ -141,13 +150,12 @@ describe.skipIf(chromiumPath === undefined)('the story of an operator', () => {
     const rowOf = (at: number) =>
       page.getByRole('row', { name: new RegExp(`${REACTOR} dead ${letters[at]?.position} `, 'u') });
     await rowOf(0).getByText(REASON).waitFor();
-    await rowOf(0).getByRole('button', { name: 'Retry' }).click();
+    await act(rowOf(0), 'Retry', /does the work for this event again/u);
     await rowOf(0).waitFor({ state: 'detached' });
 
     await story.restart(page);
 
-    await rowOf(1).getByRole('button', { name: 'Skip …' }).click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Skip' }).click();
+    await act(rowOf(1), 'Skip', /cannot be undone/u);
     await rowOf(1).waitFor({ state: 'detached' });
     await page.getByText('None: the reactors have done all their work').waitFor();
     expect(story.errors).toEqual([]);

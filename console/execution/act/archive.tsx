@@ -12,7 +12,7 @@ type ArchiveExecutionProps = { readonly id: Named; readonly execution: Execution
 
 /** Archives an execution that has ended. */
 export const ArchiveExecution = ({ id, execution: { closure } }: ArchiveExecutionProps): ReactNode => {
-  const act = useAct();
+  const act = useAct(id);
   return (
     <Archive
       name={id.name}

@@ -13,23 +13,25 @@ import { Confirm } from '../../look/confirm.js';
 
 const MAX_SIGNALS = 100;
 
-const SetSignal = ({ signal }: { readonly signal: Signal }): ReactNode => {
-  const act = useAct();
+type SetSignalProps = { readonly execution: Named; readonly signal: Signal };
+
+const SetSignal = ({ execution, signal }: SetSignalProps): ReactNode => {
+  const act = useAct(execution);
   const [entry, setEntry] = useState<Entry>({});
-  const set = (): Promise<unknown> =>
-    act(SignalService.method.setSignal, {
-      ...(signal.id && { id: signal.id }),
-      ...(entry.literal && { value: entry.literal }),
-    });
   const name = signal.id?.signalId ?? '';
   if (!signal.type) return null;
   return (
     <Confirm
-      action={`Signal ${name}`}
-      title={`Signal ${name}`}
-      consequence="The gate that waits for it opens with this value. A value cannot be taken back."
+      subject={signal}
+      question={() => ({
+        action: `Signal ${name}`,
+        title: `Signal ${name}`,
+        consequence: 'The gate that waits for it opens with this value. A value cannot be taken back.',
+      })}
       isReady={entry.literal !== undefined}
-      act={set}
+      act={({ id }) =>
+        act(SignalService.method.setSignal, { ...(id && { id }), ...(entry.literal && { value: entry.literal }) })
+      }
     >
       <label htmlFor={`signal-${name}`}>Value: {typeText(signal.type)}</label>
       <Field
@@ -53,5 +55,5 @@ export const Signals = ({ id }: SignalsProps): ReactNode => {
   );
   return data?.signals
     .filter(({ value }) => value === undefined)
-    .map((signal) => <SetSignal key={signal.id?.signalId} signal={signal} />);
+    .map((signal) => <SetSignal key={signal.id?.signalId} execution={id} signal={signal} />);
 };
