@@ -12,7 +12,7 @@ import { PhaseSign } from '../look/phase-badge.js';
 import { SearchForm } from '../look/search-form.js';
 import { msOf } from '../look/times.js';
 import { type AuditFilter, followAudit } from '../server/audit.js';
-import { useLive } from '../server/live.js';
+import { type Followed, useLive } from '../server/live.js';
 import { ExportButtons } from './export-buttons.js';
 import { sinceMs } from './since.js';
 
@@ -35,6 +35,12 @@ const filterOf = ({ project = '', domain = '', actor = '', since = '24h' }: Sear
   if (ms === undefined) throw new RangeError(`since: ${since} is neither a time nor a length of time such as 24h`);
   return { project, domain, actor, since: timestampFromMs(ms) };
 };
+
+/** The part of the log that a search is about: entries of changes come with their events. */
+const followedBy = ({ project, domain }: Search): Followed => ({
+  ...(project && { project }),
+  ...(domain && { domain }),
+});
 
 type Trail = { readonly entries: readonly AuditEntry[] | undefined; readonly error: unknown };
 
@@ -137,7 +143,7 @@ export const Audit = (): ReactNode => {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const { entries, error } = useAudit(search);
-  useLive({});
+  useLive(followedBy(search));
   return (
     <Page
       title="Audit"

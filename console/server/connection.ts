@@ -1,7 +1,10 @@
 import { useSyncExternalStore } from 'react';
 
-/** The state of the event stream that a page follows. */
-type Connection = 'connecting' | 'live' | 'lost';
+/**
+ * The state of the event stream that a page follows. A stream is refused when the person may not follow what the page
+ * shows, such as the whole log; it is lost when the server does not answer, or cannot serve it now.
+ */
+type Connection = 'connecting' | 'live' | 'refused' | 'lost';
 
 let connection: Connection = 'connecting';
 const listeners = new Set<() => void>();
@@ -12,9 +15,9 @@ export const setConnection = (next: Connection): void => {
   for (const listener of listeners) listener();
 };
 
-/** Forgets that a stream was lost when it is no longer followed; the page that comes next finds out for itself. */
-export const forgetLost = (): void => {
-  if (connection === 'lost') setConnection('connecting');
+/** Forgets that a stream had failed when it is no longer followed; the page that comes next finds out for itself. */
+export const forgetFailed = (): void => {
+  if (connection !== 'live') setConnection('connecting');
 };
 
 const subscribe = (listener: () => void): (() => void) => {

@@ -1,5 +1,8 @@
 import { followStream } from './event-stream.js';
+import { ServerFailure, ServerUnreachable } from './failure.js';
+import type { Scope } from './ids.js';
 import { serverAddress } from './root.js';
+import { isRefusal, streamStatus } from './stream-status.js';
 
 /** An event of the log, as the tail has it. */
 export type TailedEvent = {
@@ -31,30 +34,56 @@ const eventOf = ({ data, lastEventId }: MessageEvent<string>): TailedEvent => {
   };
 };
 
+const addressOf = (parameters: Readonly<Record<string, string>>): URL => {
+  const url = serverAddress('/api/v1/tail');
+  for (const [name, value] of Object.entries(parameters))
+    for (const each of value.split(',')) url.searchParams.append(name, each.trim());
+  return url;
+};
+
 /** Follows the log by the parameters of the tail, until the returned function is called. */
 export const followTail = (
   parameters: Readonly<Record<string, string>>,
   event: (event: TailedEvent) => void,
-): (() => void) => {
-  const url = serverAddress('/api/v1/tail');
-  for (const [name, value] of Object.entries(parameters))
-    for (const each of value.split(',')) url.searchParams.append(name, each.trim());
-  return followStream(url, {
+): (() => void) =>
+  followStream(addressOf(parameters), {
     event: (message) => event(eventOf(message)),
     open: () => undefined,
     lost: () => undefined,
   });
+
+const failureOfStream = async (url: URL, signal: AbortSignal): Promise<Error> => {
+  const status = await streamStatus(url, signal);
+  return status !== undefined && isRefusal(status)
+    ? new ServerFailure(`the server answered ${status}`, { status, requestId: '' })
+    : new ServerUnreachable('the server does not answer');
 };
 
-/** Reads the event at a position, or the first one after it, until it is aborted. */
-export const readEvent = (position: bigint, signal: AbortSignal): Promise<TailedEvent> =>
-  new Promise((resolve, reject) => {
-    const stop = followTail({ from: String(position) }, (event) => {
-      stop();
-      resolve(event);
+/**
+ * Reads the event at a position, or the first one after it, of a project and domain or of the whole log. Its connection
+ * says nothing about the stream that the page follows.
+ *
+ * @throws {ServerFailure} when the server refuses the person to read there.
+ * @throws {ServerUnreachable} when the server cannot serve the log now.
+ */
+export const readEvent = async (
+  position: bigint,
+  scope: Scope | undefined,
+  signal: AbortSignal,
+): Promise<TailedEvent> => {
+  const url = addressOf({ from: String(position), ...(scope && { project: scope.project, domain: scope.domain }) });
+  const source = new EventSource(url);
+  try {
+    return await new Promise((resolve, reject) => {
+      const stop = (): void => reject(signal.reason as Error);
+      if (signal.aborted) stop();
+      signal.addEventListener('abort', stop);
+      source.addEventListener('event', (message: MessageEvent<string>) => resolve(eventOf(message)));
+      source.addEventListener('error', () => {
+        if (source.readyState === EventSource.CLOSED) void failureOfStream(url, signal).then(reject);
+      });
     });
-    signal.addEventListener('abort', () => {
-      stop();
-      reject(signal.reason as Error);
-    });
-  });
+  } finally {
+    source.close();
+  }
+};

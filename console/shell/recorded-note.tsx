@@ -12,13 +12,14 @@ const EventText = ({ event: { type, stream, position, actor } }: { readonly even
   </>
 );
 
-const Event = ({ recorded: { position, requestId } }: { readonly recorded: Recorded }): ReactNode => {
-  const { data } = useQuery({
+const Event = ({ recorded: { position, scope, requestId } }: { readonly recorded: Recorded }): ReactNode => {
+  const { data, error } = useQuery({
     queryKey: ['recorded', String(position)],
-    queryFn: ({ signal }) => readEvent(position, signal),
+    queryFn: ({ signal }) => readEvent(position, scope, signal),
     staleTime: Infinity,
     meta: { fixed: true },
   });
+  if (error) return `Done. What was recorded at position ${position} cannot be shown: ${error.message}.`;
   if (!data) return null;
   if (data.requestId !== requestId) return 'Nothing new was recorded: it was so already.';
   return <EventText event={data} />;

@@ -13,17 +13,18 @@ import { Search } from './search.js';
 import { SignedIn } from './signed-in.js';
 import { useTheme } from './theme.js';
 
+const CONNECTION_TEXTS = {
+  connecting: 'Connecting …',
+  live: 'Live',
+  refused: 'Not live: you may not follow all that this page shows',
+  lost: 'The server does not answer; trying again …',
+} as const;
+
 const ConnectionNote = (): ReactNode => {
   const connection = useConnection();
-  if (connection !== 'lost')
-    return (
-      <span className={`connection ${connection}`} role="status">
-        {connection === 'live' ? 'Live' : 'Connecting …'}
-      </span>
-    );
   return (
-    <span className="connection lost" role="status">
-      The server does not answer; trying again …
+    <span className={`connection ${connection}`} role="status">
+      {CONNECTION_TEXTS[connection]}
     </span>
   );
 };

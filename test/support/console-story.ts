@@ -64,9 +64,11 @@ export const consoleStory = (name: string, env: Readonly<Record<string, string>>
   };
 };
 
-/** Adds a user to the authorization server in a data directory. */
-export const addUser = (data: string, { name, password }: Credentials, role: string) =>
-  flightlog(['user', 'add', name, '--roles', role, '--data', data], { input: `${password}\n` }).ended;
+/** Adds a user to the authorization server in a data directory, with a role in every project and domain or without one. */
+export const addUser = (data: string, { name, password }: Credentials, role?: string) => {
+  const roles = role === undefined ? [] : ['--roles', role];
+  return flightlog(['user', 'add', name, ...roles, '--data', data], { input: `${password}\n` }).ended;
+};
 
 /** Adds a client to the authorization server of a story, and makes a transport that calls as this client. */
 export const clientOf = async ({ data, server }: ConsoleStory, name: string, role: string): Promise<Transport> => {

@@ -1,0 +1,60 @@
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { AccessService } from '../../proto/gen/platformidl/eventlog/access_service_pb.js';
+import { chromiumPath } from '../support/chromium.js';
+import { addUser, clientOf, consoleStory, signIn } from '../support/console-story.js';
+import { register } from '../support/control-plane.js';
+import { withNeeds } from '../support/fixtures.js';
+
+const ID = { project: 'flytesnacks', domain: 'development' };
+const PLAN = '/projects/flytesnacks/domains/development/launch_plans/hello.hello';
+const LENA = { name: 'lena', password: 'password-of-lena' };
+
+describe.skipIf(chromiumPath === undefined)('a person at the console with rights in one project and domain', () => {
+  const story = consoleStory('limited', { FLIGHTLOG_AUTH_SERVER_ENABLED: 'true' });
+  let page: Page;
+
+  const address = (path: string): string => `${story.server().ready.http}/console${path}`;
+
+  beforeAll(async () => {
+    await addUser(story.data, LENA);
+    await story.start();
+    const root = await clientOf(story, 'root', 'administrator');
+    await register(root, withNeeds('01-hello'));
+    const binding = { ...ID, principal: LENA.name, role: 'administrator' };
+    await root.call(AccessService.method.grant, { binding });
+    root.close();
+    page = await story.open();
+  });
+  afterAll(() => story.close());
+
+  it('sees the event that an action has recorded', async () => {
+    await signIn(page, LENA, address(PLAN));
+    await page.getByRole('button', { name: 'Activate …' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Activate' }).click();
+    const note = page.getByRole('status', { name: 'Recorded event' });
+    await note.getByText('LaunchPlanActivated by lena').waitFor();
+    await page.getByRole('status').getByText('Live', { exact: true }).waitFor();
+  });
+
+  it('is told that a page is not live whose whole log they may not follow, and not that the server is away', async () => {
+    let refusals = 0;
+    page.on('response', (answer) => {
+      if (answer.url().includes('/api/v1/tail') && answer.status() === 403) refusals += 1;
+    });
+    await page.goto(address('/'));
+    await page.getByText('Not live: you may not follow all that this page shows').waitFor();
+    expect(refusals).toBeGreaterThan(0);
+    expect(await page.getByText('The server does not answer').count()).toBe(0);
+    await page.goto(address(PLAN));
+    await page.getByRole('status').getByText('Live', { exact: true }).waitFor();
+  });
+
+  it('follows the audit of the project and domain', async () => {
+    await page.goto(address('/audit?project=flytesnacks&domain=development'));
+    await page.getByRole('row', { name: /OK lena .*UpdateLaunchPlan/u }).waitFor();
+    await page.getByRole('status').getByText('Live', { exact: true }).waitFor();
+    expect(story.errors).toEqual([]);
+  });
+});
