@@ -51,7 +51,8 @@ export const useBrush = (slices: number, choose: (range: Range) => void): Brush 
     if (isChosen && span) choose(rangeOf(span));
   };
   const press = (event: KeyboardEvent<HTMLElement>): void => {
-    const { key, shiftKey } = event;
+    const { key, shiftKey, altKey, ctrlKey, metaKey } = event;
+    if (altKey || ctrlKey || metaKey) return; // keys of the browser, such as Alt and an arrow, which goes back
     const step = STEPS[key];
     if (step === undefined && !(span && (key === 'Enter' || key === 'Escape'))) return;
     event.preventDefault();

@@ -41,6 +41,7 @@ const zoom = (surface: Surface | undefined, factor: number): void =>
   surface?.change((view) => zoomed(view, factor, surface.middle()));
 
 const byKey = (surface: Surface | undefined, event: KeyboardEvent): void => {
+  if (event.altKey || event.ctrlKey || event.metaKey) return; // keys of the browser, such as those of its own zoom
   const by = ARROWS[event.key];
   if (by) surface?.change((view) => moved(view, by));
   else if (event.key === '+' || event.key === '-') zoom(surface, event.key === '+' ? ZOOM_STEP : 1 / ZOOM_STEP);

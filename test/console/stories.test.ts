@@ -163,6 +163,9 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
     for (let step = 0; step < 3; step += 1) await time.press('Shift+ArrowRight');
     expect(await time.locator('.brushed').count()).toBe(4);
     expect(page.url()).not.toContain('created_at');
+    const some = await chosen();
+    for (const key of ['Control+ArrowLeft', 'Meta+Home', 'Alt+ArrowUp', 'Alt+End']) await time.press(key);
+    expect(await chosen()).toBe(some);
     await time.press('Enter');
     await page.waitForURL(/gte.*created_at.*lt.*created_at/u);
     await page.getByText(/^[1-9]\d* listed$/u).waitFor();
