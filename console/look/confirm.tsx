@@ -3,6 +3,7 @@ import { Dialog } from 'radix-ui';
 import { type ReactNode, useRef, useState } from 'react';
 
 import { FailureNote } from './notes.js';
+import { useKeptFocus } from './use-kept-focus.js';
 
 /** What a dialog for confirmation says of an action. */
 export type Question = {
@@ -65,15 +66,16 @@ const buttonOf = (isDanger: boolean | undefined, other = ''): string =>
 
 type AskedProps<Subject> = Omit<ConfirmProps<Subject>, 'act' | 'isDisabled'> & {
   readonly sending: Sending;
+  readonly closed: (event: Event) => void;
 };
 
 /** The content of an open dialog. */
 const Asked = <Subject,>(props: AskedProps<Subject>): ReactNode => {
-  const { subject, question, isReady = true, children, sending } = props;
+  const { subject, question, isReady = true, children, sending, closed } = props;
   const { action, title, consequence, isDanger } = question(subject);
   const { error, isPending, send } = sending;
   return (
-    <Dialog.Content className="dialog">
+    <Dialog.Content className="dialog" onCloseAutoFocus={closed}>
       <Dialog.Title>{title}</Dialog.Title>
       <Dialog.Description className="quiet">{consequence}</Dialog.Description>
       {children}
@@ -106,16 +108,17 @@ export const Confirm = <Subject,>(props: ConfirmProps<Subject>): ReactNode => {
     if (isOpen && isDisabled) return;
     sending.unlessSent(() => setAsked(isOpen ? { subject } : undefined));
   };
+  const { button, closed } = useKeptFocus();
   const { action, isDanger } = question(subject);
   return (
     <Dialog.Root open={asked !== undefined} onOpenChange={turn}>
       {/* Not `disabled`, which would lose the focus when the state changes while the button has it. */}
-      <Dialog.Trigger className={buttonOf(isDanger)} aria-disabled={isDisabled}>
+      <Dialog.Trigger ref={button} className={buttonOf(isDanger)} aria-disabled={isDisabled}>
         {action} …
       </Dialog.Trigger>
       <Dialog.Portal>
         <Dialog.Overlay className="overlay" />
-        <Asked {...props} subject={about} sending={sending} />
+        <Asked {...props} subject={about} sending={sending} closed={closed} />
       </Dialog.Portal>
     </Dialog.Root>
   );

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 
 import { EventLink } from '../events/event-link.js';
+import { moveFocus } from '../look/focus.js';
 import { forgetRecorded, type Recorded, useRecorded } from '../server/act.js';
 import { readEvent, type TailedEvent } from '../server/tail.js';
 
@@ -25,6 +26,11 @@ const Event = ({ recorded: { position, scope, requestId } }: { readonly recorded
   return <EventText event={data} />;
 };
 
+const dismiss = (): void => {
+  forgetRecorded();
+  moveFocus([]); // the button goes away with the note
+};
+
 /** The event that the last action of the page has recorded, until it is dismissed or another action follows. */
 export const RecordedNote = (): ReactNode => {
   const recorded = useRecorded();
@@ -35,7 +41,7 @@ export const RecordedNote = (): ReactNode => {
           <span>
             <Event recorded={recorded} />
           </span>
-          <button type="button" className="button" onClick={forgetRecorded}>
+          <button type="button" className="button" onClick={dismiss}>
             Dismiss
           </button>
         </p>

@@ -5,10 +5,13 @@ import { chromiumPath, startChromium } from '../support/chromium.js';
 import { openPage } from '../support/console-page.js';
 import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
 import { withNeeds } from '../support/fixtures.js';
+import { launchHello } from '../support/hello.js';
 import { LaunchPlanState } from '../../proto/gen/platformidl/admin/launch_plan_pb.js';
 import { ResourceType } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import { ScheduleService } from '../../proto/gen/platformidl/eventlog/schedule_service_pb.js';
+import { SimpleType } from '../../proto/gen/platformidl/core/types_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { SignalService } from '../../proto/gen/platformidl/service/signal_pb.js';
 
 const SCOPE = '/console/projects/flytesnacks/domains/development';
 const ID = { project: 'flytesnacks', domain: 'development' };
@@ -141,5 +144,26 @@ describe.skipIf(chromiumPath === undefined)('an action of the web console', () =
     await page.getByRole('button', { name: 'Pause …' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Pause' }).click();
     await page.getByRole('status', { name: 'Recorded event' }).getByText('SchedulePaused').waitFor();
+  });
+
+  it('leaves the focus at the heading of the page when the button that had it is gone', async () => {
+    const id = await launchHello(plane.grpc, 'gated');
+    const signals = SignalService.method;
+    const signalId = { signalId: 'approve', executionId: id };
+    const type = { type: { case: 'simple', value: SimpleType.INTEGER } } as const;
+    await plane.grpc.call(signals.getOrCreateSignal, { id: signalId, type });
+    await open('executions/gated');
+    await page.getByRole('button', { name: 'Signal approve …' }).press('Enter');
+    const dialog = page.getByRole('dialog');
+    await dialog
+      .getByLabel(/^Value/u)
+      .first()
+      .fill('3');
+    await dialog.getByRole('button', { name: 'Signal approve' }).press('Enter');
+    await page.getByRole('button', { name: 'Signal approve …' }).waitFor({ state: 'detached' });
+    expect(await page.locator('h1:focus').innerText()).toBe('gated');
+    await page.getByRole('button', { name: 'Dismiss' }).press('Enter');
+    await page.getByText('Recorded:').waitFor({ state: 'detached' });
+    expect(await page.locator('h1:focus').innerText()).toBe('gated');
   });
 });

@@ -157,6 +157,7 @@ describe.skipIf(chromiumPath === undefined)('the story of an operator', () => {
 
     await act(rowOf(1), 'Skip', /cannot be undone/u);
     await rowOf(1).waitFor({ state: 'detached' });
+    expect(await page.locator('h2:focus').innerText()).toBe('Dead letters');
     await page.getByText('None: the reactors have done all their work').waitFor();
     expect(story.errors).toEqual([]);
   });
