@@ -38,9 +38,10 @@ const found = async (
   const kind = kindOf(id.resourceType, CANNOT);
   const version = versionOf(kind, id);
   const stream = DESCRIBED[kind]?.stream(version);
-  if (stream === undefined) throw entryNotFound();
+  const entity = { kind, ...version };
+  if (stream === undefined) throw entryNotFound(entity, version.version);
   const document = await latestDocument(reads, call, descriptionEntityCollection, { stream, key: stream });
-  if (document === undefined) throw entryNotFound();
+  if (document === undefined) throw entryNotFound(entity, version.version);
   return document.response;
 };
 

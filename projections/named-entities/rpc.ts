@@ -55,8 +55,9 @@ const found = async (
   call: Call,
 ): Promise<Uint8Array> => {
   const kind = kindOf(resourceType, 'Cannot get NamedEntityMetadata for resource type');
-  const document = await latest(reads, { kind, ...nameOf(id) }, call);
-  if (document === undefined) throw entryNotFound();
+  const entity = { kind, ...nameOf(id) };
+  const document = await latest(reads, entity, call);
+  if (document === undefined) throw entryNotFound(entity);
   return document.response;
 };
 

@@ -20,6 +20,9 @@ import type { DataProxyServices } from './services.js';
 
 const SECOND_MS = 1_000;
 
+/** Characters of a value that an error message quotes. */
+const SHOWN = 200;
+
 const refuse = (why: string): RpcError => new RpcError('INVALID_ARGUMENT', `error while validating request: ${why}`);
 
 /**
@@ -56,7 +59,8 @@ export const createDownloadLocation = async (
   call: Call,
 ): Promise<CreateDownloadLocationResponse> => {
   const seconds = validSeconds(expiresIn);
-  if (!URL.canParse(nativeUrl)) throw refuse('invalid value for native_url');
+  if (!URL.canParse(nativeUrl))
+    throw refuse(`invalid value for native_url: '${nativeUrl.slice(0, SHOWN)}' is not a URL`);
   const key = services.uploads.keyOf(nativeUrl);
   if (key) assertPermitted(call, 'read', key);
   const { signedUrl, expiresAt } = await linkTo(services, key, seconds);
@@ -100,7 +104,8 @@ export const createDownloadLink = async (
   call: Call,
 ): Promise<CreateDownloadLinkResponse> => {
   const seconds = validSeconds(expiresIn);
-  if (artifactType !== ArtifactType.DECK) throw refuse('invalid value for artifact_type');
+  if (artifactType !== ArtifactType.DECK)
+    throw refuse(`invalid value for artifact_type: ${String(artifactType)} is not ARTIFACT_TYPE_DECK`);
   if (source.case !== 'nodeExecutionId') throw refuse('missing source: node_execution_id');
   const preSignedUrls = await deckLink(services, source.value, { seconds, call }).catch(orInvalid);
   const { signedUrl, expiresAt } = preSignedUrls;

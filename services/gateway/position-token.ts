@@ -1,5 +1,8 @@
 import { RpcError } from '../kernel/rpc.js';
 
+/** Characters of a value that an error message quotes. */
+const SHOWN = 100;
+
 const MAX_POSITION = 2n ** 64n - 1n;
 
 /** Formats log positions as opaque tokens for callers, and parses the tokens that they send back. */
@@ -17,10 +20,12 @@ export const positionTokens = (logId: string): PositionTokens => {
     format: (position) => prefix + position.toString(),
     parse: (token) => {
       const [, log, digits] = /^(.+)\.(\d{1,20})$/s.exec(token) ?? [];
-      if (log === undefined || digits === undefined) throw refuse('not a position that this service has given out');
-      if (log !== logId) throw refuse('a position of another log');
+      const shown = `'${token.slice(0, SHOWN)}'`;
+      const strange = `${shown} is not a position that this service has given out`;
+      if (log === undefined || digits === undefined) throw refuse(strange);
+      if (log !== logId) throw refuse(`${shown} is a position of another log`);
       const position = BigInt(digits);
-      if (position > MAX_POSITION) throw refuse('not a position that this service has given out');
+      if (position > MAX_POSITION) throw refuse(strange);
       return position;
     },
   };

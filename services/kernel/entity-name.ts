@@ -34,7 +34,10 @@ const PARTS = ['project', 'domain', 'name'] as const;
 export const kindOf = (resourceType: number, cannot: string): Kind => {
   const kind = KINDS.get(resourceType);
   if (kind !== undefined) return kind;
-  if (resourceType === UNSPECIFIED || resourceType > DATASET || resourceType < 0) throw invalid('resource_type');
+  if (resourceType !== DATASET) {
+    const given = resourceType === UNSPECIFIED ? 'UNSPECIFIED' : String(resourceType);
+    throw invalid('resource_type', `${given} is not one of ${[...KINDS.values()].join(', ')}`);
+  }
   throw new RpcError('INVALID_ARGUMENT', `${cannot} DATASET`);
 };
 
@@ -51,4 +54,7 @@ export const nameOf = (id: SentName | undefined): SentName => {
 };
 
 /** NOT_FOUND: the name does not exist, or nothing is recorded about it. */
-export const entryNotFound = (): RpcError => new RpcError('NOT_FOUND', 'entry not found');
+export const entryNotFound = ({ kind, project, domain, name }: EntityName, version?: string): RpcError => {
+  const suffix = version === undefined ? '' : `:${version}`;
+  return new RpcError('NOT_FOUND', `entry not found: ${kind} ${project}:${domain}:${name}${suffix}`);
+};

@@ -69,6 +69,10 @@ export const versionOf = (kind: Kind, id: SentIdentifier | undefined, path?: str
   return { resourceType, project, domain, name, version };
 };
 
+/** A version in messages: `project:domain:name:version`. */
+export const versionText = ({ project, domain, name, version }: Omit<Version, 'resourceType'>): string =>
+  `${project}:${domain}:${name}:${version}`;
+
 /** The identifier with its resource type filled in, for requests that may omit it. */
 export const withResourceType = (kind: Kind, id: SentIdentifier | undefined): SentIdentifier | undefined =>
   id?.resourceType === 0 ? { ...id, resourceType: RESOURCE_TYPES[kind] } : id;

@@ -15,7 +15,7 @@ export type NotificationRule = {
 const TERMINAL = new Set([4, 6, 7, 8]);
 
 const assertNotification = ({ phases, type }: NotificationRule): void => {
-  if (type.case === undefined) throw invalid('notification type');
+  if (type.case === undefined) throw invalid('notification type', 'it is none of email, pager_duty, slack');
   if (type.value.recipientsEmail.length === 0) throw missing('recipients');
   if (type.value.recipientsEmail.includes('')) throw missing('recipient');
   if (!phases.every((phase) => TERMINAL.has(phase))) throw invalid('phase', 'notifications are sent at the end only');

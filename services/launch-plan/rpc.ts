@@ -9,7 +9,7 @@ import {
 } from '../../proto/gen/platformidl/admin/launch_plan_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { contextOf } from '../kernel/command-context.js';
-import { versionNotFound, type Version, versionOf, withResourceType } from '../kernel/identifier.js';
+import { versionNotFound, type Version, versionOf, versionText, withResourceType } from '../kernel/identifier.js';
 import { type Call, type LargeRequests, missing, route, type Route, RpcError } from '../kernel/rpc.js';
 import type { Sessions } from '../kernel/ports/sessions.js';
 import type { LaunchPlanCommand, RegisterLaunchPlan } from './commands.js';
@@ -27,7 +27,8 @@ export type LaunchPlanServices = {
 };
 
 const refusals: Readonly<Record<LaunchPlanRefusal['kind'], (id: Version) => RpcError>> = {
-  'exists-identical': () => new RpcError('ALREADY_EXISTS', 'launch plan with identical structure already exists'),
+  'exists-identical': (id) =>
+    new RpcError('ALREADY_EXISTS', `launch plan with identical structure already exists: ${versionText(id)}`),
   'exists-different': ({ name }) =>
     new RpcError(
       'ALREADY_EXISTS',

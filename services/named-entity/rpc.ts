@@ -8,7 +8,7 @@ import {
 } from '../../proto/gen/platformidl/admin/common_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { contextOf } from '../kernel/command-context.js';
-import { entryNotFound, kindOf, nameOf } from '../kernel/entity-name.js';
+import { type EntityName, entryNotFound, kindOf, nameOf } from '../kernel/entity-name.js';
 import { type Call, invalid, missing, route, type Route, RpcError } from '../kernel/rpc.js';
 import type { Sessions } from '../kernel/ports/sessions.js';
 import type { UpdateNamedEntity } from './commands.js';
@@ -27,7 +27,7 @@ const assertMetadata = ({ description, state }: NamedEntityMetadata): void => {
   if (!Object.hasOwn(State, state)) throw invalid('state', `${String(state)} is not a state of a named entity`);
 };
 
-const refusals: Readonly<Record<NamedEntityRefusal['kind'], () => RpcError>> = {
+const refusals: Readonly<Record<NamedEntityRefusal['kind'], (entity: EntityName) => RpcError>> = {
   'nothing-registered': entryNotFound,
 };
 
@@ -48,7 +48,7 @@ const update = async (services: NamedEntityServices, request: NamedEntityUpdateR
   const stream = namedEntityStream(command.entity);
   const outcome = await services.sessions.handle(namedEntityAggregate, stream, command, contextOf(call));
   call.answeredAt(outcome.position);
-  if (outcome.kind === 'refused') throw refusals[outcome.refusal.kind]();
+  if (outcome.kind === 'refused') throw refusals[outcome.refusal.kind](command.entity);
 };
 
 export const namedEntityRoutes = (services: NamedEntityServices): readonly Route[] => [

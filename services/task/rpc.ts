@@ -5,7 +5,7 @@ import type { Identifier } from '../../proto/gen/platformidl/core/identifier_pb.
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import type { PlatformLimits } from '../compiler/task-resources.js';
 import { contextOf } from '../kernel/command-context.js';
-import { type Version, versionOf } from '../kernel/identifier.js';
+import { type Version, versionOf, versionText } from '../kernel/identifier.js';
 import { type Call, type LargeRequests, route, type Route, RpcError } from '../kernel/rpc.js';
 import type { Sessions } from '../kernel/ports/sessions.js';
 import type { RegisterTask } from './commands.js';
@@ -24,7 +24,8 @@ export type TaskServices = {
 };
 
 const refusals: Readonly<Record<TaskRefusal['kind'], (id: Version) => RpcError>> = {
-  'exists-identical': () => new RpcError('ALREADY_EXISTS', 'task with identical structure already exists'),
+  'exists-identical': (id) =>
+    new RpcError('ALREADY_EXISTS', `task with identical structure already exists: ${versionText(id)}`),
   'exists-different': ({ name }) =>
     new RpcError(
       'ALREADY_EXISTS',

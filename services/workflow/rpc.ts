@@ -10,7 +10,7 @@ import { IdentifierSchema } from '../../proto/gen/platformidl/core/identifier_pb
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { contextOf } from '../kernel/command-context.js';
 import { sha256Hex } from '../kernel/encoding/hash.js';
-import { type Version, versionOf } from '../kernel/identifier.js';
+import { type Version, versionOf, versionText } from '../kernel/identifier.js';
 import { type Lru, lru } from '../kernel/lru.js';
 import { bytesRoute, type Call, type Route, RpcError } from '../kernel/rpc.js';
 import type { Sessions } from '../kernel/ports/sessions.js';
@@ -49,7 +49,7 @@ const exists = (version: Version, reason: Reason, text: string): RpcError => {
 
 const refusals: Readonly<Record<WorkflowRefusal['kind'], (id: Version) => RpcError>> = {
   'exists-identical': (id) =>
-    exists(id, 'existsIdenticalStructure', 'workflow with identical structure already exists'),
+    exists(id, 'existsIdenticalStructure', `workflow with identical structure already exists: ${versionText(id)}`),
   'exists-different': (id) =>
     exists(
       id,

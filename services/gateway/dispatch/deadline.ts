@@ -1,9 +1,12 @@
-import { RpcError } from '../../kernel/rpc.js';
+import { invalid, RpcError } from '../../kernel/rpc.js';
 import type { Deadline } from './call.js';
 import type { Interceptor } from './dispatch.js';
 
 const UNITS_MS = { H: 3_600_000, M: 60_000, S: 1_000, m: 1, u: 1e-3, n: 1e-6 } as const;
 const TIMEOUT = /^(\d{1,8})([HMSmun])$/;
+/** Characters of a value that an error message quotes. */
+const SHOWN = 100;
+
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /**
@@ -15,7 +18,7 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 export const timeoutOf = (header: string | undefined): number | undefined => {
   if (header === undefined) return undefined;
   const [, digits, unit] = TIMEOUT.exec(header) ?? [];
-  if (unit === undefined) throw new RpcError('INVALID_ARGUMENT', 'invalid value for grpc-timeout');
+  if (unit === undefined) throw invalid('grpc-timeout', `'${header.slice(0, SHOWN)}' is not a time such as 5S or 200m`);
   return Math.min(Number(digits) * UNITS_MS[unit as keyof typeof UNITS_MS], MAX_TIMER_MS);
 };
 

@@ -24,10 +24,25 @@ const withDependencies = (file: DescFile): DescFile[] => [file, ...file.dependen
 /** All messages of the interface, for the content of `Any` fields. */
 const registry = createRegistry(...new Set(services.flatMap(({ file }) => withDependencies(file))));
 
-const refusal = (field: string, thrown: unknown): RpcError => {
+/** The reason that the decoder gives; for an enum also its values. */
+const reasonOf = (thrown: unknown): string => {
   const text = thrown instanceof Error ? thrown.message : String(thrown);
   const why = text.replace(/^cannot decode (?:\w+ )?\S+ from JSON: /, '');
+  const [, name = ''] = /^cannot decode enum (\S+) from JSON: /u.exec(text) ?? [];
+  const values = registry.getEnum(name)?.values.map((value) => value.name);
+  return values === undefined ? why : `${why} is not one of ${values.join(', ')}`;
+};
+
+const refusal = (field: string, thrown: unknown): RpcError => {
+  const why = reasonOf(thrown);
   return new RpcError('INVALID_ARGUMENT', field ? `invalid value for ${field}: ${why}` : `invalid request: ${why}`);
+};
+
+/** The JSON type of a body that is no object, with its article; `undefined` for an object. */
+const otherType = (json: JsonValue): string | undefined => {
+  if (json === null) return 'null';
+  if (Array.isArray(json)) return 'an array';
+  return typeof json === 'object' ? undefined : `a ${typeof json}`;
 };
 
 const assertJson = (text: string): JsonValue => {
@@ -50,7 +65,8 @@ export const readJson = (type: DescMessage, text: string, strict: boolean): Mess
   try {
     return fromJsonString(type, text, options);
   } catch (thrown) {
-    assertJson(text);
+    const other = otherType(assertJson(text));
+    if (other !== undefined) throw refusal('', `the body is ${other}, and must be an object`);
     throw refusal(jsonFaultPath(type, text, options), thrown);
   }
 };

@@ -105,7 +105,7 @@ describe.each(['grpc', 'rest'] as const)('descriptions over %s', (way) => {
       ['a data set', { resourceType: DATASET }, 'INVALID_ARGUMENT', 'DATASET'],
       ['a resource type that does not exist', { resourceType: 12 as never }, 'INVALID_ARGUMENT', 'resource_type'],
       ['a version without a description', { version: 'v4' }, 'NOT_FOUND', 'entry not found'],
-      ['a version that is not registered', { version: 'v9' }, 'NOT_FOUND', 'entry not found'],
+      ['a version that is not registered', { version: 'v9' }, 'NOT_FOUND', 'entry not found: TASK '],
       ['a launch plan', { resourceType: LAUNCH_PLAN }, 'NOT_FOUND', 'entry not found'],
     ]),
   )('are not found with %s', async (_what, change, code, text) => {

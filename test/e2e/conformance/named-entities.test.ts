@@ -41,6 +41,8 @@ const UNSAYABLE = new Set([
 const askable = <Row extends readonly [string, ...unknown[]]>(way: string, rows: readonly Row[]): readonly Row[] =>
   rows.filter(([what]) => way === 'grpc' || !UNSAYABLE.has(what));
 
+const KINDS = ' is not one of TASK, WORKFLOW, LAUNCH_PLAN';
+
 let plane: ControlPlane;
 
 /** Archives every fifth name, and describes every seventh. */
@@ -130,7 +132,12 @@ describe.each(['grpc', 'rest'] as const)('names over %s', (way) => {
 
   it.each(
     askable<[string, Update, string, string]>(way, [
-      ['no resource type', { resourceType: ResourceType.UNSPECIFIED }, 'INVALID_ARGUMENT', 'resource_type'],
+      [
+        'no resource type',
+        { resourceType: ResourceType.UNSPECIFIED },
+        'INVALID_ARGUMENT',
+        `resource_type: UNSPECIFIED${KINDS}`,
+      ],
       ['a resource type that does not exist', { resourceType: 9 as never }, 'INVALID_ARGUMENT', 'resource_type'],
       ['a data set', { resourceType: DATASET }, 'INVALID_ARGUMENT', 'resource type DATASET'],
       ['no identifier', { id: undefined }, 'INVALID_ARGUMENT', 'missing id'],
@@ -145,7 +152,12 @@ describe.each(['grpc', 'rest'] as const)('names over %s', (way) => {
         'INVALID_ARGUMENT',
         'description cannot exceed',
       ],
-      ['a name of which nothing is registered', { id: unknown }, 'NOT_FOUND', 'entry not found'],
+      [
+        'a name of which nothing is registered',
+        { id: unknown },
+        'NOT_FOUND',
+        `entry not found: TASK ${unknown.project}:${unknown.domain}:${unknown.name}`,
+      ],
       ['a name of another kind', { resourceType: LAUNCH_PLAN }, 'NOT_FOUND', 'entry not found'],
     ]),
   )('are not noted with %s', async (_what, change, code, text) => {

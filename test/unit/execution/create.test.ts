@@ -130,7 +130,9 @@ describe('CreateExecution', () => {
     const told = (rule: object) =>
       launch('told-wrong', { notificationOverrides: { case: 'notifications', value: { notifications: [rule] } } });
     const email = (...recipientsEmail: string[]) => ({ case: 'email', value: { recipientsEmail } });
-    expect(await plane.error(told({ phases: [4] }))).toMatchObject({ message: 'invalid value for notification type' });
+    expect(await plane.error(told({ phases: [4] }))).toMatchObject({
+      message: 'invalid value for notification type: it is none of email, pager_duty, slack',
+    });
     expect(await plane.error(told({ phases: [4], type: email() }))).toMatchObject({ message: 'missing recipients' });
     expect(await plane.error(told({ phases: [2], type: email('a') }))).toMatchObject({ code: 'INVALID_ARGUMENT' });
   });

@@ -122,7 +122,7 @@ describe('a path', () => {
   });
 
   it.each([
-    ['/api/v1/named_entities/NOTHING/p/d', 'resource_type'],
+    ['/api/v1/named_entities/NOTHING/p/d', 'resource_type: "NOTHING" is not one of UNSPECIFIED, TASK, WORKFLOW'],
     ['/api/v1/task_executions/p/d/n/n0/tp/td/tn/v/many', 'retry_attempt'],
     ['/api/v1/task_executions/p/d/n/n0/tp/td/tn/v/-1', 'retry_attempt'],
     ['/api/v1/tasks/%zz/d', 'malformed path'],
@@ -232,7 +232,9 @@ describe('a JSON body', () => {
   it.each([
     ['{"project":', 'malformed JSON'],
     ['not json', 'malformed JSON'],
-    ['[]', 'invalid request'],
+    ['[]', 'invalid request: the body is an array, and must be an object'],
+    ['null', 'invalid request: the body is null, and must be an object'],
+    ['"x"', 'invalid request: the body is a string, and must be an object'],
     ['{"project":7}', 'invalid value for project'],
     ['{"spec":{"launch_plan":{"version":[]}}}', 'invalid value for spec.launch_plan.version'],
     ['{"spec":{"tags":["a",1]}}', 'invalid value for spec.tags[1]'],
@@ -242,7 +244,7 @@ describe('a JSON body', () => {
     ],
     ['{"inputs":{"literals":{"x":{"scalar":{},"map":{}}}}}', 'inputs.literals[x]'],
     ['{"spec":{"launch_plan":{},"launchPlan":{}}}', 'spec'],
-    ['{"spec":{"metadata":{"mode":"SOMETIMES"}}}', 'spec.metadata.mode'],
+    ['{"spec":{"metadata":{"mode":"SOMETIMES"}}}', 'spec.metadata.mode: "SOMETIMES" is not one of MANUAL, SCHEDULED'],
   ])('%s is the mistake of the caller: %s', async (body, where) => {
     const response = await toy.send('POST', CREATE, body, JSON_TYPE);
     expect(response.status).toBe(400);

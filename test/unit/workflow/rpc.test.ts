@@ -66,7 +66,7 @@ describe('workflows over the interface', () => {
       const refusal = await refusalOf(sendTo(registry, request));
       expect([refusal.code, refusal.message], `attempt ${attempt}`).toEqual([
         'ALREADY_EXISTS',
-        'workflow with identical structure already exists',
+        expect.stringMatching(/^workflow with identical structure already exists: [^:]+:[^:]+:[^:]+:[^:]+$/u),
       ]);
       expect(refusal.details).toMatchObject([
         {
