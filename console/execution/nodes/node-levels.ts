@@ -42,7 +42,7 @@ export type NodeLevels = {
    * parents. A past state does not change: it is not asked for again.
    */
   readonly refetchInterval: (seen: ExecutionAsOf, parents: readonly string[]) => number | false;
-  /** What the page follows the log with. */
+  /** The listener for the events of the log that the page follows. */
   readonly listener: { readonly event: (message: TailMessage) => void; readonly opened: () => void };
 };
 

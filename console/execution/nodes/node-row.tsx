@@ -1,25 +1,15 @@
 import type { CSSProperties, ReactNode } from 'react';
 
 import type { NodeExecution } from '../../../proto/gen/platformidl/admin/node_execution_pb.js';
-import { CatalogCacheStatus } from '../../../proto/gen/platformidl/core/catalog_pb.js';
 import { PhaseSign } from '../../look/phase-badge.js';
 import { nodePhase, phaseText, toneOf } from '../../look/phases.js';
 import { durationText } from '../../look/times.js';
+import { kindOf } from './node-kind.js';
 import { operationText, type Segment } from './time-spent.js';
 import { idOf, specIdOf, type Range, timeOf, type TreeRow } from './tree.js';
 
 const PERCENT = 100;
 const INDENT_PX = 18;
-
-const kindOf = ({ metadata, closure }: NodeExecution): string => {
-  if (metadata?.isArray === true) return 'map';
-  if (metadata?.isDynamic === true) return 'dynamic';
-  if (closure?.targetMetadata.case === 'workflowNodeMetadata') return 'launches';
-  const isCached =
-    closure?.targetMetadata.case === 'taskNodeMetadata' &&
-    closure.targetMetadata.value.cacheStatus === CatalogCacheStatus.CACHE_HIT;
-  return isCached ? 'cached' : '';
-};
 
 const placeIn = (range: Range, from: number, to: number): CSSProperties => ({
   left: `${((from - range.from) / (range.to - range.from)) * PERCENT}%`,
