@@ -121,6 +121,7 @@ const startersOf = (services: ReactorServices): ReadonlyMap<string, Start> => {
         maxStartsPerSecond: schedules.max_starts_per_second,
         giveUpAfterMs: schedules.give_up_after,
         countTicks,
+        parked,
       }),
     'release-slots': () => releaseSlots({ ...shared('release-slots'), slots, streamOf: executionStream }),
     ...notifyStarters(services, shared),

@@ -1,3 +1,4 @@
+import type { ParkedStreams } from '../../kernel/parked-streams.js';
 import type { Timers } from '../../kernel/ports/timers.js';
 import type { DueTick } from '../../schedule/calendar/due.js';
 import type { Segment } from '../../schedule/calendar/segments.js';
@@ -18,8 +19,10 @@ export type FireSchedulesOptions = FireOptions &
     readonly maxStartsPerSecond: number;
     /** A tick whose launch still fails this long after its first attempt is recorded as failed, in milliseconds. */
     readonly giveUpAfterMs: number;
-    /** Called with every failure; the work is tried again. */
+    /** Called with every failure; the work is tried again, if its stream is parked when a parked stream is resumed. */
     readonly onFailure: (error: unknown) => void;
+    /** Plans that met a parked stream are looked at again when a stream is resumed. */
+    readonly parked: Pick<ParkedStreams, 'onResumed'>;
     readonly random?: () => number;
   };
 
@@ -29,8 +32,11 @@ const LAUNCHES_AT_ONCE = 64;
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
+/** Called with a plan whose stream, or that of its execution, is parked. */
+type OnParked = (plan: PlanName) => void;
+
 /** Launches ticks when they are due; missed ones behind them, at a pace. */
-const firing = (options: FireSchedulesOptions) => {
+const firing = (options: FireSchedulesOptions, onParked: OnParked) => {
   const { timers, maxStartsPerSecond, giveUpAfterMs } = options;
   const known = new Set<string>();
   const keyOf = ({ plan, tick }: OpenTick): string => `${scheduleStream(plan)} ${tickKey(tick)}`;
@@ -38,6 +44,11 @@ const firing = (options: FireSchedulesOptions) => {
     ...options,
     work: fireTick(options),
     onDone: (open) => known.delete(keyOf(open)),
+    onParked: (open) => {
+      known.delete(keyOf(open)); // a later look at the plan adds the tick again
+      onParked(open.plan);
+      return Promise.resolve();
+    },
     retry: { ...RETRY, giveUpAfterMs },
     giveUp: async (open, error) => {
       const launched = await options.launcher.launched({ plan: open.plan, ...open.tick });
@@ -67,7 +78,18 @@ const firing = (options: FireSchedulesOptions) => {
 type Look = { readonly plan: PlanName; readonly number: number };
 
 /** Looks at each plan when a tick of it is due, and when its activation changes. */
-const looking = (options: FireSchedulesOptions, fire: (plan: PlanName, tick: DueTick) => void, onAll: () => void) => {
+const looking = (
+  options: FireSchedulesOptions,
+  {
+    fire,
+    onAll,
+    onParked,
+  }: {
+    readonly fire: (plan: PlanName, tick: DueTick) => void;
+    readonly onAll: () => void;
+    readonly onParked: OnParked;
+  },
+) => {
   const { timers } = options;
   const decide = decidePlan(options);
   const latest = new Map<string, number>();
@@ -86,6 +108,10 @@ const looking = (options: FireSchedulesOptions, fire: (plan: PlanName, tick: Due
       lookAt(look).finally(() => {
         if (first.delete(scheduleStream(look.plan)) && first.size === 0) onAll();
       }),
+    onParked: ({ plan }) => {
+      onParked(plan);
+      return Promise.resolve();
+    },
     retry: RETRY,
     concurrency: PLANS_AT_ONCE,
   });
@@ -123,9 +149,12 @@ const joined = (plans: WorkFigures, fires: WorkFigures, missed: number): WorkFig
  */
 export const fireSchedules = (options: FireSchedulesOptions): MeasuredReactor => {
   const { activated, onFailure } = options;
-  const { queue: fires, missed, add } = firing(options);
+  /** The plans that met a parked stream since a stream was last resumed, by the names of their streams. */
+  const parked = new Map<string, PlanName>();
+  const onParked: OnParked = (plan) => void parked.set(scheduleStream(plan), plan);
+  const { queue: fires, missed, add } = firing(options, onParked);
   // Missed ticks go in the order of time over all plans, so all plans are looked at before the first one.
-  const { queue: plans, look, begin } = looking(options, add, () => missed.open());
+  const { queue: plans, look, begin } = looking(options, { fire: add, onAll: () => missed.open(), onParked });
   const state = { isClosed: false };
 
   const start = async (): Promise<void> => {
@@ -145,12 +174,18 @@ export const fireSchedules = (options: FireSchedulesOptions): MeasuredReactor =>
     begin(scheduled.map(({ plan }) => plan));
   };
 
+  const endResumed = options.parked.onResumed(() => {
+    const again = [...parked.values()];
+    parked.clear();
+    again.forEach(look);
+  });
   const started = start();
   return {
     ended: activated.ended,
     figures: () => joined(plans.figures(), fires.figures(), missed.size()),
     close: async () => {
       state.isClosed = true;
+      endResumed();
       missed.close();
       await started;
       await plans.close();

@@ -7,6 +7,8 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { ScheduleSchema } from '../../../proto/gen/platformidl/admin/schedule_pb.js';
+import { StreamParked } from '../../../services/kernel/fault.js';
+import { type ParkedStreams, parkedStreams } from '../../../services/kernel/parked-streams.js';
 import type { EventStore } from '../../../services/kernel/ports/event-store.js';
 import type { Activated, Launcher, TickLaunch } from '../../../services/reactors/fire-schedules/ports.js';
 import { fireSchedules } from '../../../services/reactors/fire-schedules/reactor.js';
@@ -69,7 +71,8 @@ const openProcess = (
   {
     settings = DEFAULTS,
     fails = () => undefined,
-  }: { settings?: ScheduleSettings; fails?: (when: 'before' | 'after') => void } = {},
+    parked = parkedStreams(() => undefined),
+  }: { settings?: ScheduleSettings; fails?: (when: 'before' | 'after') => void; parked?: ParkedStreams } = {},
 ) => {
   const { timers, plans, launched, running, hearers, archived } = world;
   const sessions = openSessions({
@@ -107,10 +110,12 @@ const openProcess = (
     sessions,
     activated,
     launcher,
-    settingsOf: ({ name }) => {
-      looked.push(name);
-      return Promise.resolve(settings);
+    settingsOf: (plan) => {
+      looked.push(plan.name);
+      const unreadable = parked.all().find(({ stream }) => stream === scheduleStream(plan));
+      return unreadable ? Promise.reject(unreadable) : Promise.resolve(settings);
     },
+    parked,
     timers,
     timezone: 'UTC',
     maxStartsPerSecond: 100,
@@ -171,6 +176,32 @@ describe('the schedules of launch plans', () => {
     await turns();
     await process.advance(10 * MINUTE);
     expect([...world.launched.values()].map(({ version }) => version)).toEqual(['v1', 'v2']);
+    await process.close();
+  });
+
+  it('fire again when a parked stream can be read: ticks that were due, and launches that were begun', async () => {
+    const world = openWorld();
+    const parked = parkedStreams(() => undefined);
+    const broken = { launches: true };
+    const [a, b] = [scheduleStream(world.plan('a')), scheduleStream(world.plan('b'))];
+    const fails = (): void => {
+      if (broken.launches) throw new StreamParked(b, 2n, 'unknown event');
+    };
+    const process = openProcess(world, { parked, fails });
+    world.change('b', 'v1');
+    await turns();
+    await process.advance(MINUTE);
+    parked.note(new StreamParked(a, 1n, 'unknown event'));
+    world.change('a', 'v1');
+    await turns();
+    await process.advance(MINUTE);
+    expect(minutesOf(world)).toEqual([]);
+    broken.launches = false;
+    parked.resume(a);
+    await turns();
+    await process.advance(MINUTE);
+    expect(await process.stateOf('a')).toMatchObject({ fired: 2, skipped: 0, failed: 0, open: 0 });
+    expect(await process.stateOf('b')).toMatchObject({ fired: 3, skipped: 0, failed: 0, open: 0 });
     await process.close();
   });
 
