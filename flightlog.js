@@ -2,9 +2,13 @@
 // Starts the command line: looks at Node first, in words that an old one understands, and translates what has changed.
 import { existsSync } from 'node:fs';
 
+/** The lowest minor version of each major one below 24 that is supported, as `engines` of package.json says. */
+const LOWEST = { 20: 19, 22: 13 };
+
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
-if (major < 20 || (major === 20 && minor < 19)) {
-  process.stderr.write(`flightlog needs Node 20.19 or newer; this is ${process.versions.node}\n`);
+if (major < 24 && !(minor >= LOWEST[major])) {
+  const supported = '20.19 or a later 20, 22.13 or a later 22, or 24 and later';
+  process.stderr.write(`flightlog needs Node ${supported}; this is ${process.versions.node}\n`);
   process.exit(1);
 }
 

@@ -330,17 +330,30 @@ describe('what is not there or cannot be used', () => {
   });
 });
 
-describe('a Node that is too old', () => {
-  it('is reported in one line, and nothing is written', async () => {
-    const older = 'Object.defineProperty(process, "versions", { value: { ...process.versions, node: "18.20.8" } })';
-    const args = ['--import', `data:text/javascript,${older}`, `${CHECKOUT}/flightlog.js`, ...serve()];
-    expect(await start(process.execPath, args).ended).toEqual({
-      code: 1,
-      stdout: '',
-      stderr: 'flightlog needs Node 20.19 or newer; this is 18.20.8\n',
-    });
-    expect(existsSync(data)).toBe(false);
-  });
+describe('a Node that is not supported', () => {
+  const startOn = (version: string, args: readonly string[]) => {
+    const script = `Object.defineProperty(process, "versions", { value: { ...process.versions, node: "${version}" } })`;
+    return start(process.execPath, ['--import', `data:text/javascript,${script}`, `${CHECKOUT}/flightlog.js`, ...args]);
+  };
+
+  it.each(['18.20.8', '20.18.3', '21.7.3', '22.12.0', '23.11.1'])(
+    'is reported in one line, and nothing is written: %s',
+    async (version) => {
+      expect(await startOn(version, serve()).ended).toEqual({
+        code: 1,
+        stdout: '',
+        stderr: `flightlog needs Node 20.19 or a later 20, 22.13 or a later 22, or 24 and later; this is ${version}\n`,
+      });
+      expect(existsSync(data)).toBe(false);
+    },
+  );
+
+  it.each(['20.19.0', '22.13.0', '24.0.0', '25.1.0'])(
+    'is none of those that package.json names: %s',
+    async (version) => {
+      expect(await startOn(version, ['--version']).ended).toMatchObject({ code: 0, stderr: '' });
+    },
+  );
 });
 
 describe('flags are held to their form', () => {
