@@ -78,7 +78,7 @@ export const NamedEntityMetadataSchema: GenMessage<NamedEntityMetadata> = /*@__P
   messageDesc(file_platformidl_admin_common, 1);
 
 /**
- * A name and what is noted of it.
+ * A name with its description and state.
  *
  * @generated from message platformidl.admin.NamedEntity
  */
@@ -211,7 +211,7 @@ export const NamedEntityIdentifierListRequestSchema: GenMessage<NamedEntityIdent
   messageDesc(file_platformidl_admin_common, 4);
 
 /**
- * Asks for names with what is noted of them.
+ * Asks for names with their descriptions and states.
  *
  * @generated from message platformidl.admin.NamedEntityListRequest
  */
@@ -295,7 +295,7 @@ export const NamedEntityIdentifierListSchema: GenMessage<NamedEntityIdentifierLi
   messageDesc(file_platformidl_admin_common, 6);
 
 /**
- * Names with what is noted of them.
+ * Names with their descriptions and states.
  *
  * @generated from message platformidl.admin.NamedEntityList
  */
@@ -321,7 +321,7 @@ export const NamedEntityListSchema: GenMessage<NamedEntityList> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_common, 7);
 
 /**
- * Asks what is noted of a name.
+ * Asks for the description and the state of a name.
  *
  * @generated from message platformidl.admin.NamedEntityGetRequest
  */
@@ -345,7 +345,7 @@ export const NamedEntityGetRequestSchema: GenMessage<NamedEntityGetRequest> = /*
   messageDesc(file_platformidl_admin_common, 8);
 
 /**
- * Replaces what is noted of a name.
+ * Replaces the description and the state of a name.
  *
  * @generated from message platformidl.admin.NamedEntityUpdateRequest
  */
