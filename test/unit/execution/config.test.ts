@@ -8,13 +8,15 @@ import { resolveConfig } from '../../../services/execution/config.js';
 
 type Level = Parameters<typeof create<typeof WorkflowExecutionConfigSchema>>[1];
 
-const levels = (request: object, plan?: object, ...attributes: Level[]) =>
+const levels = (request: object, plan?: object, ...attributes: Level[]) => onPlatform({}, request, plan, ...attributes);
+
+const onPlatform = (platform: NonNullable<Level>, request: object, plan?: object, ...attributes: Level[]) =>
   resolveConfig({
     spec: create(ExecutionSpecSchema, request),
     plan: plan && create(LaunchPlanSpecSchema, plan),
     attributes: attributes.map((each) => create(WorkflowExecutionConfigSchema, each)),
     projectLabels: { team: 'apollo', tier: 'gold' },
-    platform: create(WorkflowExecutionConfigSchema, { maxParallelism: 25 }),
+    platform: create(WorkflowExecutionConfigSchema, { maxParallelism: 25, ...platform }),
     principal: 'ada',
   });
 
@@ -34,6 +36,24 @@ describe('the configuration of an execution', () => {
     expect(config.securityContext?.runAs?.iamRole).toBe('plan');
     expect(config.securityContext?.secrets).toEqual([]);
     expect(config.securityContext?.runAs?.executionIdentity).toBe('ada');
+  });
+
+  it.each(['iamRole', 'k8sServiceAccount', 'executionIdentity'] as const)('takes %s for an identity', (field) => {
+    const withRunAs = (runAs: object) => ({ securityContext: { runAs } });
+    const { runAs } = levels(withRunAs({}), withRunAs({ [field]: 'plan' }), role('domain')).securityContext ?? {};
+    expect(runAs).toMatchObject({ iamRole: '', k8sServiceAccount: '', executionIdentity: 'ada', [field]: 'plan' });
+  });
+
+  it('runs as the caller, in the role of the platform, where nothing says otherwise', () => {
+    const runAs = (platform: object, request: object = {}) => onPlatform(platform, request).securityContext?.runAs;
+    expect(runAs({})).toMatchObject({ iamRole: '', k8sServiceAccount: '', executionIdentity: 'ada' });
+    expect(runAs(role('platform'))).toMatchObject({ iamRole: 'platform', executionIdentity: 'ada' });
+    const old = runAs(role('platform'), { authRole: { assumableIamRole: 'old' } });
+    expect(old).toMatchObject({ iamRole: 'old', k8sServiceAccount: '', executionIdentity: 'ada' });
+    expect(levels({}, { authRole: {}, role: 'd' }).securityContext?.runAs).toMatchObject({
+      iamRole: 'd',
+      k8sServiceAccount: '',
+    });
   });
 
   it('falls back on the older roles, the request before the launch plan', () => {
@@ -72,5 +92,14 @@ describe('the configuration of an execution', () => {
     const envs = (value: string) => ({ envs: { values: [{ key: 'K', value }] } });
     expect(levels({ envs: {} }, envs('plan'), envs('domain') as Level).envs?.values[0]?.value).toBe('plan');
     expect(levels({}, { annotations: { values: { a: 'b' } } }).annotations?.values).toEqual({ a: 'b' });
+  });
+
+  it('takes the environments of tasks from the first level that assigns any', () => {
+    const assigned = (id: string) => ({ executionEnvAssignments: [{ nodeIds: ['n0'], executionEnv: { name: id } }] });
+    const names = (...given: Parameters<typeof levels>) =>
+      levels(...given).executionEnvAssignments.map(({ executionEnv }) => executionEnv?.name);
+    expect(names({ executionEnvAssignments: [] }, assigned('plan'), assigned('domain'))).toEqual(['plan']);
+    expect(names(assigned('request'), assigned('plan'))).toEqual(['request']);
+    expect(names({}, {})).toEqual([]);
   });
 });

@@ -3,12 +3,13 @@ import { describe, expect, it } from 'vitest';
 
 import { ExecutionSpecSchema } from '../../../proto/gen/platformidl/admin/execution_pb.js';
 import { LaunchPlanSpecSchema } from '../../../proto/gen/platformidl/admin/launch_plan_pb.js';
+import { PluginOverridesSchema } from '../../../proto/gen/platformidl/admin/matchable_resource_pb.js';
 import {
   QualityOfService_Tier as Tier,
   QualityOfServiceSchema,
 } from '../../../proto/gen/platformidl/core/execution_pb.js';
 import { resolveEngineSettings } from '../../../services/execution/engine-settings.js';
-import { namespaceOf } from '../../../services/execution/platform.js';
+import { namespaceOf, type Platform } from '../../../services/execution/platform.js';
 import type { LaunchAttributes } from '../../../services/execution/ports.js';
 import { configure } from '../../../services/config/configuration.js';
 import { platformOf } from '../../../services/main/platform.js';
@@ -25,6 +26,11 @@ const NONE: LaunchAttributes = {
   pluginOverrides: undefined,
   read: undefined,
 };
+
+/** A platform that was told nothing but a budget that is no whole number of seconds. */
+const BARE = platformOf(
+  configure([{ path: ['quality_of_service', 'queueing_budgets', 'MEDIUM'], value: '1500ms', origin: 'test' }]),
+);
 
 const platform = platformOf(
   configure(
@@ -49,20 +55,21 @@ const settings = (given: {
   readonly attributes?: Partial<LaunchAttributes>;
   readonly domain?: string;
   readonly inherited?: string;
+  readonly on?: Platform;
 }) =>
   resolveEngineSettings({
     spec: create(ExecutionSpecSchema, given.request),
     plan: given.plan && create(LaunchPlanSpecSchema, given.plan),
     workflowQuality: quality(given.workflow),
     attributes: { ...NONE, ...given.attributes },
-    platform,
+    platform: given.on ?? platform,
     domain: given.domain ?? 'development',
     inheritedLabel: given.inherited ?? '',
   });
 
 const tier = (value: Tier): Quality => ({ designation: { case: 'tier', value } });
-const budget = (seconds: bigint): Quality => ({
-  designation: { case: 'spec', value: { queueingBudget: { seconds } } },
+const budget = (seconds: bigint, nanos = 0): Quality => ({
+  designation: { case: 'spec', value: { queueingBudget: { seconds, nanos } } },
 });
 
 describe('the quality of service of an execution', () => {
@@ -90,11 +97,16 @@ describe('the quality of service of an execution', () => {
     expect(urgency({ ...everywhere, request: { qualityOfService: budget(0n) } })).toEqual([Tier.UNDEFINED, 0]);
   });
 
+  it('is a budget to the millisecond', () => {
+    expect(settings({ on: BARE }).queueingBudget).toMatchObject({ seconds: 1n, nanos: 500_000_000 });
+  });
+
   it.each<[string, Quality]>([
     ['the undefined tier', tier(Tier.UNDEFINED)],
     ['a tier that does not exist', tier(9 as never)],
     ['a budget that is missing', { designation: { case: 'spec', value: {} } }],
     ['a budget below zero', budget(-1n)],
+    ['a budget below zero by less than a second', budget(0n, -1)],
     ['nothing at all', {}],
   ])('is asked of the next level where one says %s', (_what, plan) => {
     expect(urgency({ plan: { qualityOfService: plan }, workflow: tier(Tier.HIGH) })).toEqual([Tier.HIGH, 60]);
@@ -112,13 +124,14 @@ describe('where an execution runs', () => {
     expect(found({ request: label('asked'), attributes: labelled })).toBe('asked');
     expect(found({ request: label(''), attributes: labelled })).toBe('gpu');
     expect(found({})).toBe('anywhere');
+    expect(settings({ on: BARE }).clusterLabel).toBeUndefined();
   });
 
   it('is the pool of the attributes, else of the domain, else the one that is asked for', () => {
     const assignment = { $typeName: 'platformidl.admin.ClusterAssignment', clusterPoolName: 'own' } as const;
     const found = (given: Parameters<typeof settings>[0]) => settings(given).clusterAssignment?.clusterPoolName;
     expect(found({ attributes: { clusterAssignment: assignment }, domain: 'production' })).toBe('own');
-    expect(found({ request: pool('main'), domain: 'production' })).toBe('main');
+    expect(found({ request: pool('asked'), domain: 'production' })).toBe('main');
     expect(found({ request: pool('asked') })).toBe('asked');
     expect(found({})).toBeUndefined();
   });
@@ -133,5 +146,13 @@ describe('what the tasks of an execution get', () => {
     expect(settings({}).taskResources).toMatchObject({ defaults: { cpu: '2', memory: '200Mi' }, limits: { cpu: '8' } });
     const own = { $typeName: 'platformidl.admin.TaskResourceAttributes' } as const;
     expect(settings({ attributes: { taskResources: own } }).taskResources).toEqual(own);
+  });
+
+  it('is a queue and plugins only where attributes name them', () => {
+    const queue = { $typeName: 'platformidl.admin.ExecutionQueueAttributes', tags: ['gpu'] } as const;
+    const pluginOverrides = create(PluginOverridesSchema, { overrides: [{ taskType: 'spark', pluginId: ['k8s'] }] });
+    expect(settings({ attributes: { queue, pluginOverrides } })).toMatchObject({ queue, pluginOverrides });
+    expect(settings({})).not.toHaveProperty('queue');
+    expect(settings({})).not.toHaveProperty('pluginOverrides');
   });
 });
