@@ -27,12 +27,15 @@ class QuickestFirst extends BaseSequencer {
   }
 }
 
-/** The tests that mutants are run against. A pattern in FLIGHTLOG_MUTATION_TESTS names others. */
+/**
+ * The tests that mutants are run against. A pattern in FLIGHTLOG_MUTATION_TESTS names others. A mutant that makes
+ * tests wait for ever costs FLIGHTLOG_MUTATION_TIMEOUT_MS.
+ */
 export default defineConfig({
   test: {
     include: [process.env['FLIGHTLOG_MUTATION_TESTS'] ?? RELATED],
     setupFiles: ['./test/mutation/repeatable.ts'],
-    testTimeout: 20_000,
+    testTimeout: Number(process.env['FLIGHTLOG_MUTATION_TIMEOUT_MS'] ?? 20_000),
     isolate: false,
     sequence: { sequencer: QuickestFirst },
     env: { FLIGHTLOG_TEST_AS_BUILT: '1' },

@@ -27,7 +27,7 @@ const NONE: LaunchAttributes = {
   read: undefined,
 };
 
-/** A platform that was told nothing but a budget that is no whole number of seconds. */
+/** A platform whose only setting is a budget that is no whole number of seconds. */
 const BARE = platformOf(
   configure([{ path: ['quality_of_service', 'queueing_budgets', 'MEDIUM'], value: '1500ms', origin: 'test' }]),
 );

@@ -1,7 +1,10 @@
+import { create } from '@bufbuild/protobuf';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
+import { WorkReturnedSchema } from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
 import type { ExecutionCommand, LeaseWork, ReturnWork } from '../../../services/execution/commands.js';
+import { executionDecider } from '../../../services/execution/decider.js';
 import type { ExecutionEvent } from '../../../services/execution/events.js';
 import { WORKFLOW } from '../../../services/execution/phases.js';
 import { expiry, creation, id, node, openStream, termination, workflow } from './reports.js';
@@ -71,6 +74,14 @@ describe('a lease of an execution', () => {
   it('is not returned when there is none', async () => {
     const refusal = { kind: 'lease-lost', producer: 'session of a', engine: '' };
     expect(await openStream(creation).refusal(returnBy('a', 1))).toEqual(refusal);
+  });
+
+  it('is not changed by the return of another', () => {
+    const returned = { type: 'WorkReturned', data: create(WorkReturnedSchema, { number: 1n }) } as const;
+    const { evolve } = executionDecider;
+    const { lease } = evolve(openStream(creation, leaseTo('a'), leaseTo('b', 1)).state(), returned);
+    expect(lease).toMatchObject({ number: 2, isHeld: true });
+    expect(evolve(openStream(creation).state(), returned).lease).toBeUndefined();
   });
 
   it('is not returned after the end of its execution', () => {

@@ -52,6 +52,9 @@ const give = (signalId: string, byte: number, isCastable = true) =>
     principal: 'ada',
   }) as const;
 
+const folded = (...facts: readonly ExecutionEvent[]) =>
+  facts.reduce((state, fact) => executionDecider.evolve(state, fact), executionDecider.initial());
+
 describe('a signal', () => {
   it('is made when a gate asks for it, once', () => {
     given(executionDecider, FACT).when(wait('go')).then(signal('go'));
@@ -121,5 +124,29 @@ describe('a signal', () => {
     expect(sizeOfState(after)).toBeGreaterThan(bytes);
     expect(after.signals?.get('go')?.setAt).toBe(2);
     expect(after.phase).toBe(QUEUED);
+  });
+
+  it('counts the size of its type', () => {
+    const sizeWith = (type: LiteralType) => sizeOfState(folded(FACT, signal('go', type)));
+    const long = create(LiteralTypeSchema, { type: { case: 'enumType', value: { values: ['x'.repeat(1_000)] } } });
+    expect(sizeWith(long) - sizeWith(INTEGER)).toBeGreaterThan(1_000);
+    expect(folded(FACT, signal('go', long), signal('stop', long)).signalTypeBytes).toBeGreaterThan(2_000);
+  });
+
+  it('keeps of a value only its digest, without the event that it came in', () => {
+    const { data } = valued('go', 1);
+    const event = new Uint8Array(10_000);
+    const digest = event.subarray(500, 502);
+    const set = { type: 'SignalSet', data: { ...data, digest } } as ExecutionEvent;
+    const kept = folded(FACT, signal('go'), set).signals?.get('go')?.digest;
+    expect(kept).toEqual(digest);
+    expect(kept?.buffer.byteLength).toBe(2);
+  });
+
+  it('is folded from any events: without a type, and where a value is for a signal that is not there', () => {
+    const untyped = { type: 'SignalCreated', data: create(SignalCreatedSchema, { id, signalId: 'go' }) } as const;
+    expect(folded(FACT, untyped).signals?.get('go')).toEqual({ type: new Uint8Array() });
+    expect(folded(FACT, valued('go', 1)).signals).toBeUndefined();
+    expect([...(folded(FACT, signal('stop'), valued('go', 1)).signals?.keys() ?? [])]).toEqual(['stop']);
   });
 });
