@@ -1,7 +1,10 @@
 import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
 import { describe, expect, it } from 'vitest';
 
-import { ExecutionCreateRequestSchema } from '../../../proto/gen/platformidl/admin/execution_pb.js';
+import {
+  ExecutionCreateRequestSchema,
+  ExecutionSpecSchema,
+} from '../../../proto/gen/platformidl/admin/execution_pb.js';
 import { LiteralMapSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
 import { cutInputs } from '../../../services/execution/wire/cut-inputs.js';
 import { literal } from '../../support/hello.js';
@@ -42,6 +45,20 @@ describe('the inputs of a request to launch', () => {
       inputs: create(LiteralMapSchema, map('old')),
     });
     expect(cutUp(encoded({ ...old, inputs: map('new') })).inputs).toEqual(create(LiteralMapSchema, map('new')));
+  });
+
+  it.each([
+    [127, 124],
+    [128, 125],
+    [16_383, 16_379],
+    [16_384, 16_380],
+  ])('are cut out of a spec that has %i bytes without them', (bytes, length) => {
+    const spec = { tags: ['x'.repeat(length)] };
+    expect(toBinary(ExecutionSpecSchema, create(ExecutionSpecSchema, spec))).toHaveLength(bytes);
+    expect(cutUp(encoded({ project: 'p', spec: { ...spec, inputs: map('old') } }))).toEqual({
+      rest: create(ExecutionCreateRequestSchema, { project: 'p', spec }),
+      inputs: create(LiteralMapSchema, map('old')),
+    });
   });
 
   it('are merged where they come in several fields, as every decoder does', () => {
