@@ -3,7 +3,10 @@ import { describe, expect, it } from 'vitest';
 
 import { ExecutionSpecSchema } from '../../../proto/gen/platformidl/admin/execution_pb.js';
 import { LaunchPlanSpecSchema } from '../../../proto/gen/platformidl/admin/launch_plan_pb.js';
-import { PluginOverridesSchema } from '../../../proto/gen/platformidl/admin/matchable_resource_pb.js';
+import {
+  ExecutionQueueAttributesSchema,
+  PluginOverridesSchema,
+} from '../../../proto/gen/platformidl/admin/matchable_resource_pb.js';
 import {
   QualityOfService_Tier as Tier,
   QualityOfServiceSchema,
@@ -149,7 +152,7 @@ describe('what the tasks of an execution get', () => {
   });
 
   it('is a queue and plugins only where attributes name them', () => {
-    const queue = { $typeName: 'platformidl.admin.ExecutionQueueAttributes', tags: ['gpu'] } as const;
+    const queue = create(ExecutionQueueAttributesSchema, { tags: ['gpu'] });
     const pluginOverrides = create(PluginOverridesSchema, { overrides: [{ taskType: 'spark', pluginId: ['k8s'] }] });
     expect(settings({ attributes: { queue, pluginOverrides } })).toMatchObject({ queue, pluginOverrides });
     expect(settings({})).not.toHaveProperty('queue');

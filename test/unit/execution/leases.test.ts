@@ -78,10 +78,10 @@ describe('a lease of an execution', () => {
 
   it('is not changed by the return of another', () => {
     const returned = { type: 'WorkReturned', data: create(WorkReturnedSchema, { number: 1n }) } as const;
-    const { evolve } = executionDecider;
-    const { lease } = evolve(openStream(creation, leaseTo('a'), leaseTo('b', 1)).state(), returned);
-    expect(lease).toMatchObject({ number: 2, isHeld: true });
-    expect(evolve(openStream(creation).state(), returned).lease).toBeUndefined();
+    const leaseAfter = (...past: readonly ExecutionCommand[]) =>
+      executionDecider.evolve(openStream(...past).state(), returned).lease;
+    expect(leaseAfter(creation, leaseTo('a'), leaseTo('b', 1))).toMatchObject({ number: 2, isHeld: true });
+    expect(leaseAfter(creation)).toBeUndefined();
   });
 
   it('is not returned after the end of its execution', () => {

@@ -10,7 +10,14 @@ const id = { project: 'flytesnacks', domain: 'development', name: 'run' };
 const RUN = 'project:"flytesnacks" domain:"development" name:"run"';
 const EXECUTION = `execution [${RUN}]`;
 const type = create(LiteralTypeSchema, { type: { case: 'simple', value: SimpleType.INTEGER } });
-const taskId = { project: 'flytesnacks', domain: 'development', name: 'greet', version: 'v1' };
+const taskId = {
+  resourceType: 1,
+  org: '',
+  project: 'flytesnacks',
+  domain: 'development',
+  name: 'greet',
+  version: 'v1',
+};
 
 type Row = {
   readonly refusal: ExecutionRefusal;

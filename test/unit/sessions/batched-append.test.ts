@@ -144,6 +144,40 @@ describe('commands that wait together on a log that others write too', () => {
     expect(reads).toHaveLength(1);
   });
 
+  it('are counted with their metadata, whose characters take three bytes at most', async () => {
+    const here = opened();
+    const long = { actor: 'x'.repeat(110_000) };
+    const asked = Array.from({ length: 4 }, () =>
+      here.handle(purse, stream, { kind: 'add' }, { ...long, commandId: randomUUID() }),
+    );
+    expect((await Promise.all(asked)).map(({ kind }) => kind)).toEqual(Array(4).fill('accepted'));
+    expect(appends).toEqual([3, 1]);
+  });
+
+  it('are sent where each is too large by itself, so that each gets its error', async () => {
+    const encode: typeof purse.codec.encode = (event) => ({
+      ...purse.codec.encode(event),
+      data: new Uint8Array(1_100_000),
+    });
+    const here = opened();
+    const asked = [1, 2].map(() =>
+      here.handle(
+        { ...purse, codec: { ...purse.codec, encode } },
+        stream,
+        { kind: 'add' },
+        {
+          actor: 'tester',
+          commandId: randomUUID(),
+        },
+      ),
+    );
+    const settled = await Promise.allSettled(asked);
+    expect(settled.map((each) => each.status === 'rejected' && each.reason instanceof AppendTooLarge)).toEqual([
+      true,
+      true,
+    ]);
+  });
+
   it('go one by one where together they are too much', async () => {
     const narrow: Append = (name, expected, events) =>
       events.length > 1 ? Promise.reject(new AppendTooLarge('too large')) : store.append(name, expected, events);

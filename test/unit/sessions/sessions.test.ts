@@ -6,13 +6,14 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { sha256 } from '../../../services/kernel/encoding/hash.js';
 import { metadataOf, type RecordedEvent } from '../../../services/kernel/event.js';
 import type { EventStore } from '../../../services/kernel/ports/event-store.js';
-import { RevisionConflict, StoreUnavailable, StreamParked } from '../../../services/kernel/fault.js';
-import type { PayloadStore } from '../../../services/kernel/ports/payload-store.js';
+import { NewerLogFormat, RevisionConflict, StoreUnavailable, StreamParked } from '../../../services/kernel/fault.js';
+import { NEWEST_FORMAT } from '../../../services/kernel/log-format.js';
+import { MAX_INLINE_BYTES, type PayloadStore } from '../../../services/kernel/ports/payload-store.js';
 import type { CommandContext, Folded, Sessions } from '../../../services/kernel/ports/sessions.js';
 import { type StreamName, streamName } from '../../../services/kernel/stream.js';
 import { prefixOf, rememberAcknowledged } from '../../../services/sessions/acknowledged.js';
 import { eventIds } from '../../../services/sessions/event-id.js';
-import { openSessions } from '../../../services/sessions/sessions.js';
+import { type OpenSessions, openSessions } from '../../../services/sessions/sessions.js';
 import { filePayloadStore } from '../../../services/store/payloads/file-payload-store.js';
 import { sqliteEventStore } from '../../../services/store/log/sqlite-event-store.js';
 import { decidePurse, type Purse, purse } from '../../support/purse.js';
@@ -326,10 +327,43 @@ describe('a live stream', () => {
     expect(outcomes[1]).toMatchObject({ status: 'fulfilled', value: { kind: 'accepted', revision: 9n } });
   });
 
-  it('gives up on a stream that is never where it is expected', async () => {
-    const never: EventStore = { ...store, append: () => Promise.reject(new RevisionConflict('moved')) };
-    sessions = openSessions({ store: never, payloads, now: () => 1_000 });
+  it('gives up on a stream that is never where it is expected, after 20 retries', async () => {
+    let appends = 0;
+    const append = () => ((appends += 1), Promise.reject(new RevisionConflict('moved')));
+    sessions = openSessions({ store: { ...store, append }, payloads, now: () => 1_000 });
     await expect(add()).rejects.toBeInstanceOf(RevisionConflict);
+    expect(appends).toBe(21);
+  });
+
+  it('keeps what comes between a failed append and the end of those behind it', async () => {
+    const failures: ((error: Error) => void)[] = [];
+    const append: EventStore['append'] = (...given) =>
+      failures.length < 2 ? new Promise((_, reject) => void failures.push(reject)) : store.append(...given);
+    sessions = openSessions({ store: { ...store, append }, payloads, now: () => 1_000 });
+    const both = Promise.allSettled([add(), add()]);
+    while (failures.length < 2) await new Promise((resolve) => setImmediate(resolve));
+    failures[0]!(new StoreUnavailable('the disk is full'));
+    await new Promise((resolve) => setImmediate(resolve));
+    const later = add();
+    failures[1]!(new StoreUnavailable('the disk is full'));
+    await expect(later).resolves.toMatchObject({ kind: 'accepted', revision: 0n });
+    expect((await both).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  });
+
+  it('writes nothing to a log that is in a newer format', async () => {
+    sessions = openSessions({ store, payloads, now: () => 1_000, format: () => NEWEST_FORMAT + 1 });
+    await expect(add()).rejects.toBeInstanceOf(NewerLogFormat);
+    sessions = openSessions({ store, payloads, now: () => 1_000, format: () => NEWEST_FORMAT });
+    await expect(add()).resolves.toMatchObject({ revision: 0n });
+  });
+
+  it.each([
+    [1, 'inline'],
+    [MAX_INLINE_BYTES, 'inline'],
+    [MAX_INLINE_BYTES + 1, 'ref'],
+  ])('records a part of %i bytes as %s', async (bytes, stored) => {
+    await sessions.handle(purse, stream, { kind: 'write', bytes: new Uint8Array(bytes) }, context());
+    expect(Buffer.from((await recorded())[0]!.data).toString()).toBe(stored);
   });
 
   it('stores a large part before the event that names it, and keeps the order of what waits behind it', async () => {
@@ -374,6 +408,66 @@ describe('a live stream', () => {
     const counting = sessions.handle(purse, stream, { kind: 'count' }, context());
     await expect(counting).resolves.toMatchObject({ kind: 'refused', refusal: { kind: 'counted', coins: 3 } });
     await adding;
+  });
+
+  /** Sessions whose second append waits until `release` is called, with the revisions that were read so far. */
+  const gated = () => {
+    const read: (bigint | undefined)[] = [];
+    let release = (): void => undefined;
+    const released = new Promise<void>((resolve) => (release = resolve));
+    let appends = 0;
+    sessions = openSessions({
+      store: {
+        ...store,
+        append: async (...given) => {
+          if ((appends += 1) === 2) await released;
+          return store.append(...given);
+        },
+        readStream: (name, options) => (read.push(options?.from), store.readStream(name, options)),
+      },
+      payloads,
+      now: () => 1_000,
+    });
+    return {
+      read,
+      release,
+      turns: async () => {
+        for (let at = 0; at < 20; at += 1) await new Promise((resolve) => setImmediate(resolve));
+      },
+    };
+  };
+  /** A purse whose `count` looks at one revision alone. */
+  const lookingAt = (revision: bigint): typeof purse => ({
+    ...purse,
+    decider: {
+      ...purse.decider,
+      decide: (state, command) =>
+        command.kind === 'count' && command.counted === undefined
+          ? { kind: 'unsure', at: [revision] }
+          : decidePurse(state, command),
+    },
+  });
+
+  it.each([
+    ['waits for events in flight that it looks back to', 1n, []],
+    ['looks back to what is durable while others are in flight', 0n, [0n]],
+  ])('%s', async (_, revision, readBefore) => {
+    const { read, release, turns } = gated();
+    const ask = (kind: 'add' | 'count') => sessions.handle(lookingAt(revision), stream, { kind }, context());
+    await ask('add');
+    read.length = 0;
+    const adding = ask('add');
+    const counting = ask('count');
+    await turns();
+    expect(read).toEqual(readBefore);
+    release();
+    await expect(counting).resolves.toMatchObject({ refusal: { kind: 'counted', coins: 1 } });
+    expect(read).toEqual([revision]);
+    await adding;
+  });
+
+  it('cannot be resumed where it is not live', () => {
+    expect(() => (sessions as OpenSessions).resume(stream)).not.toThrow();
   });
 
   it('drops a command whose caller has gone before its turn', async () => {

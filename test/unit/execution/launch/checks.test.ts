@@ -1,0 +1,504 @@
+import { randomUUID } from 'node:crypto';
+
+import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import {
+  ExecutionCreateRequestSchema,
+  ExecutionRecoverRequestSchema,
+  type ExecutionSpecSchema,
+} from '../../../../proto/gen/platformidl/admin/execution_pb.js';
+import {
+  ConcurrencyLimitBehavior,
+  LaunchPlanSpecSchema,
+} from '../../../../proto/gen/platformidl/admin/launch_plan_pb.js';
+import { ResourceType } from '../../../../proto/gen/platformidl/core/identifier_pb.js';
+import { LiteralMapSchema } from '../../../../proto/gen/platformidl/core/literals_pb.js';
+import {
+  type ExecutionCreated,
+  ExecutionCreatedSchema,
+} from '../../../../proto/gen/platformidl/eventlog/execution_pb.js';
+import { executionStream } from '../../../../services/execution/aggregate.js';
+import type { Launched } from '../../../../services/execution/launch/answer.js';
+import { launch, type LaunchServices } from '../../../../services/execution/launch/launch.js';
+import { recover, relaunch, type RelaunchServices } from '../../../../services/execution/launch/relaunch.js';
+import { namespaceOf } from '../../../../services/execution/platform.js';
+import type { LaunchPlanFacts } from '../../../../services/execution/ports.js';
+import { RpcError } from '../../../../services/kernel/rpc.js';
+import { bytesOf } from '../../../../services/kernel/ports/payload-store.js';
+import { fixtureFolder } from '../../../support/fixtures.js';
+import { literal } from '../../../support/hello.js';
+import { type ControlPlane, openControlPlane } from '../control-plane.js';
+
+type Spec = Exclude<MessageInitShape<typeof ExecutionSpecSchema>, { readonly $typeName: string }>;
+type Actor = Parameters<typeof launch>[2];
+
+const place = { project: 'flytesnacks', domain: 'development' };
+const plan = { ...place, resourceType: ResourceType.LAUNCH_PLAN, name: 'hello.hello', version: 'v1' };
+const fixed = { ...plan, name: 'launchplans.everything_fixed' };
+
+/** The request of a fixture that launches a single task. */
+const taskRequest = () =>
+  fixtureFolder('01-hello')
+    .entries.filter(({ kind }) => kind === 'execution')
+    .map(({ bytes }) => fromBinary(ExecutionCreateRequestSchema, bytes))
+    .find(({ spec }) => spec?.launchPlan?.resourceType === ResourceType.TASK)!;
+
+let plane: ControlPlane;
+beforeAll(async () => {
+  plane = await openControlPlane(['01-hello', '05-launch-plans']);
+});
+afterAll(() => plane.close());
+
+const actorOf = (more: Partial<Actor> = {}): Actor => ({
+  actor: 'ada',
+  principal: 'ada',
+  commandId: randomUUID(),
+  ...more,
+});
+const newName = (): string => `e${randomUUID()}`;
+
+type More = { readonly services?: Partial<LaunchServices>; readonly actor?: Partial<Actor>; readonly name?: string };
+
+/** Launches the launch plan `hello.hello`, unless the spec names another entity. */
+const launched = (spec: Spec, { services = {}, actor = {}, name = newName() }: More = {}): Promise<Launched> => {
+  const request = create(ExecutionCreateRequestSchema, { ...place, name, spec: { launchPlan: plan, ...spec } });
+  return launch({ ...plane.services, ...services }, { request, given: create(LiteralMapSchema) }, actorOf(actor));
+};
+
+/** Launches the task `hello.greet` with a spec of its own. */
+const launchedTask = (spec: Spec, services: Partial<LaunchServices> = {}): Promise<Launched> => {
+  const { inputs, spec: given } = taskRequest();
+  const request = create(ExecutionCreateRequestSchema, {
+    ...place,
+    name: newName(),
+    spec: { ...spec, launchPlan: given!.launchPlan! },
+  });
+  return launch({ ...plane.services, ...services }, { request, given: inputs! }, actorOf());
+};
+
+const createdBy = async (launching: Promise<Launched>): Promise<ExecutionCreated> => {
+  const answer = await launching;
+  if (answer.kind !== 'launched') throw new Error(`it was refused: ${JSON.stringify(answer.refusal)}`);
+  const created = (await plane.history(answer.id.name)).find(({ type }) => type === 'ExecutionCreated');
+  if (created?.type !== 'ExecutionCreated') throw new Error('it was not created');
+  return created.data;
+};
+
+/** The code and the text of the error that a launch is refused with. */
+const errorOf = async (launching: Promise<Launched>): Promise<string> => {
+  const answer = await launching;
+  if (answer.kind !== 'refused' || answer.refusal.kind !== 'invalid') return answer.kind;
+  return `${answer.refusal.error.code}: ${answer.refusal.error.message}`;
+};
+
+const WRONG = 'INVALID_ARGUMENT: ';
+
+/** Definitions in which the launch plan has other facts. */
+const withPlan = (change: (facts: LaunchPlanFacts) => LaunchPlanFacts): Partial<LaunchServices> => {
+  const { definitions } = plane.services;
+  return {
+    definitions: {
+      ...definitions,
+      workflow: (id) => definitions.workflow(id),
+      task: (id) => definitions.task(id),
+      launchPlan: async (id) => change((await definitions.launchPlan(id))!),
+    },
+  };
+};
+
+const withPlanSpec = (more: MessageInitShape<typeof LaunchPlanSpecSchema>) =>
+  withPlan((facts) => ({ ...facts, spec: create(LaunchPlanSpecSchema, { ...facts.spec, ...more } as never) }));
+
+describe('the request of a launch', () => {
+  it('names a project and a domain', async () => {
+    const asked = (where: object) => {
+      const request = create(ExecutionCreateRequestSchema, { ...place, spec: { launchPlan: plan }, ...where });
+      return errorOf(launch(plane.services, { request, given: create(LiteralMapSchema) }, actorOf()));
+    };
+    expect(await asked({ project: '' })).toBe(`${WRONG}missing project`);
+    expect(await asked({ domain: '' })).toBe(`${WRONG}missing domain`);
+    expect(await asked({ spec: undefined })).toBe(`${WRONG}missing spec`);
+    expect(await plane.error(plane.send('createExecution', place))).toMatchObject({ message: 'missing spec' });
+  });
+
+  it('names a launch plan or a task', async () => {
+    expect(await errorOf(launched({ launchPlan: { ...plan, name: '' } }))).toBe(
+      `${WRONG}missing name of spec.launch_plan`,
+    );
+    expect(await errorOf(launched({ launchPlan: { ...plan, resourceType: ResourceType.WORKFLOW } }))).toBe(
+      `${WRONG}Invalid reference entity resource type [WORKFLOW], only [LAUNCH_PLAN, TASK] allowed`,
+    );
+  });
+
+  it.each<[string, Spec, string]>([
+    ['a mode', { metadata: { mode: 99 as never } }, 'invalid value for metadata.mode: 99 is not a mode'],
+    ['a parallelism', { maxParallelism: -1 }, 'invalid value for max_parallelism: -1 is below 0'],
+    [
+      'a tier',
+      { qualityOfService: { designation: { case: 'tier', value: 9 as never } } },
+      'invalid value for quality_of_service.tier: 9 is not a tier',
+    ],
+  ])('is refused for %s that does not exist', async (_, spec, text) => {
+    expect(await errorOf(launched(spec))).toBe(WRONG + text);
+  });
+
+  it('may have a name of 63 characters', async () => {
+    const name = `e${'x'.repeat(62)}`;
+    expect(await launched({}, { name })).toMatchObject({ kind: 'launched', id: { name } });
+    expect(await errorOf(launched({}, { name: `${name}x` }))).toMatch(/size of name exceeded length 63/u);
+  });
+
+  it('asks for no other cluster pool than the assigned one', async () => {
+    const platform = { ...plane.services.platform, clusterPools: new Map([['development', 'main']]) };
+    const asked = (clusterPoolName: string, services: Partial<LaunchServices> = { platform }) =>
+      errorOf(launched({ clusterAssignment: { clusterPoolName } }, { services }));
+    expect(await asked('other')).toBe(
+      `${WRONG}execution with project [flytesnacks] and domain [development] cannot run on cluster pool [other]: ` +
+        'it is assigned to [main]',
+    );
+    expect([await asked('main'), await asked(''), await asked('other', {})]).toEqual(Array(3).fill('launched'));
+    expect(await errorOf(launched({}, { services: { platform } }))).toBe('launched');
+  });
+
+  it('has no more labels and annotations than a launch plan may have; a single task has no limit', async () => {
+    const platform = { ...plane.services.platform, maxLabels: 1, maxAnnotations: 2 };
+    const values = (count: number) => ({
+      values: Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, 'v'])),
+    });
+    const asked = (spec: Spec) => errorOf(launched(spec, { services: { platform } }));
+    expect(await asked({ labels: values(1), annotations: values(2) })).toBe('launched');
+    expect(await asked({ labels: values(2) })).toBe(`${WRONG}labels has too many entries [2 > 1]`);
+    expect(await asked({ annotations: values(3) })).toBe(`${WRONG}annotations has too many entries [3 > 2]`);
+    expect(await errorOf(launched({ labels: values(2) }, {}))).toBe('launched');
+    expect(await errorOf(launchedTask({ labels: values(2), annotations: values(3) }, { platform }))).toBe('launched');
+  });
+});
+
+describe('the target of a launch', () => {
+  it('is a launch plan with a workflow that is registered', async () => {
+    const services = (more: Partial<LaunchServices>) => ({ services: more });
+    const nameless = withPlan(({ spec: { workflowId: _workflowId, ...spec }, ...facts }) => ({ ...facts, spec }));
+    expect(await errorOf(launched({}, services(nameless)))).toBe(`${WRONG}missing workflow_id of the launch plan`);
+    const lost = withPlanSpec({ workflowId: { ...plan, resourceType: ResourceType.WORKFLOW, name: 'lost' } });
+    expect(await errorOf(launched({}, services(lost)))).toMatch(/^NOT_FOUND: .*workflow.*lost/iu);
+  });
+
+  it('is a task in a project that accepts registrations, and its workflow is registered', async () => {
+    const barred = new RpcError('FAILED_PRECONDITION', 'the project is archived');
+    let checks = 0;
+    const { projects, singleTasks } = plane.services;
+    const check = () => Promise.resolve((checks += 1) === 2 ? barred : undefined);
+    const closed = {
+      projects: { standing: (...given) => projects.standing(...given), check } satisfies LaunchServices['projects'],
+    };
+    expect(await errorOf(launchedTask({}, closed))).toBe('FAILED_PRECONDITION: the project is archived');
+    let prepared = 0;
+    const counting = {
+      singleTask: (task) => ((prepared += 1), singleTasks.singleTask(task)),
+    } satisfies LaunchServices['singleTasks'];
+    expect(await errorOf(launchedTask({}, { singleTasks: counting }))).toBe('launched');
+    expect(prepared).toBe(1);
+  });
+});
+
+describe('what a launch records', () => {
+  it('is the fixed inputs of the launch plan too', async () => {
+    const { inputs, userInputs } = await createdBy(launched({ launchPlan: fixed }));
+    const names = async (content: typeof inputs) =>
+      Object.keys(fromBinary(LiteralMapSchema, await bytesOf(content!, undefined as never)).literals);
+    expect(await names(inputs)).not.toEqual([]);
+    expect(await names(userInputs)).toEqual([]);
+  });
+
+  it('is the notifications of the launch plan, unless the request has its own or wants none', async () => {
+    const rule = (address: string) => ({
+      phases: [4],
+      type: { case: 'email' as const, value: { recipientsEmail: [address] } },
+    });
+    const services = withPlanSpec({ entityMetadata: { notifications: [rule('plan')] } });
+    const told = async (notificationOverrides?: Spec['notificationOverrides']) => {
+      const spec = notificationOverrides === undefined ? {} : { notificationOverrides };
+      const { notifications } = await createdBy(launched(spec, { services }));
+      return notifications.map(({ type }) => type.case === 'email' && type.value.recipientsEmail[0]);
+    };
+    expect(await told()).toEqual(['plan']);
+    expect(await told({ case: 'disableAll', value: false })).toEqual(['plan']);
+    expect(await told({ case: 'disableAll', value: true })).toEqual([]);
+    expect(await told({ case: 'notifications', value: { notifications: [] } })).toEqual(['plan']);
+    expect(await told({ case: 'notifications', value: { notifications: [rule('own')] } })).toEqual(['own']);
+    const bare = withPlan(({ spec: { entityMetadata: _entityMetadata, ...spec }, ...facts }) => ({ ...facts, spec }));
+    expect((await createdBy(launched({}, { services: bare }))).notifications).toEqual([]);
+    expect((await createdBy(launchedTask({}))).notifications).toEqual([]);
+  });
+
+  it('is the parallelism of the platform for a launch plan, and that of the request for a task', async () => {
+    expect((await createdBy(launched({}))).spec?.maxParallelism).toBe(25);
+    expect((await createdBy(launchedTask({}))).spec?.maxParallelism).toBe(0);
+  });
+
+  it('has the quality of service of the launch plan, which a task has not', async () => {
+    const services = withPlanSpec({ qualityOfService: { designation: { case: 'tier', value: 1 } } });
+    expect((await createdBy(launched({}, { services }))).engine?.tier).toBe(1);
+    expect((await createdBy(launchedTask({}, services))).engine?.tier).toBe(2);
+  });
+
+  it('has the labels of the project and the streams that were read, where the project is active', async () => {
+    const { projects } = plane.services;
+    const check = () => Promise.resolve(undefined);
+    const active: LaunchServices['projects']['standing'] = async (...given) => ({
+      ...(await projects.standing(...given)),
+      ...({ labels: { team: 'apollo' } } as object),
+    });
+    const labelled = await createdBy(launched({}, { services: { projects: { check, standing: active } } }));
+    expect([labelled.config?.labels?.values, labelled.read.length]).toEqual([{ team: 'apollo' }, 2]);
+    const standing = () => Promise.resolve({ kind: 'inactive', ...{ labels: { a: 'b' }, read: {} } } as const);
+    const inactive = await createdBy(launched({}, { services: { projects: { check, standing } } }));
+    expect([inactive.config?.labels?.values, inactive.read.length]).toEqual([{}, 1]);
+  });
+
+  it('has a namespace whose placeholders may have spaces', () => {
+    const of = (namespace: string) => namespaceOf({ ...plane.services.platform, namespace }, 'p', 'd');
+    expect([of('{{project}}-{{domain}}'), of('{{  project  }}-{{  domain  }}')]).toEqual(['p-d', 'p-d']);
+  });
+});
+
+describe('a launch under an idempotency key', () => {
+  const key = (text: string) => ({ idempotency: { key: text, operation: 'CreateExecution', content: 'c' } });
+
+  it('has a name that follows from the key, and is done once', async () => {
+    const first = await launched({}, { name: '', actor: key('one') });
+    // What the first launch stood on may be gone.
+    const gone = { definitions: { ...plane.services.definitions, launchPlan: () => Promise.resolve(undefined) } };
+    const again = await launched({}, { name: '', actor: key('one'), services: gone });
+    expect(again).toEqual(first);
+    expect(first).toMatchObject({ kind: 'launched' });
+    const other = await launched({}, { name: '', actor: key('two') });
+    expect(other.id.name).not.toBe(first.id.name);
+    expect(await plane.history(first.id.name)).toHaveLength(1);
+  });
+});
+
+describe('a launch whose launch plan limits concurrency', () => {
+  type Taken = { readonly max: number | undefined; readonly name: string };
+  const { SKIP, UNSPECIFIED } = ConcurrencyLimitBehavior;
+
+  const limited = (
+    policy: { readonly max: number; readonly behavior: ConcurrencyLimitBehavior } | undefined,
+    take: LaunchServices['slots']['take'] = () => Promise.resolve(undefined),
+  ) => {
+    const taken: Taken[] = [];
+    const services: Partial<LaunchServices> = {
+      ...withPlan(({ spec: { concurrencyPolicy: _policy, ...spec }, ...facts }) => ({
+        ...facts,
+        limitsConcurrency: true,
+        spec: create(LaunchPlanSpecSchema, { ...spec, ...(policy && { concurrencyPolicy: policy }) } as never),
+      })),
+      slots: { take: (of, id, max) => (taken.push({ max, name: of.name }), take(of, id, max)) },
+    };
+    return { services, taken };
+  };
+  const release = () => Promise.resolve();
+
+  it('is refused where no slot is free', async () => {
+    const { services, taken } = limited({ max: 2, behavior: SKIP });
+    const answer = await launched({}, { services });
+    expect(answer).toMatchObject({ kind: 'refused', refusal: { kind: 'limit-reached', max: 2, plan: 'hello.hello' } });
+    expect(answer).not.toHaveProperty('position');
+    expect(taken).toEqual([{ max: 2, name: 'hello.hello' }]);
+    expect(await plane.history(answer.id.name)).toEqual([]);
+  });
+
+  it('is recorded with the attempt that has the slot', async () => {
+    const { services } = limited({ max: 2, behavior: SKIP }, () => Promise.resolve({ attempt: 'one', release }));
+    expect((await createdBy(launched({}, { services }))).slotAttempt).toBe('one');
+  });
+
+  it('is counted and not refused where its own version has no limit', async () => {
+    for (const policy of [undefined, { max: 2, behavior: UNSPECIFIED }]) {
+      const { services, taken } = limited(policy, () => Promise.resolve({ attempt: 'one', release }));
+      expect(await launched({}, { services })).toMatchObject({ kind: 'launched' });
+      expect(taken).toEqual([{ max: undefined, name: 'hello.hello' }]);
+    }
+  });
+
+  it('takes no slot for an execution that exists, for another launch plan, or for a task', async () => {
+    const { services, taken } = limited({ max: 2, behavior: SKIP });
+    const name = newName();
+    await launched({}, { name });
+    const refusal = { kind: 'execution', refusal: { kind: 'execution-exists' } };
+    expect(await launched({}, { services, name })).toEqual({ kind: 'refused', id: { ...place, name }, refusal });
+    const { slots } = services;
+    expect((await createdBy(launched({}, { services: { slots: slots! } }))).slotAttempt).toBe('');
+    expect((await createdBy(launchedTask({}, services))).slotAttempt).toBe('');
+    expect(taken).toEqual([]);
+  });
+
+  it('gives its slot back where another process has created the execution meanwhile', async () => {
+    let released = 0;
+    const name = newName();
+    const { services } = limited({ max: 2, behavior: SKIP }, async () => {
+      await launched({}, { name });
+      return { attempt: 'one', release: () => Promise.resolve((released += 1)) };
+    });
+    const refused = await launched({}, { services, name });
+    expect(refused).toMatchObject({ kind: 'refused', refusal: { kind: 'execution' } });
+    expect(refused.kind === 'refused' && refused.position).toBeGreaterThan(0n);
+    expect(released).toBe(1);
+  });
+});
+
+describe('what a child takes from its parent', () => {
+  const report = (name: string) =>
+    plane.send('createNodeEvent', {
+      event: { id: { nodeId: 'n0', executionId: { ...place, name } }, phase: 2, occurredAt: { seconds: 1n } } as never,
+    });
+  const childOf = (name: string): Spec => ({
+    metadata: { mode: 4, parentNodeExecution: { nodeId: 'n0', executionId: { ...place, name } } },
+  });
+  const parentWith = async (spec: Spec, more: More = {}): Promise<string> => {
+    const name = newName();
+    await createdBy(launched(spec, { ...more, name }));
+    await report(name);
+    return name;
+  };
+
+  it('is one level more of nesting, and the label of its cluster', async () => {
+    const first = await parentWith({ executionClusterLabel: { value: 'gpu' } });
+    const second = await parentWith(childOf(first));
+    const { spec, engine } = await createdBy(launched(childOf(second)));
+    expect(spec).toMatchObject({ metadata: { nesting: 2 }, executionClusterLabel: { value: 'gpu' } });
+    expect(engine?.clusterLabel?.value).toBe('gpu');
+  });
+
+  it('is no label where the parent has an empty one or none', async () => {
+    for (const spec of [{ executionClusterLabel: { value: '' } }, {}]) {
+      const child = { ...childOf(await parentWith(spec)), executionClusterLabel: { value: 'own' } };
+      expect((await createdBy(launched(child))).spec?.executionClusterLabel?.value).toBe('own');
+    }
+    expect((await createdBy(launched({}))).engine).not.toHaveProperty('clusterLabel');
+  });
+
+  it.each<[string, Spec | undefined]>([
+    ['spec', undefined],
+    ['metadata', {}],
+  ])('is little from a parent that records no %s', async (_, recorded) => {
+    const id = { ...place, name: newName() };
+    const { sessions, aggregate } = plane.services;
+    const created = create(ExecutionCreatedSchema, { id, ...(recorded && { spec: recorded }) });
+    await sessions.handle(aggregate, executionStream(id), { type: 'CreateExecution', id, created }, actorOf());
+    await report(id.name);
+    const { spec } = await createdBy(launched(childOf(id.name), { actor: { principal: 'grace' } }));
+    expect(spec?.metadata).toMatchObject({ principal: 'grace', nesting: 1 });
+  });
+
+  it('needs the whole id of the parent', async () => {
+    const metadata = { mode: 4, parentNodeExecution: { nodeId: 'n0' } };
+    expect(await errorOf(launched({ metadata }))).toBe(
+      `${WRONG}missing id of spec.metadata.parent_node_execution.execution_id`,
+    );
+  });
+});
+
+describe('a launch of the same once more', () => {
+  const again = (name: string, services: Partial<RelaunchServices> = {}, more: object = {}) =>
+    relaunch({ ...plane.services, ...services }, { id: { ...place, name }, name: '', ...more } as never, actorOf());
+  const withInputs = async (spec: Spec = {}): Promise<string> => {
+    const { inputs } = taskRequest();
+    const request = create(ExecutionCreateRequestSchema, {
+      ...place,
+      name: newName(),
+      spec: { launchPlan: plan, ...spec },
+    });
+    const given = create(LiteralMapSchema, { literals: { name: inputs?.literals['name'] ?? literal('ada') } });
+    await createdBy(launch(plane.services, { request, given }, actorOf()));
+    return request.name;
+  };
+  const original = async (name: string): Promise<ExecutionCreated> => {
+    const [first] = (await plane.history(name)).filter(({ type }) => type === 'ExecutionCreated');
+    if (first?.type !== 'ExecutionCreated') throw new Error('it was not created');
+    return first.data;
+  };
+
+  it('has the inputs and the metadata of the first', async () => {
+    const name = await withInputs({ metadata: { nesting: 3 } });
+    const second = await createdBy(again(name));
+    expect(second.userInputs).toEqual((await original(name)).userInputs);
+    expect(second.userInputs?.content.value).not.toHaveLength(0);
+    expect(second.spec?.metadata?.nesting).toBe(3);
+  });
+
+  it('leaves inputs encoded where they are large', async () => {
+    const name = await withInputs();
+    const { userInputs, inputs } = await original(name);
+    const bytes = await bytesOf(userInputs!, undefined as never);
+    const complete = await bytesOf(inputs!, undefined as never);
+    const given: Uint8Array[] = [];
+    const above = (aboveBytes: number) => ({
+      largeLaunches: {
+        ...plane.services.largeLaunches,
+        aboveBytes,
+        inputs: (large: Uint8Array) => (given.push(large), Promise.resolve({ inputs: complete, userInputs: large })),
+      },
+    });
+    expect((await createdBy(again(name, above(bytes.length)))).userInputs).toEqual(userInputs);
+    expect(given).toEqual([]);
+    expect((await createdBy(again(name, above(bytes.length - 1)))).userInputs).toEqual(userInputs);
+    expect(given.map((large) => toBinary(LiteralMapSchema, fromBinary(LiteralMapSchema, large)))).toEqual([bytes]);
+  });
+
+  it('is found behind attempts that were voided', async () => {
+    const id = { ...place, name: newName() };
+    const { sessions, aggregate } = plane.services;
+    for (const attempt of ['x', 'y'])
+      await sessions.handle(aggregate, executionStream(id), { type: 'VoidExecution', id, attempt }, actorOf());
+    expect(await errorOf(again(id.name))).toMatch(/^NOT_FOUND: missing entity of type execution/u);
+    await createdBy(launched({}, { name: id.name }));
+    expect(await again(id.name)).toMatchObject({ kind: 'launched' });
+  });
+
+  it('needs the entity that the first has named', async () => {
+    const id = { ...place, name: newName() };
+    const { sessions, aggregate } = plane.services;
+    const created = create(ExecutionCreatedSchema, { id });
+    await sessions.handle(aggregate, executionStream(id), { type: 'CreateExecution', id, created }, actorOf());
+    expect(await errorOf(again(id.name))).toMatch(/^INVALID_ARGUMENT: missing .*spec.launch_plan$/u);
+  });
+
+  it('says why an execution cannot be recovered', async () => {
+    const name = await withInputs();
+    const answer = recover(plane.services, { id: { ...place, name }, name: '' } as never, actorOf());
+    expect(await errorOf(answer)).toBe(
+      `FAILED_PRECONDITION: cannot recover execution [project:"flytesnacks" domain:"development" name:"${name}"]: ` +
+        'it is QUEUED, and only one that has ended FAILED, ABORTED or TIMED_OUT can be recovered',
+    );
+  });
+
+  it('has the parent of a request to recover, if that has metadata', async () => {
+    const parent = newName();
+    await createdBy(launched({}, { name: parent }));
+    for (const nodeId of ['n0', 'n1'])
+      await plane.send('createNodeEvent', {
+        event: {
+          id: { nodeId, executionId: { ...place, name: parent } },
+          phase: 2,
+          occurredAt: { seconds: 1n },
+        } as never,
+      });
+    const parentNodeExecution = (nodeId: string) => ({ nodeId, executionId: { ...place, name: parent } });
+    const name = await withInputs({ metadata: { parentNodeExecution: parentNodeExecution('n0') } });
+    await plane.send('createWorkflowEvent', {
+      event: { executionId: { ...place, name }, phase: 6, occurredAt: { seconds: 1n } } as never,
+    });
+    const parentOf = async (metadata?: object) => {
+      const request = create(ExecutionRecoverRequestSchema, { id: { ...place, name }, ...(metadata && { metadata }) });
+      const { spec } = await createdBy(recover(plane.services, request, actorOf()));
+      return spec?.metadata?.parentNodeExecution?.nodeId;
+    };
+    expect([
+      await parentOf(),
+      await parentOf({}),
+      await parentOf({ parentNodeExecution: parentNodeExecution('n1') }),
+    ]).toEqual(['n0', undefined, 'n1']);
+  });
+});
