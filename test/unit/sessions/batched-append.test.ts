@@ -127,6 +127,24 @@ describe('commands that wait together on a log that others write too', () => {
     expect(Math.max(...appends)).toBeGreaterThan(1);
   });
 
+  it('are batched again a while after a batch has failed', async () => {
+    let isFirst = true;
+    const failing: Append = (...append) => {
+      if (!isFirst) return store.append(...append);
+      isFirst = false;
+      return Promise.reject(new StoreUnavailable('it is not there'));
+    };
+    const here = opened(failing);
+    await expect(several(here, 2)).rejects.toBeInstanceOf(StoreUnavailable);
+    for (let turns = 0; turns < 40; turns += 1) {
+      await ask(here, 'add');
+      await ask(here, 'spend');
+    }
+    appends = [];
+    await several(here, 5);
+    expect(Math.max(...appends)).toBeGreaterThan(1);
+  });
+
   it('share as few appends as their size allows, none of which is too large', async () => {
     const encode: typeof purse.codec.encode = (event) => ({
       ...purse.codec.encode(event),

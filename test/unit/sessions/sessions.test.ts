@@ -353,6 +353,7 @@ describe('a live stream', () => {
   it('writes nothing to a log that is in a newer format', async () => {
     sessions = openSessions({ store, payloads, now: () => 1_000, format: () => NEWEST_FORMAT + 1 });
     await expect(add()).rejects.toBeInstanceOf(NewerLogFormat);
+    await expect(add()).rejects.toThrow(`format ${NEWEST_FORMAT + 1}, and this release writes formats up to`);
     sessions = openSessions({ store, payloads, now: () => 1_000, format: () => NEWEST_FORMAT });
     await expect(add()).resolves.toMatchObject({ revision: 0n });
   });
@@ -362,8 +363,13 @@ describe('a live stream', () => {
     [MAX_INLINE_BYTES, 'inline'],
     [MAX_INLINE_BYTES + 1, 'ref'],
   ])('records a part of %i bytes as %s', async (bytes, stored) => {
-    await sessions.handle(purse, stream, { kind: 'write', bytes: new Uint8Array(bytes) }, context());
+    const moved: Uint8Array[] = [];
+    const put: PayloadStore['put'] = (scope, part) => (moved.push(part), payloads.put(scope, part));
+    sessions = openSessions({ store, payloads: { ...payloads, put }, now: () => 1_000 });
+    const part = new Uint8Array(bytes).fill(7);
+    await sessions.handle(purse, stream, { kind: 'write', bytes: part }, context());
     expect(Buffer.from((await recorded())[0]!.data).toString()).toBe(stored);
+    expect(moved).toEqual(stored === 'ref' ? [part] : []);
   });
 
   it('stores a large part before the event that names it, and keeps the order of what waits behind it', async () => {
@@ -464,6 +470,29 @@ describe('a live stream', () => {
     await expect(counting).resolves.toMatchObject({ refusal: { kind: 'counted', coins: 1 } });
     expect(read).toEqual([revision]);
     await adding;
+  });
+
+  it('is counted with its state and its keys in the memory of all', async () => {
+    const bytesWith = async (sizeOf: number, keyed: Partial<CommandContext> = {}): Promise<number> => {
+      const opened = openSessions({ store, payloads, now: () => 1_000 });
+      const sized = { ...purse, sizeOf: () => sizeOf };
+      await opened.handle(sized, streamName('purse', [randomUUID()]), { kind: 'add' }, { ...context(), ...keyed });
+      return opened.cached().bytes;
+    };
+    const plain = await bytesWith(100);
+    expect((await bytesWith(5_100)) - plain).toBe(5_000);
+    expect(await bytesWith(100, { idempotency })).toBeGreaterThan(plain);
+  });
+
+  it('is dropped before others where no further use of it is expected', async () => {
+    const keptOf = async (isOver: boolean): Promise<number> => {
+      const opened = openSessions({ store, payloads, now: () => 1_000 });
+      const ending = { ...purse, isOver: () => isOver };
+      for (let at = 0; at < 1_100; at += 1) await opened.read(ending, streamName('purse', [`${at}`]), asIs);
+      return opened.cached().sessions;
+    };
+    expect(await keptOf(false)).toBe(1_100);
+    expect(await keptOf(true)).toBe(1_000);
   });
 
   it('cannot be resumed where it is not live', () => {

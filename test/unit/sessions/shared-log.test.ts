@@ -204,8 +204,12 @@ describe('a live stream of a log that others write too', () => {
   });
 
   it('gives up on a stream that is never where it is expected', async () => {
-    here = opened({ ...store, append: () => Promise.reject(new RevisionConflict('moved')) });
-    await expect(ask(here, 'add')).rejects.toBeInstanceOf(RevisionConflict);
+    let sent = 0;
+    here = opened({ ...store, append: () => ((sent += 1), Promise.reject(new RevisionConflict('moved'))) });
+    const asked = ask(here, 'add');
+    await expect(asked).rejects.toBeInstanceOf(RevisionConflict);
+    await expect(asked).rejects.toThrow(`other processes have appended to ${stream} before each of 100 attempts`);
+    expect(sent).toBe(101);
   });
 
   it('keeps the invariants in every process, whatever each has observed', async () => {

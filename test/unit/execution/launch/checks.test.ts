@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import {
   ExecutionCreateRequestSchema,
+  ExecutionMetadata_ExecutionMode as Mode,
   ExecutionRecoverRequestSchema,
   type ExecutionSpecSchema,
 } from '../../../../proto/gen/platformidl/admin/execution_pb.js';
@@ -12,6 +13,7 @@ import {
   ConcurrencyLimitBehavior,
   LaunchPlanSpecSchema,
 } from '../../../../proto/gen/platformidl/admin/launch_plan_pb.js';
+import { QualityOfService_Tier as Tier } from '../../../../proto/gen/platformidl/core/execution_pb.js';
 import { ResourceType } from '../../../../proto/gen/platformidl/core/identifier_pb.js';
 import { LiteralMapSchema } from '../../../../proto/gen/platformidl/core/literals_pb.js';
 import {
@@ -238,9 +240,9 @@ describe('what a launch records', () => {
   });
 
   it('has the quality of service of the launch plan, which a task has not', async () => {
-    const services = withPlanSpec({ qualityOfService: { designation: { case: 'tier', value: 1 } } });
-    expect((await createdBy(launched({}, { services }))).engine?.tier).toBe(1);
-    expect((await createdBy(launchedTask({}, services))).engine?.tier).toBe(2);
+    const services = withPlanSpec({ qualityOfService: { designation: { case: 'tier', value: Tier.HIGH } } });
+    expect((await createdBy(launched({}, { services }))).engine?.tier).toBe(Tier.HIGH);
+    expect((await createdBy(launchedTask({}, services))).engine?.tier).toBe(Tier.MEDIUM);
   });
 
   it('has the labels of the project and the streams that were read, where the project is active', async () => {
@@ -354,7 +356,7 @@ describe('what a child takes from its parent', () => {
       event: { id: { nodeId: 'n0', executionId: { ...place, name } }, phase: 2, occurredAt: { seconds: 1n } } as never,
     });
   const childOf = (name: string): Spec => ({
-    metadata: { mode: 4, parentNodeExecution: { nodeId: 'n0', executionId: { ...place, name } } },
+    metadata: { mode: Mode.CHILD_WORKFLOW, parentNodeExecution: { nodeId: 'n0', executionId: { ...place, name } } },
   });
   const parentWith = async (spec: Spec, more: More = {}): Promise<string> => {
     const name = newName();
@@ -393,7 +395,7 @@ describe('what a child takes from its parent', () => {
   });
 
   it('needs the whole id of the parent', async () => {
-    const metadata = { mode: 4, parentNodeExecution: { nodeId: 'n0' } };
+    const metadata = { mode: Mode.CHILD_WORKFLOW, parentNodeExecution: { nodeId: 'n0' } };
     expect(await errorOf(launched({ metadata }))).toBe(
       `${WRONG}missing id of spec.metadata.parent_node_execution.execution_id`,
     );
