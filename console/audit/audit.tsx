@@ -37,9 +37,9 @@ const filterOf = ({ project = '', domain = '', actor = '', since = '24h' }: Sear
 };
 
 /** The part of the log that a search is about: entries of changes come with their events. */
-const followedBy = ({ project, domain }: Search): Followed => ({
-  ...(project && { project }),
-  ...(domain && { domain }),
+const followedBy = ({ project = '', domain = '' }: Search): Followed => ({
+  ...(project !== '' && { project }),
+  ...(domain !== '' && { domain }),
 });
 
 type Trail = { readonly entries: readonly AuditEntry[] | undefined; readonly error: unknown };

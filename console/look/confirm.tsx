@@ -5,7 +5,7 @@ import { type ReactNode, useRef, useState } from 'react';
 import { FailureNote } from './notes.js';
 import { useKeptFocus } from './use-kept-focus.js';
 
-/** What a dialog for confirmation says of an action. */
+/** The texts of a dialog that asks for confirmation of an action. */
 export type Question = {
   /** The label of the button that opens the dialog, and of the one that acts. */
   readonly action: string;
@@ -16,7 +16,7 @@ export type Question = {
 };
 
 type ConfirmProps<Subject> = {
-  /** What the action is about, as the page shows it now. */
+  /** The thing that the action is about, as the page shows it now. */
   readonly subject: Subject;
   readonly question: (subject: Subject) => Question;
   readonly act: (subject: Subject) => Promise<unknown>;

@@ -19,13 +19,13 @@ export const neighboursOf = (button: Element): readonly HTMLElement[] => {
 };
 
 /**
- * Moves the focus to the first of some elements that is still in the page, or to the heading of the page. Without it, a
- * person who uses a keyboard would begin at the top of the page again.
+ * Moves the focus to the first of some elements that is still in the page, or to the heading of the page. Without it,
+ * the next Tab would begin at the top of the page again.
  */
 export const moveFocus = (candidates: readonly HTMLElement[]): void => {
   const target = candidates.find(({ isConnected }) => isConnected) ?? ofPage();
   if (!target) return;
   if (target.tabIndex < 0) target.tabIndex = -1; // a heading can have the focus, and is not in the order of Tab
   target.focus({ preventScroll: true });
-  if (target.matches(':focus-visible')) target.scrollIntoView({ block: 'nearest' }); // not for people who use a mouse
+  if (target.matches(':focus-visible')) target.scrollIntoView({ block: 'nearest' }); // after the use of a keyboard, not of a mouse
 };

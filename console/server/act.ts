@@ -39,8 +39,8 @@ type Act = <Input extends DescMessage, Output extends DescMessage>(
 
 /**
  * Gives a function that calls an RPC, shows what was recorded, and begins to read again what the page shows. An action
- * ends with the answer of the server, not with these reads, which may have to wait for views. Without a project and domain,
- * what was recorded is shown to people who may read every project.
+ * ends with the answer of the server, not with these reads, which may have to wait for views. Without a scope,
+ * reading what was recorded needs the permission to read every project.
  */
 export const useAct = (scope?: Scope): Act => {
   const client = useQueryClient();

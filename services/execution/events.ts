@@ -22,7 +22,13 @@ import {
   type WorkReturned,
   WorkReturnedSchema,
 } from '../../proto/gen/platformidl/eventlog/execution_pb.js';
-import { type EventShape, eventShape, messageCodec, type Shapes, sinceFormat } from '../kernel/encoding/message-codec.js';
+import {
+  type EventShape,
+  eventShape,
+  messageCodec,
+  type Shapes,
+  sinceFormat,
+} from '../kernel/encoding/message-codec.js';
 import type { RecordedEvent } from '../kernel/event.js';
 import { FORMAT_WITH_LEASES } from '../kernel/log-format.js';
 import { decodeEvent } from '../kernel/decode-event.js';

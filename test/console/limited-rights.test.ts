@@ -38,7 +38,7 @@ describe.skipIf(chromiumPath === undefined)('a person at the console with rights
     await page.getByRole('status').getByText('Live', { exact: true }).waitFor();
   });
 
-  it('is told that a page is not live whose whole log they may not follow, and not that the server is away', async () => {
+  it('see that a page is not live when they may not follow its whole log, and not that the server is away', async () => {
     let refusals = 0;
     page.on('response', (answer) => {
       if (answer.url().includes('/api/v1/tail') && answer.status() === 403) refusals += 1;

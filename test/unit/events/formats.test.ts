@@ -28,6 +28,8 @@ describe('a log of format 1', () => {
         return (error as Error).message;
       }
     };
-    expect([...FIRST_RELEASE, `a log of format 1 must not get ${message.name}, which format 2 has`]).toContain(written());
+    expect([...FIRST_RELEASE, `a log of format 1 must not get ${message.name}, which format 2 has`]).toContain(
+      written(),
+    );
   });
 });
