@@ -74,41 +74,30 @@ export async function* pagesOf(connection: Connection, asked: ReadParameters): A
 /** The pauses between attempts of a read, in milliseconds. */
 const RETRY_PAUSES_MS = [20, 100, 500] as const;
 
-/** The time within which a read has its first page or fails, in milliseconds; a call that needs the read waits for it. */
-const FIRST_PAGE_MS = 10_000;
-
-const unread = (): StoreUnavailable =>
-  new StoreUnavailable(`the event store has not answered a read for ${FIRST_PAGE_MS / 1_000} s`);
-
-/** Resolves as `read` does, or fails with {@link StoreUnavailable} after `leftMs`. */
-const within = <Result>(leftMs: number, read: Promise<Result>): Promise<Result> => {
-  let timer: NodeJS.Timeout | undefined;
-  const overdue = new Promise<never>((_, reject) => (timer = setTimeout(() => reject(unread()), leftMs)));
-  return Promise.race([read, overdue]).finally(() => clearTimeout(timer));
-};
+/**
+ * The time after which no further attempt begins, in milliseconds: a read that gets no answer fails after 4 s, and a call
+ * that needs it is to fail within 10 s.
+ */
+const RETRY_MS = 6_000;
 
 /**
- * Retries a read that fails with {@link StoreUnavailable} before its first page, with the pauses above.
- *
- * @throws {StoreUnavailable} when the first page has not come within 10 s, over all attempts.
+ * Retries a read that fails with {@link StoreUnavailable} before its first page, with the pauses above. A read that a
+ * node takes and never answers fails within 10 s. A read that gets answers has no limit of time: with a filter, its first
+ * page comes with the first event that matches.
  */
 export async function* retryUnavailable<Page>(read: () => AsyncGenerator<Page>): AsyncGenerator<Page> {
-  const until = performance.now() + FIRST_PAGE_MS;
+  const until = performance.now() + RETRY_MS;
   for (const pauseMs of [...RETRY_PAUSES_MS, undefined]) {
-    const pages = read();
     let hasBegun = false;
     try {
-      const first = await within(until - performance.now(), pages.next());
-      hasBegun = true;
-      if (first.done === true) return;
-      yield first.value;
-      yield* pages;
+      for await (const page of read()) {
+        hasBegun = true;
+        yield page;
+      }
       return;
     } catch (error) {
-      const isLate = performance.now() + (pauseMs ?? 0) >= until;
-      if (hasBegun || pauseMs === undefined || isLate || !(error instanceof StoreUnavailable)) throw error;
-    } finally {
-      void pages.return(undefined).catch(() => undefined); // a read that is overdue ends once its wait is over
+      const isLast = pauseMs === undefined || performance.now() + pauseMs >= until;
+      if (hasBegun || isLast || !(error instanceof StoreUnavailable)) throw error;
     }
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }

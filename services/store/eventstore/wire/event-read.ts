@@ -25,14 +25,14 @@ export interface EventRead {
 const MAX_WAITING = { read: 1_000, live: 10_000 } as const;
 
 /**
- * The longest wait for the next answer to a read, in milliseconds: a node may lose a call and answer all others. It
- * leaves time for a second attempt within the 10 s of a call. A read with a filter has checkpoints in between. A live
- * subscription may be idle for longer; `watchSilence` checks it.
+ * The longest wait for the first answer to a read, and for each later one, in milliseconds: a node may lose a call and
+ * answer all others. The first leaves time for a second attempt within the 10 s of a call. A read with a filter has
+ * checkpoints in between. A live subscription may be idle for longer; `watchSilence` checks it.
  */
-const ANSWER_MS = 4_000;
+const ANSWER_MS = { first: 4_000, later: 10_000 } as const;
 
-const unanswered = (): StoreUnavailable =>
-  new StoreUnavailable(`the event store has not answered a read for ${ANSWER_MS / 1_000} s`);
+const unanswered = (ms: number): StoreUnavailable =>
+  new StoreUnavailable(`the event store has not answered a read for ${ms / 1_000} s`);
 
 /** The end of a read, with the error if there was one. */
 type End = { readonly error?: Error | undefined };
@@ -43,6 +43,7 @@ export const eventRead = (client: NodeClient, asked: ReadParameters): EventRead 
   let waiting: ReadAnswer[] = [];
   let end: End | undefined;
   let isPaused = false;
+  let answerMs: number = ANSWER_MS.first;
   let wake = (): void => undefined;
 
   const finish = (error?: Error): void => {
@@ -56,6 +57,7 @@ export const eventRead = (client: NodeClient, asked: ReadParameters): EventRead 
   };
   const onMessages = (messages: readonly Buffer[]): void => {
     if (end !== undefined) return;
+    answerMs = ANSWER_MS.later;
     for (const message of messages) waiting.push(readAnswer(message));
     if (waiting.length >= MAX_WAITING[kind]) full();
     wake();
@@ -63,7 +65,7 @@ export const eventRead = (client: NodeClient, asked: ReadParameters): EventRead 
 
   const arrival = (): Promise<void> =>
     new Promise((resolve) => {
-      const overdue = kind === 'read' ? setTimeout(() => finish(unanswered()), ANSWER_MS) : undefined;
+      const overdue = kind === 'read' ? setTimeout(() => finish(unanswered(answerMs)), answerMs) : undefined;
       wake = () => {
         clearTimeout(overdue);
         resolve();
