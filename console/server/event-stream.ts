@@ -1,4 +1,5 @@
 import { forgetFailed, setConnection } from './connection.js';
+import { leaveToSignIn } from './sign-in.js';
 import { isRefusal, streamStatus } from './stream-status.js';
 
 /** The callbacks of a follower of an event stream. */
@@ -8,6 +9,8 @@ export type StreamListener = {
   /** The stream has ended, or the server refused it or did not answer. It is opened again. */
   readonly lost: (why: 'refused' | 'unreachable') => void;
 };
+
+const UNAUTHENTICATED = 401;
 
 const FIRST_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 30_000;
@@ -26,6 +29,10 @@ export const followStream = (url: URL, { event, open, lost }: StreamListener): (
   const givenUp = async (): Promise<void> => {
     const status = await streamStatus(url, closing.signal);
     if (closing.signal.aborted) return;
+    if (status === UNAUTHENTICATED) {
+      leaveToSignIn();
+      return;
+    }
     setConnection(isRefusal(status) ? 'refused' : 'lost');
     lost('refused');
     timer = setTimeout(connect, pauseMs);

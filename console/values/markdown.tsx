@@ -1,6 +1,6 @@
 import './markdown.css';
 
-import type { ReactNode } from 'react';
+import { createContext, type ReactNode, useContext } from 'react';
 import ReactMarkdown, { type Components } from 'react-markdown';
 
 import { LinkOut } from './link-out.js';
@@ -10,6 +10,17 @@ type HeadingProps = { readonly children?: ReactNode };
 /** All headings are one level below that of the card, so that no level of the page is left out. */
 const Heading = ({ children }: HeadingProps): ReactNode => <h3>{children}</h3>;
 
+const InLink = createContext(false);
+
+type ImageProps = { readonly src?: unknown; readonly alt?: string | undefined };
+
+/** The text of an image. It is a link to the image unless it is in a link already, as badges are. */
+const Image = ({ src, alt = '' }: ImageProps): ReactNode => {
+  const isInLink = useContext(InLink);
+  const text = alt === '' ? 'Image' : alt;
+  return isInLink ? text : <LinkOut address={typeof src === 'string' ? src : ''} text={text} />;
+};
+
 /** The parts of a text that are not shown as they are: links leave the console, and images of others are not loaded. */
 const COMPONENTS: Components = {
   h1: Heading,
@@ -18,8 +29,8 @@ const COMPONENTS: Components = {
   h4: Heading,
   h5: Heading,
   h6: Heading,
-  a: ({ href = '', children }) => <LinkOut address={href} text={children} />,
-  img: ({ src, alt = '' }) => <LinkOut address={typeof src === 'string' ? src : ''} text={alt || 'Image'} />,
+  a: ({ href = '', children }) => <LinkOut address={href} text={<InLink value>{children}</InLink>} />,
+  img: Image,
 };
 
 /** The address as it was written: `LinkOut` makes no link of one that could run a script. */

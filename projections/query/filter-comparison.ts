@@ -84,14 +84,16 @@ const FUNCTIONS: Readonly<Record<string, Comparison>> = {
  *
  * @throws {RpcError} INVALID_ARGUMENT naming the field whose value is invalid, or the unknown function.
  */
-export const comparisonOf = (piece: FilterPiece, column: Column): Condition => {
+export const comparisonOf = (given: FilterPiece, column: Column): Condition => {
   const { field, kind } = column;
+  // People write spaces after the semicolons of a list of names.
+  const piece = column.values ? { ...given, values: given.values.map((text) => text.trim()) } : given;
   const values = piece.values.map((text) => valueOf(column, piece.field, text));
   const comparison = Object.hasOwn(FUNCTIONS, piece.function) ? FUNCTIONS[piece.function] : undefined;
   if (!comparison) {
     const known = Object.keys(FUNCTIONS).join(', ');
-    const given = piece.function.slice(0, SHOWN);
-    throw new RpcError('INVALID_ARGUMENT', `unrecognized filter function: ${given}: the functions are ${known}`);
+    const name = piece.function.slice(0, SHOWN);
+    throw new RpcError('INVALID_ARGUMENT', `unrecognized filter function: ${name}: the functions are ${known}`);
   }
   assertPossible(piece, column);
   const condition = comparison(piece, field, values);

@@ -73,9 +73,12 @@ const isCollective = (path: readonly string[]): boolean =>
       : isWithin(setting.path, path),
   );
 
+/** An empty section of authentication is refused: to ignore it could leave a server open that its owner means to close. */
+const isOfAuthentication = ([section]: readonly string[]): boolean => section === 'auth';
+
 /** Lists the settings in a value of the file. A section, list or mapping without content is as if it were not there. */
 const leaves = (value: unknown, path: readonly string[], origin: string): GivenSetting[] => {
-  if (value === null && isCollective(path)) return [];
+  if (value === null && isCollective(path) && !isOfAuthentication(path)) return [];
   return typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length > 0
     ? Object.entries(value).flatMap(([key, inner]) => leaves(inner, [...path, key], origin))
     : [{ path, value, origin }];

@@ -36,6 +36,7 @@ export const parkableFold = (evolve: (event: RecordedEvent) => void, onParked: O
       const from = state.next;
       for await (const page of log.readStream(stream, { from })) {
         // Two requests for one stream may read it at the same time.
+        if (parked.get(stream) !== state) return;
         for (const event of page.filter(({ revision }) => revision >= state.next)) {
           evolve(event);
           state.next = event.revision + 1n;
@@ -65,6 +66,7 @@ export const parkableFold = (evolve: (event: RecordedEvent) => void, onParked: O
       if (state === undefined) return;
       try {
         await foldLeft(stream, state, log);
+        if (parked.get(stream) !== state) return; // another request has resumed it
         parked.delete(stream);
         resumed.set(stream, state.next - 1n);
       } catch {

@@ -27,7 +27,11 @@ const useCompiled = (id: Named): CompiledWorkflowClosure | undefined => {
 export const useNodeNames = (id: Named, children: Children): NodeNames => {
   const compiled = useCompiled(id);
   const dynamic = useMemo(
-    () => allOf(children).filter((node) => node.metadata?.isDynamic === true && children.has(idOf(node))),
+    () =>
+      // A dynamic node without children may not have planned them yet, and answers NOT_FOUND then.
+      allOf(children).filter(
+        (node) => node.metadata?.isDynamic === true && (children.get(idOf(node)) ?? []).length > 0,
+      ),
     [children],
   );
   const planned = useQueries({

@@ -72,6 +72,7 @@ describe('the settings in a file', () => {
     ['tls:\n  cert_file:\n', 'tls.cert_file (from FILE): must be text'],
     ['tsl:\n', 'tsl (from FILE): is not a setting'],
     ['tls: []\n', 'tls (from FILE): must be a mapping'],
+    ['auth:\n  # issuers: []\n', 'auth (from FILE): must be a mapping'],
   ])('are refused with %j', (text, message) => {
     expect(() => configure(given(text))).toThrow(message.replace('FILE', file));
   });
