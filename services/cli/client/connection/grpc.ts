@@ -14,7 +14,7 @@ import { EventLogService } from '../../../../proto/gen/platformidl/eventlog/tail
 import type { Headers, Transport } from './connection.js';
 import type { ChannelSettings, GrpcAddress, Profile } from './profile.js';
 import { proxyHeaders } from './proxy-headers.js';
-import { Refused, Unreachable } from './refusal.js';
+import { ConnectionLost, Refused, Unreachable } from './refusal.js';
 import { retried } from './retries.js';
 
 const optionsOf = ({ maxMessageBytes = -1, serviceConfig }: ChannelSettings): ChannelOptions => ({
@@ -38,17 +38,23 @@ const metadataOf = (headers: Headers): Metadata => {
 const pathOf = (method: DescMethod): string => `/${method.parent.typeName}/${method.name}`;
 const asIs = (bytes: Buffer): Buffer => bytes;
 
+/** These texts are those of the gRPC library when it has no connection; a server that is shutting down sends another. */
+const WITHOUT_SERVER = /No connection established|Connection dropped|ECONNRESET|DNS/u;
+
+const isWithoutServer = ({ code, details }: ServiceError): boolean =>
+  code === status.UNAVAILABLE && WITHOUT_SERVER.test(details);
+
 /** The parts of a profile that concern gRPC. */
 type GrpcProfile = Pick<Profile, 'proxy' | 'retryPolicy' | 'channel'> & { readonly address: GrpcAddress };
 
 /** RPCs over gRPC, as the other command lines of the interface send them. */
 export const grpcTransport = ({ address, proxy, retryPolicy, channel }: GrpcProfile): Transport => {
   const client = new Client(address.target, credentialsOf(address), optionsOf(channel));
-  const errorOf = (error: ServiceError): Error =>
-    // These texts are those of the gRPC library when it reaches no server; a server that is shutting down sends another.
-    error.code === status.UNAVAILABLE && /No connection established|Connection dropped|DNS/u.test(error.details)
-      ? new Unreachable(address.target, { cause: error })
-      : new Refused(error.code, error.details, { cause: error });
+  const errorOf = (error: ServiceError, hasBegun = false): Error => {
+    const options = { cause: error };
+    if (!isWithoutServer(error)) return new Refused(error.code, error.details, options);
+    return new (hasBegun ? ConnectionLost : Unreachable)(address.target, options);
+  };
   const open: Transport['open'] = async function* (method, request, { headers, signal }) {
     const bytes = Buffer.from(toBinary(method.input, request));
     const call = client.makeServerStreamRequest(
@@ -58,12 +64,17 @@ export const grpcTransport = ({ address, proxy, retryPolicy, channel }: GrpcProf
       bytes,
       metadataOf({ ...proxyHeaders(proxy), ...headers }),
     );
+    let hasBegun = false;
+    call.once('metadata', () => {
+      hasBegun = true;
+    });
     const cancel = (): void => call.cancel();
     signal.addEventListener('abort', cancel, { once: true });
     try {
       for await (const answer of call as AsyncIterable<Buffer>) yield fromBinary(method.output, answer);
     } catch (error) {
-      if ((error as ServiceError).code !== status.CANCELLED || !signal.aborted) throw errorOf(error as ServiceError);
+      const failure = error as ServiceError;
+      if (failure.code !== status.CANCELLED || !signal.aborted) throw errorOf(failure, hasBegun);
     } finally {
       signal.removeEventListener('abort', cancel);
       cancel();

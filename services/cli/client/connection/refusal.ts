@@ -41,6 +41,9 @@ export class Unreachable extends OperatorError {
   }
 }
 
+/** The connection broke in the middle of an answer: the server had begun to answer. */
+export class ConnectionLost extends Unreachable {}
+
 /** True when the server may answer later: a stream is opened again then. */
 export const isRetryable = (error: unknown): boolean =>
   error instanceof Unreachable || (error instanceof Refused && error.code === 'UNAVAILABLE');

@@ -11,7 +11,7 @@ import { bindingOf } from '../../../../interface/rest/binding.js';
 import { EventLogService } from '../../../../proto/gen/platformidl/eventlog/tail_pb.js';
 import { numberOf } from '../../../kernel/grpc-status.js';
 import type { StreamOptions, Transport } from './connection.js';
-import { Refused, Unreachable } from './refusal.js';
+import { ConnectionLost, Refused, Unreachable } from './refusal.js';
 import { eventsIn, type ServerSentEvent } from './server-sent-events.js';
 
 const OCTETS = 'application/octet-stream';
@@ -67,7 +67,7 @@ export const restTransport = (url: string): Transport => {
     try {
       yield* eventsIn(answer);
     } catch (cause) {
-      throw new Unreachable(server, { cause });
+      throw new ConnectionLost(server, { cause });
     }
   };
   return {

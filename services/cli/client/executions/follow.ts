@@ -8,7 +8,7 @@ import {
   WatchResponse_Kind as Kind,
 } from '../../../../proto/gen/platformidl/eventlog/watch_pb.js';
 import type { Connection } from '../connection/connection.js';
-import { isRetryable } from '../connection/refusal.js';
+import { ConnectionLost, isRetryable } from '../connection/refusal.js';
 import { errorOrCause, phaseOf } from '../entities/rows.js';
 import type { ExecutionId } from './execution-id.js';
 import type { ExecutionState } from './tree.js';
@@ -41,6 +41,9 @@ const wholeAnswers = async function* (stream: AsyncIterable<WatchResponse>): Asy
 /**
  * The answers of a watch; connects again after the connection was lost, from the position of the last answer. The pages
  * of a state are kept until the last one has come: a state that was cut off begins again, and would be given twice.
+ *
+ * @throws {Unreachable} when the server has never begun to answer; later the watch waits for the server.
+ * @throws {Refused} when the server refuses.
  */
 export const answersOf = async function* (
   connection: Connection,
@@ -49,18 +52,21 @@ export const answersOf = async function* (
 ): AsyncGenerator<WatchResponse> {
   const { signal } = new AbortController();
   let lastEventId = '';
+  let hasBegun = false;
   let isOver = false;
   while (!isOver) {
     try {
       const request = { ...watched, labels: [...labels], lastEventId };
       const stream = connection.open(ExecutionWatchService.method.watch, request, signal);
       for await (const { pages, last } of wholeAnswers(stream)) {
+        hasBegun = true;
         yield* pages;
         lastEventId = String(last.position);
         isOver = last.kind === Kind.END;
       }
     } catch (error) {
-      if (lastEventId === '' || !isRetryable(error)) throw error;
+      hasBegun ||= error instanceof ConnectionLost;
+      if (!hasBegun || !isRetryable(error)) throw error;
       lost();
     }
     if (!isOver) await pause(RETRY_MS);
