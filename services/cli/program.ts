@@ -24,7 +24,6 @@ import type { SandboxFlags } from './sandbox.js';
 import type { ServeFlags } from './serve.js';
 import { settingsHelp, settingsOfFlags } from '../config/settings-help.js';
 import { fileInEnvironment, fromEnvironment, fromFile, serviceLinks } from '../config/sources.js';
-import { operatorText } from '../config/operator-errors.js';
 import { version } from '../main/version.js';
 
 type Options = Readonly<Record<string, unknown>>;
@@ -130,7 +129,8 @@ const withServing = (command: Command, { grpcPort, httpPort, logLevel }: Serving
     .option('--log-level <level>', `one of ${LOG_LEVELS.join(', ')} (default ${logLevel})`)
     .option('--allow-insecure-remote', 'without authentication, listen on other addresses than loopback all the same');
 
-const program = new Command('flightlog')
+/** The command line, with all of its commands; a command loads its own code when it runs. */
+export const program = new Command('flightlog')
   .description('Control plane of a workflow orchestration system whose only truth is an append-only log.')
   .version(version)
   .showHelpAfterError('(--help says more)');
@@ -205,10 +205,3 @@ program
     const { completionScript } = await import('./completion/completion.js');
     process.stdout.write(`${completionScript(shell, program)}\n`);
   });
-
-try {
-  await program.parseAsync();
-} catch (error) {
-  process.stderr.write(`${operatorText(error)}\n`);
-  process.exit(1);
-}

@@ -51,7 +51,7 @@ const addList = (program: Command): void => {
   for (const [kind, { about, examples }] of Object.entries(LISTED) as [ListedKind, (typeof LISTED)[ListedKind]][]) {
     const command = list.command(kind).alias(singularOf(kind)).description(about);
     if (kind === 'projects') withConnection(command);
-    else withScope(command, `the ${kind}`);
+    else withScope(command, `the ${kind.replace('-', ' ')}`);
     if (kind !== 'projects' && kind !== 'executions') command.argument('[name]', 'versions of this name only', '');
     withExamples(withListing(command), examples).action(async (...args: unknown[]) => {
       const { list: print } = await import('./list.js');
@@ -94,11 +94,11 @@ const addGet = (program: Command): void => {
   const get = program.command('get').description('print one of what there is');
   addGetExecution(get);
   for (const kind of DEFINITION_KINDS)
-    withExamples(withForm(withScope(get.command(kind).alias(`${kind}s`), `the ${kind}`)), [
+    withExamples(withForm(withScope(get.command(kind).alias(`${kind}s`), `the ${kind.replace('-', ' ')}`)), [
       `get ${kind} hello.wf`,
       `get ${kind} hello.wf v2 -o json`,
     ])
-      .argument('<name>', `name of the ${kind}`)
+      .argument('<name>', `name of the ${kind.replace('-', ' ')}`)
       .argument('[version]', `its version; by default ${NEWEST[kind]}`)
       .description(`print a ${kind} with its inputs and outputs`)
       .action(async (name: string, version: string | undefined, flags: ScopeFlags & FormFlags) => {
