@@ -1,4 +1,5 @@
 import { missing, RpcError } from './rpc.js';
+import { assertVisible } from './visible-text.js';
 
 /** Numbers in `core.ResourceType` of the kinds that are registered in versions. */
 const RESOURCE_TYPES = { TASK: 1, WORKFLOW: 2, LAUNCH_PLAN: 3 } as const;
@@ -67,6 +68,18 @@ export const versionOf = (kind: Kind, id: SentIdentifier | undefined, path?: str
   }
   const { project, domain, name, version } = assertComplete(id, path);
   return { resourceType, project, domain, name, version };
+};
+
+/**
+ * The version that a registration names. Versions that were registered by earlier releases may have names that this
+ * refuses; they can be read and launched.
+ *
+ * @throws {RpcError} INVALID_ARGUMENT as {@link versionOf}, and naming the first part with control characters.
+ */
+export const newVersionOf = (kind: Kind, sent: SentIdentifier | undefined): Version => {
+  const id = versionOf(kind, sent);
+  for (const part of PARTS) assertVisible(`id.${part}`, id[part]);
+  return id;
 };
 
 /** A version in messages: `project:domain:name:version`. */

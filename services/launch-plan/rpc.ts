@@ -9,7 +9,14 @@ import {
 } from '../../proto/gen/platformidl/admin/launch_plan_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { contextOf } from '../kernel/command-context.js';
-import { versionNotFound, type Version, versionOf, versionText, withResourceType } from '../kernel/identifier.js';
+import {
+  newVersionOf,
+  versionNotFound,
+  type Version,
+  versionOf,
+  versionText,
+  withResourceType,
+} from '../kernel/identifier.js';
 import { type Call, type LargeRequests, missing, route, type Route, RpcError } from '../kernel/rpc.js';
 import type { Sessions } from '../kernel/ports/sessions.js';
 import type { LaunchPlanCommand, RegisterLaunchPlan } from './commands.js';
@@ -60,7 +67,7 @@ const createLaunchPlan = async (
   const workflowId = versionOf('WORKFLOW', spec.workflowId, 'spec.workflow_id');
   const workflow = await services.definitions.workflow(workflowId);
   if (workflow === undefined) throw versionNotFound('WORKFLOW', workflowId);
-  const id = versionOf('LAUNCH_PLAN', sent);
+  const id = newVersionOf('LAUNCH_PLAN', sent);
   const barred = await services.projects.check(id.project, id.domain);
   if (barred !== undefined) throw barred;
   await record(services, await read(id, { id: workflowId, interface: workflow.interface }), call);

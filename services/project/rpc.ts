@@ -16,6 +16,7 @@ import { assertLabels } from '../kernel/labels.js';
 import { accessOf } from '../kernel/permitted.js';
 import { type Call, invalid, missing, route, type Route, RpcError } from '../kernel/rpc.js';
 import type { Sessions } from '../kernel/ports/sessions.js';
+import { assertVisible } from '../kernel/visible-text.js';
 import type { ProjectCommand } from './commands.js';
 import { projectAggregate, type ProjectRefusal } from './decider.js';
 import { projectStream } from './events.js';
@@ -45,6 +46,7 @@ const assertProject = ({ id, name, description, labels, domains, state }: Projec
   assertLabels(labels);
   assertId(id);
   assertLength('project_name', name, MAX_PROJECT_NAME_BYTES);
+  assertVisible('project_name', name);
   assertLength('project_description', description, MAX_PROJECT_DESCRIPTION_BYTES);
   if (domains.length > 0)
     throw new RpcError('INVALID_ARGUMENT', 'domains are system-wide and cannot be set for one project');

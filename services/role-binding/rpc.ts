@@ -14,6 +14,7 @@ import { contextOf } from '../kernel/command-context.js';
 import type { Sessions } from '../kernel/ports/sessions.js';
 import { accessOf } from '../kernel/permitted.js';
 import { type Call, invalid, missing, route, type Route, RpcError } from '../kernel/rpc.js';
+import { assertVisible } from '../kernel/visible-text.js';
 import type { RoleBindingCommand } from './commands.js';
 import { MAX_BINDINGS, roleBindingAggregate, type RoleBindingRefusal } from './decider.js';
 import { roleBindingStream } from './events.js';
@@ -44,7 +45,7 @@ const named = (name: string): string => (name === EVERY ? '' : name);
 
 const assertText = (field: string, text: string): void => {
   if (Buffer.byteLength(text) > MAX_TEXT_BYTES) throw invalid(field, `above ${MAX_TEXT_BYTES} bytes`);
-  if (/\p{Cc}/u.test(text)) throw invalid(field, 'control characters are not allowed');
+  assertVisible(field, text);
 };
 
 /** Reads and validates the binding of a request. */

@@ -5,7 +5,7 @@ import type { Identifier } from '../../proto/gen/platformidl/core/identifier_pb.
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import type { PlatformLimits } from '../compiler/task-resources.js';
 import { contextOf } from '../kernel/command-context.js';
-import { type Version, versionOf, versionText } from '../kernel/identifier.js';
+import { type Version, newVersionOf, versionText } from '../kernel/identifier.js';
 import { type Call, type LargeRequests, route, type Route, RpcError } from '../kernel/rpc.js';
 import type { Sessions } from '../kernel/ports/sessions.js';
 import type { RegisterTask } from './commands.js';
@@ -42,7 +42,7 @@ const createTask = async (
   read: Reading,
   call: Call,
 ): Promise<Version> => {
-  const id = versionOf('TASK', sent);
+  const id = newVersionOf('TASK', sent);
   const barred = await projects.check(id.project, id.domain);
   if (barred !== undefined) throw barred;
   const command = await read(id, { taskTypes, limits: await limitsOf(id.project, id.domain) });

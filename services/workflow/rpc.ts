@@ -10,7 +10,7 @@ import { IdentifierSchema } from '../../proto/gen/platformidl/core/identifier_pb
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { contextOf } from '../kernel/command-context.js';
 import { sha256Hex } from '../kernel/encoding/hash.js';
-import { type Version, versionOf, versionText } from '../kernel/identifier.js';
+import { type Version, newVersionOf, versionText } from '../kernel/identifier.js';
 import { type Lru, lru } from '../kernel/lru.js';
 import { bytesRoute, type Call, type Route, RpcError } from '../kernel/rpc.js';
 import type { Sessions } from '../kernel/ports/sessions.js';
@@ -79,7 +79,7 @@ const createWorkflow = async (
   request: Uint8Array,
   call: Call,
 ): Promise<Version> => {
-  const id = versionOf('WORKFLOW', idIn(request));
+  const id = newVersionOf('WORKFLOW', idIn(request));
   const projectError = await services.projects.check(id.project, id.domain);
   if (projectError !== undefined) throw projectError;
   assertReferencesReadable(request, call);

@@ -7,6 +7,7 @@ import { type NodeExecution, NodeExecutionSchema } from '../../../proto/gen/plat
 import { LAUNCH_PLAN_COLUMNS } from '../../../services/cli/client/entities/rows.js';
 import { linesOf, treeText } from '../../../services/cli/client/executions/tree.js';
 import { tableText } from '../../../services/cli/client/output/table.js';
+import { cell } from '../../../services/cli/client/output/text.js';
 
 const COLUMNS = [
   { header: 'NAME', text: ({ name }: { name: string; why: string }) => name },
@@ -31,6 +32,8 @@ describe('a table', () => {
   it('has nothing that a terminal would obey', () => {
     const hostile = [{ name: '\u001b[2Jred\u0007', why: '\u009b5A\r' }];
     expect(tableText(COLUMNS, hostile)).toBe('NAME    WHY\n[2Jred  5A');
+    expect(tableText(COLUMNS, [{ name: 'a\u202eb', why: 'c' }])).toBe('NAME  WHY\na b   c');
+    expect(cell('\u001b[2J\u2066x', 8)).toBe(' [2J x  ');
   });
 });
 

@@ -77,6 +77,14 @@ describe('launch plans over the interface', () => {
     await expect(update('', State.ACTIVE)).rejects.toMatchObject({ message: 'missing version' });
   });
 
+  it('are refused with a version that does not look like what it is', async () => {
+    await expect(send(plan('a\u202e1v'))).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      message: 'invalid value for id.version: control characters are not allowed',
+    });
+    await expect(update('a\u202e1v', State.ACTIVE)).rejects.toMatchObject({ code: 'NOT_FOUND' }); // of releases before
+  });
+
   it('are stored with all that an execution is to be given', async () => {
     const known = await registry.definitions.launchPlan(plan('a').id!);
     const workflow = await registry.definitions.workflow(known!.spec.workflowId!);

@@ -33,6 +33,8 @@ describe('projects over the interface', () => {
     ['an id of 64 characters', { ...good, id: 'a'.repeat(64) }, 'invalid project id'],
     ['an id that ends with a hyphen', { ...good, id: 'atlas-' }, 'invalid project id'],
     ['a name of 65 bytes', { ...good, name: `${'ä'.repeat(32)}b` }, 'project_name cannot exceed 64'],
+    ['a name of two lines', { ...good, name: 'At\nlas' }, 'invalid value for project_name: control characters'],
+    ['a name that is shown backwards', { ...good, name: 'At\u202elas' }, 'invalid value for project_name: control'],
     ['a long description', { ...good, description: 'x'.repeat(301) }, 'project_description cannot exceed 300'],
     ['domains of its own', { ...good, domains: [{ id: 'development' }] }, 'domains'],
     ['a state that does not exist', { ...good, state: 9 as never }, 'invalid value for state'],

@@ -134,6 +134,7 @@ describe('role bindings', () => {
     [{ ...viewer, role: 'king' }, 'invalid value for binding.role: king is none of viewer, contributor'],
     [{ ...viewer, project: 'x'.repeat(256) }, 'invalid value for binding.project: above 255 bytes'],
     [{ ...viewer, principal: 'a\nb' }, 'invalid value for binding.principal: control characters are not allowed'],
+    [{ ...viewer, issuer: 'a\u202eb' }, 'invalid value for binding.issuer: control characters are not allowed'],
   ])('of %j are refused', async (binding, message) => {
     const { grant } = openProcess();
     await expect(grant(binding)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT', message });

@@ -42,6 +42,18 @@ describe('tasks over the interface', () => {
     expect(stored?.template?.id?.name).toBe('renamed');
   });
 
+  it.each([
+    ['name', 'a\u0000b'],
+    ['name', 'a\u001b[2Jb'],
+    ['version', 'a\u202eb'],
+    ['version', 'a\u2028b'],
+  ] as const)('are refused with a %s of %j', async (part, text) => {
+    await expect(send(task('hostile', ({ id }) => (id![part] = text)))).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      message: `invalid value for id.${part}: control characters are not allowed`,
+    });
+  });
+
   it('of a restricted type are registered only where it is allowed', async () => {
     const spark = (name: string, domain: string) =>
       task(name, ({ id, spec }) => {

@@ -48,6 +48,13 @@ describe('workflows over the interface', () => {
     expect(registry.answeredAt()).toBe(await registry.store.head());
   });
 
+  it('are refused with a version that does not look like what it is', async () => {
+    await expect(sendTo(registry, workflow('a\u001b[2Jb'))).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      message: 'invalid value for id.version: control characters are not allowed',
+    });
+  });
+
   it('are read back compiled, under the id of the request', async () => {
     const request = workflow('read', ({ spec }) => (spec!.template!.id!.name = 'something else'));
     await sendTo(registry, request);

@@ -1,5 +1,7 @@
 import { styleText } from 'node:util';
 
+import { visible } from '../../../kernel/visible-text.js';
+
 /** The colours of texts; `grey` is for what matters less. */
 export type Colour = 'red' | 'green' | 'yellow' | 'blue' | 'grey' | 'bold';
 
@@ -20,12 +22,12 @@ const BY_PHASE: Readonly<Record<string, Colour>> = {
 /** The colour of a phase; `undefined` for phases on the way. */
 export const colourOf = (phase: string): Colour | undefined => BY_PHASE[phase];
 
-/** Pads a text to a width and colours it; a longer text stays whole. */
+/** Pads a text to a width and colours it; a longer text stays whole. Characters that a terminal obeys become spaces. */
 export const cell = (text: string, width: number, colour?: Colour): string =>
-  coloured(text, colour) + ' '.repeat(Math.max(0, width - text.length));
+  coloured(visible(text), colour) + ' '.repeat(Math.max(0, width - text.length));
 
 /** Makes one line of a text, without the characters that a terminal would obey. */
-export const oneLine = (text: string): string => text.replace(/[\s\p{Cc}]+/gu, ' ').trim();
+export const oneLine = (text: string): string => visible(text).replace(/\s+/gu, ' ').trim();
 
 /** Shortens a text to a width, with an ellipsis where something is left out. */
 export const shortened = (text: string, width: number): string =>
