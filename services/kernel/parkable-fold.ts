@@ -1,5 +1,5 @@
 import type { RecordedEvent } from './event.js';
-import { StoreUnavailable, StreamParked } from './fault.js';
+import { Fault, StoreUnavailable, StreamParked } from './fault.js';
 import type { EventLog } from './ports/event-store.js';
 import type { StreamName } from './stream.js';
 
@@ -10,14 +10,18 @@ export type OnParked = (parked: StreamParked) => void;
 export type ParkableFold = {
   /** Folds an event. An event of a parked stream is left until the stream is resumed. */
   readonly take: (event: RecordedEvent) => void;
-  /** Folds the rest of a parked stream. When that cannot be read, the stream stays parked and is reported again. */
+  /**
+   * Folds the rest of a parked stream. When that cannot be read, the stream stays parked and is reported again.
+   *
+   * @throws what `evolve` throws besides faults; the stream stays parked.
+   */
   readonly resume: (stream: StreamName, log: Pick<EventLog, 'readStream'>) => Promise<void>;
   /** Returns why a stream is parked; `undefined` when it is not. */
   readonly reasonOf: (stream: StreamName) => StreamParked | undefined;
 };
 
 /** A parked stream: the revision of the first event that is not folded, and of the last that `take` has left. */
-type Parked = { readonly error: StreamParked; next: bigint; left: bigint };
+type Parked = { error: StreamParked; next: bigint; left: bigint };
 
 /**
  * Makes a fold with parked streams.
@@ -69,8 +73,12 @@ export const parkableFold = (evolve: (event: RecordedEvent) => void, onParked: O
         if (parked.get(stream) !== state) return; // another request has resumed it
         parked.delete(stream);
         resumed.set(stream, state.next - 1n);
-      } catch {
-        onParked(state.error);
+      } catch (error) {
+        if (parked.get(stream) === state) {
+          if (error instanceof StreamParked) state.error = error;
+          onParked(state.error);
+        }
+        if (!(error instanceof Fault)) throw error;
       }
     },
   };

@@ -10,10 +10,17 @@ export interface ParkedStreams {
   readonly note: (parked: StreamParked) => void;
   /** In the order in which they were found. */
   readonly all: () => readonly StreamParked[];
-  /** Forgets a stream, all of whose events could be read again, and tells all listeners. */
-  readonly resume: (stream: StreamName) => void;
   /**
-   * Calls `listener` with each stream that is resumed.
+   * Forgets a stream, all of whose events could be read again: folds the rest of it, and then tells all listeners, also
+   * when a fold has failed.
+   *
+   * @throws what the first fold that has failed throws.
+   */
+  readonly resume: (stream: StreamName) => Promise<void>;
+  /** Adds a fold that goes on with each stream that is resumed. A fold that fails to read the stream notes it again. */
+  readonly onResuming: (fold: (stream: StreamName) => Promise<void> | void) => void;
+  /**
+   * Calls `listener` with each stream that is resumed, after the folds.
    *
    * @returns a function that ends the calls.
    */
@@ -30,6 +37,7 @@ const MAX_STREAMS = 10_000;
  */
 export const parkedStreams = (onParked: (parked: StreamParked) => void): ParkedStreams => {
   const known = new Map<string, StreamParked>();
+  const folds: ((stream: StreamName) => Promise<void> | void)[] = [];
   const listeners = new Set<(stream: StreamName) => void>();
   return {
     note: (parked) => {
@@ -38,9 +46,13 @@ export const parkedStreams = (onParked: (parked: StreamParked) => void): ParkedS
       onParked(parked);
     },
     all: () => [...known.values()],
-    resume: (stream) => {
-      if (known.delete(stream)) for (const listener of listeners) listener(stream);
+    resume: async (stream) => {
+      if (!known.delete(stream)) return;
+      const folded = await Promise.allSettled(folds.map(async (fold) => fold(stream)));
+      for (const listener of listeners) listener(stream);
+      for (const each of folded) if (each.status === 'rejected') throw each.reason;
     },
+    onResuming: (fold) => void folds.push(fold),
     onResumed: (listener) => {
       listeners.add(listener);
       return () => void listeners.delete(listener);

@@ -28,7 +28,7 @@ export type FeedParts = {
   readonly definitions: Pick<RegisteredDefinitions, 'compiledWorkflow'>;
   /** True when other processes write the log too. */
   readonly isShared: boolean;
-  readonly parked: Pick<ParkedStreams, 'note' | 'onResumed'>;
+  readonly parked: Pick<ParkedStreams, 'note' | 'onResuming'>;
   readonly logger: Logger;
 };
 
@@ -71,7 +71,7 @@ export const openFeed = (parts: FeedParts): EngineFeed => {
     ...{ leaseMs, isShared, now: Date.now, newSession: randomUUID, onParked: parked.note },
     onFailure: (error) => logger.warn({ err: error }, 'an operation of the engine feed has failed; the feed continues'),
   });
-  parked.onResumed((stream) => void feed.resume(stream));
+  parked.onResuming((stream) => feed.resume(stream));
   return feed;
 };
 

@@ -93,7 +93,7 @@ export const openFoundation = async (configuration: Configuration, logger: Logge
     format: format.format,
     onParked: parked.note,
   });
-  parked.onResumed((stream) => sessions.resume(stream));
+  parked.onResuming((stream) => sessions.resume(stream));
   return {
     directory,
     log,

@@ -83,6 +83,6 @@ export const openLaunching = (parts: LaunchingParts): Launching => {
     maxOutputBytes: configuration.max_output_bytes,
   };
   const activations = followActivations(store, { onParked: parts.parked.note, advancesOverAll: parts.isShared });
-  parts.parked.onResumed((stream) => void activations.resume(stream));
+  parts.parked.onResuming((stream) => activations.resume(stream));
   return { activations, reference, definitions, services };
 };

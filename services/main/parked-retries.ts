@@ -28,7 +28,7 @@ export const retryParkedStreams = ({ store, parked, logger }: ParkedRetriesParts
     if (!parked.all().some((each) => each.stream === stream)) return;
     try {
       await decodeAll(store, stream);
-      parked.resume(stream);
+      await parked.resume(stream);
       logger.info({ stream }, 'the stream was parked, and can be read again');
     } catch (error) {
       logger.error({ stream, err: error }, 'the stream stays parked');

@@ -43,9 +43,7 @@ export const openReference = ({
   // A subscription to an event store brings every position; one to the embedded log is not woken for events that its
   // filter leaves out.
   const following = followLog(store, Object.values(folds), { advancesOverAll: isShared });
-  parked.onResumed((stream) => {
-    for (const fold of Object.values(folds)) void fold.resume(stream, store);
-  });
+  for (const fold of Object.values(folds)) parked.onResuming((stream) => fold.resume(stream, store));
   return {
     following,
     bindings: roleBindings({ fold: folds.bindings, following, acknowledged }),

@@ -8,6 +8,7 @@ import { ParkedStreamRequestSchema } from '../../../proto/gen/platformidl/eventl
 import { StreamParked, UnknownEvent } from '../../../services/kernel/fault.js';
 import type { EventCodec } from '../../../services/kernel/aggregate.js';
 import type { RecordedEvent } from '../../../services/kernel/event.js';
+import { parkableFold } from '../../../services/kernel/parkable-fold.js';
 import { parkedStreams, type ParkedStreams } from '../../../services/kernel/parked-streams.js';
 import type { EventStore } from '../../../services/kernel/ports/event-store.js';
 import type { Call, Route } from '../../../services/kernel/rpc.js';
@@ -77,6 +78,7 @@ describe('a process that has parked a stream', () => {
   let parked: ParkedStreams;
   let retries: RetryRequests;
   let said: string[];
+  let errors: (string | undefined)[];
 
   /** A log whose streams cannot be read until they are repaired. */
   const damaged = (): EventStore => ({
@@ -88,10 +90,14 @@ describe('a process that has parked a stream', () => {
   });
 
   beforeEach(async () => {
-    [isReadable, said] = [false, []];
+    [isReadable, said, errors] = [false, [], []];
     parked = parkedStreams(() => undefined);
     await report(store, 1, 2, 3);
-    const logger = pino({}, { write: (line) => said.push((JSON.parse(line) as { msg: string }).msg) });
+    const note = ({ msg, err }: { readonly msg: string; readonly err?: { readonly message: string } }): void => {
+      said.push(msg);
+      errors.push(err?.message);
+    };
+    const logger = pino({}, { write: (line) => note(JSON.parse(line) as Parameters<typeof note>[0]) });
     retries = await retryParkedStreams({ store: damaged(), parked, logger });
     parked.note(new StreamParked(stream, 2n, new UnknownEvent('unknown')));
   });
@@ -106,6 +112,12 @@ describe('a process that has parked a stream', () => {
   it('leaves it parked while an event cannot be read, and then resumes it', async () => {
     const resumed: StreamName[] = [];
     parked.onResumed((each) => resumed.push(each));
+    const folded: number[] = [];
+    parked.onResuming(async () => {
+      await store.head();
+      folded.push(resumed.length);
+    });
+    parked.onResuming(() => Promise.reject(new Error('a fold that is wrong')));
     await ask(stream);
     await hasSaid(1);
     expect([resumed, parked.all().length]).toEqual([[], 1]);
@@ -116,7 +128,9 @@ describe('a process that has parked a stream', () => {
     await ask(stream);
     await hasSaid(2);
     expect([resumed, parked.all().length]).toEqual([[stream], 0]);
-    expect(said).toEqual(['the stream stays parked', 'the stream was parked, and can be read again']);
+    expect(folded).toEqual([0]); // the listeners look at what the folds have made
+    expect(said).toEqual(['the stream stays parked', 'the stream stays parked']);
+    expect(errors.at(-1)).toBe('a fold that is wrong');
   });
 });
 
@@ -170,5 +184,58 @@ describe('a fold of parked streams', () => {
     await following.reached(await append('Known'), 5_000);
     expect(fold.entries.get(stream)?.state).toBe(5);
     await following.close();
+  });
+
+  it('is not changed by a request that still reads when another has resumed it', async () => {
+    isReadable = false;
+    const folded: bigint[] = [];
+    const fold = parkableFold(
+      ({ revision, type, position }) => {
+        if (type === 'Unknown' && !isReadable) throw new StreamParked(stream, position, 'unknown');
+        folded.push(revision);
+      },
+      () => undefined,
+    );
+    const recorded = async (...types: readonly string[]): Promise<RecordedEvent> => {
+      await append(...types);
+      const events: RecordedEvent[] = [];
+      for await (const page of store.readStream(stream)) events.push(...page);
+      for (const event of events.slice(-types.length)) fold.take(event);
+      return events.at(-1)!;
+    };
+    await recorded('Unknown', 'Known');
+    isReadable = true;
+    let answer = (): void => undefined;
+    const asked = new Promise<void>((resolve) => (answer = resolve));
+    const slow: Pick<EventStore, 'readStream'> = {
+      async *readStream(...read) {
+        await asked;
+        yield* store.readStream(...read);
+      },
+    };
+    const late = fold.resume(stream, slow);
+    await fold.resume(stream, store);
+    await recorded('Known');
+    isReadable = false;
+    const { position } = await recorded('Unknown');
+    isReadable = true;
+    answer();
+    await late;
+    expect([folded, fold.reasonOf(stream)?.position]).toEqual([[0n, 1n, 2n], position]);
+  });
+
+  it('throws an error that is no fault, and stays parked', async () => {
+    let isBroken = false;
+    const fold = parkableFold(
+      ({ position }) => {
+        throw isBroken ? new TypeError('a defect') : new StreamParked(stream, position, 'unknown');
+      },
+      () => undefined,
+    );
+    await append('Known');
+    for await (const page of store.readStream(stream)) for (const event of page) fold.take(event);
+    isBroken = true;
+    await expect(fold.resume(stream, store)).rejects.toThrow('a defect');
+    expect(fold.reasonOf(stream)).toBeDefined();
   });
 });

@@ -271,7 +271,7 @@ describe('work of a parked stream', () => {
     await until(letters, ([first]) => first?.parked === true);
     failureOf = () => undefined;
     parked.note(new StreamParked(stream, 1n, 'unknown event'));
-    parked.resume(stream);
+    await parked.resume(stream);
     await until(letters, ({ length }) => length === 0);
     expect(done).toEqual([2n, 1n]);
   });

@@ -197,7 +197,7 @@ describe('the schedules of launch plans', () => {
     await process.advance(MINUTE);
     expect(minutesOf(world)).toEqual([]);
     broken.launches = false;
-    parked.resume(a);
+    await parked.resume(a);
     await turns();
     await process.advance(MINUTE);
     expect(await process.stateOf('a')).toMatchObject({ fired: 2, skipped: 0, failed: 0, open: 0 });
