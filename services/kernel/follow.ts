@@ -1,3 +1,4 @@
+import { StoreUnavailable } from './fault.js';
 import type { Checkpoint } from './ports/checkpoint.js';
 import type { EventFilter, EventLog, LogPage, Subscription } from './ports/event-store.js';
 import type { Reactor } from './reactor.js';
@@ -15,6 +16,8 @@ export type FollowOptions = {
   readonly checkpoint: Checkpoint;
   /** Milliseconds since 1970. */
   readonly now: () => number;
+  /** Called when the checkpoint cannot be written because its store is unavailable; it is written again later. */
+  readonly onFailure: (error: unknown) => void;
 };
 
 /** Reports that everything up to a position is done. */
@@ -23,7 +26,7 @@ export type OnReached = (position: bigint) => Promise<void>;
 /** Handles the pages, one at a time. */
 export type OnPage = (page: LogPage, isLive: boolean, reached: OnReached) => Promise<void>;
 
-const keeping = (checkpoint: Checkpoint, start: bigint, now: () => number) => {
+const keeping = ({ checkpoint, now, onFailure }: FollowOptions, start: bigint) => {
   const kept = { position: start, written: start, atMs: now() };
   const write = async (): Promise<void> => {
     if (kept.position === kept.written) return;
@@ -37,7 +40,14 @@ const keeping = (checkpoint: Checkpoint, start: bigint, now: () => number) => {
   const flush = (): Promise<void> => (last = last.catch(() => undefined).then(write));
   const reached = async (position: bigint): Promise<void> => {
     kept.position = position;
-    if (now() - kept.atMs >= CHECKPOINT_EVERY_MS) await flush();
+    if (now() - kept.atMs < CHECKPOINT_EVERY_MS) return;
+    try {
+      await flush();
+    } catch (error) {
+      // Thrown on, it would stand for a failure of the log, whose pages this is called for.
+      if (!(error instanceof StoreUnavailable)) throw error;
+      onFailure(error);
+    }
   };
   return { flush, reached };
 };
@@ -46,13 +56,14 @@ const keeping = (checkpoint: Checkpoint, start: bigint, now: () => number) => {
  * Follows the log from a checkpoint. The checkpoint is written at most once a second while pages come in, and at the
  * end.
  */
-export const follow = ({ log, filter, checkpoint, now }: FollowOptions, onPage: OnPage): Reactor => {
+export const follow = (options: FollowOptions, onPage: OnPage): Reactor => {
+  const { log, filter, checkpoint } = options;
   const state: { isClosed: boolean; subscription?: Subscription } = { isClosed: false };
 
   const run = async (): Promise<void> => {
     const after = await checkpoint.read();
     if (state.isClosed) return;
-    const { flush, reached } = keeping(checkpoint, after, now);
+    const { flush, reached } = keeping(options, after);
     state.subscription = log.subscribe({ after, filter }, (page, isLive) => onPage(page, isLive, reached));
     try {
       await state.subscription.ended;

@@ -9,7 +9,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Checkpoint } from '../../../services/kernel/ports/checkpoint.js';
 import type { EventStore } from '../../../services/kernel/ports/event-store.js';
 import type { Reactor } from '../../../services/kernel/reactor.js';
-import { StreamParked } from '../../../services/kernel/fault.js';
+import { StoreUnavailable, StreamParked } from '../../../services/kernel/fault.js';
 import { streamName } from '../../../services/kernel/stream.js';
 import { dueQueue } from '../../../services/reactors/frame/due-queue.js';
 import { whenDue } from '../../../services/reactors/frame/when-due.js';
@@ -37,6 +37,7 @@ let tried: bigint[];
 let doesFail: (position: bigint) => boolean;
 let failure: () => Error;
 let unreadable: bigint | undefined;
+let failures: unknown[];
 
 beforeEach(async () => {
   directory = mkdtempSync(join(tmpdir(), 'flightlog-due-'));
@@ -48,6 +49,7 @@ beforeEach(async () => {
   doesFail = () => false;
   failure = () => new Error('not now');
   unreadable = undefined;
+  failures = [];
 });
 afterEach(async () => {
   await reactor.close();
@@ -84,7 +86,7 @@ const open = (): void => {
       tried.push(position);
       return doesFail(position) ? Promise.reject(failure()) : Promise.resolve(undefined);
     },
-    onFailure: () => undefined,
+    onFailure: (error) => failures.push(error),
   });
 };
 
@@ -122,6 +124,30 @@ describe('what is due a time after it was recorded', () => {
     open();
     timers.advance(AFTER_MS);
     await count(() => tried.length, 5);
+    await reactor.close();
+    expect(await checkpoint.read()).toBe(3n);
+  });
+
+  it('goes on while its checkpoint cannot be written, and says why', async () => {
+    const stored = checkpoint;
+    const away = new StoreUnavailable('the read store is away');
+    let isAway = true;
+    checkpoint = {
+      read: () => stored.read(),
+      write: (position) => (isAway ? Promise.reject(away) : stored.write(position)),
+    };
+    await record([START - AFTER_MS]);
+    timers.advance(0);
+    open();
+    await count(() => tried.length, 1);
+    timers.advance(1_000);
+    await record([START - AFTER_MS]);
+    await count(() => tried.length, 2);
+    expect(failures[0]).toBe(away);
+    isAway = false;
+    timers.advance(1_000);
+    await record([START - AFTER_MS]);
+    await count(() => tried.length, 3);
     await reactor.close();
     expect(await checkpoint.read()).toBe(3n);
   });
