@@ -1,6 +1,8 @@
 import { create, toJson } from '@bufbuild/protobuf';
 import { type TailRequest, TailRequestSchema } from '../../../proto/gen/platformidl/eventlog/tail_pb.js';
 import { metadataOf, type RecordedEvent } from '../../kernel/event.js';
+import { StoreUnavailable } from '../../kernel/fault.js';
+import { logEndText } from '../../kernel/log-end.js';
 import type { EventLog } from '../../kernel/ports/event-store.js';
 import { tailStartOf } from './begin.js';
 import type { LiveFeed } from './live-feed.js';
@@ -12,6 +14,8 @@ export type TailSources = {
   readonly feed: LiveFeed;
   readonly labelsOf: LabelsOf;
   readonly batches: SharedBatches;
+  /** The longest wait of a tail for a position that the log has not reached, in milliseconds; by default 5 seconds. */
+  readonly maxLagMs?: number;
 };
 
 /** Encodes answers as they are sent. */
@@ -26,6 +30,22 @@ export type TailEncoding = {
 const PAGE = 256;
 /** The longest silence of a tail, in milliseconds. */
 const CHECKPOINT_MS = 5_000;
+
+/**
+ * Waits for a position that this process has not read yet, because its node of the log may lag behind.
+ *
+ * @throws {StoreUnavailable} when the log still ends before the position after a while.
+ */
+const reachPosition = async ({ log, feed, maxLagMs = CHECKPOINT_MS }: TailSources, position: bigint): Promise<void> => {
+  const until = performance.now() + maxLagMs;
+  while (feed.position() < position) {
+    const head = await log.head();
+    if (head >= position) return;
+    const waitMs = until - performance.now();
+    if (waitMs <= 0) throw new StoreUnavailable(logEndText(head, position));
+    await feed.moved(feed.position(), waitMs);
+  }
+};
 
 type Page = { readonly events: readonly RecordedEvent[]; readonly position: bigint };
 
@@ -103,6 +123,7 @@ export type TailConsumer = { readonly encoding: TailEncoding; readonly isOver: (
  * has taken the last batch, so that a slow consumer takes no memory: it falls behind the live feed and reads the log.
  *
  * @throws {RpcError} INVALID_ARGUMENT naming the field of the request.
+ * @throws {StoreUnavailable} when the log ends before the position that the request continues after.
  * @throws {Fault} when the log cannot be read, or an event cannot be encoded.
  */
 export async function* tail(
@@ -112,6 +133,7 @@ export async function* tail(
 ): AsyncGenerator<Uint8Array> {
   const filter = tailFilter(request, sources.labelsOf);
   const { after, sinceMs } = await tailStartOf(request, sources.log);
+  await reachPosition(sources, after);
   const isSince = (event: RecordedEvent): boolean => metadataOf(event).recordedAtMs >= sinceMs;
   const matches: Matches = sinceMs === -Infinity ? filter : (event) => isSince(event) && filter(event);
   const selection = selectionOf(request, encoding, sinceMs);

@@ -97,6 +97,19 @@ describe('a tail', () => {
     });
   });
 
+  it('after a position that the log has not reached waits for it, and is refused when it does not come', async () => {
+    const head = await store.head();
+    const ahead = { lastEventId: (head + 1n).toString() };
+    const reading = taken(ahead, 1);
+    await report(store, 2, 1);
+    expect(positions(await reading)).toEqual([head + 2n]);
+    const request = create(TailRequestSchema, { lastEventId: (head + 1_000n).toString() });
+    await expect(tail({ ...sources, maxLagMs: 0 }, request, consumer).next()).rejects.toMatchObject({
+      code: 'store-unavailable',
+      message: expect.stringContaining(`before position ${head + 1_000n}`) as string,
+    });
+  });
+
   it('gets the bytes that others with the same selection get, and others with another do not', async () => {
     const from = { lastEventId: (await store.head()).toString() };
     const encodings = new Map<bigint, number>();
