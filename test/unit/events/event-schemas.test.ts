@@ -16,6 +16,8 @@ it.each([...schemas.keys()])('%s is what the messages give', async (file) => {
 });
 
 it('publishes the schemas of all events and of nothing else', () => {
-  const published = readdirSync(FOLDER).filter((file) => file.endsWith('.json'));
-  expect(published.sort(), '`npm run event-schemas` writes them').toEqual([...schemas.keys()].sort());
+  // The snapshots that this command writes are files only after the tests.
+  const written = process.env['npm_lifecycle_event'] === 'event-schemas' ? schemas.keys() : [];
+  const published = new Set([...readdirSync(FOLDER).filter((file) => file.endsWith('.json')), ...written]);
+  expect([...published].sort(), '`npm run event-schemas` writes them').toEqual([...schemas.keys()].sort());
 });
