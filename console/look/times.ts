@@ -18,13 +18,15 @@ const two = (value: number): string => String(value).padStart(2, '0');
 
 /** A length of time in at most two units: `1.57 s`, `3 min 05 s`, `2 h 10 min`. */
 export const durationText = (ms: number): string => {
-  if (ms < SECOND) return `${Math.max(0, Math.round(ms))} ms`;
-  if (ms < 10 * SECOND) return `${(ms / SECOND).toFixed(2)} s`;
-  if (ms < MINUTE) return `${(ms / SECOND).toFixed(1)} s`;
-  const seconds = Math.floor(ms / SECOND);
-  if (ms < HOUR) return `${Math.floor(seconds / 60)} min ${two(seconds % 60)} s`;
-  if (ms < DAY) return `${Math.floor(ms / HOUR)} h ${two(Math.floor((ms % HOUR) / MINUTE))} min`;
-  return `${Math.floor(ms / DAY)} d ${Math.floor((ms % DAY) / HOUR)} h`;
+  // A unit is chosen by what is left after rounding: 999.6 ms is a second, and 59.97 s a minute.
+  if (Math.round(ms) < SECOND) return `${Math.max(0, Math.round(ms))} ms`;
+  if (ms < 10 * SECOND - 5) return `${(ms / SECOND).toFixed(2)} s`;
+  const rounded = ms + 50;
+  if (rounded < MINUTE) return `${(ms / SECOND).toFixed(1)} s`;
+  const seconds = Math.floor(rounded / SECOND);
+  if (rounded < HOUR) return `${Math.floor(seconds / 60)} min ${two(seconds % 60)} s`;
+  if (rounded < DAY) return `${Math.floor(rounded / HOUR)} h ${two(Math.floor((rounded % HOUR) / MINUTE))} min`;
+  return `${Math.floor(rounded / DAY)} d ${Math.floor((rounded % DAY) / HOUR)} h`;
 };
 
 const UNITS: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [
