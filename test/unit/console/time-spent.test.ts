@@ -13,7 +13,11 @@ const operation = (name: string, from: number, to: number): Init => ({
   endTime: timestampFromMs(to),
 });
 
-const node = (nodeId: string, spans: Init[]): Init => ({ id: { case: 'nodeId', value: { nodeId } }, spans });
+const node = (nodeId: string, spans: Init[], range?: readonly [from: number, to: number]): Init => ({
+  id: { case: 'nodeId', value: { nodeId } },
+  ...(range && { startTime: timestampFromMs(range[0]), endTime: timestampFromMs(range[1]) }),
+  spans,
+});
 
 const span = create(SpanSchema, {
   id: { case: 'workflowId', value: { name: 'e1' } },
@@ -50,6 +54,18 @@ describe('where the time of an execution went', () => {
 
   it('does not mix the nodes of an execution that was launched by a node with its own', () => {
     expect(segments.get('n1')).toEqual([{ operation: 'NODE_TRANSITION', from: 120, to: 125, spent: 'waiting' }]);
+  });
+
+  it('is shown as that inside a node, where none of its own operations takes it', () => {
+    const below = node('n2-0-n0', [operation('TASK_RUNTIME', 31, 90)], [30, 90]);
+    const parent = node('n2', [operation('NODE_SETUP', 20, 30), below, operation('NODE_TEARDOWN', 95, 99)], [20, 99]);
+    const map = node('n3', [operation('NODE_TRANSITION', 99, 105)], [105, 140]);
+    const found = segmentsOf(create(SpanSchema, { spans: [parent, map] }));
+    const inside = (id: string) => found.get(id)?.filter(({ spent }) => spent === 'inside');
+    expect(inside('n2')).toEqual([{ operation: 'INSIDE_THE_NODE', from: 30, to: 95, spent: 'inside' }]);
+    expect(inside('n2-0-n0')).toMatchObject([{ from: 30, to: 31 }]);
+    expect(inside('n3')).toMatchObject([{ from: 105, to: 140 }]);
+    expect(totalsOf(found).map(([name]) => name)).not.toContain('INSIDE_THE_NODE');
   });
 
   it('is summed up by operation, the most first', () => {
