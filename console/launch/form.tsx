@@ -1,4 +1,3 @@
-import { useMutation } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { type ReactNode, type SubmitEvent, useState } from 'react';
 
@@ -7,6 +6,7 @@ import type { Literal } from '../../proto/gen/platformidl/core/literals_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { FailureNote } from '../look/notes.js';
 import { Card } from '../look/page.js';
+import { useSending } from '../look/use-sending.js';
 import { useAct } from '../server/act.js';
 import type { Scope } from '../server/ids.js';
 import { typeText } from '../../interface/values/type-text.js';
@@ -59,24 +59,24 @@ export const Form = ({ scope, launchable: { target, inputs, fixed } }: FormProps
   const [entries, setEntries] = useState(() => entriesOf(inputs));
   const [name, setName] = useState('');
   const [isChecked, setChecked] = useState(false);
-  const launch = useMutation({
-    mutationFn: () =>
+  const launch = useSending(
+    () =>
       act(AdminService.method.createExecution, {
         ...scope,
         name,
         spec: { launchPlan: target, metadata: { mode: ExecutionMetadata_ExecutionMode.MANUAL } },
         inputs: { literals: literalsOf(entries) },
       }),
-    onSuccess: ({ id }) =>
+    ({ id }) =>
       navigate({
         to: '/projects/$project/domains/$domain/executions/$name',
         params: { ...scope, name: id?.name ?? '' },
       }),
-  });
+  );
   const submit = (event: SubmitEvent<HTMLFormElement>): void => {
     event.preventDefault();
     setChecked(true);
-    if (inputs.every((input) => problemOf(input, entries[input.name]) === '')) launch.mutate();
+    if (inputs.every((input) => problemOf(input, entries[input.name]) === '')) launch.send();
   };
   return (
     <Card>
@@ -99,7 +99,7 @@ export const Form = ({ scope, launchable: { target, inputs, fixed } }: FormProps
           </label>
           <input id="execution-name" className="field" value={name} onChange={(event) => setName(event.target.value)} />
         </div>
-        {launch.error && <FailureNote error={launch.error} />}
+        {launch.error !== null && <FailureNote error={launch.error} />}
         <button type="submit" className="button main" disabled={launch.isPending}>
           Launch
         </button>

@@ -1,9 +1,9 @@
-import { useMutation } from '@tanstack/react-query';
 import { Dialog } from 'radix-ui';
-import { type ReactNode, useRef, useState } from 'react';
+import { type ReactNode, useState } from 'react';
 
 import { FailureNote } from './notes.js';
 import { useKeptFocus } from './use-kept-focus.js';
+import { type Sending, useSending } from './use-sending.js';
 
 /** The texts of a dialog that asks for confirmation of an action. */
 export type Question = {
@@ -25,40 +25,6 @@ type ConfirmProps<Subject> = {
   /** False while something that the action needs is missing. */
   readonly isReady?: boolean;
   readonly children?: ReactNode;
-};
-
-type Sending = {
-  readonly error: unknown;
-  readonly isPending: boolean;
-  readonly send: () => void;
-  /** Runs an action that opens or closes the dialog, unless an answer of the server is still to come. */
-  readonly unlessSent: (turn: () => void) => void;
-};
-
-/** Sends an action once: a second click can come before the page has drawn that the first is pending. */
-const useSending = (act: () => Promise<unknown>, succeeded: () => void): Sending => {
-  const isSent = useRef(false);
-  const { error, isPending, mutate, reset } = useMutation({
-    mutationFn: act,
-    onSuccess: succeeded,
-    onSettled: () => {
-      isSent.current = false;
-    },
-  });
-  return {
-    error,
-    isPending,
-    send: () => {
-      if (isSent.current) return;
-      isSent.current = true;
-      mutate();
-    },
-    unlessSent: (turn) => {
-      if (isSent.current) return;
-      reset();
-      turn();
-    },
-  };
 };
 
 const buttonOf = (isDanger: boolean | undefined, other = ''): string =>

@@ -6,6 +6,7 @@ const adviceFor = (error: unknown): string => {
   if (error instanceof ServerUnreachable) return 'The page asks again until the server answers.';
   if (error instanceof RangeError) return 'Correct it and try again.';
   if (!(error instanceof ServerFailure)) return 'Load the page again; if it stays, report it with this text.';
+  if (error.status === 400) return 'Correct it and try again.';
   if (error.status === 401) return 'Sign in first.';
   if (error.status === 403) return 'Ask an operator for the permission.';
   if (error.status === 404) return 'Look at the name, and at the project and domain.';
