@@ -1,4 +1,4 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 
 import {
@@ -6,14 +6,15 @@ import {
   NotificationService,
   NotificationStatus,
 } from '../../proto/gen/platformidl/eventlog/notification_service_pb.js';
+import { Confirm } from '../look/confirm.js';
 import { DataTable } from '../look/data-table.js';
 import { QueryResult } from '../look/query-result.js';
 import { Ago } from '../look/moments.js';
-import { Empty, FailureNote } from '../look/notes.js';
+import { Empty } from '../look/notes.js';
 import { Card } from '../look/page.js';
 import { executionPhase, phaseText } from '../look/phases.js';
 import { msOf } from '../look/times.js';
-import { call } from '../server/call.js';
+import { useAct } from '../server/act.js';
 import type { Named } from '../server/ids.js';
 import { useMay } from '../server/permissions.js';
 import { rpcQuery } from '../server/queries.js';
@@ -24,13 +25,24 @@ const statusText = (status: NotificationStatus): string =>
 
 type MessageRowProps = { readonly id: Named; readonly message: Notification };
 
+/** A button that sends a message once more. */
+const SendAgain = ({ id, message }: MessageRowProps): ReactNode => {
+  const act = useAct(id);
+  return (
+    <Confirm
+      subject={message}
+      question={({ recipient, channel, status }) => ({
+        action: 'Send again',
+        title: `Send the message to ${recipient || channel} again`,
+        consequence: `It is sent once more, though its status is “${statusText(status)}”. This cannot be undone.`,
+      })}
+      act={({ id: messageId }) => act(NotificationService.method.resendNotification, { id, messageId })}
+    />
+  );
+};
+
 const MessageRow = ({ id, message }: MessageRowProps): ReactNode => {
-  const client = useQueryClient();
   const mayResend = useMay('execute', id);
-  const resend = useMutation({
-    mutationFn: () => call(NotificationService.method.resendNotification, { id, messageId: message.id }),
-    onSuccess: () => client.invalidateQueries(),
-  });
   return (
     <tr>
       <td>{phaseText(executionPhase(message.phase))}</td>
@@ -40,14 +52,7 @@ const MessageRow = ({ id, message }: MessageRowProps): ReactNode => {
       <td>
         <Ago at={msOf(message.since)} />
       </td>
-      <td>
-        {mayResend && (
-          <button type="button" className="button" disabled={resend.isPending} onClick={() => resend.mutate()}>
-            Send again
-          </button>
-        )}
-        {resend.error && <FailureNote error={resend.error} />}
-      </td>
+      <td>{mayResend && <SendAgain id={id} message={message} />}</td>
     </tr>
   );
 };
