@@ -3,9 +3,10 @@ import './events.css';
 import { getRouteApi } from '@tanstack/react-router';
 import { type ReactNode, useEffect, useState } from 'react';
 
-import { Empty } from '../look/notes.js';
+import { Empty, FailureNote } from '../look/notes.js';
 import { Page } from '../look/page.js';
 import { SearchForm } from '../look/search-form.js';
+import type { ServerFailure } from '../server/failure.js';
 import { followTail, type TailedEvent } from '../server/tail.js';
 
 const MAX_SHOWN = 500;
@@ -29,24 +30,45 @@ const parametersOf = (filters: Filters): Record<string, string> =>
     Object.entries(filters).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
   );
 
+type Tail = { readonly events: readonly TailedEvent[]; readonly refusal: ServerFailure | undefined };
+
 /** Follows the log; the newest events come first, and only the last 500 are kept. */
-const useTail = (filters: Filters): readonly TailedEvent[] => {
+const useTail = (filters: Filters): Tail => {
   const [events, setEvents] = useState<readonly TailedEvent[]>([]);
+  const [refusal, setRefusal] = useState<ServerFailure | undefined>();
   const key = JSON.stringify(parametersOf(filters));
   useEffect(() => {
     setEvents([]);
-    return followTail(JSON.parse(key) as Record<string, string>, (event) =>
-      setEvents((before) => [event, ...before].slice(0, MAX_SHOWN)),
-    );
+    setRefusal(undefined);
+    return followTail(JSON.parse(key) as Record<string, string>, {
+      event: (event) => setEvents((before) => [event, ...before].slice(0, MAX_SHOWN)),
+      refused: setRefusal,
+    });
   }, [key]);
-  return events;
+  return { events, refusal };
 };
+
+const EventList = ({ events }: Pick<Tail, 'events'>): ReactNode => (
+  <ol className="card tail" aria-label="Events">
+    {events.map((event) => (
+      <li key={event.position}>
+        <details>
+          <summary>
+            <code>{event.position}</code> <strong>{event.type}</strong> <span>{event.stream}</span>{' '}
+            <span className="quiet">{event.recordedAt}</span> <span className="quiet">{event.actor}</span>
+          </summary>
+          <pre tabIndex={0}>{event.text}</pre>
+        </details>
+      </li>
+    ))}
+  </ol>
+);
 
 /** The events of the log as they are recorded, with filters. */
 export const Events = (): ReactNode => {
   const filters = route.useSearch();
   const navigate = route.useNavigate();
-  const events = useTail(filters);
+  const { events, refusal } = useTail(filters);
   return (
     <Page title="Events" above={`The log, as it is written: the newest ${MAX_SHOWN} that match`}>
       <SearchForm
@@ -56,22 +78,10 @@ export const Events = (): ReactNode => {
         action="Follow"
         search={(search) => void navigate({ search })}
       />
-      {events.length === 0 ? (
+      {refusal && <FailureNote error={refusal} />}
+      {events.length > 0 && <EventList events={events} />}
+      {events.length === 0 && !refusal && (
         <Empty>No event matches yet. Set From to “start” to see earlier events.</Empty>
-      ) : (
-        <ol className="card tail" aria-label="Events">
-          {events.map((event) => (
-            <li key={event.position}>
-              <details>
-                <summary>
-                  <code>{event.position}</code> <strong>{event.type}</strong> <span>{event.stream}</span>{' '}
-                  <span className="quiet">{event.recordedAt}</span> <span className="quiet">{event.actor}</span>
-                </summary>
-                <pre tabIndex={0}>{event.text}</pre>
-              </details>
-            </li>
-          ))}
-        </ol>
       )}
     </Page>
   );

@@ -9,6 +9,7 @@ import {
 } from '@bufbuild/protobuf';
 
 import { bindingOf } from '../../interface/rest/binding.js';
+import { requestIdIn } from './answer-headers.js';
 import { failureOf, ServerUnreachable } from './failure.js';
 import { serverAddress } from './root.js';
 import { leaveToSignIn } from './sign-in.js';
@@ -33,8 +34,6 @@ export type Answer<Message> = {
   /** As the server has recorded it: a proxy may have replaced the id that the page has sent. */
   readonly requestId: string;
 };
-
-const requestIdIn = (answer: Response, sent: string): string => answer.headers.get('flightlog-request-id') ?? sent;
 
 const positionIn = (answer: Response): bigint | undefined => {
   const position = answer.headers.get('flightlog-position')?.split('.').at(-1);

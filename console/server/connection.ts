@@ -2,9 +2,9 @@ import { useSyncExternalStore } from 'react';
 
 /**
  * The state of the event stream that a page follows. A stream is refused when the person may not follow what the page
- * shows, such as the whole log; it is lost when the server does not answer, or cannot serve it now.
+ * shows, such as the whole log; it is invalid when the server cannot read what the page asks for; it is lost when the server does not answer, or cannot serve it now.
  */
-type Connection = 'connecting' | 'live' | 'refused' | 'lost';
+type Connection = 'connecting' | 'live' | 'refused' | 'invalid' | 'lost';
 
 let connection: Connection = 'connecting';
 const listeners = new Set<() => void>();

@@ -1,19 +1,28 @@
 import { forgetFailed, setConnection } from './connection.js';
+import type { ServerFailure } from './failure.js';
 import { leaveToSignIn } from './sign-in.js';
-import { isRefusal, streamStatus } from './stream-status.js';
+import { isRefusal, streamFailure } from './stream-failure.js';
 
 /** The callbacks of a follower of an event stream. */
 export type StreamListener = {
   readonly event: (message: MessageEvent<string>) => void;
   readonly open: () => void;
-  /** The stream has ended, or the server refused it or did not answer. It is opened again. */
-  readonly lost: (why: 'refused' | 'unreachable') => void;
+  /** The stream has ended, or the server did not answer. It is opened again. */
+  readonly lost: () => void;
+  /** The browser has given up the stream, with the refusal of the server if it is one. It is opened again later. */
+  readonly givenUp: (refusal: ServerFailure | undefined) => void;
 };
 
 const UNAUTHENTICATED = 401;
+const INVALID = 400;
 
 const FIRST_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 30_000;
+
+const stateOf = (failure: ServerFailure | undefined): 'invalid' | 'refused' | 'lost' => {
+  if (!isRefusal(failure)) return 'lost';
+  return failure.status === INVALID ? 'invalid' : 'refused';
+};
 
 /**
  * Follows a stream of Server-Sent Events until the returned function is called. A browser connects again by itself after
@@ -21,20 +30,20 @@ const MAX_PAUSE_MS = 30_000;
  * starting, or a refusal. Then the stream is opened again after a pause, which grows from 1 s to 30 s, and continues
  * after its last event.
  */
-export const followStream = (url: URL, { event, open, lost }: StreamListener): (() => void) => {
+export const followStream = (url: URL, listener: StreamListener): (() => void) => {
   const closing = new AbortController();
   let source: EventSource;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let pauseMs = FIRST_PAUSE_MS;
-  const givenUp = async (): Promise<void> => {
-    const status = await streamStatus(url, closing.signal);
+  const explain = async (): Promise<void> => {
+    const failure = await streamFailure(url, closing.signal);
     if (closing.signal.aborted) return;
-    if (status === UNAUTHENTICATED) {
+    if (failure?.status === UNAUTHENTICATED) {
       leaveToSignIn();
       return;
     }
-    setConnection(isRefusal(status) ? 'refused' : 'lost');
-    lost('refused');
+    setConnection(stateOf(failure));
+    listener.givenUp(isRefusal(failure) ? failure : undefined);
     timer = setTimeout(connect, pauseMs);
     pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS);
   };
@@ -42,18 +51,18 @@ export const followStream = (url: URL, { event, open, lost }: StreamListener): (
     source = new EventSource(url);
     source.addEventListener('open', () => {
       pauseMs = FIRST_PAUSE_MS;
-      open();
+      listener.open();
       setConnection('live');
     });
     source.addEventListener('event', (message: MessageEvent<string>) => {
       url.searchParams.set('last_event_id', message.lastEventId);
-      event(message);
+      listener.event(message);
     });
     source.addEventListener('error', () => {
-      if (source.readyState === EventSource.CLOSED) void givenUp();
+      if (source.readyState === EventSource.CLOSED) void explain();
       else {
         setConnection('lost');
-        lost('unreachable');
+        listener.lost();
       }
     });
   };

@@ -39,10 +39,12 @@ const follow = (followed: Followed, refresh: Refresh, listener?: LiveListener): 
       else changed();
       wasLost = false;
     },
-    lost: (why) => {
+    lost: () => {
       wasLost = true;
-      // The reads of the page find out why, such as a session that has ended.
-      if (why === 'refused') changed();
+    },
+    givenUp: () => {
+      wasLost = true;
+      changed(); // the reads of the page find out why
     },
   });
   return () => {

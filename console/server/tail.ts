@@ -1,8 +1,8 @@
 import { followStream } from './event-stream.js';
-import { ServerFailure, ServerUnreachable } from './failure.js';
+import { type ServerFailure, ServerUnreachable } from './failure.js';
 import type { Scope } from './ids.js';
 import { serverAddress } from './root.js';
-import { isRefusal, streamStatus } from './stream-status.js';
+import { isRefusal, streamFailure } from './stream-failure.js';
 
 /** An event of the log, as the tail has it. */
 export type TailedEvent = {
@@ -41,22 +41,28 @@ const addressOf = (parameters: Readonly<Record<string, string>>): URL => {
   return url;
 };
 
+/** The callbacks of a follower of the log. */
+type TailListener = {
+  readonly event: (event: TailedEvent) => void;
+  /** The server refuses to be followed so; `undefined` when it is followed, or cannot be reached. */
+  readonly refused: (refusal: ServerFailure | undefined) => void;
+};
+
 /** Follows the log by the parameters of the tail, until the returned function is called. */
 export const followTail = (
   parameters: Readonly<Record<string, string>>,
-  event: (event: TailedEvent) => void,
+  { event, refused }: TailListener,
 ): (() => void) =>
   followStream(addressOf(parameters), {
     event: (message) => event(eventOf(message)),
-    open: () => undefined,
+    open: () => refused(undefined),
     lost: () => undefined,
+    givenUp: refused,
   });
 
 const failureOfStream = async (url: URL, signal: AbortSignal): Promise<Error> => {
-  const status = await streamStatus(url, signal);
-  return status !== undefined && isRefusal(status)
-    ? new ServerFailure(`the server answered ${status}`, { status, requestId: '' })
-    : new ServerUnreachable('the server does not answer');
+  const failure = await streamFailure(url, signal);
+  return isRefusal(failure) ? failure : new ServerUnreachable('the server does not answer');
 };
 
 /**

@@ -17,6 +17,7 @@ const CONNECTION_TEXTS = {
   connecting: 'Connecting …',
   live: 'Live',
   refused: 'Not live: you may not follow all that this page shows',
+  invalid: 'Not live: the server cannot follow this',
   lost: 'The server does not answer; trying again …',
 } as const;
 

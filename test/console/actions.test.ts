@@ -6,15 +6,23 @@ import { openPage } from '../support/console-page.js';
 import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
 import { withNeeds } from '../support/fixtures.js';
 import { launchHello } from '../support/hello.js';
+import { workflowReport } from '../support/reports.js';
 import { LaunchPlanState } from '../../proto/gen/platformidl/admin/launch_plan_pb.js';
 import { ResourceType } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import { ScheduleService } from '../../proto/gen/platformidl/eventlog/schedule_service_pb.js';
+import { WorkflowExecution_Phase as Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
 import { SimpleType } from '../../proto/gen/platformidl/core/types_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { SignalService } from '../../proto/gen/platformidl/service/signal_pb.js';
 
 const SCOPE = '/console/projects/flytesnacks/domains/development';
 const ID = { project: 'flytesnacks', domain: 'development' };
+/** Mail about executions that fail, to a server that is not there. */
+const MAIL = {
+  FLIGHTLOG_NOTIFICATIONS_SMTP_HOST: '127.0.0.1',
+  FLIGHTLOG_NOTIFICATIONS_SMTP_PORT: '9',
+  FLIGHTLOG_NOTIFICATIONS_RULES: '[{ phases: [FAILED], channel: mail, recipients: [ada@example.com] }]',
+};
 const PLAN = { ...ID, name: 'pipeline.churn_daily', version: 'v1', resourceType: ResourceType.LAUNCH_PLAN };
 
 /** Requests of a page that are held back until they are let go. */
@@ -51,7 +59,7 @@ describe.skipIf(chromiumPath === undefined)('an action of the web console', () =
   };
 
   beforeAll(async () => {
-    plane = await startControlPlane();
+    plane = await startControlPlane(MAIL);
     await register(plane.grpc, withNeeds('01-hello', '14-pipeline'));
     browser = await startChromium();
   });
@@ -86,6 +94,22 @@ describe.skipIf(chromiumPath === undefined)('an action of the web console', () =
     expect(held.requests).toHaveLength(1);
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
+  });
+
+  it('is sent once by the form of a launch, and the form stays when it is refused', async () => {
+    await open('launch/launch_plans/hello.hello');
+    await page.getByLabel(/^name/u).fill('Ada');
+    const held = await holdBack(page, /\/api\/v1\/executions$/u);
+    await page.getByRole('button', { name: 'Launch' }).evaluate((button: { click: () => void }) => {
+      button.click();
+      button.click();
+    });
+    await held.first;
+    expect(await page.getByRole('button', { name: 'Launch' }).isDisabled()).toBe(true);
+    await held.requests[0]!.fulfill({ status: 503, body: '' });
+    await page.getByRole('alert').getByText('the server answered 503').waitFor();
+    expect(held.requests).toHaveLength(1);
+    expect(await page.getByLabel(/^name/u).inputValue()).toBe('Ada');
   });
 
   it('has ended when the server has answered, though the page still reads what it shows', async () => {
@@ -144,6 +168,17 @@ describe.skipIf(chromiumPath === undefined)('an action of the web console', () =
     await page.getByRole('button', { name: 'Pause …' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Pause' }).click();
     await page.getByRole('status', { name: 'Recorded event' }).getByText('SchedulePaused').waitFor();
+  });
+
+  it('sends a message about an execution again after a question, and shows the event', async () => {
+    const id = await launchHello(plane.grpc, 'mailed');
+    await plane.grpc.call(AdminService.method.createWorkflowEvent, workflowReport(id, { phase: Phase.FAILED }));
+    await open('executions/mailed?view=messages');
+    await page.getByRole('button', { name: 'Send again …' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Send the message to ada@example.com again' });
+    await dialog.getByText('cannot be undone').waitFor();
+    await dialog.getByRole('button', { name: 'Send again' }).click();
+    await page.getByRole('status', { name: 'Recorded event' }).getByText('NotificationResendRequested').waitFor();
   });
 
   it('leaves the focus at the heading of the page when the button that had it is gone', async () => {

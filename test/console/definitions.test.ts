@@ -33,6 +33,8 @@ It is **polite**, see [the rules](https://example.com/rules) and [not this](java
 <script>window.ran = 1</script><img src=x onerror="window.ran=1">
 
 ![a picture](https://example.com/picture.png)
+
+[![the build](https://example.com/badge.svg)](https://example.com/builds)
 `;
 
 const plan = fromBinary(LaunchPlanCreateRequestSchema, fixtureBytes('01-hello/003-launch_plan.create_request.pb'));
@@ -143,7 +145,12 @@ describe.skipIf(chromiumPath === undefined)('the definitions of the console', ()
     expect(await shown.getByRole('listitem').allTextContents()).toEqual(['once', 'twice']);
     expect(await shown.locator('strong').textContent()).toBe('polite');
     const links = await Promise.all((await shown.getByRole('link').all()).map((each) => each.getAttribute('href')));
-    expect(links).toEqual(['https://example.com/rules', 'https://example.com/picture.png']);
+    expect(links).toEqual([
+      'https://example.com/rules',
+      'https://example.com/picture.png',
+      'https://example.com/builds',
+    ]);
+    await shown.getByRole('link', { name: 'the build' }).waitFor();
     await shown.getByText('javascript:window.ran=1').click();
     await shown.getByText('<script>').waitFor();
     expect(await page.evaluate('window.ran')).toBeUndefined();

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { AccessService } from '../../proto/gen/platformidl/eventlog/access_service_pb.js';
 import { chromiumPath } from '../support/chromium.js';
+import { barriersInLooks } from '../support/console-page.js';
 import { addUser, clientOf, consoleStory, signIn } from '../support/console-story.js';
 import { register } from '../support/control-plane.js';
 import { withNeeds } from '../support/fixtures.js';
@@ -47,6 +48,12 @@ describe.skipIf(chromiumPath === undefined)('a person at the console with rights
     await page.getByText('Not live: you may not follow all that this page shows').waitFor();
     expect(refusals).toBeGreaterThan(0);
     expect(await page.getByText('The server does not answer').count()).toBe(0);
+    // On a small screen the text that the page is live leaves a dot alone; this one stays, and can be read.
+    expect(await barriersInLooks(page, 'not live')).toEqual([]);
+    await page.setViewportSize({ width: 360, height: 640 });
+    const { width } = (await page.getByText('Not live: you may not follow').boundingBox())!;
+    expect(width).toBeGreaterThan(200);
+    await page.setViewportSize({ width: 1280, height: 800 });
     await page.goto(address(PLAN));
     await page.getByRole('status').getByText('Live', { exact: true }).waitFor();
   });

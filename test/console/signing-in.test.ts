@@ -57,6 +57,15 @@ describe.skipIf(chromiumPath === undefined)('signing in to the web console', () 
     expect(created).toBe(200);
   });
 
+  it('leads to the sign-in when the session has ended and only the live stream asks the server', async () => {
+    const page = await signedIn(ALICE, '/events');
+    await page.getByText('Live', { exact: true }).waitFor();
+    await page.context().clearCookies();
+    await page.getByLabel('Project', { exact: true }).fill('flytesnacks');
+    await page.getByRole('button', { name: 'Follow' }).click();
+    await page.getByLabel('User name').waitFor();
+  });
+
   it('reads to a viewer, and says why a change is refused', async () => {
     const page = await signedIn(VERA, LIST.replace('executions', 'launch/launch_plans/hello.hello?version=v1'));
     await page.getByText('Signed in as vera').waitFor();

@@ -269,6 +269,15 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
     expect(await barriersInLooks(page, 'node names')).toEqual([]);
   });
 
+  it('names the nodes that a dynamic node has planned, as their authors did', async () => {
+    await register(plane.grpc, withNeeds('06-dynamic'));
+    await plane.grpc.send('CreateExecution', fixtureBytes('06-dynamic/execute-01.create_request.pb'));
+    await plane.run();
+    await open(`${SCOPE}/executions/dynamic-defaults`);
+    await page.getByRole('button', { name: 'Nodes below n0' }).click();
+    await page.getByRole('button', { name: 'measure dn0 Succeeded' }).waitFor();
+  });
+
   it('reads again only the nodes that events have changed, while an execution runs', async () => {
     const id = await launchHello(plane.grpc, 'followed');
     const report = (node: string, phase: NodePhase) =>
@@ -419,6 +428,17 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
       await open(path);
       await page.getByRole('heading', { level: 1, name: heading }).waitFor();
     }
+  });
+
+  it('says which filter of the log the server cannot read, below the filters', async () => {
+    await open('/events?from=yesterday');
+    await page.getByRole('alert').getByText('invalid value for from').waitFor();
+    await page.getByRole('status').getByText('Not live: the server cannot follow this').waitFor();
+    expect(await barriersInLooks(page, 'refused filter')).toEqual([]);
+    await page.getByLabel(/^From/u).fill('start');
+    await page.getByRole('button', { name: 'Follow' }).click();
+    await page.getByRole('list', { name: 'Events' }).waitFor();
+    expect(await page.getByRole('alert').count()).toBe(0);
   });
 
   it('runs nothing of what users have written', async () => {
