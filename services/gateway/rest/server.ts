@@ -1,6 +1,7 @@
 import type { Server } from 'node:http';
 import type { Server as HttpsServer } from 'node:https';
 import type { Socket } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import {
   fastify,
@@ -62,14 +63,14 @@ const parseBodiesAsBytes = (app: FastifyInstance): void => {
 };
 
 /** During shutdown, closes each connection after its answer: the server would wait for one that is kept alive. */
-const closeConnectionsAfterAnswer = (app: FastifyInstance): void => {
+const closeConnectionsAfterAnswer = (app: FastifyInstance, isClosing: () => boolean): void => {
   app.addHook('onSend', (_request, reply, _payload, done) => {
-    if (!app.server.listening) reply.header('connection', 'close');
+    if (isClosing()) reply.header('connection', 'close');
     done();
   });
 };
 
-const open = (hosting: Hosting): FastifyInstance => {
+const open = (hosting: Hosting, isClosing: () => boolean): FastifyInstance => {
   const { handshakeMs = HANDSHAKE_MS, tls } = hosting;
   const server = {
     maxHeaderSize: MAX_HEADER_BYTES,
@@ -93,7 +94,7 @@ const open = (hosting: Hosting): FastifyInstance => {
   parseBodiesAsBytes(app);
   boundBodies(app, hosting);
   takeCompressedBodies(app);
-  closeConnectionsAfterAnswer(app);
+  closeConnectionsAfterAnswer(app, isClosing);
   allowOrigins(app, hosting.cors);
   const declared = readBindings(hosting.routes);
   const bindings = bindingTable(declared);
@@ -140,6 +141,14 @@ const silentConnections = (server: Server): Silent => {
   return silent;
 };
 
+/**
+ * Lets the server read the requests that have arrived. A connection counts as idle until its request is read, and idle
+ * ones are closed: the client could not know whether its request was carried out.
+ */
+const readArrived = async (): Promise<void> => {
+  for (let turn = 0; turn < 2; turn += 1) await nextTurn();
+};
+
 const close = async (app: FastifyInstance, silent: Silent, drainMs: number): Promise<void> => {
   const timer = setTimeout(() => app.server.closeAllConnections(), drainMs);
   const silentTimer = setInterval(() => closeSilent(silent), SILENT_CHECK_MS);
@@ -155,10 +164,18 @@ const close = async (app: FastifyInstance, silent: Silent, drainMs: number): Pro
  * @throws {Error} when the address cannot be listened on.
  */
 export const serveHttp = async (hosting: Hosting): Promise<Listening> => {
-  const app = open(hosting);
+  let isClosing = false;
+  const app = open(hosting, () => isClosing);
   const silent = silentConnections(app.server);
   await app.listen({ host: hosting.host, port: hosting.port });
   const address = app.server.address();
   const port = typeof address === 'object' && address ? address.port : hosting.port;
-  return { port, close: ({ drainMs }) => close(app, silent, drainMs) };
+  return {
+    port,
+    close: async ({ drainMs }) => {
+      isClosing = true;
+      await readArrived();
+      await close(app, silent, drainMs);
+    },
+  };
 };

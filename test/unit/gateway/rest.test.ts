@@ -572,6 +572,35 @@ describe('a server that closes', () => {
     await closed;
   });
 
+  it('answers a request that has arrived on an idle connection, and then closes the connection', async () => {
+    const own = await overHttp(routes);
+    const port = Number(new URL(own.url).port);
+    const sockets = Array.from({ length: 10 }, () => connect(port, '127.0.0.1'));
+    const request = 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n';
+    const received = await Promise.all(
+      sockets.map(
+        (socket) =>
+          new Promise<string[]>((resolve) => {
+            const texts: string[] = [];
+            socket.on('data', (bytes) => {
+              texts.push(bytes.toString());
+              if (texts.length === 1) resolve(texts);
+            });
+            socket.write(request);
+          }),
+      ),
+    );
+    const ended = sockets.map((socket) => new Promise<void>((resolve) => socket.once('close', () => resolve())));
+    for (const socket of sockets) socket.write(request);
+    await own.server.close({ drainMs: 5_000 });
+    await Promise.all(ended);
+    for (const [first, second] of received) {
+      expect(first).not.toContain('connection: close');
+      expect(second).toContain('HTTP/1.1 200');
+      expect(second).toContain('connection: close');
+    }
+  });
+
   it('waits for requests in flight, then cuts them off', async () => {
     let release: (() => void) | undefined;
     const own = await overHttp([
