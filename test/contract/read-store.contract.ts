@@ -475,7 +475,10 @@ export const readStoreContract = (
           ]),
           document('t2', 2, 'owner 2', [['team', 'b']]),
           document('t3', 3, null, []),
-          document('t4', 4, 'nobody', [['high', 'team']]),
+          document('t4', 4, 'nobody', [
+            ['high', 'team'],
+            ['say "hi"\\', '],["ü'],
+          ]),
         ];
         await put(documents, tagged);
       });
@@ -505,6 +508,8 @@ export const readStoreContract = (
         expect(await found(pair(key('team')))).toEqual(['t1', 't2']);
         expect(await found(pair(value('a\0b')))).toEqual(['t1']);
         expect(await found(pair(key('team'), value('high')))).toEqual([]);
+        expect(await found(pair(key('say "hi"\\'), value('],["ü')))).toEqual(['t4']);
+        expect(await found(pair(key('say "hi"'), value('],["ü')))).toEqual([]);
         expect(await found(pair(key('tier'), value('high')), pair(key('team')))).toEqual(['t1']);
         expect(await found(pair({ field: 'key', is: 'contains', value: 'i' }))).toEqual(['t1', 't4']);
       });

@@ -33,9 +33,27 @@ const keyOf = (column: string, condition: Extract<Condition, { is: 'key of' }>):
   return { text: `EXISTS (SELECT 1 FROM ${other} AS other WHERE other.key = ${column} AND ${text})`, values };
 };
 
-const hasPair = (column: string, condition: Extract<Condition, { is: 'has pair' }>): Sql => {
-  const { text, values } = joined(condition.where.map((each) => conditionSql(each, PAIR[each.field])));
-  return { text: `EXISTS (SELECT 1 FROM json_each(${column}) AS pair WHERE ${text})`, values };
+type HasPair = Extract<Condition, { is: 'has pair' }>;
+
+/** The texts that the stored pairs contain wherever the condition holds: the beginning and the end of the pair. */
+const textsOfPair = ({ where }: HasPair): readonly string[] => {
+  const texts = { key: ['[', ','], value: [',', ']'] } as const;
+  return where.flatMap((each) => {
+    const around = each.field === 'key' || each.field === 'value' ? texts[each.field] : undefined;
+    if (each.is !== '=' || around === undefined || each.value === null) return [];
+    return [`${around[0]}${JSON.stringify(each.value)}${around[1]}`];
+  });
+};
+
+/** Looks for the texts first: to take all pairs apart takes much longer. */
+const hasPair = (column: string, condition: HasPair): Sql => {
+  const pair = joined(condition.where.map((each) => conditionSql(each, PAIR[each.field])));
+  const exists = {
+    text: `EXISTS (SELECT 1 FROM json_each(${column}) AS pair WHERE ${pair.text})`,
+    values: pair.values,
+  };
+  const contained = textsOfPair(condition).map((text) => ({ text: `instr(${column}, ?) > 0`, values: [text] }));
+  return joined([...contained, exists]);
 };
 
 const compared = (column: string, is: string, value: FieldValue): Sql => {
