@@ -40,6 +40,12 @@ const forget = ({ release, arriving }: Message): void => {
 
 const isPacked = (head: Buffer): boolean => head[0] === 1;
 
+/** The first byte of a message: 1 for a compressed one, 0 for another; other values are reserved. */
+const assertFlag = ([flag]: Buffer): void => {
+  if (flag !== 0 && flag !== 1)
+    throw new RpcError('INVALID_ARGUMENT', `a message begins with the flag ${flag}, and not with 0 or 1`);
+};
+
 const sizeIn = (head: Buffer): number => head.readUInt32BE(1);
 
 /**
@@ -119,6 +125,7 @@ const batchesIn = async function* (
     if (receiving.message === undefined) {
       at = takeHead(receiving, chunk, at);
       if (receiving.headBytes < HEAD_BYTES) break;
+      assertFlag(receiving.head);
       const next = wholeAt(incoming, receiving.head, chunk, at);
       if (next !== undefined) {
         whole.push(next);

@@ -183,6 +183,12 @@ describe('the one message of a request', () => {
     expect((await answer).rstCode).toBe(constants.NGHTTP2_NO_ERROR);
   });
 
+  it('with a flag that is neither 0 nor 1 is refused', async () => {
+    const refused = await send(GET_TASK, framed(named('x'), 7));
+    expect(statusOf(refused)).toBe('3');
+    expect(textOf(refused)).toBe('a message begins with the flag 7, and not with 0 or 1');
+  });
+
   it('may be compressed in a supported encoding; another is refused with the list', async () => {
     const packed = framed(gzipSync(named('x')), 1);
     expect(statusOf(await send(GET_TASK, packed, { 'grpc-encoding': 'gzip' }))).toBe('0');
