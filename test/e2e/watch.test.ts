@@ -157,6 +157,9 @@ describe('a watch of one execution', () => {
     expect((await fetch(`${plane.server().ready.http}${path('other')}`)).status).toBe(404);
     const headers = { 'last-event-id': 'x' };
     expect((await fetch(`${plane.server().ready.http}${path('watched')}`, { headers })).status).toBe(400);
+    const ahead = { 'last-event-id': '999999999' };
+    const refused = await fetch(`${plane.server().ready.http}${path('watched')}`, { headers: ahead });
+    expect([refused.status, await refused.text()]).toEqual([503, expect.stringContaining('before position 999999999')]);
   });
 });
 

@@ -7,6 +7,9 @@ import { executions } from '../../../projections/executions/projection.js';
 import { executionStream, executionStreams } from '../../../projections/query/execution-identifiers.js';
 import type { WatchRequest } from '../../../proto/gen/platformidl/eventlog/watch_pb.js';
 import { EXECUTION_CATEGORY } from '../../execution/events.js';
+import { logEndText } from '../../kernel/log-end.js';
+import { RpcError } from '../../kernel/rpc.js';
+import { positionWaits } from '../../reference/position-waits.js';
 import { openLog } from '../log-source.js';
 import { codecs } from '../models.js';
 import { executionModels } from '../past/as-of.js';
@@ -53,10 +56,18 @@ const open = (request: WatchRequest): Opened => {
   return watchedList({ under: executionStreams(request.project, request.domain), isMatch }, listSources);
 };
 
-const hub = openWatchHub(open, (message) => parentPort?.postMessage(message));
+/** A node of an event store may lag behind the one that gave a watcher its position; in milliseconds. */
+const MAX_LAG_MS = 1_000;
+const waits = positionWaits({ hasReached: (asked) => position >= asked });
+const reach = async (asked: bigint): Promise<void> => {
+  if (!(await waits.reached(asked, MAX_LAG_MS))) throw new RpcError('UNAVAILABLE', logEndText(position, asked));
+};
+
+const hub = openWatchHub(open, reach, (message) => parentPort?.postMessage(message));
 const following = log.subscribe({ after: position, filter }, (page) => {
   // Set before the page is folded: a list that is opened meanwhile starts after this page, which it does not get.
   ({ position } = page);
+  waits.advanced();
   return hub.take(page);
 });
 answerOver(questions, (question) => hub.answer(question));

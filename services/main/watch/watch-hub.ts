@@ -34,13 +34,21 @@ const MAX_ANSWERS = 16;
 const iteratorOf = (first: AsyncIterable<WatchAnswer, void> | Iterable<WatchAnswer, void>): Reader['first'] =>
   Symbol.asyncIterator in first ? first[Symbol.asyncIterator]() : first[Symbol.iterator]();
 
+/**
+ * Waits until the log is read up to a position.
+ *
+ * @throws {RpcError} UNAVAILABLE when it still ends before that after a while.
+ */
+type Reach = (position: bigint) => Promise<void>;
+
 /** The watchers that are still reading their first answers. */
-const openReaders = (subjects: Subjects) => {
+const openReaders = (subjects: Subjects, reach: Reach) => {
   const readers = new Map<number, Reader>();
 
   const begin = async (id: number, encoded: Uint8Array, form: FollowForm): Promise<WatchReply> => {
     const request = fromBinary(WatchRequestSchema, encoded);
     const after = afterOf(request);
+    if (after !== undefined) await reach(after);
     const subject = subjects.enter(request, form);
     try {
       const { position, isEnded, first } = await subject.opened.begin(after);
@@ -82,13 +90,17 @@ const byStream = (events: readonly RecordedEvent[]): ReadonlyMap<StreamName, rea
   return groups;
 };
 
-/** Opens the hub; `open` opens the execution or list of a request, and `say` sends a message to the watchers. */
+/**
+ * Opens the hub; `open` opens the execution or list of a request, `reach` waits for the position after which a watch
+ * continues, and `say` sends a message to the watchers.
+ */
 export const openWatchHub = (
   open: (request: WatchRequest) => Opened,
+  reach: Reach,
   say: (message: WatchMessage) => void,
 ): WatchHub => {
   const subjects = openSubjects(open);
-  const readers = openReaders(subjects);
+  const readers = openReaders(subjects, reach);
 
   const publish = ({ name, forms }: WatchedSubject, answers: readonly WatchAnswer[]): void => {
     if (answers.length === 0) return;

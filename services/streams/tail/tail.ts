@@ -1,9 +1,9 @@
 import { create, toJson } from '@bufbuild/protobuf';
 import { type TailRequest, TailRequestSchema } from '../../../proto/gen/platformidl/eventlog/tail_pb.js';
 import { metadataOf, type RecordedEvent } from '../../kernel/event.js';
-import { StoreUnavailable } from '../../kernel/fault.js';
 import { logEndText } from '../../kernel/log-end.js';
 import type { EventLog } from '../../kernel/ports/event-store.js';
+import { RpcError } from '../../kernel/rpc.js';
 import { tailStartOf } from './begin.js';
 import type { LiveFeed } from './live-feed.js';
 import { type LabelsOf, logFilter, type Matches, tailFilter } from './selection.js';
@@ -14,7 +14,7 @@ export type TailSources = {
   readonly feed: LiveFeed;
   readonly labelsOf: LabelsOf;
   readonly batches: SharedBatches;
-  /** The longest wait of a tail for a position that the log has not reached, in milliseconds; by default 5 seconds. */
+  /** The longest wait of a tail for a position that the log has not reached, in milliseconds; by default a second. */
   readonly maxLagMs?: number;
 };
 
@@ -30,19 +30,20 @@ export type TailEncoding = {
 const PAGE = 256;
 /** The longest silence of a tail, in milliseconds. */
 const CHECKPOINT_MS = 5_000;
+const MAX_LAG_MS = 1_000;
 
 /**
  * Waits for a position that this process has not read yet, because its node of the log may lag behind.
  *
- * @throws {StoreUnavailable} when the log still ends before the position after a while.
+ * @throws {RpcError} UNAVAILABLE when the log still ends before the position after a while.
  */
-const reachPosition = async ({ log, feed, maxLagMs = CHECKPOINT_MS }: TailSources, position: bigint): Promise<void> => {
+const reachPosition = async ({ log, feed, maxLagMs = MAX_LAG_MS }: TailSources, position: bigint): Promise<void> => {
   const until = performance.now() + maxLagMs;
   while (feed.position() < position) {
     const head = await log.head();
     if (head >= position) return;
     const waitMs = until - performance.now();
-    if (waitMs <= 0) throw new StoreUnavailable(logEndText(head, position));
+    if (waitMs <= 0) throw new RpcError('UNAVAILABLE', logEndText(head, position));
     await feed.moved(feed.position(), waitMs);
   }
 };
@@ -122,8 +123,8 @@ export type TailConsumer = { readonly encoding: TailEncoding; readonly isOver: (
  * Follows the log for one consumer, without end, and yields its answers in batches. Nothing is read before the consumer
  * has taken the last batch, so that a slow consumer takes no memory: it falls behind the live feed and reads the log.
  *
- * @throws {RpcError} INVALID_ARGUMENT naming the field of the request.
- * @throws {StoreUnavailable} when the log ends before the position that the request continues after.
+ * @throws {RpcError} INVALID_ARGUMENT naming the field of the request; UNAVAILABLE when the log ends before the
+ * position that the request continues after.
  * @throws {Fault} when the log cannot be read, or an event cannot be encoded.
  */
 export async function* tail(

@@ -105,7 +105,7 @@ describe('a tail', () => {
     expect(positions(await reading)).toEqual([head + 2n]);
     const request = create(TailRequestSchema, { lastEventId: (head + 1_000n).toString() });
     await expect(tail({ ...sources, maxLagMs: 0 }, request, consumer).next()).rejects.toMatchObject({
-      code: 'store-unavailable',
+      code: 'UNAVAILABLE',
       message: expect.stringContaining(`before position ${head + 1_000n}`) as string,
     });
   });
