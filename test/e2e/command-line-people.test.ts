@@ -130,6 +130,9 @@ describe('an engineer on call', () => {
     const named = begun('relaunch', 'execution', 'broken', '--name', 'named', '--wait', '-o', 'name');
     await Promise.all([...[yaml, list, unread].map((each) => each.said('QUEUED')), named.said('named')]);
     unread.child.stdout!.destroy();
+    const cutOff = begun('history', 'broken');
+    cutOff.child.stdout!.destroy();
+    expect(await cutOff.ended).toMatchObject({ code: 0, stderr: '' });
     const json = await withEngine(1, 'watch', 'execution', 'read', '-o', 'json');
     expect(json).toMatchObject({ code: 3, stderr: '' });
     const [state, ...changes] = documentsIn(json.stdout);

@@ -89,7 +89,6 @@ const pageAfter = async (
 export const audit = (flags: AuditFlags): Promise<void> =>
   connected(flags, async (connection) => {
     const since = timeOf(flags.since, Date.now());
-    process.stdout.on('error', () => process.exit(0));
     for (let after = 0n; ;) {
       const entries = await pageAfter(connection, { after, since }, flags);
       for (const entry of entries) print(flags.json ? JSON.stringify(entry) : lineOf(entry));

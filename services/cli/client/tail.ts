@@ -94,7 +94,6 @@ const eventsOf = async function* (connection: Connection, request: TailInit): As
 export const tail = (flags: TailFlags): Promise<void> =>
   connected(flags, async (connection) => {
     let left = flags.limit ?? Infinity;
-    process.stdout.on('error', () => process.exit(0));
     for await (const { text } of eventsOf(connection, requestOf(flags))) {
       if (text === undefined) continue; // a checkpoint
       print(flags.json ? text : lineOf(text));

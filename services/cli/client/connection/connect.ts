@@ -4,6 +4,7 @@ import type { Connection, Headers, Transport } from './connection.js';
 import type { ConnectionFlags, Profile } from './profile.js';
 import { profileOf } from './profile-of.js';
 import { Refused } from './refusal.js';
+import { endWithReader } from '../output/reader.js';
 import { newToken, tokenAtHand } from '../sign-in/token.js';
 
 /** Opens the transport to the server of a profile. */
@@ -61,11 +62,15 @@ const connect = async (profile: Profile): Promise<Connection> => {
   };
 };
 
-/** Works with a connection to the server that the flags, the environment or a profile name, and closes it. */
+/**
+ * Works with a connection to the server that the flags, the environment or a profile name, and closes it. The process
+ * ends when the reader of its output has left.
+ */
 export const connected = async <Result>(
   flags: ConnectionFlags,
   work: (connection: Connection) => Promise<Result>,
 ): Promise<Result> => {
+  endWithReader();
   const connection = await connect(profileOf(flags));
   try {
     return await work(connection);

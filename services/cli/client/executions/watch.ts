@@ -12,6 +12,7 @@ import { phaseOf, errorOrCause } from '../entities/rows.js';
 import { cell, coloured, colourOf, oneLine } from '../output/text.js';
 import { momentText } from '../output/times.js';
 import { type DocumentForm, type Form, jsonOfMessage, oneOfManyText, print } from '../output/documents.js';
+import { endWithReader } from '../output/reader.js';
 import { type ExecutionId, executionIdOf } from './execution-id.js';
 import { answersOf, type ExecutionEnd, endOf, statesOf } from './follow.js';
 import { type ExecutionState, isOfPerson, nodePhaseOf, nodeError, treeText } from './tree.js';
@@ -126,7 +127,7 @@ export const follow = (
   form: Form,
   printName: Printer = () => undefined,
 ): Promise<ExecutionEnd> => {
-  process.stdout.on('error', () => process.exit(1)); // the reader has left, and the end is not known
+  endWithReader(1); // the end of the execution is not known then
   if (form === 'table') return followAsText(connection, id);
   return followAnswers(connection, id, form === 'name' ? printName : (answer) => printDocument(form, answer));
 };
@@ -180,7 +181,6 @@ export const watchExecutions = ({
   ...flags
 }: WatchListFlags): Promise<void> =>
   connected(flags, async (connection) => {
-    process.stdout.on('error', () => process.exit(0));
     const { project, domain } = flags;
     const watched = { project, domain, filters: filter.join('+'), labels };
     const printAnswer = printerOfExecutions(form);
