@@ -81,7 +81,7 @@ const edgesOf = ({ elements, phases }: ShownWorkflow): Edge[] =>
   }));
 
 /** Above this number of nodes, the layout and the elements of the page would take seconds. */
-const MAX_ELEMENTS = 500;
+const MAX_ELEMENTS = 200;
 
 type FlowGraphProps = ShownWorkflow & { readonly choose: ((nodeId: string) => void) | undefined };
 

@@ -170,6 +170,12 @@ describe.skipIf(chromiumPath === undefined)('the definitions of the console', ()
     await page.locator('pre', { hasText: '# not a heading' }).waitFor();
   });
 
+  it('are drawn on a canvas where a workflow has hundreds of nodes', async () => {
+    await register(plane.grpc, withNeeds('12-big'));
+    await open(`${SCOPE}/workflows/big.wide_and_deep`);
+    await page.getByRole('img', { name: 'A graph of 347 nodes.' }).waitFor();
+  });
+
   it('are where older links lead, with every character of their versions', async () => {
     await registerTask(plane.grpc, { name: 'versioned', version: '1.0+a&b' });
     await registerTask(plane.grpc, { name: 'versioned', version: 'newest' });
