@@ -29,15 +29,17 @@ type MessageRowProps = { readonly id: Named; readonly message: Notification };
 const SendAgain = ({ id, message }: MessageRowProps): ReactNode => {
   const act = useAct(id);
   return (
-    <Confirm
-      subject={message}
-      question={({ recipient, channel, status }) => ({
-        action: 'Send again',
-        title: `Send the message to ${recipient || channel} again`,
-        consequence: `It is sent once more, though its status is “${statusText(status)}”. This cannot be undone.`,
-      })}
-      act={({ id: messageId }) => act(NotificationService.method.resendNotification, { id, messageId })}
-    />
+    <div className="row-actions">
+      <Confirm
+        subject={message}
+        question={({ recipient, channel, status }) => ({
+          action: 'Send again',
+          title: `Send the message to ${recipient || channel} again`,
+          consequence: `It is sent once more, though its status is “${statusText(status)}”. This cannot be undone.`,
+        })}
+        act={({ id: messageId }) => act(NotificationService.method.resendNotification, { id, messageId })}
+      />
+    </div>
   );
 };
 

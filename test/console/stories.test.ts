@@ -45,6 +45,12 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
     await page.goto(`${http}/console${path}`);
   };
 
+  /** The first and the last thing in the top line of the page. */
+  const topLine = () => [
+    page.getByRole('link', { name: 'flightlog, home' }),
+    page.getByRole('button', { name: 'Keys' }),
+  ];
+
   beforeAll(async () => {
     plane = await startControlPlane();
     ({ http } = plane.server().ready);
@@ -435,6 +441,10 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
     await page.getByRole('alert').getByText('invalid value for from').waitFor();
     await page.getByRole('status').getByText('Not live: the server cannot follow this').waitFor();
     expect(await barriersInLooks(page, 'refused filter')).toEqual([]);
+    await page.setViewportSize({ width: 360, height: 800 });
+    const [brand, keys] = await Promise.all(topLine().map((each) => each.boundingBox()));
+    expect(keys!.y).toBeLessThan(brand!.y + brand!.height);
+    await page.setViewportSize({ width: 1280, height: 800 });
     await page.getByLabel(/^From/u).fill('start');
     await page.getByRole('button', { name: 'Follow' }).click();
     await page.getByRole('list', { name: 'Events' }).waitFor();
@@ -513,8 +523,7 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
       expect(x).toBeGreaterThan(0);
       expect(x + width).toBeLessThan(320);
     }
-    const inOneLine = [page.getByRole('link', { name: 'flightlog, home' }), page.getByRole('button', { name: 'Keys' })];
-    const [brand, keys] = await Promise.all(inOneLine.map((each) => each.boundingBox()));
+    const [brand, keys] = await Promise.all(topLine().map((each) => each.boundingBox()));
     expect(keys!.y).toBeLessThan(brand!.y + brand!.height);
     await narrow.close();
     page = await watchedPage(context, errors);
