@@ -1,3 +1,4 @@
+import { OutcomeUnknown } from '../kernel/fault.js';
 import type { AuditEntry, AuditStore, AuditTrail } from '../kernel/ports/audit-trail.js';
 import { auditBatch } from './batch.js';
 
@@ -7,9 +8,18 @@ export type AuditTrailOptions = {
   readonly retentionMs: number;
   /** Milliseconds since 1970. */
   readonly now: () => number;
+  /** Makes the key of a batch; no two keys are equal, not even in different processes. */
+  readonly newKey: () => string;
   /** Called with the number of entries that were dropped. */
   readonly onDropped: (count: number) => void;
   readonly onError: (error: unknown) => void;
+};
+
+/** Entries that are stored together, under the key of their batch; `losses` are the entries about lost ones. */
+type Writing = {
+  readonly key: string;
+  readonly entries: readonly AuditEntry[];
+  readonly losses: readonly AuditEntry[];
 };
 
 const BATCH_MS = 1_000;
@@ -25,15 +35,12 @@ const lossOf = (count: number, now: number): AuditEntry => ({
   ...{ kind: 'dropped', atMs: now, lastAtMs: now, count, reason: 'entries that could not be kept' },
 });
 
-/**
- * Opens an audit trail. Entries are stored once a second, outside the path of calls. Entries that cannot be stored are
- * kept for the next attempt. Entries beyond the limits of a batch are dropped and counted; the count becomes an entry as
- * soon as the store answers. The trail closes its store.
- */
-export const auditTrail = ({ store, retentionMs, now, onDropped, onError }: AuditTrailOptions): AuditTrail => {
+/** Gathers entries, and stores those that are gathered. */
+const entryWriter = ({ store, now, newKey, onDropped, onError }: AuditTrailOptions) => {
   let batch = auditBatch();
   let lost = 0;
-  let storing: Promise<void> = Promise.resolve();
+  /** A batch of which the store has not said whether it has it. */
+  let unsure: Writing | undefined;
 
   const lose = (count: number): void => {
     if (count === 0) return;
@@ -41,23 +48,55 @@ export const auditTrail = ({ store, retentionMs, now, onDropped, onError }: Audi
     onDropped(count);
   };
 
-  const storeNow = async (): Promise<void> => {
+  const taken = (): Writing | undefined => {
     const { entries, dropped } = batch.taken();
     batch = auditBatch();
     lose(dropped);
-    const losses = lost;
-    if (entries.length === 0 && losses === 0) return;
+    if (entries.length === 0 && lost === 0) return undefined;
+    return { key: newKey(), entries, losses: lost === 0 ? [] : [lossOf(lost, now())] };
+  };
+
+  const write = async (writing: Writing): Promise<boolean> => {
+    const { key, entries, losses } = writing;
     try {
-      await store.write(losses === 0 ? entries : [...entries, lossOf(losses, now())]);
-      lost -= losses;
+      await store.write([...entries, ...losses], key);
+      for (const { count } of losses) lost -= count;
+      unsure = undefined;
+      return true;
     } catch (error) {
-      for (const entry of entries) batch.add(entry);
+      if (error instanceof OutcomeUnknown) unsure = writing;
+      if (unsure !== writing) for (const entry of entries) batch.add(entry);
       onError(error);
+      return false;
     }
   };
+
+  const storeNow = async (): Promise<void> => {
+    if (unsure && !(await write(unsure))) return;
+    const writing = taken();
+    if (writing) await write(writing);
+  };
+
+  return {
+    add: (entry: AuditEntry): void => batch.add(entry),
+    storeNow,
+    isIdle: (): boolean => unsure === undefined && batch.isEmpty() && lost === 0,
+  };
+};
+
+/**
+ * Opens an audit trail. Entries are stored once a second, outside the path of calls. Entries that cannot be stored are
+ * kept for the next attempt; a batch that may have been stored is written again as it is. Entries beyond the limits of a
+ * batch are dropped and counted; the count becomes an entry as soon as the store answers. The trail closes its store.
+ */
+export const auditTrail = (options: AuditTrailOptions): AuditTrail => {
+  const { store, retentionMs, now, onError } = options;
+  const writer = entryWriter(options);
+  let storing: Promise<void> = Promise.resolve();
+
   /** Batches are stored one after another. */
   const flush = (): Promise<void> => {
-    storing = storing.then(storeNow);
+    storing = storing.then(writer.storeNow);
     return storing;
   };
   const flushSoon = (): Promise<void> =>
@@ -72,12 +111,12 @@ export const auditTrail = ({ store, retentionMs, now, onDropped, onError }: Audi
 
   clean();
   const timers = [
-    setInterval(() => (batch.isEmpty() && lost === 0 ? undefined : void flush()), BATCH_MS),
+    setInterval(() => (writer.isIdle() ? undefined : void flush()), BATCH_MS),
     setInterval(clean, CLEANING_MS),
   ];
   for (const timer of timers) timer.unref();
   return {
-    record: (entry) => batch.add(entry),
+    record: (entry) => writer.add(entry),
     list: async (query) => {
       await flushSoon();
       return store.list(query);

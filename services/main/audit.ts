@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { auditTrail } from '../audit/trail.js';
 import { forSetting } from '../config/operator-errors.js';
@@ -34,6 +35,7 @@ export const openAudit = async (
         store: await openAuditStore({ directory, views }),
         retentionMs: auth.audit_retention,
         now: Date.now,
+        newKey: randomUUID,
         onDropped: metrics.auditDropped,
         onError: (error) => logger.error({ err: error }, 'audit entries could not be stored'),
       });

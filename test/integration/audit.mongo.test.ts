@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,6 +15,11 @@ import { type Proxy, startProxy } from '../support/proxy.js';
 import { startTwoProcesses, type TwoProcesses } from '../support/two-processes.js';
 import { until } from '../support/until.js';
 
+const ENTRY: AuditEntry = {
+  ...{ kind: 'call', atMs: 1, lastAtMs: 1, count: 1, code: 'OK', reason: '', position: undefined },
+  ...{ principal: 'ada', issuer: '', clientId: '', transport: 'grpc', address: '', action: '', requestId: '' },
+  ...{ project: '', domain: '', name: 'before' },
+};
 const ALL: AuditQuery = { project: '', domain: '', actor: '', sinceMs: 0, after: 0n, limit: 1_000 };
 
 describe.skipIf(mongoUrl === undefined)('with a MongoDB', () => {
@@ -21,6 +27,17 @@ describe.skipIf(mongoUrl === undefined)('with a MongoDB', () => {
   afterAll(() => dropDatabase(location));
 
   auditStoreContract('a MongoDB', () => mongoAuditStore(location));
+
+  it('stores a batch that is written again under its key once', async () => {
+    const store = await mongoAuditStore(location);
+    const after = (await store.list(ALL)).at(-1)?.id ?? 0n;
+    const named = (name: string): AuditEntry => ({ ...ENTRY, name });
+    const batch = [named('one'), named('two')];
+    for (const key of ['k1', 'k1', 'k2']) await store.write(batch, key);
+    const found = await store.list({ ...ALL, after });
+    expect(found.map(({ id: _, ...entry }) => entry)).toEqual([...batch, ...batch]);
+    await store.close();
+  });
 });
 
 describe.skipIf(mongoUrl === undefined)('an audit in a MongoDB', () => {
@@ -44,21 +61,16 @@ describe.skipIf(mongoUrl === undefined)('an audit in a MongoDB', () => {
     const state = { dropped: 0 };
     const trail = auditTrail({
       store: await mongoAuditStore(throughProxy()),
-      ...{ retentionMs: Number.MAX_SAFE_INTEGER, now: Date.now, onError: () => undefined },
+      ...{ retentionMs: Number.MAX_SAFE_INTEGER, now: Date.now, newKey: randomUUID, onError: () => undefined },
       onDropped: (count) => (state.dropped += count),
     });
-    const entry: AuditEntry = {
-      ...{ kind: 'call', atMs: 1, lastAtMs: 1, count: 1, code: 'OK', reason: '', position: undefined },
-      ...{ principal: 'ada', issuer: '', clientId: '', transport: 'grpc', address: '', action: '', requestId: '' },
-      ...{ project: '', domain: '', name: 'before' },
-    };
-    trail.record(entry);
+    trail.record(ENTRY);
     expect(await trail.list(ALL)).toHaveLength(1);
     proxy.shut();
-    trail.record({ ...entry, name: 'meanwhile' });
+    trail.record({ ...ENTRY, name: 'meanwhile' });
     await expect(trail.list(ALL)).rejects.toMatchObject({ code: 'store-unavailable' });
     proxy.open();
-    trail.record({ ...entry, name: 'after' });
+    trail.record({ ...ENTRY, name: 'after' });
     const found = await until(
       () => trail.list(ALL).catch(() => []),
       (entries) => entries.length > 2,

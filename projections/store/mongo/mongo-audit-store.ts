@@ -1,4 +1,5 @@
-import type { Collection, Filter, UpdateFilter } from 'mongodb';
+import { type ClientSession, type Collection, type Filter, MongoError, type UpdateFilter } from 'mongodb';
+import { OutcomeUnknown } from '../../../services/kernel/fault.js';
 import type {
   AuditEntry,
   AuditQuery,
@@ -8,7 +9,12 @@ import type {
 import { connect } from './connection.js';
 import type { MongoLocation } from './location.js';
 
-type EntryRow = Omit<AuditEntry, 'position'> & { readonly _id: bigint; readonly position: bigint | null };
+/** A stored entry; the first one of a batch has the key of the batch. */
+type EntryRow = Omit<AuditEntry, 'position'> & {
+  readonly _id: bigint;
+  readonly position: bigint | null;
+  readonly batch?: string;
+};
 
 /** The last id that was given to an entry. */
 type SequenceRow = { readonly _id: 'entries'; readonly last: bigint };
@@ -20,12 +26,13 @@ const indexed = async (entries: Collection<EntryRow>): Promise<void> => {
     { key: { lastAtMs: 1, _id: 1 } },
     { key: { project: 1, _id: 1 } },
     { key: { principal: 1, _id: 1 } },
+    { key: { batch: 1 }, sparse: true },
   ]);
 };
 
 const rowOf = (entry: AuditEntry, id: bigint): EntryRow => ({ _id: id, ...entry, position: entry.position ?? null });
 
-const entryOf = ({ _id: id, position, ...same }: EntryRow): StoredAuditEntry => ({
+const entryOf = ({ _id: id, position, batch: _, ...same }: EntryRow): StoredAuditEntry => ({
   ...same,
   id,
   position: position ?? undefined,
@@ -39,11 +46,18 @@ const conditionOf = ({ project, domain, actor, sinceMs, after }: AuditQuery): Fi
   ...(actor !== '' && { principal: actor }),
 });
 
+/** @throws {OutcomeUnknown} for a commit that may have been carried out; other errors as they are. */
+const notCommitted = (error: unknown): never => {
+  if (error instanceof MongoError && error.hasErrorLabel('UnknownTransactionCommitResult'))
+    throw new OutcomeUnknown('the read store has not said whether it has the audit entries', error);
+  throw error;
+};
+
 /**
  * Opens the audit entries in a database, which processes of several machines share. A batch takes its ids and is stored
  * in one transaction, and the sequence of ids is changed by one transaction at a time: so entries become visible in the
  * order of their ids, and a reader that continues after an id misses none. The driver repeats a transaction that was
- * rolled back, and a commit whose outcome is unknown, for two minutes.
+ * rolled back, and a commit whose outcome is unknown, for two minutes. A batch that is there already is not stored again.
  *
  * @throws {StoreUnavailable} when the server cannot be reached, also from every method.
  * @throws {ReadStoreUnusable} when retrying does not help.
@@ -57,18 +71,21 @@ export const mongoAuditStore = async (location: MongoLocation): Promise<AuditSto
     await indexed(entries);
     await sequence.updateOne({ _id: 'entries' }, begin, { upsert: true });
   });
+  const add = async (batch: readonly AuditEntry[], key: string | undefined, session: ClientSession): Promise<void> => {
+    const added = { $inc: { last: BigInt(batch.length) } };
+    const before = await sequence.findOneAndUpdate({ _id: 'entries' }, added, { session });
+    if (key !== undefined && (await entries.findOne({ batch: key }, { session }))) return;
+    const first = (before?.last ?? 0n) + 1n;
+    const rows = batch.map((entry, index) => ({
+      ...rowOf(entry, first + BigInt(index)),
+      ...(index === 0 && key !== undefined && { batch: key }),
+    }));
+    await entries.insertMany(rows, { session });
+  };
   return {
-    write: (batch) =>
+    write: (batch, key) =>
       guarded(() =>
-        client.withSession((session) =>
-          session.withTransaction(async () => {
-            const added = { $inc: { last: BigInt(batch.length) } };
-            const before = await sequence.findOneAndUpdate({ _id: 'entries' }, added, { session });
-            const first = (before?.last ?? 0n) + 1n;
-            const rows = batch.map((entry, index) => rowOf(entry, first + BigInt(index)));
-            await entries.insertMany(rows, { session });
-          }),
-        ),
+        client.withSession((session) => session.withTransaction(() => add(batch, key, session))).catch(notCommitted),
       ),
     list: (query) =>
       guarded(async () => {

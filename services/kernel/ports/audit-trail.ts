@@ -46,8 +46,13 @@ export type AuditQuery = {
 
 /** A store of audit entries. */
 export interface AuditStore {
-  /** Stores all entries or none; durable when it resolves. */
-  write(entries: readonly AuditEntry[]): Promise<void>;
+  /**
+   * Stores all entries or none; durable when it resolves.
+   *
+   * @param key differs for each batch; a batch that is written again under its key is stored once.
+   * @throws {OutcomeUnknown} when the entries may have been stored: write them again under the same key.
+   */
+  write(entries: readonly AuditEntry[], key?: string): Promise<void>;
   /** @returns entries by ascending id. */
   list(query: AuditQuery): Promise<readonly StoredAuditEntry[]>;
   /** Removes entries whose last time is before this one, in milliseconds since 1970. */

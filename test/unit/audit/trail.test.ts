@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { MAX_ENTRIES, MAX_REFUSALS } from '../../../services/audit/batch.js';
 import { auditTrail } from '../../../services/audit/trail.js';
-import { StoreUnavailable } from '../../../services/kernel/fault.js';
+import { OutcomeUnknown, StoreUnavailable } from '../../../services/kernel/fault.js';
 import type { AuditEntry, AuditQuery, AuditStore } from '../../../services/kernel/ports/audit-trail.js';
 import { sqliteAuditStore } from '../../../services/store/audit/sqlite-audit-store.js';
 
@@ -37,6 +38,7 @@ const opened = (store: AuditStore = sqliteAuditStore(directory)) => {
     store,
     retentionMs: DAY_MS,
     now: () => state.now,
+    newKey: randomUUID,
     onDropped: (count) => (state.dropped += count),
     onError: () => (state.errors += 1),
   });
@@ -131,6 +133,31 @@ describe('the audit', () => {
     await trail.close();
   });
 
+  it('writes a batch that may have been stored again as it is, and then what came meanwhile', async () => {
+    const real = sqliteAuditStore(directory);
+    const keys = new Set<string | undefined>();
+    const faults = [new OutcomeUnknown('no answer'), new StoreUnavailable('away')];
+    /** A store that stores a batch once, and whose first answer is lost. */
+    const store: AuditStore = {
+      ...real,
+      write: async (entries, key) => {
+        if (!keys.has(key)) await real.write(entries);
+        keys.add(key);
+        const fault = faults.shift();
+        if (fault) throw fault;
+      },
+    };
+    const { trail, list, state } = opened(store);
+    trail.record(refused);
+    expect(await list()).toHaveLength(1);
+    trail.record(refused);
+    expect(await list()).toHaveLength(1);
+    expect(await list()).toMatchObject([{ count: 1 }, { count: 1 }]);
+    expect(state).toMatchObject({ dropped: 0, errors: 2 });
+    expect(keys.size).toBe(2);
+    await trail.close();
+  });
+
   it('says how many found no place while its store did not answer', async () => {
     const { state: disk, store } = failing();
     const { trail, list, state } = opened(store);
@@ -153,6 +180,7 @@ describe('the audit', () => {
     const store = sqliteAuditStore(directory);
     const trail = auditTrail({
       ...{ store, retentionMs: DAY_MS, now: () => DAY_MS + 2_000 },
+      newKey: randomUUID,
       ...{ onDropped: () => undefined, onError: () => undefined },
     });
     expect(await trail.list(ALL)).toMatchObject([{ atMs: DAY_MS }]);
