@@ -6,14 +6,22 @@ import { describe, expect, it } from 'vitest';
 const ROOT = join(import.meta.dirname, '../../../..');
 const textOf = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 
+const filesIn = (folder: string, ending: string): readonly string[] =>
+  (readdirSync(join(ROOT, folder), { recursive: true }) as string[])
+    .filter((name) => name.endsWith(ending))
+    .map((name) => `${folder}/${name}`);
+
 /** The list that lint holds comments, strings and test names to. */
 const words = JSON.parse(textOf('plain-words.json')) as readonly { readonly pattern: string; readonly say: string }[];
 
-const PAGES = [
-  'README.md',
-  'CHANGELOG.md',
-  ...(readdirSync(join(ROOT, 'docs'), { recursive: true }) as string[]).map((name) => `docs/${name}`),
-].filter((path) => path.endsWith('.md') && !path.startsWith('docs/events/')); // generated, with samples of users' data
+const PAGES = ['README.md', 'CHANGELOG.md', ...filesIn('docs', '.md')].filter(
+  (path) => !path.startsWith('docs/events/'), // generated, with samples of users' data
+);
+
+const PROTO_FILES = filesIn('proto', '.proto');
+
+/** Begins a comment that does not name its subject; `plain-words.js` refuses the same in docblocks. */
+const RIDDLE = /^(?:What|How|Whether|Where|Who|Whose|Whom|Which)\b/u;
 
 /** Names in backticks are not prose. */
 const findingsIn = (line: string): readonly string[] => {
@@ -23,8 +31,27 @@ const findingsIn = (line: string): readonly string[] => {
   );
 };
 
+/** The comments of a proto file, each on one line. */
+const commentsOf = (path: string): readonly string[] =>
+  [...textOf(path).matchAll(/\/\/[^\n]*(?:\n[ \t]*\/\/[^\n]*)*/gu)].map(([comment]) =>
+    comment.replaceAll(/\s*\/\/\s*/gu, ' ').trim(),
+  );
+
 describe('the documents', () => {
   it.each(PAGES)('%s says no word of the list', (page) => {
     expect(textOf(page).split('\n').flatMap(findingsIn)).toEqual([]);
   });
+});
+
+describe('the comments of proto files', () => {
+  it.each(PROTO_FILES)('%s says no word of the list', (path) => {
+    expect(commentsOf(path).flatMap(findingsIn)).toEqual([]);
+  });
+
+  it.each(PROTO_FILES.filter((path) => path.startsWith('proto/platformidl/eventlog/')))(
+    '%s begins each comment with its subject',
+    (path) => {
+      expect(commentsOf(path).filter((comment) => RIDDLE.test(comment))).toEqual([]);
+    },
+  );
 });

@@ -873,7 +873,7 @@ export const StateSchema: GenEnum<State> = /*@__PURE__*/
   enumDesc(file_platformidl_admin_agent, 0);
 
 /**
- * Who wrote a line of a log.
+ * The writer of a line of a log.
  *
  * @generated from enum platformidl.admin.LogLineOriginator
  */

@@ -657,7 +657,7 @@ export const EnvsSchema: GenMessage<Envs> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_common, 20);
 
 /**
- * Whom an execution runs as; the security context takes its place.
+ * The account that an execution runs as; the security context takes its place.
  *
  * @generated from message platformidl.admin.AuthRole
  */

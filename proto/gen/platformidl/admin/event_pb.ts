@@ -94,7 +94,7 @@ export const EventFailureReasonSchema: GenMessage<EventFailureReason> = /*@__PUR
  */
 export type WorkflowExecutionEventRequest = Message<"platformidl.admin.WorkflowExecutionEventRequest"> & {
   /**
-   * The engine's own, for its logs; no two events are told apart by it.
+   * The engine's own id, for its logs. Events are not distinguished by it.
    *
    * @generated from field: string request_id = 1;
    */
@@ -135,7 +135,7 @@ export const WorkflowExecutionEventResponseSchema: GenMessage<WorkflowExecutionE
  */
 export type NodeExecutionEventRequest = Message<"platformidl.admin.NodeExecutionEventRequest"> & {
   /**
-   * The engine's own, for its logs; no two events are told apart by it.
+   * The engine's own id, for its logs. Events are not distinguished by it.
    *
    * @generated from field: string request_id = 1;
    */
@@ -176,7 +176,7 @@ export const NodeExecutionEventResponseSchema: GenMessage<NodeExecutionEventResp
  */
 export type TaskExecutionEventRequest = Message<"platformidl.admin.TaskExecutionEventRequest"> & {
   /**
-   * The engine's own, for its logs; no two events are told apart by it.
+   * The engine's own id, for its logs. Events are not distinguished by it.
    *
    * @generated from field: string request_id = 1;
    */

@@ -196,7 +196,7 @@ export const WorkflowExecutionGetRequestSchema: GenMessage<WorkflowExecutionGetR
   messageDesc(file_platformidl_admin_execution, 4);
 
 /**
- * An execution: what was asked for, and what has become of it.
+ * An execution: its request, and its state and outcome.
  *
  * @generated from message platformidl.admin.Execution
  */
@@ -283,7 +283,7 @@ export const LiteralMapBlobSchema: GenMessage<LiteralMapBlob> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_execution, 7);
 
 /**
- * Why an execution was ended, and by whom.
+ * The cause with which an execution was ended, and the principal that ended it.
  *
  * @generated from message platformidl.admin.AbortMetadata
  */
@@ -309,7 +309,7 @@ export const AbortMetadataSchema: GenMessage<AbortMetadata> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_execution, 8);
 
 /**
- * What has become of an execution.
+ * The state of an execution, and its outcome.
  *
  * @generated from message platformidl.admin.ExecutionClosure
  */
@@ -388,7 +388,7 @@ export type ExecutionClosure = Message<"platformidl.admin.ExecutionClosure"> & {
   updatedAt?: Timestamp | undefined;
 
   /**
-   * Those that apply, whoever has set them.
+   * The notifications that apply, from whichever level they come.
    *
    * @generated from field: repeated platformidl.admin.Notification notifications = 9;
    */
@@ -507,7 +507,7 @@ export const ExecutionMetadataSchema: GenMessage<ExecutionMetadata> = /*@__PURE_
   messageDesc(file_platformidl_admin_execution, 11);
 
 /**
- * Who or what has launched it.
+ * The way in which it was launched.
  *
  * @generated from enum platformidl.admin.ExecutionMetadata.ExecutionMode
  */

@@ -127,7 +127,7 @@ export const LaunchPlanListSchema: GenMessage<LaunchPlanList> = /*@__PURE__*/
   messageDesc(file_platformidl_admin_launch_plan, 3);
 
 /**
- * Whom executions run as, in the oldest of three forms.
+ * The account that executions run as, in the oldest of three forms.
  *
  * @generated from message platformidl.admin.Auth
  */
@@ -346,7 +346,7 @@ export const LaunchPlanClosureSchema: GenMessage<LaunchPlanClosure> = /*@__PURE_
   messageDesc(file_platformidl_admin_launch_plan, 7);
 
 /**
- * When it is launched by itself, and who is told.
+ * The schedule that launches it, and the notifications of its executions.
  *
  * @generated from message platformidl.admin.LaunchPlanMetadata
  */

@@ -276,7 +276,7 @@ export const NodeExecutionListSchema: GenMessage<NodeExecutionList> = /*@__PURE_
   messageDesc(file_platformidl_admin_node_execution, 5);
 
 /**
- * What has become of a node.
+ * The state of a node, and its outcome.
  *
  * @generated from message platformidl.admin.NodeExecutionClosure
  */

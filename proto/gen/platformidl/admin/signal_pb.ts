@@ -171,7 +171,7 @@ export type Signal = Message<"platformidl.admin.Signal"> & {
   type?: LiteralType | undefined;
 
   /**
-   * Unset until somebody has given it.
+   * Unset until it was given.
    *
    * @generated from field: platformidl.core.Literal value = 3;
    */

@@ -167,7 +167,7 @@ export const TaskExecutionListSchema: GenMessage<TaskExecutionList> = /*@__PURE_
   messageDesc(file_platformidl_admin_task_execution, 3);
 
 /**
- * What has become of an attempt.
+ * The state of an attempt, and its outcome.
  *
  * @generated from message platformidl.admin.TaskExecutionClosure
  */

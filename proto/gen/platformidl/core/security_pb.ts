@@ -106,7 +106,7 @@ export const OAuth2ClientSchema: GenMessage<OAuth2Client> = /*@__PURE__*/
   messageDesc(file_platformidl_core_security, 1);
 
 /**
- * Whom a task runs as.
+ * The account that a task runs as.
  *
  * @generated from message platformidl.core.Identity
  */
@@ -201,7 +201,7 @@ export const OAuth2TokenRequest_TypeSchema: GenEnum<OAuth2TokenRequest_Type> = /
   enumDesc(file_platformidl_core_security, 3, 0);
 
 /**
- * Whom something runs as, and which secrets it may see.
+ * The account that a workflow or task runs as, and the secrets that it may read.
  *
  * @generated from message platformidl.core.SecurityContext
  */

@@ -395,7 +395,7 @@ export type TaskTemplate = Message<"platformidl.core.TaskTemplate"> & {
   interface?: TypedInterface | undefined;
 
   /**
-   * For the plugin; nobody else looks into it.
+   * For the plugin alone.
    *
    * @generated from field: google.protobuf.Struct custom = 5;
    */

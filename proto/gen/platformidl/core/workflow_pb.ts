@@ -183,7 +183,7 @@ export const WorkflowNodeSchema: GenMessage<WorkflowNode> = /*@__PURE__*/
   messageDesc(file_platformidl_core_workflow, 4);
 
 /**
- * Waits until somebody approves.
+ * Waits for an approval.
  *
  * @generated from message platformidl.core.ApproveCondition
  */

@@ -82,21 +82,21 @@ export const RoleRevokeResponseSchema: GenMessage<RoleRevokeResponse> = /*@__PUR
  */
 export type RoleBindingListRequest = Message<"platformidl.eventlog.RoleBindingListRequest"> & {
   /**
-   * Only those that count in this project; empty for all projects.
+   * Only the bindings that hold in this project; empty for all projects.
    *
    * @generated from field: string project = 1;
    */
   project: string;
 
   /**
-   * Only those that count in this domain; empty for all domains.
+   * Only the bindings that hold in this domain; empty for all domains.
    *
    * @generated from field: string domain = 2;
    */
   domain: string;
 
   /**
-   * Only those of this principal.
+   * Only the bindings of this principal.
    *
    * @generated from field: string principal = 3;
    */
@@ -110,7 +110,7 @@ export type RoleBindingListRequest = Message<"platformidl.eventlog.RoleBindingLi
   limit: number;
 
   /**
-   * Of the page before.
+   * The token of the previous page.
    *
    * @generated from field: string token = 5;
    */
@@ -151,7 +151,8 @@ export const RoleBindingListSchema: GenMessage<RoleBindingList> = /*@__PURE__*/
   messageDesc(file_platformidl_eventlog_access_service, 5);
 
 /**
- * Asks what the caller may do in a project and domain. Without either, only permissions that count in all of them are meant.
+ * Asks for the permissions of the caller in a project and domain. Without a project or domain, the answer has only
+ * those that hold in all projects or domains.
  *
  * @generated from message platformidl.eventlog.OwnPermissionsRequest
  */
@@ -175,7 +176,8 @@ export const OwnPermissionsRequestSchema: GenMessage<OwnPermissionsRequest> = /*
   messageDesc(file_platformidl_eventlog_access_service, 6);
 
 /**
- * The permissions of the caller: of read, register, execute, events and admin. All of them where there is no authentication.
+ * The permissions of the caller, among read, register, execute, events and admin. Without authentication, every caller
+ * has all of them.
  *
  * @generated from message platformidl.eventlog.OwnPermissions
  */

@@ -15,7 +15,7 @@ export const file_platformidl_eventlog_attributes: GenFile = /*@__PURE__*/
   fileDesc("CiVwbGF0Zm9ybWlkbC9ldmVudGxvZy9hdHRyaWJ1dGVzLnByb3RvEhRwbGF0Zm9ybWlkbC5ldmVudGxvZyJECg9BdHRyaWJ1dGVzU2NvcGUSDwoHcHJvamVjdBgBIAEoCRIOCgZkb21haW4YAiABKAkSEAoId29ya2Zsb3cYAyABKAkihAEKEUF0dHJpYnV0ZXNVcGRhdGVkEjQKBXNjb3BlGAEgASgLMiUucGxhdGZvcm1pZGwuZXZlbnRsb2cuQXR0cmlidXRlc1Njb3BlEjkKCmF0dHJpYnV0ZXMYAiABKAsyJS5wbGF0Zm9ybWlkbC5hZG1pbi5NYXRjaGluZ0F0dHJpYnV0ZXMihgEKEUF0dHJpYnV0ZXNEZWxldGVkEjQKBXNjb3BlGAEgASgLMiUucGxhdGZvcm1pZGwuZXZlbnRsb2cuQXR0cmlidXRlc1Njb3BlEjsKDXJlc291cmNlX3R5cGUYAiABKA4yJC5wbGF0Zm9ybWlkbC5hZG1pbi5NYXRjaGFibGVSZXNvdXJjZWIGcHJvdG8z", [file_platformidl_admin_matchable_resource]);
 
 /**
- * Whose attributes they are; an empty part is every one.
+ * The project, domain and workflow of the attributes. An empty field means every one.
  *
  * @generated from message platformidl.eventlog.AttributesScope
  */
@@ -68,7 +68,7 @@ export const AttributesUpdatedSchema: GenMessage<AttributesUpdated> = /*@__PURE_
   messageDesc(file_platformidl_eventlog_attributes, 1);
 
 /**
- * Those of one type at exactly this scope are gone.
+ * The attributes of one type at exactly this scope were removed.
  *
  * @generated from message platformidl.eventlog.AttributesDeleted
  */

@@ -74,7 +74,7 @@ export const AuditListRequestSchema: GenMessage<AuditListRequest> = /*@__PURE__*
  */
 export type AuditList = Message<"platformidl.eventlog.AuditList"> & {
   /**
-   * An empty list: there are no more entries yet.
+   * Empty when there are no more entries yet.
    *
    * @generated from field: repeated platformidl.eventlog.AuditEntry entries = 1;
    */
@@ -100,7 +100,7 @@ export type AuditEntry = Message<"platformidl.eventlog.AuditEntry"> & {
   id: bigint;
 
   /**
-   * `call`, `sign-in`, or `dropped`: so many entries (`count`) could not be kept.
+   * `call`, `sign-in`, or `dropped`: as many entries as `count` says could not be stored.
    *
    * @generated from field: string kind = 2;
    */
@@ -181,7 +181,7 @@ export type AuditEntry = Message<"platformidl.eventlog.AuditEntry"> & {
   name: string;
 
   /**
-   * The status that the caller was given, such as `OK`.
+   * The status of the answer, such as `OK`.
    *
    * @generated from field: string code = 15;
    */

@@ -13,8 +13,8 @@ export const file_platformidl_eventlog_content: GenFile = /*@__PURE__*/
   fileDesc("CiJwbGF0Zm9ybWlkbC9ldmVudGxvZy9jb250ZW50LnByb3RvEhRwbGF0Zm9ybWlkbC5ldmVudGxvZyJXCgdDb250ZW50EhAKBmlubGluZRgBIAEoDEgAEi8KA3JlZhgCIAEoCzIgLnBsYXRmb3JtaWRsLmV2ZW50bG9nLlBheWxvYWRSZWZIAEIJCgdjb250ZW50Ik8KClBheWxvYWRSZWYSDQoFc2NvcGUYASABKAkSDgoGc2hhMjU2GAIgASgJEhIKCnNpemVfYnl0ZXMYAyABKAQSDgoGa2V5X2lkGAQgASgJIjIKDlN0cmVhbVJldmlzaW9uEg4KBnN0cmVhbRgBIAEoCRIQCghyZXZpc2lvbhgCIAEoBGIGcHJvdG8z");
 
 /**
- * Bytes that stand in the event, or beside it when they are large. A reader sees no difference: what a reference
- * names is durable before the event that carries it.
+ * Bytes in the event itself, or in the payload store when they are large. Both can be read as soon as the event can:
+ * the object is durable before the event that refers to it.
  *
  * @generated from message platformidl.eventlog.Content
  */
@@ -45,7 +45,7 @@ export const ContentSchema: GenMessage<Content> = /*@__PURE__*/
   messageDesc(file_platformidl_eventlog_content, 0);
 
 /**
- * The name of an object in the payload store: by content, inside a scope that decides who may drop it.
+ * The name of an object in the payload store: the hash of its content, in a scope whose objects are deleted together.
  *
  * @generated from message platformidl.eventlog.PayloadRef
  */
@@ -70,7 +70,7 @@ export type PayloadRef = Message<"platformidl.eventlog.PayloadRef"> & {
   sizeBytes: bigint;
 
   /**
-   * The key that the object is encrypted with; empty while nothing is.
+   * The key that the object is encrypted with; empty, because no object is encrypted yet.
    *
    * @generated from field: string key_id = 4;
    */
@@ -85,7 +85,7 @@ export const PayloadRefSchema: GenMessage<PayloadRef> = /*@__PURE__*/
   messageDesc(file_platformidl_eventlog_content, 1);
 
 /**
- * A stream that a decision has read, and how far.
+ * A stream that a decision has read, and the last revision that it has read of it.
  *
  * @generated from message platformidl.eventlog.StreamRevision
  */

@@ -100,7 +100,7 @@ export const DeadLetterRecordedSchema: GenMessage<DeadLetterRecorded> = /*@__PUR
   messageDesc(file_platformidl_eventlog_dead_letter, 1);
 
 /**
- * Somebody asked for the work to be tried again.
+ * A principal has asked for the work to be tried again.
  *
  * @generated from message platformidl.eventlog.DeadLetterRetryRequested
  */
@@ -124,7 +124,7 @@ export const DeadLetterRetryRequestedSchema: GenMessage<DeadLetterRetryRequested
   messageDesc(file_platformidl_eventlog_dead_letter, 2);
 
 /**
- * Somebody decided that the work is not to be done.
+ * A principal has decided that the work is not to be done.
  *
  * @generated from message platformidl.eventlog.DeadLetterSkipped
  */

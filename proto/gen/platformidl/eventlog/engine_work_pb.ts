@@ -193,9 +193,9 @@ export type WorkJoin = Message<"platformidl.eventlog.WorkJoin"> & {
   engine: string;
 
   /**
-   * What the engine's events carry as `producer_id`; empty is the name of the engine. The events of an execution are
-   * refused when they carry another than that of its lease. Engines with the same one are not told apart: they share it
-   * only when their events come from the same place, as with two bridges to one cluster.
+   * The `producer_id` of the engine's events; empty is the name of the engine. An event with another `producer_id` than
+   * the lease of its execution is refused. Two engines may have the same one only when their events come from the same
+   * place, as with two bridges to one cluster: the control plane cannot distinguish them.
    *
    * @generated from field: string producer_id = 3;
    */
@@ -243,7 +243,7 @@ export const WorkJoinSchema: GenMessage<WorkJoin> = /*@__PURE__*/
   messageDesc(file_platformidl_eventlog_engine_work, 3);
 
 /**
- * What an engine takes. Each empty list takes everything.
+ * The executions that an engine takes. An empty list excludes none.
  *
  * @generated from message platformidl.eventlog.WorkLabels
  */
@@ -263,7 +263,7 @@ export type WorkLabels = Message<"platformidl.eventlog.WorkLabels"> & {
   clusterPools: string[];
 
   /**
-   * Projects and domains; an empty part stands for all.
+   * Projects and domains; an empty field means all.
    *
    * @generated from field: repeated platformidl.eventlog.WorkScope scopes = 3;
    */
@@ -322,14 +322,14 @@ export type WorkJoined = Message<"platformidl.eventlog.WorkJoined"> & {
   session: string;
 
   /**
-   * A session that the server has not heard of for this time ends, and with it all its leases.
+   * A session without a heartbeat for this time ends, and with it all its leases.
    *
    * @generated from field: google.protobuf.Duration lease_duration = 2;
    */
   leaseDuration?: Duration | undefined;
 
   /**
-   * How often the engine is to send a WorkHeartbeat.
+   * The time between two heartbeats (WorkHeartbeat) of the engine.
    *
    * @generated from field: google.protobuf.Duration heartbeat_interval = 3;
    */
@@ -475,7 +475,7 @@ export type WorkLaunch = Message<"platformidl.eventlog.WorkLaunch"> & {
   deadline?: Timestamp | undefined;
 
   /**
-   * What engines have reported so far; absent on the first lease.
+   * The reports of engines so far; absent on the first lease.
    *
    * @generated from field: platformidl.eventlog.WorkProgress progress = 17;
    */
@@ -497,7 +497,7 @@ export const WorkLaunchSchema: GenMessage<WorkLaunch> = /*@__PURE__*/
   messageDesc(file_platformidl_eventlog_engine_work, 7);
 
 /**
- * Where something large is read.
+ * The place from which a large value can be read.
  *
  * @generated from message platformidl.eventlog.WorkReference
  */
@@ -523,7 +523,7 @@ export const WorkReferenceSchema: GenMessage<WorkReference> = /*@__PURE__*/
   messageDesc(file_platformidl_eventlog_engine_work, 8);
 
 /**
- * How an execution is placed.
+ * The settings by which an execution is placed.
  *
  * @generated from message platformidl.eventlog.WorkSettings
  */
@@ -600,7 +600,7 @@ export const WorkContainerSchema: GenMessage<WorkContainer> = /*@__PURE__*/
   messageDesc(file_platformidl_eventlog_engine_work, 10);
 
 /**
- * What was reported of an execution before a lease.
+ * The state of an execution as reported before a lease.
  *
  * @generated from message platformidl.eventlog.WorkProgress
  */
@@ -719,7 +719,7 @@ export type WorkAbort = Message<"platformidl.eventlog.WorkAbort"> & {
   principal: string;
 
   /**
-   * It has outlived its time limit.
+   * It has exceeded its time limit.
    *
    * @generated from field: bool timed_out = 4;
    */
@@ -734,7 +734,7 @@ export const WorkAbortSchema: GenMessage<WorkAbort> = /*@__PURE__*/
   messageDesc(file_platformidl_eventlog_engine_work, 14);
 
 /**
- * Something about a lease has changed that the engine did not ask for.
+ * A lease has changed without a request of the engine.
  *
  * @generated from message platformidl.eventlog.WorkUpdate
  */
@@ -793,7 +793,7 @@ export const WorkLostSchema: GenMessage<WorkLost> = /*@__PURE__*/
   messageDesc(file_platformidl_eventlog_engine_work, 16);
 
 /**
- * How an execution has ended.
+ * The phase in which an execution has ended.
  *
  * @generated from message platformidl.eventlog.WorkEnded
  */
@@ -853,7 +853,7 @@ export type WorkReject = Message<"platformidl.eventlog.WorkReject"> & {
    */
   then: {
     /**
-     * Another engine may take it. This one is not offered it again by this stream.
+     * Another engine may take it. The stream does not offer it again to this engine.
      *
      * @generated from field: bool offer_to_others = 3;
      */
@@ -878,8 +878,8 @@ export const WorkRejectSchema: GenMessage<WorkReject> = /*@__PURE__*/
   messageDesc(file_platformidl_eventlog_engine_work, 19);
 
 /**
- * The engine stops working on an execution that it had accepted: another goes on with it. This one is not offered it again
- * by this stream.
+ * The engine stops working on an execution that it had accepted, so that another engine can continue it. The stream
+ * does not offer the execution again to this engine.
  *
  * @generated from message platformidl.eventlog.WorkReturn
  */
@@ -975,8 +975,8 @@ export const WorkPlacesSchema: GenMessage<WorkPlaces> = /*@__PURE__*/
   messageDesc(file_platformidl_eventlog_engine_work, 23);
 
 /**
- * The engine ends its session, and with it all its leases: other engines go on with the executions at once. A stream that
- * ends without it leaves the session as it is, for the time of a lease.
+ * The engine ends its session, and with it all its leases: other engines can continue the executions at once. After a
+ * stream that ends without this message, the session lasts for the duration of a lease.
  *
  * @generated from message platformidl.eventlog.WorkLeave
  */

@@ -90,7 +90,7 @@ export const ExecutionPhaseCountSchema: GenMessage<ExecutionPhaseCount> = /*@__P
   messageDesc(file_platformidl_eventlog_execution_count_service, 2);
 
 /**
- * How many executions there are.
+ * Counts executions.
  *
  * @generated from service platformidl.eventlog.ExecutionCountService
  */

@@ -87,21 +87,21 @@ export type ExecutionCreated = Message<"platformidl.eventlog.ExecutionCreated"> 
   notifications: Notification[];
 
   /**
-   * What the engine runs with, after all levels of configuration are merged.
+   * The configuration that the engine runs with: all levels, merged.
    *
    * @generated from field: platformidl.admin.WorkflowExecutionConfig config = 9;
    */
   config?: WorkflowExecutionConfig | undefined;
 
   /**
-   * What the decision had read of other streams.
+   * The other streams that the decision has read.
    *
    * @generated from field: repeated platformidl.eventlog.StreamRevision read = 10;
    */
   read: StreamRevision[];
 
   /**
-   * What else the engine is told, after all levels are asked.
+   * Further settings for the engine, taken from all levels.
    *
    * @generated from field: platformidl.eventlog.EngineSettings engine = 11;
    */
@@ -123,13 +123,13 @@ export const ExecutionCreatedSchema: GenMessage<ExecutionCreated> = /*@__PURE__*
   messageDesc(file_platformidl_eventlog_execution, 0);
 
 /**
- * How an execution is queued and placed. A level is taken whole: the first that says something.
+ * The settings by which an execution is queued and placed. Each comes whole from the first level that has it.
  *
  * @generated from message platformidl.eventlog.EngineSettings
  */
 export type EngineSettings = Message<"platformidl.eventlog.EngineSettings"> & {
   /**
-   * The tier that was asked for, UNDEFINED where the budget itself was; how long the execution may wait for its turn.
+   * The requested tier, UNDEFINED where a budget was requested; and the time for which the execution may be queued.
    *
    * @generated from field: platformidl.core.QualityOfService.Tier tier = 1;
    */
@@ -141,7 +141,7 @@ export type EngineSettings = Message<"platformidl.eventlog.EngineSettings"> & {
   queueingBudget?: Duration | undefined;
 
   /**
-   * What a container gets that does not ask, and what it may ask for.
+   * The resources of a container that requests none, and the most that one may request.
    *
    * @generated from field: platformidl.admin.TaskResourceAttributes task_resources = 3;
    */
@@ -176,13 +176,13 @@ export const EngineSettingsSchema: GenMessage<EngineSettings> = /*@__PURE__*/
   messageDesc(file_platformidl_eventlog_execution, 1);
 
 /**
- * What an engine reported of the workflow, whole, and the few fields of it that decisions need.
+ * An engine's report of the workflow, complete, with the few fields of it that decisions need.
  *
  * @generated from message platformidl.eventlog.WorkflowPhaseReported
  */
 export type WorkflowPhaseReported = Message<"platformidl.eventlog.WorkflowPhaseReported"> & {
   /**
-   * The phase that is recorded. It is TIMED_OUT where the engine aborted an execution that had outlived its limit.
+   * The phase that is recorded. It is TIMED_OUT where the engine aborted an execution that had exceeded its limit.
    *
    * @generated from field: platformidl.core.WorkflowExecution.Phase phase = 5;
    */
@@ -210,15 +210,15 @@ export type WorkflowPhaseReported = Message<"platformidl.eventlog.WorkflowPhaseR
   message?: Content | undefined;
 
   /**
-   * A short hash of the received bytes, to know a repetition without reading them.
+   * A short hash of the received bytes, by which a repetition is recognised without reading them.
    *
    * @generated from field: fixed64 message_hash = 10;
    */
   messageHash: bigint;
 
   /**
-   * On the event that ends the execution: eventlog.OpenEntities, the nodes and tasks that had not ended. All of them are
-   * ABORTED with it, and no other event says so.
+   * Set in the event that ends the execution. An eventlog.OpenEntities: the nodes and tasks that had not ended. All of
+   * them are ABORTED by this event, and have no events of their own for it.
    *
    * @generated from field: platformidl.eventlog.Content closed = 11;
    */
@@ -240,7 +240,7 @@ export const WorkflowPhaseReportedSchema: GenMessage<WorkflowPhaseReported> = /*
   messageDesc(file_platformidl_eventlog_execution, 2);
 
 /**
- * What an engine reported of a node, whole, and the few fields of it that decisions need.
+ * An engine's report of a node, complete, with the few fields of it that decisions need.
  *
  * @generated from message platformidl.eventlog.NodePhaseReported
  */
@@ -281,7 +281,7 @@ export type NodePhaseReported = Message<"platformidl.eventlog.NodePhaseReported"
   message?: Content | undefined;
 
   /**
-   * A short hash of the received bytes, to know a repetition without reading them.
+   * A short hash of the received bytes, by which a repetition is recognised without reading them.
    *
    * @generated from field: fixed64 message_hash = 10;
    */
@@ -303,7 +303,7 @@ export const NodePhaseReportedSchema: GenMessage<NodePhaseReported> = /*@__PURE_
   messageDesc(file_platformidl_eventlog_execution, 3);
 
 /**
- * What an engine reported of an attempt of a task, whole, and the few fields of it that decisions need.
+ * An engine's report of an attempt of a task, complete, with the few fields of it that decisions need.
  *
  * @generated from message platformidl.eventlog.TaskPhaseReported
  */
@@ -365,7 +365,7 @@ export type TaskPhaseReported = Message<"platformidl.eventlog.TaskPhaseReported"
   message?: Content | undefined;
 
   /**
-   * A short hash of the received bytes, to know a repetition without reading them.
+   * A short hash of the received bytes, by which a repetition is recognised without reading them.
    *
    * @generated from field: fixed64 message_hash = 10;
    */
@@ -387,8 +387,8 @@ export const TaskPhaseReportedSchema: GenMessage<TaskPhaseReported> = /*@__PURE_
   messageDesc(file_platformidl_eventlog_execution, 4);
 
 /**
- * What WorkflowPhaseReported, NodePhaseReported and TaskPhaseReported are in a log of format 1, in one type. Their
- * fields have the same numbers.
+ * In a log of format 1, this one type is used in place of WorkflowPhaseReported, NodePhaseReported and
+ * TaskPhaseReported. Its fields have the same numbers.
  *
  * @generated from message platformidl.eventlog.EngineReported
  */
@@ -448,7 +448,7 @@ export type EngineReported = Message<"platformidl.eventlog.EngineReported"> & {
   message?: Content | undefined;
 
   /**
-   * A short hash of the received bytes, to know a repetition without reading them.
+   * A short hash of the received bytes, by which a repetition is recognised without reading them.
    *
    * @generated from field: fixed64 message_hash = 10;
    */
@@ -585,14 +585,14 @@ export type TerminationRequested = Message<"platformidl.eventlog.TerminationRequ
   principal: string;
 
   /**
-   * Whose end it is, for who follows only these events; the name of a stream may be shortened.
+   * The execution, for readers of only these events: the name of a stream may be shortened.
    *
    * @generated from field: platformidl.core.WorkflowExecutionIdentifier id = 3;
    */
   id?: WorkflowExecutionIdentifier | undefined;
 
   /**
-   * The execution has outlived its limit: it ends TIMED_OUT, also where its engine answers that it has aborted it.
+   * The execution has exceeded its limit: it ends TIMED_OUT, even if its engine reports that it has aborted it.
    *
    * @generated from field: bool timed_out = 4;
    */
@@ -662,14 +662,14 @@ export type WorkLeased = Message<"platformidl.eventlog.WorkLeased"> & {
   session: string;
 
   /**
-   * What reports of the engine carry.
+   * The `producer_id` of reports of the engine.
    *
    * @generated from field: string producer_id = 6;
    */
   producerId: string;
 
   /**
-   * Until when the session lasts if the engine is not heard of any more.
+   * The time at which the session ends if the engine sends no further heartbeat.
    *
    * @generated from field: google.protobuf.Timestamp until = 7;
    */
@@ -723,7 +723,7 @@ export const WorkReturnedSchema: GenMessage<WorkReturned> = /*@__PURE__*/
  */
 export type ExecutionExpired = Message<"platformidl.eventlog.ExecutionExpired"> & {
   /**
-   * ABORTED, or TIMED_OUT for an execution that outlived its own limit.
+   * ABORTED, or TIMED_OUT for an execution that exceeded its own limit.
    *
    * @generated from field: platformidl.core.WorkflowExecution.Phase phase = 1;
    */
@@ -755,8 +755,8 @@ export const ExecutionExpiredSchema: GenMessage<ExecutionExpired> = /*@__PURE__*
   messageDesc(file_platformidl_eventlog_execution, 11);
 
 /**
- * An attempt to create the execution took too long, and its slot was taken away: that attempt can no more create it.
- * Another one can; the execution is not there until then.
+ * An attempt to create the execution took too long and has lost its slot, so it cannot create the execution any more.
+ * Another attempt can; until then the execution does not exist.
  *
  * @generated from message platformidl.eventlog.ExecutionVoided
  */
@@ -777,7 +777,7 @@ export const ExecutionVoidedSchema: GenMessage<ExecutionVoided> = /*@__PURE__*/
   messageDesc(file_platformidl_eventlog_execution, 12);
 
 /**
- * An execution is archived, or taken back.
+ * An execution is archived, or is not archived any more.
  *
  * @generated from message platformidl.eventlog.ExecutionStateChanged
  */
@@ -831,7 +831,7 @@ export const ExecutionTaggedSchema: GenMessage<ExecutionTagged> = /*@__PURE__*/
  */
 export type SignalCreated = Message<"platformidl.eventlog.SignalCreated"> & {
   /**
-   * Whose signal it is; the name of a stream may be shortened.
+   * The execution of the signal; the name of a stream may be shortened.
    *
    * @generated from field: platformidl.core.WorkflowExecutionIdentifier id = 1;
    */
@@ -856,7 +856,7 @@ export const SignalCreatedSchema: GenMessage<SignalCreated> = /*@__PURE__*/
   messageDesc(file_platformidl_eventlog_execution, 15);
 
 /**
- * Somebody has given the value, perhaps in place of another one.
+ * The value was given, perhaps in place of another one.
  *
  * @generated from message platformidl.eventlog.SignalSet
  */
@@ -874,7 +874,7 @@ export type SignalSet = Message<"platformidl.eventlog.SignalSet"> & {
   value?: Content | undefined;
 
   /**
-   * Of the value in canonical form: the same value again is nothing new.
+   * The digest of the value in canonical form: the same value given again is not recorded.
    *
    * @generated from field: bytes digest = 3;
    */

@@ -235,7 +235,7 @@ export type Transition = Message<"platformidl.eventlog.Transition"> & {
   endedWithExecution: boolean;
 
   /**
-   * By the clock of the one who reported it; when it was recorded, where nobody said.
+   * When it happened, by the clock of the engine; where no time was reported, when it was recorded.
    *
    * @generated from field: google.protobuf.Timestamp occurred_at = 13;
    */
@@ -249,7 +249,7 @@ export type Transition = Message<"platformidl.eventlog.Transition"> & {
   recordedAt?: Timestamp | undefined;
 
   /**
-   * Who asked for it; empty without authentication.
+   * The principal that asked for it; empty without authentication.
    *
    * @generated from field: string principal = 15;
    */
@@ -333,7 +333,7 @@ export type DiffRequest = Message<"platformidl.eventlog.DiffRequest"> & {
   limit: number;
 
   /**
-   * Of the page before.
+   * The token of the previous page.
    *
    * @generated from field: string token = 7;
    */
@@ -348,7 +348,7 @@ export const DiffRequestSchema: GenMessage<DiffRequest> = /*@__PURE__*/
   messageDesc(file_platformidl_eventlog_history, 3);
 
 /**
- * What differs between two moments. Applied to the first moment, it gives the second.
+ * The differences between two moments. Applied to the first moment, they give the second.
  *
  * @generated from message platformidl.eventlog.DiffResponse
  */
@@ -388,7 +388,7 @@ export const DiffResponseSchema: GenMessage<DiffResponse> = /*@__PURE__*/
   messageDesc(file_platformidl_eventlog_history, 4);
 
 /**
- * What differs of one execution, node or attempt of a task.
+ * The differences of one execution, node or attempt of a task.
  *
  * @generated from message platformidl.eventlog.EntityDiff
  */
@@ -548,7 +548,7 @@ export const HistoryEntitySchema: GenEnum<HistoryEntity> = /*@__PURE__*/
   enumDesc(file_platformidl_eventlog_history, 0);
 
 /**
- * What the log says about the past of executions.
+ * The past of executions, read from the log.
  *
  * @generated from service platformidl.eventlog.HistoryService
  */
@@ -564,7 +564,7 @@ export const HistoryService: GenService<{
     output: typeof TransitionListSchema;
   },
   /**
-   * What differs between two moments of an execution, or between two executions of a project and domain.
+   * Compares two moments of an execution, or two executions of a project and domain.
    *
    * @generated from rpc platformidl.eventlog.HistoryService.Diff
    */

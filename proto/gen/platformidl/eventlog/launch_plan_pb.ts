@@ -49,14 +49,14 @@ export type LaunchPlanRegistered = Message<"platformidl.eventlog.LaunchPlanRegis
   expectedOutputs?: VariableMap | undefined;
 
   /**
-   * Of id, spec and closure in canonical form.
+   * The digest of id, spec and closure in canonical form.
    *
    * @generated from field: bytes digest = 5;
    */
   digest: Uint8Array;
 
   /**
-   * The version has a policy that limits how many executions there are: from here on all of the name are counted.
+   * The version has a policy that limits its executions: from this event on, all executions of the name are counted.
    *
    * @generated from field: bool limits_concurrency = 6;
    */
@@ -71,7 +71,7 @@ export const LaunchPlanRegisteredSchema: GenMessage<LaunchPlanRegistered> = /*@_
   messageDesc(file_platformidl_eventlog_launch_plan, 0);
 
 /**
- * The version is the active one of its name from here on, and the one before it is not.
+ * From this event on, the version is the active one of its name, in place of the previous one.
  *
  * @generated from message platformidl.eventlog.LaunchPlanActivated
  */

@@ -28,7 +28,7 @@ export type SlotTaken = Message<"platformidl.eventlog.SlotTaken"> & {
   execution?: WorkflowExecutionIdentifier | undefined;
 
   /**
-   * Which attempt to create it: a slot that is held for too long by an attempt without an execution is taken away.
+   * The attempt to create it. An attempt that has held a slot for too long without an execution loses it.
    *
    * @generated from field: string attempt = 2;
    */

@@ -13,13 +13,13 @@ export const file_platformidl_eventlog_log_format: GenFile = /*@__PURE__*/
   fileDesc("CiVwbGF0Zm9ybWlkbC9ldmVudGxvZy9sb2dfZm9ybWF0LnByb3RvEhRwbGF0Zm9ybWlkbC5ldmVudGxvZyIeCgxMb2dGb3JtYXRTZXQSDgoGZm9ybWF0GAEgASgNYgZwcm90bzM");
 
 /**
- * From here on the log is written in this format. A log without such an event is of format 1.
+ * From this event on the log is written in this format. A log without such an event is of format 1.
  *
  * @generated from message platformidl.eventlog.LogFormatSet
  */
 export type LogFormatSet = Message<"platformidl.eventlog.LogFormatSet"> & {
   /**
-   * Never below the one before.
+   * Never less than the previous one.
    *
    * @generated from field: uint32 format = 1;
    */

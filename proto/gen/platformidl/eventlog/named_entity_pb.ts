@@ -33,7 +33,7 @@ export type NamedEntityUpdated = Message<"platformidl.eventlog.NamedEntityUpdate
   id?: NamedEntityIdentifier | undefined;
 
   /**
-   * What is noted after the update, as a whole.
+   * All metadata of the name after the update.
    *
    * @generated from field: platformidl.admin.NamedEntityMetadata metadata = 3;
    */

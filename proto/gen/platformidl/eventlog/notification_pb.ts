@@ -19,7 +19,7 @@ export const file_platformidl_eventlog_notification: GenFile = /*@__PURE__*/
   fileDesc("CidwbGF0Zm9ybWlkbC9ldmVudGxvZy9ub3RpZmljYXRpb24ucHJvdG8SFHBsYXRmb3JtaWRsLmV2ZW50bG9nIosCChNOb3RpZmljYXRpb25NZXNzYWdlEgoKAmlkGAEgASgJEkAKCWV4ZWN1dGlvbhgCIAEoCzItLnBsYXRmb3JtaWRsLmNvcmUuV29ya2Zsb3dFeGVjdXRpb25JZGVudGlmaWVyEhAKCHJldmlzaW9uGAMgASgEEjgKBXBoYXNlGAQgASgOMikucGxhdGZvcm1pZGwuY29yZS5Xb3JrZmxvd0V4ZWN1dGlvbi5QaGFzZRIPCgdjaGFubmVsGAUgASgJEhEKCXJlY2lwaWVudBgGIAEoCRI2ChNydW5uaW5nX2xvbmdlcl90aGFuGAcgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uIuABChNOb3RpZmljYXRpb25TdGFydGVkEjoKB21lc3NhZ2UYASABKAsyKS5wbGF0Zm9ybWlkbC5ldmVudGxvZy5Ob3RpZmljYXRpb25NZXNzYWdlEg8KB2F0dGVtcHQYAiABKAkSLgoKc3RhcnRlZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEQoJaXNfcmVwZWF0GAQgASgIEjkKBmRpZ2VzdBgFIAMoCzIpLnBsYXRmb3JtaWRsLmV2ZW50bG9nLk5vdGlmaWNhdGlvbk1lc3NhZ2UidAoQTm90aWZpY2F0aW9uU2VudBISCgptZXNzYWdlX2lkGAEgASgJEg8KB2F0dGVtcHQYAiABKAkSDgoGYW5zd2VyGAMgASgJEisKB3NlbnRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIsEBChJOb3RpZmljYXRpb25GYWlsZWQSEgoKbWVzc2FnZV9pZBgBIAEoCRIPCgdhdHRlbXB0GAIgASgJEg4KBnJlYXNvbhgDIAEoCRItCglmYWlsZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjMKD25leHRfYXR0ZW1wdF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKaXNfdW5rbm93bhgGIAEoCCKSAQoTTm90aWZpY2F0aW9uR2l2ZW5VcBI6CgdtZXNzYWdlGAEgASgLMikucGxhdGZvcm1pZGwuZXZlbnRsb2cuTm90aWZpY2F0aW9uTWVzc2FnZRIOCgZyZWFzb24YAiABKAkSLwoLZ2l2ZW5fdXBfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIt8BChROb3RpZmljYXRpb25EaWdlc3RlZBI6CgdtZXNzYWdlGAEgASgLMikucGxhdGZvcm1pZGwuZXZlbnRsb2cuTm90aWZpY2F0aW9uTWVzc2FnZRIRCglkaWdlc3RfaWQYAiABKAkSRwoQZGlnZXN0X2V4ZWN1dGlvbhgDIAEoCzItLnBsYXRmb3JtaWRsLmNvcmUuV29ya2Zsb3dFeGVjdXRpb25JZGVudGlmaWVyEi8KC2RpZ2VzdGVkX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKeAQobTm90aWZpY2F0aW9uUmVzZW5kUmVxdWVzdGVkEjoKB21lc3NhZ2UYASABKAsyKS5wbGF0Zm9ybWlkbC5ldmVudGxvZy5Ob3RpZmljYXRpb25NZXNzYWdlEhEKCXByaW5jaXBhbBgCIAEoCRIwCgxyZXF1ZXN0ZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wYgZwcm90bzM", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_platformidl_core_execution, file_platformidl_core_identifier]);
 
 /**
- * A message that was due, and to whom.
+ * A message was due, for one recipient.
  *
  * @generated from message platformidl.eventlog.NotificationMessage
  */
@@ -99,14 +99,14 @@ export type NotificationStarted = Message<"platformidl.eventlog.NotificationStar
   startedAt?: Timestamp | undefined;
 
   /**
-   * An attempt before may have sent it: the message says so.
+   * An earlier attempt may have sent it. The text of the message says so.
    *
    * @generated from field: bool is_repeat = 4;
    */
   isRepeat: boolean;
 
   /**
-   * Messages that this one stands for, to the same recipient: they are not sent themselves.
+   * Messages to the same recipient that this digest contains. They are not sent themselves.
    *
    * @generated from field: repeated platformidl.eventlog.NotificationMessage digest = 5;
    */
@@ -137,7 +137,7 @@ export type NotificationSent = Message<"platformidl.eventlog.NotificationSent"> 
   attempt: string;
 
   /**
-   * What the server answered.
+   * The answer of the server.
    *
    * @generated from field: string answer = 3;
    */
@@ -232,7 +232,7 @@ export const NotificationGivenUpSchema: GenMessage<NotificationGivenUp> = /*@__P
   messageDesc(file_platformidl_eventlog_notification, 4);
 
 /**
- * The message is not sent itself: another one, about another execution, stands for it.
+ * The message is not sent itself: it is part of a digest, which is a message about another execution.
  *
  * @generated from message platformidl.eventlog.NotificationDigested
  */
@@ -243,7 +243,7 @@ export type NotificationDigested = Message<"platformidl.eventlog.NotificationDig
   message?: NotificationMessage | undefined;
 
   /**
-   * The message that stands for it.
+   * The id of the digest.
    *
    * @generated from field: string digest_id = 2;
    */
@@ -268,7 +268,7 @@ export const NotificationDigestedSchema: GenMessage<NotificationDigested> = /*@_
   messageDesc(file_platformidl_eventlog_notification, 5);
 
 /**
- * The message is to be sent again, whatever became of it.
+ * The message is to be sent again, whatever its status is.
  *
  * @generated from message platformidl.eventlog.NotificationResendRequested
  */

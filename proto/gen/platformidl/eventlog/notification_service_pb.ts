@@ -78,7 +78,7 @@ export type NotificationResendRequest = Message<"platformidl.eventlog.Notificati
   id?: WorkflowExecutionIdentifier | undefined;
 
   /**
-   * Its id, as the list says it.
+   * The id of the message, as in the list.
    *
    * @generated from field: string message_id = 2;
    */
@@ -93,7 +93,7 @@ export const NotificationResendRequestSchema: GenMessage<NotificationResendReque
   messageDesc(file_platformidl_eventlog_notification_service, 2);
 
 /**
- * The request is recorded; the message is sent by the process that sends messages.
+ * The request is recorded. The process that sends messages sends the message later.
  *
  * @generated from message platformidl.eventlog.NotificationResendResponse
  */
@@ -114,14 +114,14 @@ export const NotificationResendResponseSchema: GenMessage<NotificationResendResp
  */
 export type Notification = Message<"platformidl.eventlog.Notification"> & {
   /**
-   * The same in every attempt; receivers see it too.
+   * The id of the message, the same in every attempt. The recipient gets it too.
    *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
-   * The event that it is about, by its revision in the stream of the execution, and the phase it brought.
+   * The revision, in the stream of the execution, of the event that it is about, and the phase from that event on.
    *
    * @generated from field: uint64 revision = 2;
    */
@@ -133,7 +133,7 @@ export type Notification = Message<"platformidl.eventlog.Notification"> & {
   phase: WorkflowExecution_Phase;
 
   /**
-   * A channel of the configuration.
+   * The name of a channel in the configuration.
    *
    * @generated from field: string channel = 4;
    */
@@ -147,7 +147,7 @@ export type Notification = Message<"platformidl.eventlog.Notification"> & {
   recipient: string;
 
   /**
-   * Attempts so far.
+   * The number of attempts so far.
    *
    * @generated from field: uint32 attempts = 6;
    */
@@ -159,14 +159,14 @@ export type Notification = Message<"platformidl.eventlog.Notification"> & {
   status: NotificationStatus;
 
   /**
-   * When that status began, by the clock of this service.
+   * When that status began, by the clock of the control plane.
    *
    * @generated from field: google.protobuf.Timestamp since = 8;
    */
   since?: Timestamp | undefined;
 
   /**
-   * What the server answered that accepted it.
+   * The answer of the recipient's server that has accepted it.
    *
    * @generated from field: string answer = 9;
    */
@@ -180,28 +180,28 @@ export type Notification = Message<"platformidl.eventlog.Notification"> & {
   reason: string;
 
   /**
-   * While it waits.
+   * When the next attempt is due; set while the message is WAITING.
    *
    * @generated from field: google.protobuf.Timestamp next_attempt_at = 11;
    */
   nextAttemptAt?: Timestamp | undefined;
 
   /**
-   * The recipient may have it: it was sent, or it is not known whether an attempt has sent it.
+   * The recipient may have received it: it was sent, or the outcome of an attempt is unknown.
    *
    * @generated from field: bool may_have_arrived = 12;
    */
   mayHaveArrived: boolean;
 
   /**
-   * Set where the message is about an execution that was still running so long after the event.
+   * The time after the event at which the execution was still running; set in a message about that.
    *
    * @generated from field: google.protobuf.Duration running_longer_than = 13;
    */
   runningLongerThan?: Duration | undefined;
 
   /**
-   * The message that stands for it, and the execution of that message.
+   * The id of the digest that contains it, and the execution of that digest.
    *
    * @generated from field: string digest_id = 14;
    */
@@ -221,7 +221,7 @@ export const NotificationSchema: GenMessage<Notification> = /*@__PURE__*/
   messageDesc(file_platformidl_eventlog_notification_service, 4);
 
 /**
- * Where a message stands.
+ * The status of a message.
  *
  * @generated from enum platformidl.eventlog.NotificationStatus
  */
@@ -239,7 +239,7 @@ export enum NotificationStatus {
   SENDING = 1,
 
   /**
-   * The last attempt has failed, or the message was asked for again: an attempt follows.
+   * The last attempt has failed, or the message was requested again. Another attempt follows.
    *
    * @generated from enum value: WAITING = 2;
    */
@@ -253,14 +253,14 @@ export enum NotificationStatus {
   SENT = 3,
 
   /**
-   * It is not tried any more.
+   * It was given up: no attempt follows.
    *
    * @generated from enum value: GIVEN_UP = 4;
    */
   GIVEN_UP = 4,
 
   /**
-   * It is not sent itself: a message about another execution stands for it.
+   * It is not sent itself: it is part of a digest, which is a message about another execution.
    *
    * @generated from enum value: DIGESTED = 5;
    */
@@ -274,13 +274,13 @@ export const NotificationStatusSchema: GenEnum<NotificationStatus> = /*@__PURE__
   enumDesc(file_platformidl_eventlog_notification_service, 0);
 
 /**
- * The messages about executions, and what became of them.
+ * Lists messages about executions with their status, and sends them again.
  *
  * @generated from service platformidl.eventlog.NotificationService
  */
 export const NotificationService: GenService<{
   /**
-   * Every message about an execution, in the order in which they were first due.
+   * Lists every message about an execution, in the order in which they were first due.
    *
    * @generated from rpc platformidl.eventlog.NotificationService.ListNotifications
    */

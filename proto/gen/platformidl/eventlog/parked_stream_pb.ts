@@ -13,7 +13,7 @@ export const file_platformidl_eventlog_parked_stream: GenFile = /*@__PURE__*/
   fileDesc("CihwbGF0Zm9ybWlkbC9ldmVudGxvZy9wYXJrZWRfc3RyZWFtLnByb3RvEhRwbGF0Zm9ybWlkbC5ldmVudGxvZyIsChpQYXJrZWRTdHJlYW1SZXRyeVJlcXVlc3RlZBIOCgZzdHJlYW0YASABKAliBnByb3RvMw");
 
 /**
- * Somebody asked for a parked stream to be read again.
+ * A principal has asked for a parked stream to be read again.
  *
  * @generated from message platformidl.eventlog.ParkedStreamRetryRequested
  */

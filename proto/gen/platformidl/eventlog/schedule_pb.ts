@@ -33,14 +33,14 @@ export type DueTick = Message<"platformidl.eventlog.DueTick"> & {
   version: string;
 
   /**
-   * Who activated the version: the execution runs for them.
+   * The principal that activated the version. The execution is launched in its name.
    *
    * @generated from field: string principal = 3;
    */
   principal: string;
 
   /**
-   * It was not decided in time, and is made up for.
+   * It was missed, and is fired late.
    *
    * @generated from field: bool is_missed = 4;
    */
@@ -73,7 +73,7 @@ export type SkippedTicks = Message<"platformidl.eventlog.SkippedTicks"> & {
   version: string;
 
   /**
-   * What stood in the way, such as `too-old`.
+   * The reason, such as `too-old`.
    *
    * @generated from field: string reason = 2;
    */
@@ -103,7 +103,7 @@ export const SkippedTicksSchema: GenMessage<SkippedTicks> = /*@__PURE__*/
   messageDesc(file_platformidl_eventlog_schedule, 1);
 
 /**
- * What is to become of all ticks after the decision before it.
+ * A decision about all ticks since the previous decision.
  *
  * @generated from message platformidl.eventlog.ScheduleTicksDecided
  */
@@ -163,7 +163,7 @@ export const ScheduleTickFiredSchema: GenMessage<ScheduleTickFired> = /*@__PURE_
   messageDesc(file_platformidl_eventlog_schedule, 3);
 
 /**
- * A tick that was to be fired is not, because something else stood in the way, such as `overlap`.
+ * A tick that was to be fired is not, for another reason, such as `overlap`.
  *
  * @generated from message platformidl.eventlog.ScheduleTickSkipped
  */
@@ -208,7 +208,7 @@ export type ScheduleTickFailed = Message<"platformidl.eventlog.ScheduleTickFaile
   version: string;
 
   /**
-   * The error that the launch was refused with.
+   * The error with which the launch was refused.
    *
    * @generated from field: string reason = 3;
    */
@@ -223,7 +223,7 @@ export const ScheduleTickFailedSchema: GenMessage<ScheduleTickFailed> = /*@__PUR
   messageDesc(file_platformidl_eventlog_schedule, 5);
 
 /**
- * From here on ticks are skipped.
+ * From this event on, ticks are skipped.
  *
  * @generated from message platformidl.eventlog.SchedulePaused
  */
@@ -242,7 +242,7 @@ export const SchedulePausedSchema: GenMessage<SchedulePaused> = /*@__PURE__*/
   messageDesc(file_platformidl_eventlog_schedule, 6);
 
 /**
- * From here on ticks are fired again.
+ * From this event on, ticks are fired again.
  *
  * @generated from message platformidl.eventlog.ScheduleResumed
  */
@@ -261,7 +261,7 @@ export const ScheduleResumedSchema: GenMessage<ScheduleResumed> = /*@__PURE__*/
   messageDesc(file_platformidl_eventlog_schedule, 7);
 
 /**
- * A tick is not to be fired. It is skipped, with the reason `by-hand`, by the decision that comes to it.
+ * A tick is not to be fired. The decision about it skips it, with the reason `by-hand`.
  *
  * @generated from message platformidl.eventlog.ScheduleTickSkipRequested
  */

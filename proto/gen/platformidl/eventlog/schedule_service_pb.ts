@@ -48,7 +48,7 @@ export type ScheduleListRequest = Message<"platformidl.eventlog.ScheduleListRequ
   limit: number;
 
   /**
-   * Of the page before.
+   * The token of the previous page.
    *
    * @generated from field: string token = 5;
    */
@@ -162,7 +162,8 @@ export type ScheduleStatus = Message<"platformidl.eventlog.ScheduleStatus"> & {
   problem: string;
 
   /**
-   * An event of the schedule's stream cannot be read: nothing is fired until it can, and only `id` and `problem` are set.
+   * An event of the schedule's stream cannot be read. Until it can, nothing is fired, and only `id` and `problem` are
+   * set.
    *
    * @generated from field: bool parked = 11;
    */
@@ -184,7 +185,7 @@ export const ScheduleStatusSchema: GenMessage<ScheduleStatus> = /*@__PURE__*/
   messageDesc(file_platformidl_eventlog_schedule_service, 2);
 
 /**
- * What became of a tick, or of several that were skipped one after another for one reason.
+ * The outcome of a tick, or of several that were skipped one after another for one reason.
  *
  * @generated from message platformidl.eventlog.TickOutcome
  */
@@ -289,7 +290,7 @@ export const ScheduleFireRequestSchema: GenMessage<ScheduleFireRequest> = /*@__P
   messageDesc(file_platformidl_eventlog_schedule_service, 4);
 
 /**
- * What became of a tick that was asked for.
+ * The outcome of a tick that was asked for.
  *
  * @generated from message platformidl.eventlog.ScheduleFireResponse
  */
@@ -448,7 +449,7 @@ export const ScheduleService: GenService<{
     output: typeof ScheduleStatusSchema;
   },
   /**
-   * Resumes a schedule: ticks from now on are fired. What was skipped meanwhile is not made up for.
+   * Resumes a schedule: ticks from now on are fired. Ticks that were skipped meanwhile are not fired later.
    *
    * @generated from rpc platformidl.eventlog.ScheduleService.ResumeSchedule
    */

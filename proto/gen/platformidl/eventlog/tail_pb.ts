@@ -22,8 +22,8 @@ export const file_platformidl_eventlog_tail: GenFile = /*@__PURE__*/
  */
 export type TailRequest = Message<"platformidl.eventlog.TailRequest"> & {
   /**
-   * Where to begin: `start`, `now`, a position, or a time such as `2026-03-02T09:58:16Z`; empty is `now`. A position
-   * that no event has stands for the next one.
+   * The place to begin at: `start`, `now`, a position, or a time such as `2026-03-02T09:58:16Z`; empty is `now`. A
+   * position without an event means the next one that has one.
    *
    * @generated from field: string from = 1;
    */

@@ -37,7 +37,7 @@ export type TaskRegistered = Message<"platformidl.eventlog.TaskRegistered"> & {
   compiled?: Content | undefined;
 
   /**
-   * Of the compiled task in canonical form: two registrations with one digest are the same.
+   * The digest of the compiled task in canonical form: two registrations with one digest are the same.
    *
    * @generated from field: bytes digest = 3;
    */

@@ -155,14 +155,14 @@ export enum WatchResponse_Kind {
   CHECKPOINT = 0,
 
   /**
-   * What is there at the position.
+   * The state at the position.
    *
    * @generated from enum value: STATE = 1;
    */
   STATE = 1,
 
   /**
-   * What one event has changed.
+   * The change by one event.
    *
    * @generated from enum value: CHANGE = 2;
    */
@@ -183,7 +183,7 @@ export const WatchResponse_KindSchema: GenEnum<WatchResponse_Kind> = /*@__PURE__
   enumDesc(file_platformidl_eventlog_watch, 1, 0);
 
 /**
- * Executions, for programs and pages that wait for what happens to them.
+ * Watches executions: their state, and then each change.
  *
  * @generated from service platformidl.eventlog.ExecutionWatchService
  */

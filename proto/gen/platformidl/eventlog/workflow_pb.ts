@@ -41,14 +41,14 @@ export type WorkflowRegistered = Message<"platformidl.eventlog.WorkflowRegistere
   compiled?: Content | undefined;
 
   /**
-   * Of the compiled closure in canonical form: two registrations with one digest are the same.
+   * The digest of the compiled closure in canonical form: two registrations with one digest are the same.
    *
    * @generated from field: bytes digest = 3;
    */
   digest: Uint8Array;
 
   /**
-   * The primary template's, so that a list need not open the closure.
+   * The interface of the primary template, so that a list need not read the closure.
    *
    * @generated from field: platformidl.core.TypedInterface interface = 4;
    */
@@ -62,7 +62,7 @@ export type WorkflowRegistered = Message<"platformidl.eventlog.WorkflowRegistere
   description?: DescriptionEntity | undefined;
 
   /**
-   * The primary template's, so that a launch need not open the closure.
+   * The settings of the primary template, so that a launch need not read the closure.
    *
    * @generated from field: platformidl.core.QualityOfService quality_of_service = 6;
    */

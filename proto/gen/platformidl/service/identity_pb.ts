@@ -84,7 +84,7 @@ export const UserInfoResponseSchema: GenMessage<UserInfoResponse> = /*@__PURE__*
   messageDesc(file_platformidl_service_identity, 1);
 
 /**
- * Who the caller is.
+ * The identity of the caller.
  *
  * @generated from service platformidl.service.IdentityService
  */
