@@ -80,7 +80,7 @@ const createBesideEvent = async ({ took }: Alone, at: string): Promise<Pair> => 
 
 const WARM_UP = { rounds: 100, inFlight: 16 };
 
-/** Brings a server to where V8 has compiled what creates and events run; a server in use is always there. */
+/** Warms a server up until V8 has compiled the code of creates and events, as it has on a server in use. */
 const warmUp = async (server: Alone): Promise<void> => {
   await server.took('CreateExecution', createRequest('alone'));
   for (let round = 0; round < WARM_UP.rounds; round += 1)
@@ -100,7 +100,7 @@ const aloneFigure = (name: string, times: readonly Pair[]): Figure => {
   };
 };
 
-/** The median of 34 pairs, those of a small run, varied from 0.84 to 2.68 within one run on a busy machine. */
+/** The least number of pairs. With 34, as in a small run, medians on a busy machine varied from 0.84 to 2.68 in one run. */
 const LEAST_ROUNDS = 500;
 
 /** Measures pairs on a server that nothing else uses, each call after the other kind. */

@@ -41,8 +41,8 @@ const waitOf = (outcomes: readonly Outcome[]): ActiveExecution['waiting'] => {
 };
 
 /**
- * The length of the next rest: longer each time while nothing happens, and with a higher limit the more executions are
- * walked.
+ * Returns the next rest in milliseconds. While nothing happens, each rest is longer than the one before, up to a limit that
+ * grows with the number of executions.
  */
 export const nextRest = (restMs: number, hasMoved: boolean, held: number): number =>
   hasMoved ? SHORTEST_REST_MS : Math.min(Math.max(LONGEST_REST_MS, held * REST_MS_OF_EACH), restMs * 1.5);

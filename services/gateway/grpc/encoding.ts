@@ -34,8 +34,8 @@ const isResultTooLarge = (thrown: unknown): boolean =>
 /**
  * Decompresses a message.
  *
- * @throws {RpcError} INVALID_ARGUMENT when the bytes are not in the given compression, or it is `identity`;
- * RESOURCE_EXHAUSTED when the result is larger than `maxBytes`.
+ * @throws {RpcError} INVALID_ARGUMENT when the bytes are not in the given compression, or when the compression is
+ * `identity`; RESOURCE_EXHAUSTED when the result is larger than `maxBytes`.
  */
 export const decompress = async (compressed: Buffer, encoding: MessageEncoding, maxBytes: number): Promise<Buffer> => {
   const decompressWith = decompressors[encoding];

@@ -51,7 +51,7 @@ const msOf = (time: Timestamp | undefined, otherwise: number): number => (time ?
 
 type Matches = (transition: Transition) => boolean;
 
-/** Tests that a value is among those asked for, where any are. */
+/** Tests that a value is among the requested ones; true for every value when none are requested. */
 const among = <Value>(asked: readonly Value[], of: (transition: Transition) => Value): Matches =>
   asked.length === 0 ? () => true : (each) => asked.includes(of(each));
 

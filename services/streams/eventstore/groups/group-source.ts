@@ -18,7 +18,7 @@ export type SourcePage = {
   readonly isAtEnd: boolean;
 };
 
-/** The source of a group: one stream, or the whole log. A position in it is a revision of the stream, or a position in the log. */
+/** The source of a group: one stream, whose positions are its revisions, or the whole log. */
 export interface GroupSource {
   /** The position of an event in this source. */
   placeOf(event: RecordedEvent): bigint;
