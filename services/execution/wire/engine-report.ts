@@ -1,7 +1,7 @@
 import { create, toBinary } from '@bufbuild/protobuf';
 import { type BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 
-import { ContentSchema, PayloadRefSchema } from '../../../proto/gen/platformidl/eventlog/content_pb.js';
+import { ContentSchema } from '../../../proto/gen/platformidl/eventlog/content_pb.js';
 import { keptWriter } from '../../kernel/encoding/kept-writer.js';
 import type { Content } from '../../kernel/ports/payload-store.js';
 import { bytesIn, type Fields, fieldsOf, fixed64In, has, longIn, messageIn, numberIn, textIn } from './fields.js';
@@ -45,13 +45,7 @@ export type EngineReport = {
 const ENTITIES: readonly (Entity | undefined)[] = [undefined, 'workflow', 'node', 'task'];
 
 /** A payload store returns plain objects, but only messages can be encoded. */
-const contentBytes = ({ content }: Content): Uint8Array =>
-  toBinary(
-    ContentSchema,
-    content.case === 'ref'
-      ? create(ContentSchema, { content: { case: 'ref', value: create(PayloadRefSchema, content.value) } })
-      : create(ContentSchema, { content }),
-  );
+const contentBytes = ({ content }: Content): Uint8Array => toBinary(ContentSchema, create(ContentSchema, { content }));
 
 const writeText = (writer: BinaryWriter, number: number, text: string): void => {
   if (text !== '') writer.tag(number, WireType.LengthDelimited).string(text);

@@ -76,6 +76,29 @@ describe('the event of a node from an engine', () => {
     );
   });
 
+  it('has of each choice of fields only what came last', () => {
+    const first = [
+      { inputValue: { case: 'inputUri', value: 's3://i' } },
+      { outputResult: { case: 'outputUri', value: 's3://o' } },
+      { targetMetadata: { case: 'workflowNodeMetadata', value: { executionId: { name: 'n' } } } },
+    ];
+    const second = [
+      { inputValue: { case: 'inputData', value: { literals: {} } } },
+      { outputResult: { case: 'outputData', value: { literals: {} } } },
+      { targetMetadata: { case: 'taskNodeMetadata', value: { checkpointUri: 's3://c' } } },
+    ];
+    const error = { outputResult: { case: 'error', value: { code: 'E' } } };
+    for (const parts of [
+      [...first, ...second],
+      [...second, ...first],
+      [...first, error, ...second],
+    ]) {
+      const message = bytesOf(parts);
+      const [told, whole] = [readNodeEvent(message), fromBinary(NodeExecutionEventSchema, message)];
+      expect(looked(told, told.first())).toEqual(looked(whole, whole));
+    }
+  });
+
   it('is refused when the bytes end early', () => {
     const whole = bytesOf([{ id: { nodeId: 'n0' }, deckUri: 's3://deck' }]);
     expect(() => readNodeEvent(whole.subarray(0, -1))).toThrow();
