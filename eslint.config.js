@@ -12,23 +12,20 @@ const banned = [
   { selector: 'ExportDefaultDeclaration', message: 'Export by name.' },
 ];
 
+// Rules that need types are in .oxlintrc.json, and the type check with them: `oxlint` runs both.
 export default defineConfig(
   globalIgnores(['dist/', 'proto/gen/', 'test/fixtures/']),
   js.configs.recommended,
-  tseslint.configs.strictTypeChecked,
-  tseslint.configs.stylisticTypeChecked,
+  tseslint.configs.strict,
+  tseslint.configs.stylistic,
   {
-    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    languageOptions: { parserOptions: { tsconfigRootDir: import.meta.dirname } },
     linterOptions: { reportUnusedDisableDirectives: 'error' },
     rules: {
       '@typescript-eslint/consistent-type-definitions': 'off', // data is `type`, a port is `interface`
       '@typescript-eslint/consistent-type-imports': ['error', { fixStyle: 'inline-type-imports' }],
       '@typescript-eslint/explicit-module-boundary-types': 'error',
-      '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
       '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', varsIgnorePattern: '^_' }],
-      '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true }],
-      '@typescript-eslint/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],
-      '@typescript-eslint/strict-boolean-expressions': ['error', { allowNullableObject: true, allowString: true }],
       complexity: ['error', 10],
       curly: ['error', 'multi-line'],
       eqeqeq: 'error',
@@ -109,7 +106,6 @@ export default defineConfig(
   },
   {
     files: ['**/*.{js,cjs,mjs}'],
-    extends: [tseslint.configs.disableTypeChecked],
     languageOptions: {
       globals: {
         module: 'writable',

@@ -49,9 +49,9 @@ type Asked = { readonly location: { readonly pathname: string; readonly search: 
 /** Leads from an address that this console does not have to the one that an older link means. */
 const leadOn = ({ location: { pathname, search } }: Asked): void => {
   const address = addressOfOlderLink(pathname, search);
-  // eslint-disable-next-line @typescript-eslint/only-throw-error -- how the router is led on
+  // oxlint-disable-next-line typescript/only-throw-error -- how the router is led on
   if (address === undefined) throw notFound();
-  // eslint-disable-next-line @typescript-eslint/only-throw-error -- how the router is led on
+  // oxlint-disable-next-line typescript/only-throw-error -- how the router is led on
   throw redirect({ ...address, replace: true } as never);
 };
 

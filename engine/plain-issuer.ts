@@ -7,5 +7,5 @@ import { allowInsecureRequests, type Configuration } from 'openid-client';
  * `execute` of a discovery, where the library recognizes it by identity. The library marks the function as deprecated
  * only as a warning about insecure requests; it is not going to be removed.
  */
-// eslint-disable-next-line @typescript-eslint/no-deprecated
+// oxlint-disable-next-line typescript/no-deprecated
 export const allowPlain: (issuer: Configuration) => void = allowInsecureRequests;

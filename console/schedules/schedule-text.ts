@@ -7,7 +7,7 @@ export const scheduleText = (schedule: Schedule | undefined): string => {
     case 'cronSchedule':
       return expression.value.schedule;
     case 'cronExpression':
-      // eslint-disable-next-line @typescript-eslint/no-deprecated -- clients in the field still send it
+      // oxlint-disable-next-line typescript/no-deprecated -- clients in the field still send it
       return expression.value;
     case 'rate':
       return `every ${expression.value.value} ${FixedRateUnit[expression.value.unit].toLowerCase()}${expression.value.value === 1 ? '' : 's'}`;

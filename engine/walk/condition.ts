@@ -42,7 +42,7 @@ const unwrapped = (scalar: Scalar): Scalar | undefined => {
 
 const operandOf = (operand: Operand | undefined, inputs: Literals): Comparable => {
   const value = operand?.val;
-  // eslint-disable-next-line @typescript-eslint/no-deprecated -- the Python SDK sends constants only so
+  // oxlint-disable-next-line typescript/no-deprecated -- the Python SDK sends constants only so
   if (value?.case === 'primitive') return ofPrimitive(value.value);
   if (value?.case === 'scalar') return ofScalarValue(unwrapped(value.value));
   const literal = value?.case === 'var' ? inputs[value.value] : undefined;

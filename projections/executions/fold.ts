@@ -69,8 +69,8 @@ const created = (event: SeenEvent<EventOf<'ExecutionCreated'>>): ExecutionDocume
 const resultOf = ({ outputResult: given }: WorkflowExecutionEvent): Result | undefined => {
   if (given.case === undefined) return undefined;
   if (given.case !== 'outputUri') return given;
-  // eslint-disable-next-line @typescript-eslint/no-deprecated -- clients look for the location there and nowhere else
   const value = create(LiteralMapBlobSchema, { data: { case: 'uri', value: given.value } });
+  // oxlint-disable-next-line typescript/no-deprecated -- clients look for the location there and nowhere else
   return { case: 'outputs', value };
 };
 
@@ -147,7 +147,7 @@ const stateChanged: Fold<'ExecutionStateChanged'> = ({ execution }, { body, meta
 };
 
 const tagged: Fold<'ExecutionTagged'> = ({ execution }, { body }) => {
-  // eslint-disable-next-line @typescript-eslint/no-deprecated -- clients read the tags there
+  // oxlint-disable-next-line typescript/no-deprecated -- clients read the tags there
   specOf(execution).tags = [...body.data.tags];
 };
 

@@ -46,7 +46,7 @@ const specFields = ({ spec }: Execution): Fields => {
 /** Labels and tags of an execution as pairs for filters; a tag has an empty value. */
 const tagFields = ({ spec }: Execution): Fields => {
   const labels = Object.entries(spec?.labels?.values ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
-  // eslint-disable-next-line @typescript-eslint/no-deprecated -- clients read and write the tags there
+  // oxlint-disable-next-line typescript/no-deprecated -- clients read and write the tags there
   const tags = (spec?.tags ?? []).map((tag) => [tag, ''] as const);
   return { tags: pairsText([...labels, ...tags]) };
 };

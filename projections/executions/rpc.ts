@@ -9,6 +9,7 @@ import { latestDocument } from '../query/freshness.js';
 import { listMessage } from '../query/list-message.js';
 import { type Listed, listPage } from '../query/list-query.js';
 import { contentsFor } from '../query/recorded-contents.js';
+import { UNSIGNED_URLS } from '../query/unsigned-urls.js';
 import type { StoredDocument } from '../runtime/read-store.js';
 import {
   executionNotFound,
@@ -65,9 +66,7 @@ export const executionsRoutes = (reads: ExecutionReads): readonly Route[] => [
     const past = contentsFor(reads.past, call);
     const [fullInputs, fullOutputs] = await Promise.all([inputsOf(past, document), outputsOf(past, document)]);
     const data = create(WorkflowExecutionGetDataResponseSchema, {
-      // Empty, because no URLs are signed; clients expect the messages to be set.
-      inputs: {},
-      outputs: {},
+      ...UNSIGNED_URLS,
       ...(fullOutputs && { fullOutputs }),
     });
     const { number } = WorkflowExecutionGetDataResponseSchema.field.fullInputs;

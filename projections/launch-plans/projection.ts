@@ -70,7 +70,7 @@ const scheduleTypeOf = (spec: LaunchPlanSpec | undefined): string => {
   const expression = spec?.entityMetadata?.schedule?.ScheduleExpression;
   if (expression?.case === undefined) return 'NONE';
   if (expression.case === 'rate') return expression.value.value > 0 ? 'RATE' : 'NONE';
-  // eslint-disable-next-line @typescript-eslint/no-deprecated -- plans with the old kind of expression are registered still
+  // oxlint-disable-next-line typescript/no-deprecated -- plans with the old kind of expression are registered still
   const text = expression.case === 'cronSchedule' ? expression.value.schedule : expression.value;
   return text === '' ? 'NONE' : 'CRON';
 };

@@ -15,6 +15,7 @@ import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { type Call, type Route, route, RpcError } from '../../services/kernel/rpc.js';
 import { latestDocument } from '../query/freshness.js';
 import { type RecordedContents, type CallContents, contentsFor, unlessUnreadable } from '../query/recorded-contents.js';
+import { UNSIGNED_URLS } from '../query/unsigned-urls.js';
 import type { StoredDocument } from '../runtime/read-store.js';
 import {
   executionNotFound,
@@ -74,9 +75,7 @@ const dataOf = async (past: CallContents, document: StoredDocument): Promise<Nod
     unlessUnreadable(past, { field: 'dynamic_workflow', of: document.key }, () => dynamicWorkflowOf(past, document)),
   ]);
   return create(NodeExecutionGetDataResponseSchema, {
-    // Empty, because no URLs are signed; clients expect the messages to be set.
-    inputs: {},
-    outputs: {},
+    ...UNSIGNED_URLS,
     ...(fullInputs && { fullInputs }),
     ...(fullOutputs && { fullOutputs }),
     ...(dynamic && { dynamicWorkflow: dynamicMetadata(dynamic, node) }),

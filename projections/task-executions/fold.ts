@@ -69,7 +69,7 @@ const newReasons = (closure: TaskExecutionClosure, message: TaskExecutionEvent):
       create(ReasonSchema, { message: reason, ...(occurredAt && { occurredAt }) }),
     );
   }
-  // eslint-disable-next-line @typescript-eslint/no-deprecated -- engines in the field send it
+  // oxlint-disable-next-line typescript/no-deprecated -- engines in the field send it
   const { reason, occurredAt } = message;
   if (reason === '' || reason === closure.reason) return [];
   return [create(ReasonSchema, { message: reason, ...(occurredAt && { occurredAt }) })];

@@ -15,6 +15,7 @@ import type { EntityKind } from '../query/columns.js';
 import { listMessage } from '../query/list-message.js';
 import { type Listed, listPage } from '../query/list-query.js';
 import { type RecordedContents, type CallContents, contentsFor } from '../query/recorded-contents.js';
+import { UNSIGNED_URLS } from '../query/unsigned-urls.js';
 import type { DocumentReads, StoredDocument } from '../runtime/read-store.js';
 import { executionStream, executionStreams, nodeExecutionKey, nodeIdOf } from '../query/execution-identifiers.js';
 import { taskExecutionCollection, taskExecutionColumns } from './columns.js';
@@ -42,9 +43,7 @@ const dataOf = async (past: CallContents, document: StoredDocument): Promise<Tas
   const task = fromBinary(TaskExecutionSchema, document.response);
   const [fullInputs, fullOutputs] = await Promise.all([inputsOf(past, document), outputsOf(past, document)]);
   return create(TaskExecutionGetDataResponseSchema, {
-    // Empty, because no URLs are signed; clients expect the messages to be set.
-    inputs: {},
-    outputs: {},
+    ...UNSIGNED_URLS,
     ...(fullInputs && { fullInputs }),
     ...(fullOutputs && { fullOutputs }),
     flyteUrls: urlsOf(task),

@@ -17,7 +17,7 @@ const known = (type: LiteralType | undefined): Source =>
 /** The type of an operand. `faulty` contains the variables whose bindings have been reported already. */
 const operandSource = (operand: Operand | undefined, variables: Types, faulty: ReadonlySet<string>): Source => {
   const value = operand?.val;
-  // eslint-disable-next-line @typescript-eslint/no-deprecated -- the Python SDK sends constants only so
+  // oxlint-disable-next-line typescript/no-deprecated -- the Python SDK sends constants only so
   if (value?.case === 'primitive') return known(typeOfPrimitive(value.value));
   if (value?.case === 'scalar') return known(typeOfScalar(value.value));
   if (value?.case !== 'var') return { problem: required('both operands of a comparison') };

@@ -109,5 +109,6 @@ export const createDownloadLink = async (
   if (source.case !== 'nodeExecutionId') throw refuse('missing source: node_execution_id');
   const preSignedUrls = await deckLink(services, source.value, { seconds, call }).catch(orInvalid);
   const { signedUrl, expiresAt } = preSignedUrls;
+  // oxlint-disable-next-line typescript/no-deprecated -- clients read the link there too
   return create(CreateDownloadLinkResponseSchema, { signedUrl, ...(expiresAt && { expiresAt }), preSignedUrls });
 };

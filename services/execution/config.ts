@@ -44,14 +44,14 @@ const first = <Field extends keyof ConfigLevel>(
 
 type Role = { readonly assumableIamRole: string; readonly kubernetesServiceAccount: string };
 
-/* eslint-disable @typescript-eslint/no-deprecated -- clients in the field still send these */
+/* oxlint-disable typescript/no-deprecated -- clients in the field still send these */
 const oldRoles = (spec: ExecutionSpec, plan: LaunchPlanSpec | undefined): readonly (Role | undefined)[] => [
   spec.authRole,
   plan?.authRole,
   plan?.auth,
   { assumableIamRole: plan?.role ?? '', kubernetesServiceAccount: '' },
 ];
-/* eslint-enable @typescript-eslint/no-deprecated */
+/* oxlint-enable typescript/no-deprecated */
 
 const isRole = (role: Role | undefined): role is Role =>
   role !== undefined && (role.assumableIamRole !== '' || role.kubernetesServiceAccount !== '');

@@ -181,7 +181,7 @@ const rows: { readonly [Type in ExecutionEvent['type']]: (state: ExecutionState,
     state.exists = true;
     state.slotAttempt = slotAttempt;
     state.phase = WORKFLOW.QUEUED;
-    // eslint-disable-next-line @typescript-eslint/no-deprecated -- clients still send tags, and lists filter by them
+    // oxlint-disable-next-line typescript/no-deprecated -- clients still send tags, and lists filter by them
     state.tags = spec?.tags ?? [];
   },
   ExecutionVoided: (state, { attempt }) => {

@@ -57,9 +57,11 @@ const backedUpHere = async (directory: string) => {
   const log = await sqliteLogReader({ directory });
   const payloads = filePayloadStore({ directory });
   const from = { log, payloads, files: directoryFiles(directory) };
-  return backUp({ ...from, target: folderTarget(place, 'backup'), codecs, foreign, onProgress }).finally(() =>
-    log.close(),
-  );
+  try {
+    return await backUp({ ...from, target: folderTarget(place, 'backup'), codecs, foreign, onProgress });
+  } finally {
+    await log.close();
+  }
 };
 
 const done = ({ code, stdout, stderr }: Ended): Record<string, number> => {

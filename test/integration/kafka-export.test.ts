@@ -322,7 +322,11 @@ describe.skipIf(kafkaBrokers === undefined)('an export to Kafka', () => {
 const withAdmin = async (work: (admin: Admin) => Promise<unknown>): Promise<void> => {
   const admin = kafkaClient({ brokers }).admin();
   await admin.connect();
-  await work(admin).finally(() => admin.disconnect());
+  try {
+    await work(admin);
+  } finally {
+    await admin.disconnect();
+  }
 };
 
 const publishedBy = async (log: Given): Promise<ReturnType<typeof exporting>> => {

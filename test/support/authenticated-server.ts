@@ -62,7 +62,11 @@ export const startAuthenticatedServer = async (
   });
   const reading = async <Result>(read: (log: EventLog) => Promise<Result>): Promise<Result> => {
     const log = await openTestLog(data);
-    return read(log).finally(() => log.close());
+    try {
+      return await read(log);
+    } finally {
+      await log.close();
+    }
   };
   return {
     ...server,

@@ -120,7 +120,6 @@ const nodeReported = async (
 };
 
 /** Adds the single reason of older engines when it differs from the last one. */
-// eslint-disable-next-line @typescript-eslint/no-deprecated -- engines in the field send it
 const reasonsIn = ({ reasons, reason }: TaskExecutionEvent, known: string): readonly string[] => {
   if (reasons.length > 0) return reasons.map((each) => each.reason);
   return reason === '' || reason === known ? [] : [reason];

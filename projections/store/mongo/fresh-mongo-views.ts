@@ -45,7 +45,11 @@ export const freshMongoViews = async (location: MongoLocation, logId: string): P
         await store.close();
       },
       discard: async () => {
-        await guarded(() => dropOthers(db, inUse)).finally(() => store.close());
+        try {
+          await guarded(() => dropOthers(db, inUse));
+        } finally {
+          await store.close();
+        }
       },
     };
   } catch (error) {

@@ -12,8 +12,9 @@ type ValueRow = { readonly f: Readonly<Record<string, FieldValue>> };
 
 const valuesAfter = ({ fields }: Collection, { orderBy, after }: Query): Document => {
   const path = pathOf(orderBy.field);
-  if (after === undefined || after.value === null) return { [path]: filled(fields[orderBy.field]) };
-  return { [path]: { [orderBy.direction === 'ascending' ? '$gt' : '$lt']: after.value } };
+  const from = after?.value ?? null;
+  if (from === null) return { [path]: filled(fields[orderBy.field]) };
+  return { [path]: { [orderBy.direction === 'ascending' ? '$gt' : '$lt']: from } };
 };
 
 const nextQuery = (collection: Collection, index: readonly string[] | undefined, query: Query): PageQuery => {

@@ -52,7 +52,11 @@ const replace = async (path: string, text: string): Promise<void> => {
   }
   await rename(temporaryPath, path);
   const folder = await open(dirname(path), 'r');
-  await folder.sync().finally(() => folder.close());
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
 };
 
 /** Runs work while no other command changes the file. */

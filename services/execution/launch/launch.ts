@@ -58,7 +58,7 @@ const requestedNotifications = ({ notificationOverrides }: ExecutionSpec): reado
 /** The inputs of a request. Older clients send them inside the spec. */
 export const givenInputs = ({ inputs, spec }: ExecutionCreateRequest): LiteralMap => {
   const isEmpty = Object.keys(inputs?.literals ?? {}).length === 0;
-  // eslint-disable-next-line @typescript-eslint/no-deprecated -- the web console still sends it
+  // oxlint-disable-next-line typescript/no-deprecated -- the web console still sends it
   return (isEmpty ? spec?.inputs : inputs) ?? create(LiteralMapSchema);
 };
 
@@ -137,7 +137,7 @@ const storedSpec = (
   context: Context,
 ): ExecutionSpec => {
   const { id, target, inherited } = context;
-  // eslint-disable-next-line @typescript-eslint/no-deprecated -- inputs have a place of their own
+  // oxlint-disable-next-line typescript/no-deprecated -- inputs have a place of their own
   delete spec.inputs;
   const metadata = (spec.metadata ??= create(ExecutionMetadataSchema));
   metadata.principal = inherited.principal ?? context.principal;

@@ -82,7 +82,7 @@ const targetIn = (fields: Fields): NodeEventFields['targetMetadata'] => {
 };
 
 const nodeEventIn = (fields: Fields): NodeEventFields => ({
-  // eslint-disable-next-line @typescript-eslint/no-unsafe-enum-assignment -- what is on the wire, known here or not
+  // oxlint-disable-next-line typescript/no-unsafe-enum-assignment -- what is on the wire, known here or not
   phase: numberIn(fields, 3) | 0,
   occurredAt: timeIn(fields, 4),
   reportedAt: timeIn(fields, 21),

@@ -50,7 +50,7 @@ export type LaunchState = Pick<WorkLaunch, 'progress' | 'abort'>;
 /** The most nodes in a launch; an engine reads further ones with ListNodeExecutions. */
 const MAX_NODES = 5_000;
 
-/* eslint-disable @typescript-eslint/no-unsafe-enum-assignment -- the state has phases as the plain numbers of the enums */
+/* oxlint-disable typescript/no-unsafe-enum-assignment -- the state has phases as the plain numbers of the enums */
 const workNode = ([nodeId, { phase, tasks }]: readonly [string, NodeState]): WorkNode =>
   create(WorkNodeSchema, {
     nodeId,
@@ -70,7 +70,7 @@ const progressOf = ({ phase, nodes }: ExecutionState): WorkProgress =>
     isCut: nodes.size > MAX_NODES,
   });
 
-/* eslint-enable @typescript-eslint/no-unsafe-enum-assignment */
+/* oxlint-enable typescript/no-unsafe-enum-assignment */
 
 /** The requested abort of an execution; `undefined` when it is not ABORTING. */
 export const abortOf = ({ phase, abort, isTimedOut }: ExecutionState): WorkAbort | undefined =>

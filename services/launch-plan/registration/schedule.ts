@@ -13,7 +13,7 @@ export const isScheduled = (schedule: Schedule | undefined): schedule is Schedul
 };
 
 const cronOf = (expression: Expression | undefined): string => {
-  // eslint-disable-next-line @typescript-eslint/no-deprecated -- clients in the field still send it
+  // oxlint-disable-next-line typescript/no-deprecated -- clients in the field still send it
   if (expression?.case === 'cronExpression') return expression.value;
   return expression?.case === 'cronSchedule' ? expression.value.schedule : '';
 };

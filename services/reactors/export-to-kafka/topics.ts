@@ -197,7 +197,11 @@ export const openTopic = async (kafka: Kafka, topic: string, settings: TopicSett
 const topicNames = async (kafka: Kafka): Promise<readonly string[]> => {
   const admin = kafka.admin();
   await admin.connect();
-  return admin.listTopics().finally(() => admin.disconnect());
+  try {
+    return await admin.listTopics();
+  } finally {
+    await admin.disconnect();
+  }
 };
 
 /** The prefixes of all exports to this cluster: those that have a topic of positions. */

@@ -62,7 +62,7 @@ const everyMs = (distanceMs: number, anchorMs: number): Ticks => {
 
 const cronText = (schedule: Schedule): string => {
   const { ScheduleExpression: expression } = schedule;
-  // eslint-disable-next-line @typescript-eslint/no-deprecated -- clients in the field still send it
+  // oxlint-disable-next-line typescript/no-deprecated -- clients in the field still send it
   if (expression.case === 'cronExpression') return expression.value;
   return expression.case === 'cronSchedule' ? expression.value.schedule : '';
 };

@@ -150,10 +150,13 @@ export const restoreBackup = async (restoring: Restore): Promise<Restored> => {
   const unfinished = await prepared(directory);
   const store = await sqliteEventStore({ directory: unfinished });
   const payloads = restoring.bucket?.payloads ?? filePayloadStore({ directory: unfinished });
-  const restored = await restoreLog(restoring, manifest, store, payloads).finally(async () => {
+  let restored: Awaited<ReturnType<typeof restoreLog>>;
+  try {
+    restored = await restoreLog(restoring, manifest, store, payloads);
+  } finally {
     if (!restoring.bucket) await payloads.close();
     await store.close();
-  });
+  }
   for (const file of manifest.files) await restoreFile(restoring, unfinished, file);
   markLogCopy(unfinished, manifest.logId);
   await moveIntoPlace(unfinished, directory);

@@ -68,7 +68,8 @@ const serve = (port: MessagePort, { path, synchronous, hotTypes, head }: WriterS
     let bytes = first.length;
     let next: ToWriter | undefined;
     while (bytes < MAX_BATCH_BYTES) {
-      next = (receiveMessageOnPort(port) as { message: ToWriter } | undefined)?.message;
+      const received: { message: ToWriter } | undefined = receiveMessageOnPort(port);
+      next = received?.message;
       if (!(next instanceof Uint8Array)) break;
       bytes += next.length;
       appends.push(...unpackAppends(next));

@@ -122,7 +122,7 @@ export class WorkItems {
 
   #ended(item: WorkItem, phase: number): WorkChange {
     this.#items.delete(item.stream);
-    // eslint-disable-next-line @typescript-eslint/no-unsafe-enum-assignment -- reports have phases as plain numbers
+    // oxlint-disable-next-line typescript/no-unsafe-enum-assignment -- reports have phases as plain numbers
     return { item, kind: 'ended', phase };
   }
 

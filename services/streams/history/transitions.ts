@@ -121,7 +121,7 @@ const errorIn = (result: { readonly case: string | undefined; readonly value?: u
 const reasonIn = ({ entity }: EngineReport, message: Uint8Array): string => {
   if (entity === 'workflow') return errorIn(fromBinary(WorkflowExecutionEventSchema, message).outputResult);
   if (entity === 'node') return errorIn(fromBinary(NodeExecutionEventSchema, message).outputResult);
-  // eslint-disable-next-line @typescript-eslint/no-deprecated -- older engines give the reason there
+  // oxlint-disable-next-line typescript/no-deprecated -- older engines give the reason there
   const { outputResult, reasons, reason } = fromBinary(TaskExecutionEventSchema, message);
   return errorIn(outputResult) || (reasons.at(-1)?.reason ?? reason);
 };

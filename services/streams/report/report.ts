@@ -44,15 +44,21 @@ export const report = async function* (
   const over = new AbortController();
   const isOver = (): boolean => over.signal.aborted;
   gone.addEventListener('abort', () => answers.end(), { once: true });
-  Promise.race([takeAll(requests, { inFlight, answers, isOver }), rejectOnShutdown(call.shutdown, over.signal)])
-    .finally(() => {
+  const takeAllUntilShutdown = async (): Promise<void> => {
+    try {
+      await Promise.race([
+        takeAll(requests, { inFlight, answers, isOver }),
+        rejectOnShutdown(call.shutdown, over.signal),
+      ]);
+    } finally {
       over.abort();
-      return inFlight.settled();
-    })
-    .then(
-      () => answers.end(),
-      (failure: unknown) => answers.end(failure instanceof Error ? failure : new Error(String(failure))),
-    );
+      await inFlight.settled();
+    }
+  };
+  takeAllUntilShutdown().then(
+    () => answers.end(),
+    (failure: unknown) => answers.end(failure instanceof Error ? failure : new Error(String(failure))),
+  );
   try {
     yield* answers.answers();
   } finally {

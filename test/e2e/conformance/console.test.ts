@@ -242,7 +242,6 @@ describe('the web console, from another origin', () => {
 
   it('launches with inputs in the spec, and relaunches, archives and terminates', async () => {
     const request = helloRequest('from-console');
-    // eslint-disable-next-line @typescript-eslint/no-deprecated -- the console sends them there
     request.spec!.inputs = request.inputs!;
     delete request.inputs;
     const { id } = await write(method.createExecution, ['POST', 'executions'], request);

@@ -91,7 +91,6 @@ const email = (...recipientsEmail: string[]) => ({
   phases: [Phase.SUCCEEDED],
   type: { case: 'email' as const, value: { recipientsEmail } },
 });
-// eslint-disable-next-line @typescript-eslint/no-deprecated -- clients in the field still send it
 const oldRole: Init<typeof ExecutionSpecSchema> = { authRole: { assumableIamRole: 'old' } };
 const notify = (...notifications: Notification[]): Init<typeof ExecutionSpecSchema> => ({
   notificationOverrides: { case: 'notifications', value: { notifications } },

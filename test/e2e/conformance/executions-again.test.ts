@@ -69,7 +69,6 @@ const ASKED: SpecInit = {
   rawOutputDataConfig: { outputLocationPrefix: 's3://raw' },
   interruptible: true,
   envs: { values: [{ key: 'LEVEL', value: 'debug' }] },
-  // eslint-disable-next-line @typescript-eslint/no-deprecated -- clients in the field still send it
   tags: ['one', 'two'],
   executionClusterLabel: { value: 'eu-1' },
   maxParallelism: 7,

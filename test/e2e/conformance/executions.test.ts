@@ -246,7 +246,6 @@ const NAMES: readonly (Run & { readonly name: RegExp })[] = [
   { rule: 'of its own where none is given', change: named(''), name: /^a[bcdfghjklmnpqrstvwxz2456789]{19}$/u },
 ];
 
-/* eslint-disable @typescript-eslint/no-deprecated -- clients in the field still send inputs and tags in the spec */
 const INPUTS: readonly (Run & { readonly inputs: Readonly<Record<string, object>> })[] = [
   {
     rule: 'those of the request',
@@ -387,8 +386,6 @@ const FILTERS: readonly (Run & { readonly filters: string })[] = [
     filters: 'eq(execution_tag.key,team)+eq(execution_tag.value,geo)',
   },
 ];
-
-/* eslint-enable @typescript-eslint/no-deprecated */
 
 type Read = readonly [what: string, id: ExecutionId | undefined, code: string, says: string];
 

@@ -80,7 +80,7 @@ const DAY = scalar({ case: 'datetime', value: second(0) });
 const defaults = (parameters: Record<string, Parameter>): Change => said({ defaultInputs: { parameters } });
 const fixed = (literals: Record<string, Literal>): Change => said({ fixedInputs: { literals } });
 const scheduled = (schedule: MessageInitShape<typeof ScheduleSchema>): Change => said({ entityMetadata: { schedule } });
-/* eslint-disable @typescript-eslint/no-deprecated -- clients in the field still send the older kind of schedule */
+
 const cron = (schedule: string, kickoff = '', offset = ''): MessageInitShape<typeof ScheduleSchema> => ({
   ScheduleExpression: { case: 'cronSchedule', value: { schedule, offset } },
   kickoffTimeInputArg: kickoff,
@@ -91,7 +91,7 @@ const oldCron = (value: string): MessageInitShape<typeof ScheduleSchema> => ({
 const every = (value: number, unit = FixedRateUnit.HOUR): MessageInitShape<typeof ScheduleSchema> => ({
   ScheduleExpression: { case: 'rate', value: { value, unit } },
 });
-/* eslint-enable @typescript-eslint/no-deprecated */
+
 const limited = (max: number, behavior: Behavior): Change => said({ concurrencyPolicy: { max, behavior } });
 const notifying = (notification: MessageInitShape<typeof NotificationSchema>): Change =>
   said({ entityMetadata: { notifications: [notification] } });

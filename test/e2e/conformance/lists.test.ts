@@ -42,7 +42,6 @@ const launchAll = async ({ call }: Transport): Promise<void> => {
     request.spec!.metadata!.mode = Mode.SCHEDULED;
   });
   const nightly = helloRequest('nightly', (request) => {
-    // eslint-disable-next-line @typescript-eslint/no-deprecated -- clients write the tags there
     request.spec!.tags = ['nightly', 'team'];
   });
   const single = helloRequest('single', (request) => {

@@ -1,4 +1,3 @@
-/* eslint-disable @typescript-eslint/no-deprecated -- `Operand.primitive` is deprecated, and the rule then also reports its oneof, `val` */
 import { create } from '@bufbuild/protobuf';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

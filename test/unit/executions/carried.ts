@@ -69,7 +69,6 @@ const ofResources = (facts: Facts, { metadata }: TaskExecutionEvent): void => {
 /** Adds the single reason of older engines when it differs from the last one. */
 const ofReasons = (facts: Facts, event: TaskExecutionEvent): void => {
   const said = event.reasons.map(({ reason }) => reason);
-  // eslint-disable-next-line @typescript-eslint/no-deprecated -- engines in the field send it
   if (said.length === 0 && event.reason !== '' && event.reason !== facts.get('reason')) said.push(event.reason);
   const known = [...facts.keys()].filter((key) => key.startsWith('reason ')).length;
   for (const [at, reason] of said.entries()) facts.set(`reason ${known + at}`, reason);
@@ -165,5 +164,4 @@ export const executionSays = (facts: Facts, event: WorkflowExecutionEvent, isNew
 };
 
 /** The facts in the document of an execution. */
-// eslint-disable-next-line @typescript-eslint/no-deprecated -- a result of older clients is one of its cases
 export const executionHas = ({ closure }: Execution): Facts => new Map([['result', closure!.outputResult.value]]);

@@ -101,7 +101,6 @@ describe('the OpenAPI document', () => {
 
   it('has the comments of the proto files', () => {
     expect(document.components.schemas['admin.AbortMetadata']).toMatchObject({
-      // eslint-disable-next-line plain/words -- a person is meant
       description: 'The cause with which an execution was ended, and the principal that ended it.',
       properties: { principal: { description: 'Empty where there is no authentication.' } },
     });

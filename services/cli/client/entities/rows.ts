@@ -57,7 +57,7 @@ export const TASK_COLUMNS: readonly Column<Task>[] = [
 const scheduleOf = ({ spec }: LaunchPlan): string => {
   const expression = spec?.entityMetadata?.schedule?.ScheduleExpression;
   if (expression?.case === 'cronSchedule') return expression.value.schedule;
-  // eslint-disable-next-line @typescript-eslint/no-deprecated -- clients in the field still send it
+  // oxlint-disable-next-line typescript/no-deprecated -- clients in the field still send it
   if (expression?.case === 'cronExpression') return expression.value;
   return expression?.case === 'rate'
     ? `every ${expression.value.value} ${FixedRateUnit[expression.value.unit].toLowerCase()}`
