@@ -5,7 +5,12 @@ import { projector } from '../../../projections/runtime/projector.js';
 import type { ReadModel } from '../../../projections/runtime/read-model.js';
 import type { ReadStore, StoredDocument } from '../../../projections/runtime/read-store.js';
 import { rebuildViews } from '../../../projections/runtime/rebuild.js';
-import { type RebuildProgress, type ShareBuilder, shareBuilder } from '../../../projections/runtime/rebuild-share.js';
+import {
+  type RebuildProgress,
+  type ShareBuilder,
+  shareBuilder,
+  sharesOf,
+} from '../../../projections/runtime/rebuild-share.js';
 import { sharedVerifier, verifier } from '../../../projections/runtime/verify.js';
 import { sqliteReadStore } from '../../../projections/store/sqlite/sqlite-read-store.js';
 import type { RecordedEvent } from '../../../services/kernel/event.js';
@@ -280,6 +285,15 @@ describe('a share of a rebuild', () => {
     await expect(share.verify(() => undefined)).rejects.toThrow(
       'the view totals is wrong about total/b: it is missing',
     );
+  });
+});
+
+describe('the shares of a rebuild', () => {
+  it.each([1, 2, 3])('have each partition once: %d shares', (count) => {
+    const shares = sharesOf(count);
+    expect(shares).toHaveLength(count);
+    expect(shares.every((share) => share.length >= Math.floor(PARTITIONS.length / count))).toBe(true);
+    expect(shares.flat().toSorted()).toEqual(PARTITIONS.toSorted());
   });
 });
 
