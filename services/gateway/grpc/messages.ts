@@ -38,11 +38,14 @@ const forget = ({ release, arriving }: Message): void => {
   release();
 };
 
-const isPacked = (head: Buffer): boolean => head[0] === 1;
+/** The first byte of a message that is not compressed, and of one that is; other values are reserved. */
+const PLAIN = 0;
+const PACKED = 1;
 
-/** The first byte of a message: 1 for a compressed one, 0 for another; other values are reserved. */
+const isPacked = (head: Buffer): boolean => head[0] === PACKED;
+
 const assertFlag = ([flag]: Buffer): void => {
-  if (flag !== 0 && flag !== 1)
+  if (flag !== PLAIN && flag !== PACKED)
     throw new RpcError('INVALID_ARGUMENT', `a message begins with the flag ${flag}, and not with 0 or 1`);
 };
 
@@ -52,9 +55,10 @@ const sizeIn = (head: Buffer): number => head.readUInt32BE(1);
  * Begins a message that is not whole in the present chunk, or is compressed: it waits until the memory budget admits all
  * of it.
  *
- * @throws {RpcError} RESOURCE_EXHAUSTED when the message is too large.
+ * @throws {RpcError} RESOURCE_EXHAUSTED when the message is too large, INVALID_ARGUMENT when it has a reserved flag.
  */
 const begin = async ({ call, limits, refuse }: Incoming, head: Buffer): Promise<Message> => {
+  assertFlag(head);
   const { requests, maxMessageBytes } = limits;
   const size = sizeIn(head);
   if (size > maxMessageBytes) throw tooLarge(`${size} vs ${maxMessageBytes}`);
@@ -108,7 +112,7 @@ const takeHead = (receiving: Receiving, chunk: Buffer, at: number): number => {
 /** Copies the message that begins at `at` when the chunk has all of it, uncompressed: it is in memory anyway. */
 const wholeAt = ({ limits }: Incoming, head: Buffer, chunk: Buffer, at: number): Buffer | undefined => {
   const size = sizeIn(head);
-  if (isPacked(head) || size > chunk.length - at || size > limits.maxMessageBytes) return undefined;
+  if (head[0] !== PLAIN || size > chunk.length - at || size > limits.maxMessageBytes) return undefined;
   const message = Buffer.allocUnsafe(size);
   chunk.copy(message, 0, at, at + size);
   return message;
@@ -125,7 +129,6 @@ const batchesIn = async function* (
     if (receiving.message === undefined) {
       at = takeHead(receiving, chunk, at);
       if (receiving.headBytes < HEAD_BYTES) break;
-      assertFlag(receiving.head);
       const next = wholeAt(incoming, receiving.head, chunk, at);
       if (next !== undefined) {
         whole.push(next);
@@ -188,7 +191,7 @@ const onlyOf = async (messages: AsyncIterable<Buffer>): Promise<Buffer> => {
 
 /** Copies the message out of a chunk that is exactly one uncompressed message; `undefined` for any other chunk. */
 const wholeIn = (chunk: Buffer): Buffer | undefined =>
-  chunk[0] === 0 && chunk.length >= HEAD_BYTES && chunk.readUInt32BE(1) === chunk.length - HEAD_BYTES
+  chunk[0] === PLAIN && chunk.length >= HEAD_BYTES && chunk.readUInt32BE(1) === chunk.length - HEAD_BYTES
     ? Buffer.from(chunk.subarray(HEAD_BYTES))
     : undefined;
 

@@ -257,6 +257,13 @@ describe('the messages of a stream', () => {
     expect(statusOf(await answer)).toBe('3');
   });
 
+  it('are answered up to one with a reserved flag, also when they come in one piece', async () => {
+    const [first, second] = symbols.map((symbol) => framed(asked(symbol))) as [Buffer, Buffer];
+    const answer = await send(REFLECTION, Buffer.concat([first, second, framed(asked('x'), 7)]));
+    expect(messagesIn(answer.bytes)).toHaveLength(2);
+    expect(textOf(answer)).toBe('a message begins with the flag 7, and not with 0 or 1');
+  });
+
   it('are answered with nothing when there are none', async () => {
     expect(statusOf(await send(REFLECTION, Buffer.alloc(0)))).toBe('0');
   });
