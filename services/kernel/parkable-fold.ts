@@ -34,7 +34,10 @@ export const parkableFold = (evolve: (event: RecordedEvent) => void, onParked: O
   /** The last revision that `resume` has folded, of each resumed stream. The subscription may bring it afterwards. */
   const resumed = new Map<StreamName, bigint>();
 
-  /** Reads until nothing is left, because `take` leaves what is recorded meanwhile. */
+  /**
+   * Folds until nothing is left, because `take` leaves what is recorded meanwhile, and forgets in the same turn that the
+   * stream is parked: in a later turn, `take` could have left another event, and no fold would get it.
+   */
   const foldLeft = async (stream: StreamName, state: Parked, log: Pick<EventLog, 'readStream'>): Promise<void> => {
     while (state.next <= state.left) {
       const from = state.next;
@@ -48,6 +51,9 @@ export const parkableFold = (evolve: (event: RecordedEvent) => void, onParked: O
       }
       if (state.next === from) throw new StoreUnavailable(`${stream} is read from a node that lags behind`);
     }
+    if (parked.get(stream) !== state) return; // another request has resumed it
+    parked.delete(stream);
+    resumed.set(stream, state.next - 1n);
   };
 
   return {
@@ -70,9 +76,6 @@ export const parkableFold = (evolve: (event: RecordedEvent) => void, onParked: O
       if (state === undefined) return;
       try {
         await foldLeft(stream, state, log);
-        if (parked.get(stream) !== state) return; // another request has resumed it
-        parked.delete(stream);
-        resumed.set(stream, state.next - 1n);
       } catch (error) {
         if (parked.get(stream) === state) {
           if (error instanceof StreamParked) state.error = error;

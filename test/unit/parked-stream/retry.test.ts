@@ -224,6 +224,43 @@ describe('a fold of parked streams', () => {
     expect([folded, fold.reasonOf(stream)?.position]).toEqual([[0n, 1n, 2n], position]);
   });
 
+  it('folds an event that comes in the turn in which the last page has ended', async () => {
+    isReadable = false;
+    const folded: bigint[] = [];
+    const fold = parkableFold(
+      ({ revision, position }) => {
+        if (!isReadable) throw new StreamParked(stream, position, 'unknown');
+        folded.push(revision);
+      },
+      () => undefined,
+    );
+    await append('Known', 'Known');
+    const events: RecordedEvent[] = [];
+    for await (const page of store.readStream(stream)) events.push(...page);
+    const [first, late] = events as [RecordedEvent, RecordedEvent];
+    fold.take(first);
+    isReadable = true;
+    /** Yields the first event; when it ends, the second comes right after the reader has seen the end. */
+    const upToFirst = (): AsyncIterableIterator<RecordedEvent[]> => {
+      const pages = [[first]];
+      return {
+        [Symbol.asyncIterator]: upToFirst,
+        next: () => {
+          const value = pages.shift();
+          if (value) return Promise.resolve({ value });
+          const end = new Promise<IteratorReturnResult<undefined>>((resolve) =>
+            setImmediate(() => resolve({ done: true, value: undefined })),
+          );
+          queueMicrotask(() => void end.then(() => fold.take(late)));
+          return end;
+        },
+      };
+    };
+    await fold.resume(stream, { readStream: upToFirst });
+    expect(fold.reasonOf(stream)).toBeUndefined();
+    expect(folded).toEqual([0n, 1n]);
+  });
+
   it('throws an error that is no fault, and stays parked', async () => {
     let isBroken = false;
     const fold = parkableFold(
