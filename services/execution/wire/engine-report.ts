@@ -98,7 +98,7 @@ const write = (writer: BinaryWriter, report: EngineReport): void => {
   writeInstant(writer, 7, report.occurredAt);
   writeText(writer, 8, report.producerId);
   writeContent(writer, 9, report.message);
-  writer.tag(10, WireType.Bit64).fixed64(report.messageHash);
+  if (report.messageHash !== 0n) writer.tag(10, WireType.Bit64).fixed64(report.messageHash);
   if (report.closed !== undefined) writeContent(writer, 11, report.closed);
   if (report.samePhase) writeNumber(writer, 12, 1);
 };

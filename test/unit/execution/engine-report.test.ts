@@ -41,7 +41,7 @@ const report: fc.Arbitrary<EngineReport> = fc.record({
   }),
   producerId: word,
   message: content,
-  messageHash: fc.bigInt({ min: 1n, max: (1n << 64n) - 1n }),
+  messageHash: fc.oneof(fc.constant(0n), fc.bigInt({ min: 1n, max: (1n << 64n) - 1n })),
   closed: fc.option(content, { nil: undefined }),
   samePhase: fc.boolean(),
 });
