@@ -1,4 +1,4 @@
-import { OutcomeUnknown } from '../kernel/fault.js';
+import { OutcomeUnknown, StoreUnavailable } from '../kernel/fault.js';
 import type { AuditEntry, AuditStore, AuditTrail } from '../kernel/ports/audit-trail.js';
 import { auditBatch } from './batch.js';
 
@@ -56,25 +56,32 @@ const entryWriter = ({ store, now, newKey, onDropped, onError }: AuditTrailOptio
     return { key: newKey(), entries, losses: lost === 0 ? [] : [lossOf(lost, now())] };
   };
 
-  const write = async (writing: Writing): Promise<boolean> => {
+  /** Resolves to `refused` when the store has answered: then it may store other batches. */
+  const write = async (writing: Writing): Promise<'stored' | 'refused' | 'not-answered'> => {
     const { key, entries, losses } = writing;
     try {
       await store.write([...entries, ...losses], key);
       for (const { count } of losses) lost -= count;
       unsure = undefined;
-      return true;
+      return 'stored';
     } catch (error) {
       if (error instanceof OutcomeUnknown) unsure = writing;
       if (unsure !== writing) for (const entry of entries) batch.add(entry);
       onError(error);
-      return false;
+      return error instanceof OutcomeUnknown || error instanceof StoreUnavailable ? 'not-answered' : 'refused';
     }
   };
 
+  /**
+   * Stores the batch that is unsure, and then the next one. When the store refuses the first and takes the second, the
+   * entries of the first are lost: they can neither be stored later, out of order, nor in another batch, perhaps twice.
+   */
   const storeNow = async (): Promise<void> => {
-    if (unsure && !(await write(unsure))) return;
+    if (unsure && (await write(unsure)) === 'not-answered') return;
+    const refused = unsure;
     const writing = taken();
     if (writing) await write(writing);
+    if (refused && unsure !== refused) lose(refused.entries.reduce((sum, { count }) => sum + count, 0));
   };
 
   return {
@@ -86,8 +93,9 @@ const entryWriter = ({ store, now, newKey, onDropped, onError }: AuditTrailOptio
 
 /**
  * Opens an audit trail. Entries are stored once a second, outside the path of calls. Entries that cannot be stored are
- * kept for the next attempt; a batch that may have been stored is written again as it is. Entries beyond the limits of a
- * batch are dropped and counted; the count becomes an entry as soon as the store answers. The trail closes its store.
+ * kept for the next attempt; a batch that may have been stored is written again as it is, until the store refuses it and
+ * takes the next one. Its entries, and those beyond the limits of a batch, are dropped and counted; the count becomes an
+ * entry as soon as the store answers. The trail closes its store.
  */
 export const auditTrail = (options: AuditTrailOptions): AuditTrail => {
   const { store, retentionMs, now, onError } = options;

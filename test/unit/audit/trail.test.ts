@@ -158,6 +158,32 @@ describe('the audit', () => {
     await trail.close();
   });
 
+  it('goes on after a batch that may have been stored and is then refused, and counts its entries', async () => {
+    const real = sqliteAuditStore(directory);
+    const refusal = new Error('no such batch');
+    const faults: (Error | undefined)[] = [new OutcomeUnknown('no answer'), refusal, refusal];
+    /** A store that refuses everything at first, and then only the first batch. */
+    let first: string | undefined;
+    const store: AuditStore = {
+      ...real,
+      write: (entries, key) => {
+        first ??= key;
+        const fault = faults.shift() ?? (key === first ? refusal : undefined);
+        return fault ? Promise.reject(fault) : real.write(entries);
+      },
+    };
+    const { trail, list, state } = opened(store);
+    for (let each = 0; each < 3; each += 1) trail.record(refused);
+    expect(await list()).toEqual([]);
+    trail.record({ ...written, name: 'later' });
+    expect(await list()).toEqual([]);
+    expect(state).toMatchObject({ dropped: 0, errors: 3 });
+    expect(await list()).toMatchObject([{ name: 'later' }]);
+    expect(state).toMatchObject({ dropped: 3, errors: 4 });
+    expect(await list()).toMatchObject([{ name: 'later' }, { kind: 'dropped', count: 3 }]);
+    await trail.close();
+  });
+
   it('says how many found no place while its store did not answer', async () => {
     const { state: disk, store } = failing();
     const { trail, list, state } = opened(store);
