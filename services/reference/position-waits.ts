@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-
+import { logEndText } from '../kernel/log-end.js';
+import type { EventFilter, EventLog } from '../kernel/ports/event-store.js';
 import { RpcError } from '../kernel/rpc.js';
 
 /** The functions through which the waits learn the reached position. */
@@ -10,6 +11,8 @@ export type PositionWaitsOptions = {
    * brings every position.
    */
   readonly lookAhead?: () => Promise<void>;
+  /** The most calls that may wait; by default 1,000. */
+  readonly maxWaiting?: number;
 };
 
 /** Calls that wait for a position of the log. */
@@ -30,7 +33,7 @@ export interface PositionWaits {
 /** The pause between two reads of the log while calls wait, in milliseconds; one read serves all of them. */
 const LOOK_MS = 5;
 
-/** The most calls that may wait: each of them keeps its request in memory. */
+/** By default the most calls that may wait: each of them keeps its request in memory. */
 const MAX_WAITING = 1_000;
 
 const RETRY_AFTER_MS = 1_000;
@@ -42,7 +45,11 @@ type Wait = {
 };
 
 /** Makes the waits. One read of the log serves all waiting calls. */
-export const positionWaits = ({ hasReached, lookAhead }: PositionWaitsOptions): PositionWaits => {
+export const positionWaits = ({
+  hasReached,
+  lookAhead,
+  maxWaiting = MAX_WAITING,
+}: PositionWaitsOptions): PositionWaits => {
   const waiting = new Set<Wait>();
   let isLooking = false;
   let isClosed = false;
@@ -93,8 +100,8 @@ export const positionWaits = ({ hasReached, lookAhead }: PositionWaitsOptions): 
     reached: async (position, timeoutMs) => {
       if (hasReached(position)) return true;
       if (isClosed) return false;
-      if (waiting.size < MAX_WAITING) return wait(position, timeoutMs);
-      const text = `${MAX_WAITING} calls wait for positions of the log that this process has not reached: try again in ${RETRY_AFTER_MS / 1_000} s`;
+      if (waiting.size < maxWaiting) return wait(position, timeoutMs);
+      const text = `${maxWaiting} calls wait for positions of the log that this process has not reached: try again in ${RETRY_AFTER_MS / 1_000} s`;
       throw new RpcError('RESOURCE_EXHAUSTED', text, [], RETRY_AFTER_MS);
     },
     close: () => {
@@ -102,4 +109,49 @@ export const positionWaits = ({ hasReached, lookAhead }: PositionWaitsOptions): 
       for (const { resolve } of waiting) resolve(false);
     },
   };
+};
+
+/** The part of a log that a subscription brings, and the position up to which it has brought it. */
+export type Brought = {
+  readonly log: Pick<EventLog, 'readLog'>;
+  readonly filter: EventFilter;
+  readonly position: () => bigint;
+};
+
+/**
+ * Reads on from the position of a subscription and calls `advance` with each position up to which the log has no event
+ * for it. Events that the filter leaves out do not always wake the subscription; the others come by it alone.
+ */
+export const lookBeyond = async (
+  { log, filter, position: current }: Brought,
+  advance: (position: bigint) => void,
+): Promise<void> => {
+  for await (const { events, position } of log.readLog({ after: current(), filter })) {
+    if (events.length > 0) return;
+    advance(position);
+  }
+};
+
+/** A node of an event store may lag behind the one that gave a client its position; in milliseconds. */
+const MAX_LAG_MS = 1_000;
+
+/** The waits of clients that continue after a position, the position that is reached, and the longest wait. */
+export type Continuing = {
+  readonly waits: Pick<PositionWaits, 'reached'>;
+  readonly position: () => bigint;
+  readonly maxLagMs?: number;
+};
+
+/**
+ * Waits for the position after which a client continues.
+ *
+ * @throws {RpcError} UNAVAILABLE when the log still ends before the position after a second, RESOURCE_EXHAUSTED when too
+ * many clients wait.
+ * @throws {Fault} when the log cannot be read.
+ */
+export const reachPosition = async (
+  { waits, position, maxLagMs = MAX_LAG_MS }: Continuing,
+  asked: bigint,
+): Promise<void> => {
+  if (!(await waits.reached(asked, maxLagMs))) throw new RpcError('UNAVAILABLE', logEndText(position(), asked));
 };

@@ -13,6 +13,7 @@ import { sharedBatches, tail, type TailSources } from '../../streams/tail/tail.j
 import { openLog } from '../log-source.js';
 import { openPayloads } from '../payloads.js';
 import { tailEncodings, type TailForm } from '../tail/encodings.js';
+import { tailWaits } from '../tail/tail-waits.js';
 import { batchMessages } from '../tail/batched-messages.js';
 import type { TailCommand, TailMessage } from '../tail/tails.js';
 import type { ViewsThreadData } from './views-thread.js';
@@ -23,7 +24,13 @@ const { directory, location, source } = workerData as ViewsThreadData;
 const log = await openLog(source);
 const encodings = tailEncodings(await openPayloads({ directory, location }));
 const feed = await openLiveFeed(log);
-const sources: TailSources = { log, feed, labelsOf: labelsFrom(log), batches: sharedBatches() };
+const sources: TailSources = {
+  log,
+  feed,
+  labelsOf: labelsFrom(log),
+  batches: sharedBatches(),
+  reach: tailWaits(log, feed),
+};
 
 type RunningTail = { isClosed: boolean; onTaken: () => void };
 

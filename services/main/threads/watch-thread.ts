@@ -7,14 +7,12 @@ import { executions } from '../../../projections/executions/projection.js';
 import { executionStream, executionStreams } from '../../../projections/query/execution-identifiers.js';
 import type { WatchRequest } from '../../../proto/gen/platformidl/eventlog/watch_pb.js';
 import { EXECUTION_CATEGORY } from '../../execution/events.js';
-import { logEndText } from '../../kernel/log-end.js';
-import { RpcError } from '../../kernel/rpc.js';
-import { positionWaits } from '../../reference/position-waits.js';
+import { lookBeyond, positionWaits, reachPosition } from '../../reference/position-waits.js';
 import { openLog } from '../log-source.js';
 import { codecs } from '../models.js';
 import { executionModels } from '../past/as-of.js';
 import { openPayloads } from '../payloads.js';
-import type { WatchThreadData } from '../watch/messages.js';
+import { MAX_WATCHERS, type WatchThreadData } from '../watch/messages.js';
 import { filterOf, isList } from '../watch/subject.js';
 import type { Opened } from '../watch/subjects.js';
 import { openWatchHub } from '../watch/watch-hub.js';
@@ -56,17 +54,20 @@ const open = (request: WatchRequest): Opened => {
   return watchedList({ under: executionStreams(request.project, request.domain), isMatch }, listSources);
 };
 
-/** A node of an event store may lag behind the one that gave a watcher its position; in milliseconds. */
-const MAX_LAG_MS = 1_000;
-const waits = positionWaits({ hasReached: (asked) => position >= asked });
-const reach = async (asked: bigint): Promise<void> => {
-  if (!(await waits.reached(asked, MAX_LAG_MS))) throw new RpcError('UNAVAILABLE', logEndText(position, asked));
+const advance = (reached: bigint): void => {
+  if (reached > position) position = reached;
 };
+const waits = positionWaits({
+  hasReached: (asked) => position >= asked,
+  lookAhead: () => lookBeyond({ log, filter, position: () => position }, advance),
+  maxWaiting: MAX_WATCHERS,
+});
+const reach = (asked: bigint): Promise<void> => reachPosition({ waits, position: () => position }, asked);
 
 const hub = openWatchHub(open, reach, (message) => parentPort?.postMessage(message));
 const following = log.subscribe({ after: position, filter }, (page) => {
   // Set before the page is folded: a list that is opened meanwhile starts after this page, which it does not get.
-  ({ position } = page);
+  advance(page.position);
   waits.advanced();
   return hub.take(page);
 });

@@ -3,6 +3,9 @@ import type { MessagePort } from 'node:worker_threads';
 import type { FollowForm } from '../../kernel/rpc.js';
 import type { ViewsThreadData } from '../threads/views-thread.js';
 
+/** The most watchers of a process. */
+export const MAX_WATCHERS = 5_000;
+
 /** An answer, encoded for all watchers that want its form. */
 export type SentAnswer = {
   readonly kind: WatchResponse_Kind;

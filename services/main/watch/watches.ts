@@ -12,7 +12,7 @@ import { StoreUnavailable } from '../../kernel/fault.js';
 import { type FollowForm, type FollowingClient, RpcError } from '../../kernel/rpc.js';
 import type { ViewsThreadData } from '../threads/views-thread.js';
 import { encodedAs } from './encoded.js';
-import type { SentAnswer, WatchMessage } from './messages.js';
+import { MAX_WATCHERS, type SentAnswer, type WatchMessage } from './messages.js';
 import { afterOf, isList, subjectOf, topicOf } from './subject.js';
 import { openTopics, type Watcher } from './topics.js';
 import { type WatchingThread, watchingThread } from './watching-thread.js';
@@ -36,7 +36,6 @@ export interface Watches {
   close(): Promise<void>;
 }
 
-const MAX_WATCHERS = 5_000;
 /** The longest time without an answer, in milliseconds; then a checkpoint is sent. */
 const CHECKPOINT_MS = 5_000;
 /** The most changes that wait for one watcher, in bytes. */

@@ -1,9 +1,7 @@
 import { create, toJson } from '@bufbuild/protobuf';
 import { type TailRequest, TailRequestSchema } from '../../../proto/gen/platformidl/eventlog/tail_pb.js';
 import { metadataOf, type RecordedEvent } from '../../kernel/event.js';
-import { logEndText } from '../../kernel/log-end.js';
 import type { EventLog } from '../../kernel/ports/event-store.js';
-import { RpcError } from '../../kernel/rpc.js';
 import { tailStartOf } from './begin.js';
 import type { LiveFeed } from './live-feed.js';
 import { type LabelsOf, logFilter, type Matches, tailFilter } from './selection.js';
@@ -14,8 +12,12 @@ export type TailSources = {
   readonly feed: LiveFeed;
   readonly labelsOf: LabelsOf;
   readonly batches: SharedBatches;
-  /** The longest wait of a tail for a position that the log has not reached, in milliseconds; by default a second. */
-  readonly maxLagMs?: number;
+  /**
+   * Waits for a position that the log may not have reached.
+   *
+   * @throws {RpcError} UNAVAILABLE when the log still ends before the position after a while.
+   */
+  readonly reach: (position: bigint) => Promise<void>;
 };
 
 /** Encodes answers as they are sent. */
@@ -30,23 +32,6 @@ export type TailEncoding = {
 const PAGE = 256;
 /** The longest silence of a tail, in milliseconds. */
 const CHECKPOINT_MS = 5_000;
-const MAX_LAG_MS = 1_000;
-
-/**
- * Waits for a position that this process has not read yet, because its node of the log may lag behind.
- *
- * @throws {RpcError} UNAVAILABLE when the log still ends before the position after a while.
- */
-const reachPosition = async ({ log, feed, maxLagMs = MAX_LAG_MS }: TailSources, position: bigint): Promise<void> => {
-  const until = performance.now() + maxLagMs;
-  while (feed.position() < position) {
-    const head = await log.head();
-    if (head >= position) return;
-    const waitMs = until - performance.now();
-    if (waitMs <= 0) throw new RpcError('UNAVAILABLE', logEndText(head, position));
-    await feed.moved(feed.position(), waitMs);
-  }
-};
 
 type Page = { readonly events: readonly RecordedEvent[]; readonly position: bigint };
 
@@ -134,7 +119,7 @@ export async function* tail(
 ): AsyncGenerator<Uint8Array> {
   const filter = tailFilter(request, sources.labelsOf);
   const { after, sinceMs } = await tailStartOf(request, sources.log);
-  await reachPosition(sources, after);
+  await sources.reach(after);
   const isSince = (event: RecordedEvent): boolean => metadataOf(event).recordedAtMs >= sinceMs;
   const matches: Matches = sinceMs === -Infinity ? filter : (event) => isSince(event) && filter(event);
   const selection = selectionOf(request, encoding, sinceMs);

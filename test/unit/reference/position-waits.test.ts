@@ -8,6 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { EventStore } from '../../../services/kernel/ports/event-store.js';
 import { StoreUnavailable } from '../../../services/kernel/fault.js';
 import { streamName } from '../../../services/kernel/stream.js';
+import { positionWaits, reachPosition } from '../../../services/reference/position-waits.js';
 import { followLog, type LogFollower } from '../../../services/reference/live-folds.js';
 import { projectFold } from '../../../services/reference/project-directory.js';
 import { sqliteEventStore } from '../../../services/store/log/sqlite-event-store.js';
@@ -89,6 +90,17 @@ describe('calls that wait for a position', () => {
     expect((await waits).every(({ status }) => status === 'rejected')).toBe(true);
     close();
     expect(await following.reached(7n, 1)).toBe(false);
+  });
+
+  it('of clients that continue are refused above their limit, and when the log still ends before the position', async () => {
+    const waits = positionWaits({ hasReached: () => false, maxWaiting: 2 });
+    const continuing = { waits, position: () => 3n, maxLagMs: 20 };
+    const two = Promise.allSettled([reachPosition(continuing, 7n), reachPosition(continuing, 8n)]);
+    await expect(reachPosition(continuing, 9n)).rejects.toMatchObject({
+      code: 'RESOURCE_EXHAUSTED',
+      message: expect.stringMatching(/^2 calls wait for positions of the log/u) as string,
+    });
+    for (const each of await two) expect(each).toMatchObject({ status: 'rejected', reason: { code: 'UNAVAILABLE' } });
   });
 
   it('look at nothing where the subscription brings every position', async () => {

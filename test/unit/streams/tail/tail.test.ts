@@ -2,6 +2,7 @@ import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { TailRequestSchema } from '../../../../proto/gen/platformidl/eventlog/tail_pb.js';
+import { tailWaits } from '../../../../services/main/tail/tail-waits.js';
 import type { EventStore } from '../../../../services/kernel/ports/event-store.js';
 import { type LiveFeed, openLiveFeed } from '../../../../services/streams/tail/live-feed.js';
 import { labelsFrom } from '../../../../services/streams/tail/selection.js';
@@ -20,7 +21,7 @@ beforeAll(async () => {
   ({ store } = await openTestLog());
   await report(store, 3, 2);
   feed = await openLiveFeed(store, 4_096);
-  sources = { log: store, feed, labelsOf: labelsFrom(store), batches: sharedBatches() };
+  sources = { log: store, feed, labelsOf: labelsFrom(store), batches: sharedBatches(), reach: tailWaits(store, feed) };
 });
 afterAll(async () => {
   await feed.close();
@@ -104,7 +105,9 @@ describe('a tail', () => {
     await report(store, 2, 1);
     expect(positions(await reading)).toEqual([head + 2n]);
     const request = create(TailRequestSchema, { lastEventId: (head + 1_000n).toString() });
-    await expect(tail({ ...sources, maxLagMs: 0 }, request, consumer).next()).rejects.toMatchObject({
+    await expect(
+      tail({ ...sources, reach: tailWaits(store, feed, 0) }, request, consumer).next(),
+    ).rejects.toMatchObject({
       code: 'UNAVAILABLE',
       message: expect.stringContaining(`before position ${head + 1_000n}`) as string,
     });
