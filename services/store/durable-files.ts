@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { link, mkdir, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { link, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { createFolder } from './create-folder.js';
 import { pathIdentity } from './path-identity.js';
 
 /** Number of folders remembered as durable, so that most writes sync only one folder. */
@@ -81,7 +82,7 @@ export const durableFiles = (root: string): DurableFiles => {
 
   const folder = async (path: string): Promise<void> => {
     if (known.has(path)) return;
-    await mkdir(path, { recursive: true });
+    await createFolder(path);
     if (path.length > root.length) await folder(dirname(path));
     await sync(dirname(path));
     if (known.size >= MAX_KNOWN_FOLDERS) known.clear();
@@ -89,7 +90,7 @@ export const durableFiles = (root: string): DurableFiles => {
   };
 
   const prepare = async (): Promise<void> => {
-    await mkdir(temporary, { recursive: true });
+    await createFolder(temporary);
     for (const name of await readdir(temporary)) await removeLeft(join(temporary, name));
   };
 

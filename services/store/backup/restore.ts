@@ -8,6 +8,7 @@ import type { PayloadStore } from '../../kernel/ports/payload-store.js';
 import type { StreamName } from '../../kernel/stream.js';
 import type { Append } from '../log/append-batch.js';
 import { contentHash } from '../payloads/content-hash.js';
+import { createFolder } from '../create-folder.js';
 import { durableFiles } from '../durable-files.js';
 import { filePayloadStore } from '../payloads/file-payload-store.js';
 import { payloadPath } from '../payloads/object-name.js';
@@ -50,7 +51,9 @@ export type Restored = {
 const UNFINISHED = 'restoring';
 
 const prepared = async (directory: string): Promise<string> => {
-  await mkdir(directory, { recursive: true });
+  await createFolder(directory).catch((error: unknown) => {
+    throw new DataDirectoryUnusable(`${directory} cannot be created: ${(error as Error).message}`, error);
+  });
   const found = await readdir(directory);
   // A directory that an interrupted restore has left has no log yet.
   const isLeft = found.includes(UNFINISHED) && !found.includes('log.db');

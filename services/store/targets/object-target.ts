@@ -71,6 +71,16 @@ export const inUse = (purpose: string, shown: string): DataDirectoryInUse =>
     `${purpose} ${shown} is being written by another process; run one at a time, or choose another folder or bucket`,
   );
 
+/**
+ * Creates the folder of a target if it is missing.
+ *
+ * @throws {StoreUnavailable} when it cannot be created.
+ */
+export const createTargetFolder = async (folder: string, purpose: string): Promise<void> => {
+  const root = resolve(folder);
+  await faulty(`${purpose} ${root}`, () => durableFiles(root).folder(root));
+};
+
 /** Keeps objects in a folder, which is created if missing. `purpose` is the first word of messages, such as `backup`. */
 export const folderTarget = (folder: string, purpose: string): ObjectTarget => {
   const root = resolve(folder);

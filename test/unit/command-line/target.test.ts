@@ -1,0 +1,40 @@
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openTarget } from '../../../services/cli/object-target.js';
+import { OperatorError } from '../../../services/config/operator-errors.js';
+
+let directory: string;
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'flightlog-target-'));
+});
+afterEach(() => rmSync(directory, { recursive: true }));
+
+const refusalOf = (path: string): Promise<unknown> =>
+  openTarget('--to', path, 'backup').then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+
+describe('the folder of --to', () => {
+  it('is created with those above it', async () => {
+    const path = join(directory, 'a', 'b');
+    const target = await openTarget('--to', path, 'backup');
+    expect(statSync(path).isDirectory()).toBe(true);
+    await target.close();
+  });
+
+  it('is refused below a file', async () => {
+    writeFileSync(join(directory, 'file'), '');
+    const refusal = await refusalOf(join(directory, 'file', 'a'));
+    expect(refusal).toBeInstanceOf(OperatorError);
+    expect((refusal as Error).message).toContain(`--to: backup ${directory}/file/a: ENOTDIR`);
+  });
+
+  it.runIf(process.platform === 'linux')('is refused where the system creates none', async () => {
+    const refusal = await refusalOf('/proc/flightlog/a');
+    expect(refusal).toBeInstanceOf(OperatorError);
+    expect((refusal as Error).message).toBe('--to: backup /proc/flightlog/a: no folder can be created in /proc');
+  });
+});
