@@ -1,5 +1,5 @@
 import { missing, RpcError } from './rpc.js';
-import { assertVisible } from './visible-text.js';
+import { assertVisible, isVisible } from './visible-text.js';
 
 /** Numbers in `core.ResourceType` of the kinds that are registered in versions. */
 const RESOURCE_TYPES = { TASK: 1, WORKFLOW: 2, LAUNCH_PLAN: 3 } as const;
@@ -71,14 +71,21 @@ export const versionOf = (kind: Kind, id: SentIdentifier | undefined, path?: str
 };
 
 /**
- * The version that a registration names. Versions that were registered by earlier releases may have names that this
- * refuses; they can be read and launched.
+ * The version that a registration names. Earlier releases have registered versions with names that are refused for new
+ * ones; these can be read and launched, and a registration of one is answered as that of any other existing version.
  *
- * @throws {RpcError} INVALID_ARGUMENT as {@link versionOf}, and naming the first part with control characters.
+ * @param isRegistered tells whether a version exists; called only for such a name.
+ * @throws {RpcError} INVALID_ARGUMENT as {@link versionOf}, and naming the first part with control characters of a
+ * version that does not exist.
  */
-export const newVersionOf = (kind: Kind, sent: SentIdentifier | undefined): Version => {
+export const newVersionOf = async (
+  kind: Kind,
+  sent: SentIdentifier | undefined,
+  isRegistered: (id: Version) => Promise<boolean>,
+): Promise<Version> => {
   const id = versionOf(kind, sent);
-  for (const part of PARTS) assertVisible(`id.${part}`, id[part]);
+  const part = PARTS.find((each) => !isVisible(id[each]));
+  if (part !== undefined && !(await isRegistered(id))) assertVisible(`id.${part}`, id[part]);
   return id;
 };
 

@@ -9,6 +9,9 @@ const allInvisible = new RegExp(INVISIBLE, 'gu');
 /** A text of the same length, with a space for each character that a terminal obeys instead of showing it. */
 export const visible = (text: string): string => text.replace(allInvisible, ' ');
 
+/** True when {@link assertVisible} takes the text. */
+export const isVisible = (text: string): boolean => !invisible.test(text);
+
 /**
  * Checks that a name which is to be recorded looks like what it is, wherever it is shown.
  *
@@ -16,5 +19,5 @@ export const visible = (text: string): string => text.replace(allInvisible, ' ')
  * changes the direction of text (U+202A to U+202E, U+2066 to U+2069).
  */
 export const assertVisible = (field: string, text: string): void => {
-  if (invisible.test(text)) throw invalid(field, 'control characters are not allowed');
+  if (!isVisible(text)) throw invalid(field, 'control characters are not allowed');
 };

@@ -67,7 +67,11 @@ const createLaunchPlan = async (
   const workflowId = versionOf('WORKFLOW', spec.workflowId, 'spec.workflow_id');
   const workflow = await services.definitions.workflow(workflowId);
   if (workflow === undefined) throw versionNotFound('WORKFLOW', workflowId);
-  const id = newVersionOf('LAUNCH_PLAN', sent);
+  const id = await newVersionOf('LAUNCH_PLAN', sent, (version) =>
+    services.sessions.read(launchPlanAggregate, launchPlanStream(version), ({ state }) =>
+      state.versions.has(version.version),
+    ),
+  );
   const barred = await services.projects.check(id.project, id.domain);
   if (barred !== undefined) throw barred;
   await record(services, await read(id, { id: workflowId, interface: workflow.interface }), call);

@@ -40,13 +40,21 @@ const assertId = (id: string): void => {
   if (!isProjectId(id)) throw new RpcError('INVALID_ARGUMENT', `invalid project id [${id}]: ${PROJECT_ID_RULE}`);
 };
 
-/** The checks that registrations and updates have in common, in the order of the interface. */
-const assertProject = ({ id, name, description, labels, domains, state }: Project): void => {
+/**
+ * The checks that registrations and updates have in common, in the order of the interface.
+ *
+ * @param known the project before an update. Earlier releases have registered ids and names that are refused for new
+ * projects; these can stay.
+ */
+const assertProject = (
+  { id, name, description, labels, domains, state }: Project,
+  known?: { readonly name: string },
+): void => {
   if (id === '') throw missing('project_id');
   assertLabels(labels);
-  assertId(id);
+  if (known === undefined) assertId(id);
   assertLength('project_name', name, MAX_PROJECT_NAME_BYTES);
-  assertVisible('project_name', name);
+  if (name !== known?.name) assertVisible('project_name', name);
   assertLength('project_description', description, MAX_PROJECT_DESCRIPTION_BYTES);
   if (domains.length > 0)
     throw new RpcError('INVALID_ARGUMENT', 'domains are system-wide and cannot be set for one project');
@@ -78,13 +86,13 @@ const register = async (services: ProjectServices, project: Project | undefined,
 
 const update = async (services: ProjectServices, project: Project, call: Call): Promise<void> => {
   if (project.id === '') throw missing('project_id');
-  const isThere = await services.sessions.read(
+  const known = await services.sessions.read(
     projectAggregate,
     projectStream(project.id),
-    ({ state }) => state.project !== undefined,
+    ({ state }) => state.project && { name: state.project.name },
   );
-  if (!isThere) throw refusals['project-unknown'](project.id);
-  assertProject(project);
+  if (known === undefined) throw refusals['project-unknown'](project.id);
+  assertProject(project, known);
   await record(services, { type: 'UpdateProject', project: stored(project) }, call);
 };
 

@@ -42,7 +42,9 @@ const createTask = async (
   read: Reading,
   call: Call,
 ): Promise<Version> => {
-  const id = newVersionOf('TASK', sent);
+  const id = await newVersionOf('TASK', sent, (version) =>
+    sessions.read(taskAggregate, taskStream(version), ({ revision }) => revision >= 0n),
+  );
   const barred = await projects.check(id.project, id.domain);
   if (barred !== undefined) throw barred;
   const command = await read(id, { taskTypes, limits: await limitsOf(id.project, id.domain) });

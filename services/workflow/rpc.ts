@@ -79,7 +79,9 @@ const createWorkflow = async (
   request: Uint8Array,
   call: Call,
 ): Promise<Version> => {
-  const id = newVersionOf('WORKFLOW', idIn(request));
+  const id = await newVersionOf('WORKFLOW', idIn(request), (version) =>
+    services.sessions.read(workflowAggregate, workflowStream(version), ({ revision }) => revision >= 0n),
+  );
   const projectError = await services.projects.check(id.project, id.domain);
   if (projectError !== undefined) throw projectError;
   assertReferencesReadable(request, call);

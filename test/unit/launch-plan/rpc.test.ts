@@ -7,7 +7,9 @@ import {
   LaunchPlanState as State,
   LaunchPlanUpdateRequestSchema,
 } from '../../../proto/gen/platformidl/admin/launch_plan_pb.js';
-import { launchPlanCodec } from '../../../services/launch-plan/events.js';
+import { launchPlanAggregate } from '../../../services/launch-plan/decider.js';
+import { launchPlanCodec, launchPlanStream } from '../../../services/launch-plan/events.js';
+import { registrationOf } from '../../../services/launch-plan/registration/request.js';
 import { fixtureFolder } from '../../support/fixtures.js';
 import { openRegistry, type Registry } from '../../support/registry.js';
 
@@ -83,6 +85,18 @@ describe('launch plans over the interface', () => {
       message: 'invalid value for id.version: control characters are not allowed',
     });
     await expect(update('a\u202e1v', State.ACTIVE)).rejects.toMatchObject({ code: 'NOT_FOUND' }); // of releases before
+  });
+
+  it('of a release before exist, also with a version that is refused now', async () => {
+    const old = plan('a\u202e0v');
+    const id = { ...old.id!, resourceType: 3 } as const;
+    const workflow = await registry.definitions.workflow(old.spec!.workflowId!);
+    const command = registrationOf(id, old, { ...workflow!, id: { ...old.spec!.workflowId!, resourceType: 2 } });
+    await registry.sessions.handle(launchPlanAggregate, launchPlanStream(id), command, {
+      actor: 'ada',
+      commandId: 'before',
+    });
+    await expect(send(old)).rejects.toMatchObject({ code: 'ALREADY_EXISTS' });
   });
 
   it('are stored with all that an execution is to be given', async () => {

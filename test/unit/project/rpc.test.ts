@@ -9,6 +9,8 @@ import {
 } from '../../../proto/gen/platformidl/admin/project_pb.js';
 import { GetVersionRequestSchema } from '../../../proto/gen/platformidl/admin/version_pb.js';
 import type { RpcError } from '../../../services/kernel/rpc.js';
+import { projectAggregate } from '../../../services/project/decider.js';
+import { projectStream } from '../../../services/project/events.js';
 import { fixtureFolder } from '../../support/fixtures.js';
 import { openRegistry, type Registry } from '../../support/registry.js';
 
@@ -66,6 +68,17 @@ describe('projects over the interface', () => {
       code: 'INVALID_ARGUMENT',
       message: 'missing project_id',
     });
+  });
+
+  it('of a release before are updated, also with an id and a name that are refused now', async () => {
+    const old = create(ProjectSchema, { id: 'Of A\u001bRelease', name: 'Be\nfore' });
+    const command = { type: 'RegisterProject', project: old } as const;
+    await registry.sessions.handle(projectAggregate, projectStream(old.id), command, { actor: 'ada', commandId: 'b' });
+    await update({ id: old.id, name: old.name, description: 'updated' });
+    await update({ id: old.id, description: 'updated again' });
+    const updates = (await registry.events()).filter(({ type }) => type === 'ProjectUpdated');
+    expect(updates.map(({ data }) => Buffer.from(data).includes('updated'))).toEqual([true, true]);
+    await expect(update({ id: old.id, name: 'An\nother' })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
   });
 
   it('admit registrations only while they are active', async () => {

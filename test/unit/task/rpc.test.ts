@@ -4,6 +4,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DescriptionEntitySchema } from '../../../proto/gen/platformidl/admin/description_entity_pb.js';
 import { TaskCreateRequestSchema } from '../../../proto/gen/platformidl/admin/task_pb.js';
 import { Resources_ResourceName, ResourcesSchema } from '../../../proto/gen/platformidl/core/tasks_pb.js';
+import { taskAggregate } from '../../../services/task/decider.js';
+import { taskStream } from '../../../services/task/events.js';
+import { registrationOf } from '../../../services/task/registration/task.js';
 import { fixtureFolder } from '../../support/fixtures.js';
 import { openRegistry, type Registry } from '../../support/registry.js';
 
@@ -51,6 +54,22 @@ describe('tasks over the interface', () => {
     await expect(send(task('hostile', ({ id }) => (id![part] = text)))).rejects.toMatchObject({
       code: 'INVALID_ARGUMENT',
       message: `invalid value for id.${part}: control characters are not allowed`,
+    });
+  });
+
+  it('of a release before exist, also with a name that is refused now', async () => {
+    const old = task('of a\u001brelease before');
+    const id = { ...old.id!, resourceType: 1 } as const;
+    const command = registrationOf(id, old, { taskTypes: {}, limits: {} });
+    await registry.sessions.handle(taskAggregate, taskStream(id), command, { actor: 'ada', commandId: 'before' });
+    await expect(send(old)).rejects.toMatchObject({
+      code: 'ALREADY_EXISTS',
+      message: expect.stringContaining('identical structure') as string,
+    });
+    const other = task(id.name, ({ spec }) => (spec!.template!.type = 'another'));
+    await expect(send(other)).rejects.toMatchObject({
+      code: 'ALREADY_EXISTS',
+      message: expect.stringContaining('different structure') as string,
     });
   });
 

@@ -6,6 +6,9 @@ import {
   WorkflowCreateRequestSchema,
 } from '../../../proto/gen/platformidl/admin/workflow_pb.js';
 import type { RpcError } from '../../../services/kernel/rpc.js';
+import { workflowAggregate } from '../../../services/workflow/decider.js';
+import { workflowStream } from '../../../services/workflow/events.js';
+import { registrationOf } from '../../../services/workflow/registration/request.js';
 import { fixtureFolder } from '../../support/fixtures.js';
 import { openRegistry, type Registry, type RegistryOptions } from '../../support/registry.js';
 
@@ -53,6 +56,14 @@ describe('workflows over the interface', () => {
       code: 'INVALID_ARGUMENT',
       message: 'invalid value for id.version: control characters are not allowed',
     });
+  });
+
+  it('of a release before exist, also with a version that is refused now', async () => {
+    const old = workflow('of a\u001brelease before');
+    const id = { ...old.id!, resourceType: 2 } as const;
+    const command = await registrationOf(id, old, registry.definitions, { nodes: 0, closureBytes: 0 });
+    await registry.sessions.handle(workflowAggregate, workflowStream(id), command, { actor: 'ada', commandId: 'b' });
+    expect(await refusalOf(sendTo(registry, old))).toMatchObject({ code: 'ALREADY_EXISTS' });
   });
 
   it('are read back compiled, under the id of the request', async () => {
