@@ -115,7 +115,7 @@ describe.each(Object.entries(STRINGS))('processes on a cluster, by %s', (name, u
     const openLog = () => eventstoreEventStore({ url: cluster.url({ preference: 'leader' }) });
     return startRoles(roles, { url: urlOf(cluster), openLog }, options);
   });
-  let probes: ReturnType<typeof probing>;
+  let probes: ReturnType<typeof probing> | undefined;
 
   beforeAll(async () => {
     cluster = await startEventstoreCluster({ timing: { electionMs: ELECTION_MS } });
@@ -123,6 +123,7 @@ describe.each(Object.entries(STRINGS))('processes on a cluster, by %s', (name, u
     probes = probing(load);
   }, LIMIT_MS);
   afterAll(async () => {
+    await probes?.stop(); // they call through the clients of the load
     await load.close();
     await cluster.close();
   }, LIMIT_MS);
@@ -131,13 +132,13 @@ describe.each(Object.entries(STRINGS))('processes on a cluster, by %s', (name, u
     'go on: %s',
     async (fault) => {
       await load.progress();
-      probes.take();
+      probes!.take();
       await CLUSTER_FAULTS[fault](cluster);
       const began = performance.now();
       await untilWhole(load);
       const wholeMs = Math.round(performance.now() - began);
       await load.progress();
-      const taken = probes.take();
+      const taken = probes!.take();
       const slowestMs = Math.round(Math.max(...taken.map(({ ms }) => ms)));
       rows.push({ story: `${name}: ${fault}`, calls: taken.length, failed: countsOf(taken), slowestMs, wholeMs });
       expect(
@@ -154,7 +155,7 @@ describe.each(Object.entries(STRINGS))('processes on a cluster, by %s', (name, u
   it(
     'have lost and doubled nothing, and cleared no view',
     async () => {
-      await probes.stop();
+      await probes!.stop();
       const { endedBecause, dropped } = await load.finish();
       expect(endedBecause).toBe('idle');
       expect([...dropped]).toEqual([]);
