@@ -1,7 +1,5 @@
 import type { Server } from 'node:http';
 import type { Server as HttpsServer } from 'node:https';
-import type { Socket } from 'node:net';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import {
   fastify,
@@ -15,6 +13,7 @@ import { HANDSHAKE_MS, type Hosting, type Listening, tlsOptions } from '../excha
 import { logFailure } from '../log.js';
 import { answerRequest, requestFault, sendFailure } from './answer.js';
 import { answerBroken, MAX_HEADER_BYTES } from './broken.js';
+import { type IdleConnections, idleConnections } from './connections.js';
 import { acceptSessions } from './cookie-session.js';
 import { allowOrigins } from './cors.js';
 import { boundBodies } from './incoming.js';
@@ -62,8 +61,19 @@ const parseBodiesAsBytes = (app: FastifyInstance): void => {
   });
 };
 
-/** During shutdown, closes each connection after its answer: the server would wait for one that is kept alive. */
+/**
+ * During shutdown, closes each connection after its answer: the server would wait for one that is kept alive. A request
+ * on a connection that the server has ended is not carried out, because it cannot be answered.
+ */
 const closeConnectionsAfterAnswer = (app: FastifyInstance, isClosing: () => boolean): void => {
+  app.addHook('onRequest', ({ raw: { socket } }, reply, done) => {
+    if (!socket.writableEnded) {
+      done();
+      return;
+    }
+    reply.hijack();
+    socket.destroy();
+  });
   app.addHook('onSend', (_request, reply, _payload, done) => {
     if (isClosing()) reply.header('connection', 'close');
     done();
@@ -82,6 +92,7 @@ const open = (hosting: Hosting, isClosing: () => boolean): FastifyInstance => {
     requestTimeout: REQUEST_MS,
     ...(tls ? { https: { ...server, ...tlsOptions(tls.current), handshakeTimeout: handshakeMs } } : { http: server }),
     forceCloseConnections: 'idle',
+    return503OnClosing: false, // what is still read is answered
     clientErrorHandler: answerBroken(),
     // Not routed by Fastify: a path is decoded before it is split, and 501 is answered for another verb (ADR 0032).
     rewriteUrl: ({ url }) => (hosting.files ? routed(url) : '/'),
@@ -89,12 +100,12 @@ const open = (hosting: Hosting, isClosing: () => boolean): FastifyInstance => {
   } as FastifyHttpOptions<Server>);
   tls?.onChange((changed) => (app.server as unknown as HttpsServer).setSecureContext(tlsOptions(changed)));
   app.server.maxConnections = hosting.maxConnections;
+  closeConnectionsAfterAnswer(app, isClosing);
   serveOwnPaths(app, hosting);
   acceptSessions(app, hosting);
   parseBodiesAsBytes(app);
   boundBodies(app, hosting);
   takeCompressedBodies(app);
-  closeConnectionsAfterAnswer(app, isClosing);
   allowOrigins(app, hosting.cors);
   const declared = readBindings(hosting.routes);
   const bindings = bindingTable(declared);
@@ -116,44 +127,17 @@ const open = (hosting: Hosting, isClosing: () => boolean): FastifyInstance => {
   return app;
 };
 
-const SILENT_CHECK_MS = 50;
+const IDLE_CHECK_MS = 50;
 
-/**
- * Closes connections on which nothing has come yet, which the server counts as active: a client of Node opens one at
- * once where it has aborted a request.
- */
-const closeSilent = (silent: Silent): void => {
-  for (const [socket, bytes] of silent) if (socket.bytesRead === bytes) socket.destroy();
-};
+/** A client that sends requests without longer pauses has its connection closed by an answer, in milliseconds. */
+const GRACE_MS = 50;
 
-/** The connections without a request so far, with the bytes that were read when they were opened. */
-type Silent = ReadonlyMap<Socket, number>;
-
-const silentConnections = (server: Server): Silent => {
-  const silent = new Map<Socket, number>();
-  const add = (socket: Socket): void => {
-    silent.set(socket, socket.bytesRead);
-    socket.once('close', () => silent.delete(socket));
-  };
-  server.on('connection', add);
-  server.on('secureConnection', add);
-  server.on('request', ({ socket }) => silent.delete(socket));
-  return silent;
-};
-
-/**
- * Lets the server read the requests that have arrived. A connection counts as idle until its request is read, and idle
- * ones are closed: the client could not know whether its request was carried out.
- */
-const readArrived = async (): Promise<void> => {
-  for (let turn = 0; turn < 2; turn += 1) await nextTurn();
-};
-
-const close = async (app: FastifyInstance, silent: Silent, drainMs: number): Promise<void> => {
+const close = async (app: FastifyInstance, idle: IdleConnections, drainMs: number): Promise<void> => {
   const timer = setTimeout(() => app.server.closeAllConnections(), drainMs);
-  const silentTimer = setInterval(() => closeSilent(silent), SILENT_CHECK_MS);
+  await idle.end(Math.min(GRACE_MS, drainMs));
+  const idleTimer = setInterval(() => idle.all().forEach((socket) => socket.destroy()), IDLE_CHECK_MS);
   await app.close();
-  clearInterval(silentTimer);
+  clearInterval(idleTimer);
   clearTimeout(timer);
 };
 
@@ -166,7 +150,7 @@ const close = async (app: FastifyInstance, silent: Silent, drainMs: number): Pro
 export const serveHttp = async (hosting: Hosting): Promise<Listening> => {
   let isClosing = false;
   const app = open(hosting, () => isClosing);
-  const silent = silentConnections(app.server);
+  const idle = idleConnections(app.server);
   await app.listen({ host: hosting.host, port: hosting.port });
   const address = app.server.address();
   const port = typeof address === 'object' && address ? address.port : hosting.port;
@@ -174,8 +158,7 @@ export const serveHttp = async (hosting: Hosting): Promise<Listening> => {
     port,
     close: async ({ drainMs }) => {
       isClosing = true;
-      await readArrived();
-      await close(app, silent, drainMs);
+      await close(app, idle, drainMs);
     },
   };
 };
