@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 
 import { IdentityService } from '../../proto/gen/platformidl/service/identity_pb.js';
 import { rpcQuery } from '../server/queries.js';
-import { signOutAddress } from '../server/sign-in.js';
+import { leavesToSignOut, signOutAddress } from '../server/sign-in.js';
 
 /** The person that is signed in, and the way out; nothing where the server has no authentication. */
 export const SignedIn = (): ReactNode => {
@@ -15,7 +15,13 @@ export const SignedIn = (): ReactNode => {
         <span className="visually-hidden">Signed in as </span>
         {data.name || data.preferredUsername || data.subject}
       </span>
-      <a className="button" href={signOutAddress()}>
+      <a
+        className="button"
+        href={signOutAddress()}
+        onClick={({ ctrlKey, metaKey, shiftKey }) => {
+          if (!ctrlKey && !metaKey && !shiftKey) leavesToSignOut(); // with these keys, another tab opens
+        }}
+      >
         Sign out
       </a>
     </>

@@ -43,6 +43,18 @@ describe.skipIf(chromiumPath === undefined)('signing in to the web console', () 
     expect(story.errors).toEqual([]);
   });
 
+  it('signs out of an issuer that is slower than the next request of the page', async () => {
+    const page = await signedIn(ALICE, '/');
+    await page.getByText('Signed in as alice').waitFor();
+    await page.route('**/logout', async (route) => {
+      const response = await route.fetch({ maxRedirects: 0 });
+      await page.waitForResponse((answer) => answer.status() === 401);
+      await route.fulfill({ response });
+    });
+    await page.getByRole('link', { name: 'Sign out' }).click();
+    await page.getByRole('button', { name: 'Sign out' }).waitFor();
+  });
+
   it('changes what the person may change', async () => {
     const page = await signedIn(ALICE, '/');
     await page.getByText('Signed in as alice').waitFor();
