@@ -11,16 +11,12 @@ import { streamName } from '../../services/kernel/stream.js';
 import { fixtureFolder } from '../support/fixtures.js';
 import { type GrpcClient, grpcClient } from '../support/grpc-client.js';
 import { allPages } from '../support/lists.js';
-import { isOnMongodb } from '../support/mongo-server.js';
 import { type ServerProcess, startServerProcess } from '../support/server-process.js';
 import { openTestLog } from '../support/test-log.js';
 import { until } from '../support/until.js';
 
-/**
- * Many times the batch size of the views. Fewer on MongoDB's protocol, because a server may examine all of them for
- * each page.
- */
-const NODES = isOnMongodb ? 4_000 : 10_000;
+/** Many times the batch size of the views. */
+const NODES = 4_000;
 const AT_ONCE = 200;
 const PAGE = 1_000;
 /** Long enough for a slow read store to project all of them. */

@@ -72,7 +72,8 @@ describe.skipIf(areApart)('a process that is killed between two steps of an exec
   });
 
   // One commit each: the slot is taken, the execution is created, it ends, the slot is released.
-  const points = [1, 2, 3, 4].flatMap((nth) => [`before-commit:${nth}`, `after-commit:${nth}`]);
+  // The log is the same after one as before the next.
+  const points = ['before-commit:1', ...[1, 2, 3, 4].map((nth) => `after-commit:${nth}`)];
 
   it.each(points)('gives the slot back once, killed %s', async (point) => {
     const name = point.replace(':', '-');
