@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
 
 const OWN_PATH = fileURLToPath(import.meta.url);
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -32,6 +33,12 @@ const isUpToDate = (mark) =>
 /** Components mark themselves for servers that render pages; here, browsers render all. */
 const isAboutServers = ({ code }) => code === 'MODULE_LEVEL_DIRECTIVE';
 
+/** One file has all that each view needs: a browser asks for six files at a time, and waits for the last of them. */
+const FIRST = { name: 'first', tags: ['$initial'] };
+
+/** A smaller file fits one packet as it is. */
+const MIN_COMPRESSED_BYTES = 1_400;
+
 /** Relative addresses: the server says in the page where its root is, so that it works below any path. */
 const options = {
   configFile: false,
@@ -45,8 +52,20 @@ const options = {
     modulePreload: { polyfill: false },
     assetsInlineLimit: 0, // the content security policy allows no inline scripts
     chunkSizeWarningLimit: 2_000, // in kB; the layout of graphs, which is loaded when one is opened
-    rolldownOptions: { onLog: (level, log, report) => (isAboutServers(log) ? undefined : report(level, log)) },
+    rolldownOptions: {
+      onLog: (level, log, report) => (isAboutServers(log) ? undefined : report(level, log)),
+      output: { codeSplitting: { groups: [FIRST] } },
+    },
   },
+};
+
+/** Compresses the assets once: a server that did it for each browser would take longer than the rest of a first load. */
+const compressAssets = () => {
+  const folder = join(TARGET, 'assets');
+  for (const name of readdirSync(folder)) {
+    const bytes = readFileSync(join(folder, name));
+    if (bytes.length >= MIN_COMPRESSED_BYTES) writeFileSync(join(folder, `${name}.gz`), gzipSync(bytes, { level: 9 }));
+  }
 };
 
 /** Builds the console from sources with this mark. */
@@ -55,6 +74,7 @@ const build = async (mark) => {
   process.stderr.write('flightlog: building the web console …\n');
   const vite = await import('vite');
   await vite.build(options);
+  compressAssets();
   writeFileSync(RECORD, mark);
   process.stderr.write(`flightlog: built in ${((performance.now() - started) / 1_000).toFixed(1)} s\n`);
 };

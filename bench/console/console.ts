@@ -10,7 +10,7 @@ import { executionViews } from './execution-view.js';
 import { EVENTS_A_NODE, runLargeExecution } from './large-execution.js';
 import { createMany, listView } from './list-view.js';
 import { meterOf } from './meter.js';
-import { type Measured, most, opening } from './views.js';
+import { type Measured, most, opening, painted } from './views.js';
 
 const BUILD = fileURLToPath(new URL('../../../console/build.js', import.meta.url));
 
@@ -18,9 +18,10 @@ const KB = 1_000;
 const FIRST_LOAD_KB = 300;
 const INTERACTIVE_MS = 1_000;
 
-/** Opens the console in a browser that has never loaded it. */
+/** Opens the console in a browser that has started, and has never loaded it. */
 const firstLoad = async (measured: Measured, server: string): Promise<readonly Limited[]> => {
-  const { page } = measured;
+  const { page, meter, serverPid } = measured;
+  await meter.untilIdle(serverPid);
   const network = await page.context().newCDPSession(page);
   await network.send('Network.enable');
   let bytes = 0;
@@ -30,6 +31,7 @@ const firstLoad = async (measured: Measured, server: string): Promise<readonly L
     open: async () => {
       await page.goto(`${server}/console/`);
       await page.getByRole('heading', { level: 1 }).waitFor();
+      await painted(page);
       await page.keyboard.press('?');
       await page.getByRole('dialog').waitFor();
     },

@@ -2,7 +2,7 @@ import type { Limited } from '../bench.js';
 import { processorMs } from '../processor-time.js';
 import { DOMAIN, PROJECT } from '../workload.js';
 import { LARGE } from './large-execution.js';
-import { dragged, framesOf, type Measured, most, opening, wheeled } from './views.js';
+import { dragged, framesOf, type Measured, most, opening, painted, wheeled } from './views.js';
 
 const OPEN_MS = 2_000;
 const MEMORY_MB = 300;
@@ -42,7 +42,7 @@ const graphOf = async (measured: Measured, server: string): Promise<readonly Lim
     open: async () => {
       await page.goto(`${server}${PATH}?view=graph`);
       await canvas.waitFor();
-      await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
+      await painted(page);
     },
   });
   const pan = await meter.frames(() => dragged(measured, canvas, ACROSS));

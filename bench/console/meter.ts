@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { setTimeout } from 'node:timers/promises';
 import type { Browser, CDPSession, Page } from 'playwright-core';
 import { processorMs } from '../processor-time.js';
 
@@ -22,12 +23,22 @@ const STOP_FRAMES = `(() => { const all = window.frames_; window.frames_ = undef
 
 const KB = 1_024;
 
+/** Processor time of two cores in a window, in milliseconds, below which nothing much is done. */
+const IDLE_MS = 20;
+const IDLE_WINDOW_MS = 500;
+const MAX_IDLE_WAIT_MS = 30_000;
+
 /** Reads what a page costs. */
 export type Meter = {
   /** Measures the frames while something is done to the page. */
   readonly frames: (work: () => Promise<void>) => Promise<Frames>;
   /** Processor time of the main thread since the last navigation, in milliseconds. */
   readonly mainThreadMs: () => Promise<number>;
+  /**
+   * Waits until the browser and this process do next to nothing: a browser that has just started loads pages of its own,
+   * and a server goes on with its views.
+   */
+  readonly untilIdle: (pid: number) => Promise<void>;
   /** JavaScript values that are in use, and memory that the process of the page shares with no other, in MB. */
   readonly memory: () => Promise<{ readonly heapMb: number; readonly processMb: number }>;
 };
@@ -55,8 +66,17 @@ export const meterOf = async (browser: Browser, page: Page): Promise<Meter> => {
   const mainThreadMs = async (): Promise<number> => (await metric('TaskDuration')) * 1_000;
   const browserMs = async (): Promise<number> =>
     (await processesOf(ofBrowser)).reduce((sum, { id }) => sum + processorMs(id), 0);
+  const workIn = async (pid: number): Promise<number> => {
+    const before = (await browserMs()) + processorMs(pid);
+    await setTimeout(IDLE_WINDOW_MS);
+    return (await browserMs()) + processorMs(pid) - before;
+  };
   return {
     mainThreadMs,
+    untilIdle: async (pid) => {
+      const until = performance.now() + MAX_IDLE_WAIT_MS;
+      while ((await workIn(pid)) > IDLE_MS && performance.now() < until);
+    },
     frames: async (work) => {
       const [mainBefore, browserBefore] = [await mainThreadMs(), await browserMs()];
       await page.evaluate(START_FRAMES);

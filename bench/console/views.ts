@@ -41,6 +41,11 @@ export const opening = async (
   ];
 };
 
+/** Waits until the page has painted what it shows now; a browser drops the keys of a page that was never painted. */
+export const painted = async (page: Page): Promise<void> => {
+  await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
+};
+
 const boxOf = async (place: Locator): Promise<{ x: number; y: number; width: number; height: number }> => {
   const box = await place.boundingBox();
   if (!box) throw new Error('it is not on the page');

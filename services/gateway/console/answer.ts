@@ -1,8 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
-import { RpcError } from '../../kernel/rpc.js';
-import { sendBody } from '../rest/encoding.js';
-import { consoleFile, isConsolePath } from './files.js';
+import { sendBody, sendGzipped, takesGzip } from '../rest/encoding.js';
+import { type ConsoleFile, consoleFile, isConsolePath } from './files.js';
 
 // Components position menus with inline styles; scripts come from this server alone.
 const POLICY = [
@@ -19,13 +18,10 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
-
-const send = async (request: FastifyRequest, reply: FastifyReply, path: string): Promise<void> => {
-  const { mediaType, cacheControl, read } = consoleFile(path);
-  const body = await read().catch((error: unknown) => {
-    throw isMissing(error) ? new RpcError('NOT_FOUND', 'Not Found') : error;
-  });
+const send = async (request: FastifyRequest, reply: FastifyReply, file: ConsoleFile): Promise<void> => {
+  const { mediaType, cacheControl, read, readGzipped } = file;
+  const gzipped = takesGzip(request) ? await readGzipped?.() : undefined;
+  const body = gzipped ?? (await read());
   void reply.headers({
     'content-type': mediaType,
     'cache-control': cacheControl,
@@ -33,20 +29,26 @@ const send = async (request: FastifyRequest, reply: FastifyReply, path: string):
     'referrer-policy': 'no-referrer',
     'x-content-type-options': 'nosniff',
   });
-  sendBody(request, reply, body);
+  if (gzipped) sendGzipped(reply, gzipped);
+  else sendBody(request, reply, body);
 };
 
 /**
  * Answers requests for the console, and leads from `/` to it; returns `false` for every other request. Its files are
- * the same for every caller, so they need no token; what they show comes from RPCs, which do.
+ * the same for every caller, so they need no token; what they show comes from RPCs, which do. The folder is that of the
+ * built console.
  */
-export const answerConsole = (request: FastifyRequest, reply: FastifyReply, path: string): boolean => {
+export const answerConsole = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { path, folder }: { readonly path: string; readonly folder?: URL },
+): boolean => {
   if (request.method !== 'GET' && request.method !== 'HEAD') return false;
   if (path === '/') {
     void reply.redirect('console', 302);
     return true;
   }
   if (!isConsolePath(path)) return false;
-  send(request, reply, path).catch((error: unknown) => void reply.send(error));
+  send(request, reply, consoleFile(path, folder)).catch((error: unknown) => void reply.send(error));
   return true;
 };

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { extname } from 'node:path';
 
+import { RpcError } from '../../kernel/rpc.js';
 import type { BrowserFile } from '../openapi/page.js';
 import { unbuiltPage } from './unbuilt-page.js';
 
@@ -18,12 +19,29 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
 const ASSET = /^\/console\/(assets\/[\w-][\w.-]*)$/u;
 
 /** A file of the console, with the time that browsers may keep it. */
-export type ConsoleFile = BrowserFile & { readonly cacheControl: string };
+export type ConsoleFile = BrowserFile & {
+  readonly cacheControl: string;
+  /** Reads the file as the build has compressed it with gzip; `undefined` where there is no such file. */
+  readonly readGzipped?: () => Promise<Buffer | undefined>;
+};
+
+const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
+
+const readIfThere = (file: URL): Promise<Buffer | undefined> =>
+  readFile(file).catch((error: unknown) => {
+    if (isMissing(error)) return undefined;
+    throw error;
+  });
 
 const asset = (name: string, folder: URL): ConsoleFile => ({
   mediaType: MEDIA_TYPES[extname(name)] ?? 'application/octet-stream',
   cacheControl: 'public, max-age=31536000, immutable',
-  read: () => readFile(new URL(name, folder)),
+  read: async () => {
+    const bytes = await readIfThere(new URL(name, folder));
+    if (bytes === undefined) throw new RpcError('NOT_FOUND', 'Not Found');
+    return bytes;
+  },
+  readGzipped: () => readIfThere(new URL(`${name}.gz`, folder)),
 });
 
 /** The way from a page of the console to its root, relative, so that it holds below the path prefix of a proxy too. */

@@ -16,8 +16,9 @@ const piecesOf = function* (bytes: Buffer): Generator<Buffer> {
   for (let at = 0; at < bytes.length; at += PIECE_BYTES) yield bytes.subarray(at, at + PIECE_BYTES);
 };
 
-const takesGzip = (accepted: string | undefined): boolean =>
-  (accepted ?? '').split(',').some((each) => {
+/** True when the client accepts answers that are compressed with gzip. */
+export const takesGzip = ({ headers }: FastifyRequest): boolean =>
+  (headers['accept-encoding'] ?? '').split(',').some((each) => {
     const [name = '', ...parameters] = each.split(';').map((part) => part.trim().toLowerCase());
     return (name === 'gzip' || name === '*') && !parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter));
   });
@@ -28,16 +29,28 @@ const addVary = (reply: FastifyReply): void => {
   void reply.header('vary', [...(vary === undefined ? [] : [vary]), 'accept', 'accept-encoding'].join(', '));
 };
 
+/** Sends bytes as they are; more than a piece of them only as fast as the client reads. */
+const sendBytes = (reply: FastifyReply, bytes: Buffer): void => {
+  if (bytes.length <= PIECE_BYTES) void reply.send(bytes);
+  else void reply.header('content-length', bytes.length).send(Readable.from(piecesOf(bytes), { objectMode: false }));
+};
+
 /** Sends a body, with gzip when the client accepts it and the body is large enough. */
 export const sendBody = (request: FastifyRequest, reply: FastifyReply, bytes: Buffer): void => {
   addVary(reply);
-  if (bytes.length >= MIN_COMPRESSED_BYTES && takesGzip(request.headers['accept-encoding'])) {
+  if (bytes.length >= MIN_COMPRESSED_BYTES && takesGzip(request)) {
     const compressed = Readable.from(piecesOf(bytes), { objectMode: false }).pipe(
       createGzip({ level: constants.Z_BEST_SPEED }),
     );
     void reply.header('content-encoding', 'gzip').send(compressed);
-  } else if (bytes.length <= PIECE_BYTES) void reply.send(bytes);
-  else void reply.header('content-length', bytes.length).send(Readable.from(piecesOf(bytes), { objectMode: false }));
+  } else sendBytes(reply, bytes);
+};
+
+/** Sends a body that is compressed with gzip already, to a client that accepts it. */
+export const sendGzipped = (reply: FastifyReply, gzipped: Buffer): void => {
+  addVary(reply);
+  void reply.header('content-encoding', 'gzip');
+  sendBytes(reply, gzipped);
 };
 
 type Inflating = Readable & { receivedEncodedLength?: number };

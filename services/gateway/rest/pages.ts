@@ -93,7 +93,7 @@ export const pages = (hosting: Hosting, bindings: readonly Binding[]): Pages => 
       void reply.status(status).send(body);
       return true;
     }
-    if (answerMetrics(hosting, request, reply) || answerConsole(request, reply, path)) return true;
+    if (answerMetrics(hosting, request, reply) || answerConsole(request, reply, { path })) return true;
     const page = isRead(request) && Object.hasOwn(all, path) ? all[path] : undefined;
     if (!page) return false;
     sendPage(hosting, { request, reply, page }).catch((error: unknown) => void reply.send(error));

@@ -2,18 +2,27 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { gzipSync } from 'node:zlib';
 
+import Fastify from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
+import { answerConsole } from '../../../services/gateway/console/answer.js';
 import { consoleFile, isConsolePath } from '../../../services/gateway/console/files.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'flightlog-console-'));
 const url = pathToFileURL(`${folder}/`);
 
+const LARGE = 'draw();'.repeat(20_000);
+/** Smaller than what the server would make for one answer. */
+const LARGE_GZIPPED = gzipSync(LARGE, { level: 9 });
+
 beforeAll(() => {
   mkdirSync(join(folder, 'assets'));
   writeFileSync(join(folder, 'index.html'), '<head><title>console</title></head>');
   writeFileSync(join(folder, 'assets/index-1.js'), 'start()');
+  writeFileSync(join(folder, 'assets/large-1.js'), LARGE);
+  writeFileSync(join(folder, 'assets/large-1.js.gz'), LARGE_GZIPPED);
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -58,5 +67,19 @@ describe('the files of the web console', () => {
   it('are below /console only', () => {
     expect(['/console', '/console/x'].every(isConsolePath)).toBe(true);
     expect(['/', '/consoles', '/api/v1/console'].some(isConsolePath)).toBe(false);
+  });
+
+  it('are sent as the build has compressed them, to browsers that accept it', async () => {
+    const app = Fastify();
+    app.get('*', (request, reply) => void answerConsole(request, reply, { path: request.url, folder: url }));
+    const get = (name: string, encoding: string) =>
+      app.inject({ url: `/console/assets/${name}`, headers: { 'accept-encoding': encoding } });
+    const large = await get('large-1.js', 'gzip, br');
+    expect(large.headers).toMatchObject({ 'content-encoding': 'gzip', vary: 'accept, accept-encoding' });
+    expect(large.rawPayload.equals(LARGE_GZIPPED)).toBe(true);
+    const plain = await get('large-1.js', 'gzip;q=0');
+    expect([plain.headers['content-encoding'], plain.payload]).toEqual([undefined, LARGE]);
+    expect((await get('index-1.js', 'gzip')).payload).toBe('start()');
+    await app.close();
   });
 });
