@@ -5,7 +5,7 @@ import type { EventLog } from '../kernel/ports/event-store.js';
 import { type OnParked, type ParkableFold, parkableFold } from '../kernel/parkable-fold.js';
 import type { Folded } from '../kernel/ports/sessions.js';
 import { categoryOf, type StreamName } from '../kernel/stream.js';
-import { lookBeyond, positionWaits } from './position-waits.js';
+import { positionWaits } from './position-waits.js';
 
 /** The streams of one category, folded as events arrive. */
 export type FoldedStreams<State> = {
@@ -91,7 +91,17 @@ export const followLog = (
     if (position > current) current = position;
   };
   const hasReached = (position: bigint): boolean => isCaughtUp && current >= position;
-  const lookAhead = (): Promise<void> => lookBeyond({ log, filter, position: () => current }, advance);
+  /**
+   * Advances over events of other categories, which do not always wake the subscription. Events of the folded
+   * categories come by the subscription only.
+   */
+  const lookAhead = async (): Promise<void> => {
+    for await (const { events, position } of log.readLog({ after: current, filter })) {
+      if (events.length > 0) return;
+      advance(position);
+    }
+  };
+
   const waits = positionWaits({ hasReached, ...(!advancesOverAll && { lookAhead }) });
 
   const subscription = log.subscribe({ after: 0n, filter }, (page, isLive) => {

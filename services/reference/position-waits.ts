@@ -1,6 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { logEndText } from '../kernel/log-end.js';
-import type { EventFilter, EventLog } from '../kernel/ports/event-store.js';
 import { RpcError } from '../kernel/rpc.js';
 
 /** The functions through which the waits learn the reached position. */
@@ -109,27 +108,6 @@ export const positionWaits = ({
       for (const { resolve } of waiting) resolve(false);
     },
   };
-};
-
-/** The part of a log that a subscription brings, and the position up to which it has brought it. */
-export type Brought = {
-  readonly log: Pick<EventLog, 'readLog'>;
-  readonly filter: EventFilter;
-  readonly position: () => bigint;
-};
-
-/**
- * Reads on from the position of a subscription and calls `advance` with each position up to which the log has no event
- * for it. Events that the filter leaves out do not always wake the subscription; the others come by it alone.
- */
-export const lookBeyond = async (
-  { log, filter, position: current }: Brought,
-  advance: (position: bigint) => void,
-): Promise<void> => {
-  for await (const { events, position } of log.readLog({ after: current(), filter })) {
-    if (events.length > 0) return;
-    advance(position);
-  }
 };
 
 /** A node of an event store may lag behind the one that gave a client its position; in milliseconds. */

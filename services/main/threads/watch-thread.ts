@@ -7,7 +7,7 @@ import { executions } from '../../../projections/executions/projection.js';
 import { executionStream, executionStreams } from '../../../projections/query/execution-identifiers.js';
 import type { WatchRequest } from '../../../proto/gen/platformidl/eventlog/watch_pb.js';
 import { EXECUTION_CATEGORY } from '../../execution/events.js';
-import { lookBeyond, positionWaits, reachPosition } from '../../reference/position-waits.js';
+import { positionWaits, reachPosition } from '../../reference/position-waits.js';
 import { openLog } from '../log-source.js';
 import { codecs } from '../models.js';
 import { executionModels } from '../past/as-of.js';
@@ -54,20 +54,14 @@ const open = (request: WatchRequest): Opened => {
   return watchedList({ under: executionStreams(request.project, request.domain), isMatch }, listSources);
 };
 
-const advance = (reached: bigint): void => {
-  if (reached > position) position = reached;
-};
-const waits = positionWaits({
-  hasReached: (asked) => position >= asked,
-  lookAhead: () => lookBeyond({ log, filter, position: () => position }, advance),
-  maxWaiting: MAX_WATCHERS,
-});
+// Without reads of the log: the subscription brings every position, also those of other categories.
+const waits = positionWaits({ hasReached: (asked) => position >= asked, maxWaiting: MAX_WATCHERS });
 const reach = (asked: bigint): Promise<void> => reachPosition({ waits, position: () => position }, asked);
 
 const hub = openWatchHub(open, reach, (message) => parentPort?.postMessage(message));
 const following = log.subscribe({ after: position, filter }, (page) => {
   // Set before the page is folded: a list that is opened meanwhile starts after this page, which it does not get.
-  advance(page.position);
+  ({ position } = page);
   waits.advanced();
   return hub.take(page);
 });
