@@ -12,7 +12,7 @@ import { CheckpointMoved, StoreUnavailable } from '../../../services/kernel/faul
 import type { EventLog, LogPage } from '../../../services/kernel/ports/event-store.js';
 import { streamName } from '../../../services/kernel/stream.js';
 import { until } from '../../support/until.js';
-import { counts, metadata, noPayloads, recorded, tallies, tallyCodec } from './tallies.js';
+import { counts, metadata, noPayloads, recorded, tallies, tallyCodec, totals } from './tallies.js';
 
 const models: readonly ReadModel<unknown>[] = [tallies, counts];
 const codecs = new Map([['tally', tallyCodec]]);
@@ -158,6 +158,17 @@ describe('a run of partitions', () => {
     expect([paused, progress.length]).toEqual([1, 2]);
     await give(events.slice(45, 50));
     expect(paused).toBe(1);
+    await give(events.slice(50, 80).concat(recorded([{ stream: 's' }, { stream: 's' }])), { position: 82n });
+    expect(paused).toBe(2);
+    await run.close();
+  });
+
+  it('needs no pauses', async () => {
+    const events = recorded(Array.from({ length: 32 }, () => ({ stream: 's' })));
+    const { log, give } = fed();
+    const { run } = await start(log);
+    await give(events);
+    expect(run.position()).toBe(32n);
     await run.close();
   });
 
@@ -369,6 +380,39 @@ describe('views that are built beside others', () => {
     await run.close();
   });
 
+  it('are reported each at its own position', async () => {
+    await stored('tallies.v1', 600n);
+    await stored('counts.v1', 20n);
+    const { progress, run } = await start(fed(events).log, { models: [...models, totals] });
+    expect(progress.map(({ building }) => building)).toEqual([
+      new Map([
+        ['counts', 20n],
+        ['totals', 0n],
+      ]),
+    ]);
+    await run.close();
+  });
+
+  it('are reported by name where several are built together', async () => {
+    await stored('tallies.v1', 600n);
+    const { progress, run } = await start(fed(events).log, { models: [...models, totals] });
+    expect(progress[0]?.building).toEqual(
+      new Map([
+        ['counts', 0n],
+        ['totals', 0n],
+      ]),
+    );
+    await run.close();
+  });
+
+  it('are reported once at the start, also where they are in service in some partitions', async () => {
+    await stored('tallies.v1', 600n);
+    await stored('counts.v1', 600n, even);
+    const { progress, run } = await start(fed(events).log);
+    expect(progress.map(({ position, building }) => [position, building?.get('counts')])).toEqual([[600n, 0n]]);
+    await run.close();
+  });
+
   it('count a stream that they have parked too once, as those in service have parked it', async () => {
     await stored('tallies.v1', 5n);
     const parked = (views: string, position: bigint) => ({
@@ -402,10 +446,14 @@ describe('views that are built beside others', () => {
     await lagging.give([], { position: 300n }, 1);
     await run.ended;
     expect(pauses).toBe(1);
+    const reads: bigint[] = [];
+    let pages = 0;
     // No page of the log ends where the views in service are.
     async function* readLog({ after }: { readonly after: bigint }): AsyncGenerator<LogPage> {
+      reads.push(after);
       for (let at = Number(after); at < events.length; at += 7) {
         const page = events.slice(at, at + 7);
+        pages += 1;
         yield await Promise.resolve({ events: page, position: page.at(-1)!.position });
       }
     }
@@ -414,11 +462,49 @@ describe('views that are built beside others', () => {
     await whole.give([], { position: 300n }, 1);
     await next.run.ended;
     expect(pauses).toBe(1);
+    expect([reads, pages]).toEqual([[200n], 15]); // those in service read nothing, and no group reads on after 300
     const joined = await start(fed(events).log);
     expect(joined.progress[0]).toEqual({ position: 300n, lagMs: 0, parked: 0 });
     const { response } = (await store.get(counts.collection, 'tally-s0'))!;
     expect(Buffer.from(response).toString()).toBe('15');
+    expect((await store.get(counts.collection, 'tally-s19'))?.position).toBe(300n);
     await joined.run.close();
+  });
+
+  it('are written before they are levelled, where events were gathered', async () => {
+    await stored('tallies.v1', 300n);
+    const reads: bigint[] = [];
+    const made = fed(events);
+    const readLog: EventLog['readLog'] = (from) => {
+      reads.push(from.after);
+      return made.log.readLog(from);
+    };
+    const { run } = await start({ ...made.log, readLog });
+    await made.give(events.slice(0, 100), { hasNext: true }, 1);
+    await made.give([], { position: 300n }, 1);
+    expect(await run.ended).toBe(false);
+    expect(reads).toEqual([100n]);
+    const { position, response } = (await store.get(counts.collection, 'tally-s19'))!;
+    expect([position, Buffer.from(response).toString()]).toEqual([300n, '15']);
+  });
+
+  it('are levelled without pauses too, and no further once the run is closed', async () => {
+    await stored('tallies.v1', 300n);
+    let isClosed = false;
+    let pages = 0;
+    async function* readLog(): AsyncGenerator<LogPage> {
+      for (const event of events) {
+        pages += 1;
+        isClosed = pages === 3;
+        yield await Promise.resolve({ events: [event], position: event.position });
+      }
+    }
+    const made = fed(events, { readLog });
+    const { run } = await start(made.log, { isClosed: () => isClosed });
+    await made.give([], { position: 300n }, 1);
+    expect([await run.ended, pages]).toEqual([false, 3]);
+    expect((await store.get(counts.collection, 'tally-s1'))?.position).toBe(2n);
+    expect(await store.get(counts.collection, 'tally-s2')).toBeUndefined();
   });
 
   it('are not levelled when the run is closed', async () => {
@@ -598,9 +684,33 @@ describe('a runner', () => {
     await running.close();
   });
 
+  it('needs none of its callbacks', async () => {
+    await stored(all, 5n);
+    const quiet = (log: EventLog) =>
+      runProjections({
+        ...{ log, readStore: store, codecs, payloads: noPayloads, models },
+        now: () => 5_000,
+        onProgress: () => undefined,
+      });
+    const made = fed(events);
+    const running = await quiet(made.log); // ahead of the log
+    made.fail(isMovedElsewhere);
+    await subscribedTimes(made, 2);
+    await store.clear();
+    made.fail(isMovedElsewhere, 1);
+    await subscribedTimes(made, 3);
+    expect(made.subscribed).toEqual([5n, 5n, 0n]);
+    await running.close();
+    await running.ended;
+    await stored(all, 3n);
+    const other = await quiet(fed(events, { logId: 'another' }).log);
+    expect(other.position()).toBe(0n);
+    await other.close();
+  });
+
   it('has the partitions that it is given, from then on', async () => {
     const made = fed(events);
-    const { running } = await open(made.log, { partitions: even });
+    const { running, said } = await open(made.log, { partitions: even });
     await made.give([], { position: 3n });
     await running.assign([]);
     await until(
@@ -608,9 +718,10 @@ describe('a runner', () => {
       (position) => position === MAX_POSITION,
     );
     expect(made.subscribed).toEqual([0n]);
+    await store.clear(); // of which a run without partitions knows nothing
     await running.assign(PARTITIONS);
     await subscribedTimes(made, 2);
-    expect([running.position(), made.subscribed]).toEqual([0n, [0n, 0n]]);
+    expect([running.position(), made.subscribed, said]).toEqual([0n, [0n, 0n], []]);
     await running.close();
     await running.ended;
   });

@@ -148,6 +148,28 @@ describe('the verification of views', () => {
     await add([streamsOf(recorded([{ stream: 'v', parts: [] }]))[0]!], 0n);
     await finish();
     expect(reads).toHaveLength(6);
+    await add([one!], 3n);
+    expect(reads).toHaveLength(6); // 999 documents again
+    await add([three!], 3n);
+    expect(reads).toHaveLength(8);
+  });
+
+  it('compares exactly a thousand documents at once', async () => {
+    const [event] = recorded([{ stream: 's', parts: Array.from({ length: 999 }, (_, at) => `p${at}`) }]);
+    await project([event!]);
+    const { store: read, reads } = spoilt();
+    await verifier({ ...sources, store: read }).add([[event!]], 1n);
+    expect(reads).toEqual([
+      ['tallies', 999],
+      ['counts', 1],
+    ]);
+  });
+
+  it('passes over events that no view follows, and documents that no event has made', async () => {
+    const none: typeof counts = { ...counts, fold: () => undefined };
+    const { add, finish } = verifier({ ...sources, models: [none], store });
+    await add([[...events, ...recorded([{ stream: 's', type: 'Other' }])]], 3n);
+    await finish();
   });
 
   it('names an event that cannot be read', async () => {
@@ -219,9 +241,10 @@ const logOf = (all: readonly RecordedEvent[], size = 2) => {
   const log: Partial<EventLog> = {
     logId: 'log',
     head: () => Promise.resolve(BigInt(all.length)),
-    async *readLog() {
-      for (let at = 0; at < all.length; at += size) {
-        const page = all.slice(at, at + size);
+    async *readLog({ after }) {
+      const rest = all.filter(({ position }) => position > after);
+      for (let at = 0; at < rest.length; at += size) {
+        const page = rest.slice(at, at + size);
         yield await Promise.resolve({ events: page, position: page.at(-1)!.position });
       }
     },
@@ -269,6 +292,41 @@ describe('a share of a rebuild', () => {
     expect(await share.verify((each) => done.push(each.done))).toBe(1_001);
     expect(done).toEqual([0, 500, 1_000, 1_001]);
     expect(read).toHaveLength(1_001);
+  });
+
+  it('writes what it has gathered from many pages at once', async () => {
+    const { log } = logOf(recorded(Array.from({ length: 20 }, (_, at) => ({ stream: `s${at}` }))));
+    let writes = 0;
+    const counted: ReadStore = {
+      ...store,
+      write: (batch) => {
+        writes += 1;
+        return store.write(batch);
+      },
+    };
+    const share = shareBuilder({ ...sources, log, store: counted, partitions: PARTITIONS, verifiedStreams: 9 });
+    await share.build(() => undefined);
+    expect(writes).toBe(1);
+  });
+
+  it('fails of an event that a view cannot take, and parks no stream', async () => {
+    const { log } = logOf(recorded([{ stream: 's' }, { stream: 's', type: 'Corrupt' }]));
+    const share = shareBuilder({ ...sources, log, store, partitions: PARTITIONS, verifiedStreams: 9 });
+    await expect(share.build(() => undefined)).rejects.toThrow(
+      'the views cannot process Corrupt at position 2 of stream tally-s: the bytes are no tally',
+    );
+    expect(await store.parked()).toEqual([]);
+  });
+
+  it('verifies streams whose events it holds in memory', async () => {
+    const { log, read } = logOf(events);
+    const spoil: Spoil = (each) => (each.key === 'tally-s/b' ? undefined : each);
+    const spoiltStore = spoilt(spoil).store;
+    const of = { partitions: PARTITIONS, verifiedStreams: 9, heldBytes: 1e6 };
+    const share = shareBuilder({ ...sources, models: [listed, counts], log, store: spoiltStore, ...of });
+    await share.build(() => undefined);
+    await expect(share.verify(() => undefined)).rejects.toThrow('the view tallies is wrong about tally-s/b');
+    expect(read).toEqual([]);
   });
 
   it('refuses a wrong document that several streams feed', async () => {
