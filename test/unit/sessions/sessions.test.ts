@@ -380,6 +380,42 @@ describe('a live stream', () => {
     expect(Buffer.from((await recorded())[0]!.data).toString()).toBe('ref');
   });
 
+  it.each([
+    ['has failed', 1],
+    ['has failed, with another in flight', 2],
+  ])('decides a command again whose large part was stored while an append before it %s', async (_, held) => {
+    const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+    const failures: ((error: Error) => void)[] = [];
+    let appends = 0;
+    const append: EventStore['append'] = (...given) => {
+      appends += 1;
+      return appends <= held ? new Promise((_done, reject) => void failures.push(reject)) : store.append(...given);
+    };
+    let puts = 0;
+    let goOn = (): void => undefined;
+    const gate = new Promise<void>((resolve) => (goOn = resolve));
+    const put: PayloadStore['put'] = async (...given) => {
+      const reference = await payloads.put(...given);
+      puts += 1;
+      if (puts === 1) await gate;
+      return reference;
+    };
+    sessions = openSessions({ store: { ...store, append }, payloads: { ...payloads, put }, now: () => 1_000 });
+    const adding = Promise.allSettled(Array.from({ length: held }, add));
+    const write = { kind: 'write', bytes: new Uint8Array(MAX_INLINE_BYTES + 1) } as const;
+    const writing = sessions.handle(purse, stream, write, context());
+    while (puts === 0 || failures.length < held) await turn();
+    failures[0]!(new StoreUnavailable('the disk is full'));
+    await turn();
+    goOn();
+    await turn();
+    failures[1]?.(new StoreUnavailable('the disk is full'));
+    await expect(writing).resolves.toMatchObject({ kind: 'accepted', revision: 0n });
+    expect((await adding).map(({ status }) => status)).toEqual(Array.from({ length: held }, () => 'rejected'));
+    expect(appends).toBe(held + 1);
+    expect(Buffer.from((await recorded())[0]!.data).toString()).toBe('ref');
+  });
+
   it('stores nothing for a command that begins a stream which is there', async () => {
     await add();
     const first: typeof purse = {

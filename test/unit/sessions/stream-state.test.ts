@@ -1,0 +1,89 @@
+import { describe, expect, it } from 'vitest';
+import type { RecordedEvent } from '../../../services/kernel/event.js';
+import { type StreamName, streamName } from '../../../services/kernel/stream.js';
+import { StreamState } from '../../../services/sessions/stream-state.js';
+import { purse } from '../../support/purse.js';
+
+const stream: StreamName = streamName('purse', ['observed']);
+
+const coin = (revision: number): RecordedEvent => ({
+  ...{ stream, id: Buffer.alloc(16, revision), type: 'CoinAdded', data: new Uint8Array() },
+  metadata: JSON.stringify({ recordedAtMs: 1_000, actor: '', commandId: 'c', schema: 1 }),
+  ...{ revision: BigInt(revision), position: BigInt(revision + 1) },
+});
+const coins = (from: number, count: number): RecordedEvent[] =>
+  Array.from({ length: count }, (_, at) => coin(from + at));
+
+/** The state of a stream whose log has one event. */
+const opened = () => {
+  const store = {
+    async *readStream() {
+      yield await Promise.resolve([coin(0)]);
+    },
+  };
+  return new StreamState({ aggregate: purse, stream, store, now: () => 1_000 });
+};
+type Opened = ReturnType<typeof opened>;
+
+const folded = async (): Promise<Opened> => {
+  const state = opened();
+  await state.fold();
+  return state;
+};
+const observe = (state: Opened, events: readonly RecordedEvent[]): void => {
+  for (const event of events) state.observe(event, true);
+  state.foldObserved();
+};
+
+describe('the events that are observed of a stream', () => {
+  it('are folded in order, once each', async () => {
+    const state = await folded();
+    observe(state, [coin(0), coin(1), coin(2), coin(2)]);
+    expect(state.folded).toEqual({ state: { coins: 3 }, revision: 2n });
+    expect(state.position).toBe(3n);
+  });
+
+  it('are kept while a cold stream is read, and not while it is idle', async () => {
+    const reading = opened();
+    reading.observe(coin(1), true);
+    await reading.fold();
+    reading.foldObserved();
+    expect(reading.folded?.revision).toBe(1n);
+    const idle = opened();
+    idle.observe(coin(1), false);
+    await idle.fold();
+    idle.foldObserved();
+    expect(idle.folded?.revision).toBe(0n);
+  });
+
+  it('are at most 1,000 at once; with more, the stream is read again', async () => {
+    const most = await folded();
+    observe(most, coins(1, 1_000));
+    expect(most.folded?.revision).toBe(1_000n);
+    const more = await folded();
+    observe(more, coins(1, 1_001));
+    expect(more.folded).toBeUndefined();
+  });
+
+  it('are not counted when the state has them', async () => {
+    const state = await folded();
+    observe(state, [...Array.from({ length: 1_000 }, () => coin(0)), coin(1), coin(2)]);
+    expect(state.folded?.revision).toBe(2n);
+  });
+
+  it('leave the stream to be read again where one is missing or cannot be decoded', async () => {
+    const gap = await folded();
+    observe(gap, [coin(2)]);
+    expect(gap.folded).toBeUndefined();
+    const broken = await folded();
+    observe(broken, [{ ...coin(1), metadata: 'no JSON' }]);
+    expect(broken.folded).toBeUndefined();
+  });
+
+  it('confirm no state that is assumed', () => {
+    const state = opened();
+    state.presumeAbsent();
+    observe(state, [coin(0)]);
+    expect(state.folded).toBeUndefined();
+  });
+});
