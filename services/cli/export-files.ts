@@ -56,7 +56,10 @@ const presentingRows = (payloads: Parameters<typeof wholeEventEncoder>[0]): RowE
   };
 };
 
-/** The log is read with all categories, so that one of a newer release is met and not left out. */
+/**
+ * The filter has no categories, so that an event of a category that this release does not know ends the export with an
+ * error, instead of being left out without a word.
+ */
 const selectionOf = ({ project, type: types, foreign = [] }: ExportFilesFlags) => {
   const isOfProject = (stream: string): boolean => project === undefined || isInScope(stream, project);
   return {
@@ -116,7 +119,7 @@ export const exportFiles = async (configuration: Configuration, flags: ExportFil
       rowOf: (event) => rowOf(event, present),
       eventsPerFile: flags.eventsPerFile,
       onProgress: (position, head) => bar.show(throughLog({ phase: 'export', position, head })),
-      onFile: () => failPoint('exported-file'),
+      onFile: () => failPoint('exported-file'), // where tests kill the process
     });
     await runAll(exporting, flags);
   } finally {

@@ -18,7 +18,7 @@ import { addExportCommands } from './export-commands.js';
 import { openLogger } from '../main/logger.js';
 import { addLogCommands } from './log-commands.js';
 import { addPayloadCommands } from './payload-commands.js';
-import { addRecordsCommands } from './records-commands.js';
+import { addPrincipalCommands } from './principal-commands.js';
 import { ROLES } from '../config/roles.js';
 import type { SandboxFlags } from './sandbox.js';
 import type { ServeFlags } from './serve.js';
@@ -45,6 +45,7 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
   logLevel: ['log_level'],
   tlsCert: ['tls', 'cert_file'],
   tlsKey: ['tls', 'key_file'],
+  // The flags of `bridge` are explained in bridge/command.ts.
   endpoint: ['bridge', 'endpoint'],
   bridgeName: ['bridge', 'name'],
   namespaceTemplate: ['bridge', 'namespace_template'],
@@ -61,12 +62,17 @@ const fromFlags = (options: Options): readonly GivenSetting[] =>
     return value === undefined ? [] : [{ path, value, origin }];
   });
 
+/**
+ * Logs the `FLIGHTLOG_…` variables that Kubernetes sets for a Service whose name begins with `flightlog`, such as
+ * `FLIGHTLOG_PORT`: they look like settings but are none.
+ */
 const sayIgnored = (level: string): void => {
   const variables = serviceLinks(process.env);
   if (variables.length === 0) return;
   openLogger(level).debug({ variables }, 'ignored: addresses of Services in Kubernetes, not settings');
 };
 
+/** Merges the settings: flags override the environment, which overrides the file, which overrides `defaults`. */
 const configurationOf = (options: Options, defaults: readonly GivenSetting[] = []): Configuration => {
   const { config } = options;
   const file = fromFile(typeof config === 'string' ? config : fileInEnvironment(process.env));
@@ -84,7 +90,7 @@ const ownSettings = ({ command }: { readonly command: Command }): string =>
     }),
   );
 
-/** The defaults of the sandbox that differ from those of `serve`. */
+/** The defaults of the sandbox that differ from those of `serve`. The file, the environment and flags override them. */
 const SANDBOX: readonly GivenSetting[] = [
   { path: ['insecure'], value: true, origin: 'sandbox' },
   { path: ['grpc_port'], value: 8081, origin: 'sandbox' },
@@ -180,7 +186,7 @@ withEngineFlags(program.command('engine'))
 const views = program.command('views').description('what is folded from the log');
 withViews(views.command('rebuild'))
   .description(
-    'build all views from the log again, and verify them; the server must be stopped where they are in its data directory',
+    'build all views from the log again, and verify them; stop the server first if its views are in its data directory (--read-store sqlite:)',
   )
   .addHelpText('after', ownSettings)
   .action(async (options: Options) => {
@@ -194,7 +200,7 @@ addBackupCommands(program, { withData, ownSettings, configurationOf });
 addClientCommands(program, configurationOf);
 addLogCommands(program, { withData, ownSettings, configurationOf });
 addExportCommands(program, { withData, ownSettings, configurationOf });
-addRecordsCommands(program, { withData, ownSettings, configurationOf });
+addPrincipalCommands(program, { withData, ownSettings, configurationOf });
 
 program
   .command('completion')

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { ROLES } from '../auth/permissions/roles.js';
-import type { ClientFlags, UserFlags } from './records.js';
+import type { ClientFlags, UserFlags } from './principals.js';
 import type { DataCommands } from './payload-commands.js';
 
 type Options = Readonly<Record<string, unknown>>;
@@ -24,7 +24,7 @@ const addUserCommands = (program: Command, { withData, ownSettings, configuratio
     .addHelpText('after', PASSWORD_HELP)
     .addHelpText('after', ownSettings)
     .action(async (name: string, options: UserFlags & Options) => {
-      const { addUser } = await import('./records.js');
+      const { addUser } = await import('./principals.js');
       await addUser(configurationOf(options), name, options);
     });
   withData(user.command('passwd'))
@@ -33,7 +33,7 @@ const addUserCommands = (program: Command, { withData, ownSettings, configuratio
     .addHelpText('after', PASSWORD_HELP)
     .addHelpText('after', ownSettings)
     .action(async (name: string, options: Options) => {
-      const { changePassword } = await import('./records.js');
+      const { changePassword } = await import('./principals.js');
       await changePassword(configurationOf(options), name);
     });
   withData(user.command('remove'))
@@ -41,14 +41,14 @@ const addUserCommands = (program: Command, { withData, ownSettings, configuratio
     .description('remove a person, for signing in; tokens that were given stay valid until they expire')
     .addHelpText('after', ownSettings)
     .action(async (name: string, options: Options) => {
-      const { removeUser } = await import('./records.js');
+      const { removeUser } = await import('./principals.js');
       await removeUser(configurationOf(options), name);
     });
   withData(user.command('list'))
     .description('print the users, one a line, with their roles')
     .addHelpText('after', ownSettings)
     .action(async (options: Options) => {
-      const { listUsers } = await import('./records.js');
+      const { listUsers } = await import('./principals.js');
       await listUsers(configurationOf(options));
     });
 };
@@ -63,7 +63,7 @@ const addClientCommands = (program: Command, { withData, ownSettings, configurat
     .option('--public', 'without a secret, as a program on the machines of its users', false)
     .addHelpText('after', ownSettings)
     .action(async (id: string, options: ClientFlags & Options) => {
-      const { addClient } = await import('./records.js');
+      const { addClient } = await import('./principals.js');
       await addClient(configurationOf(options), id, options);
     });
   withData(client.command('remove'))
@@ -71,20 +71,20 @@ const addClientCommands = (program: Command, { withData, ownSettings, configurat
     .description('let a program get no more tokens; those that were given stay valid until they expire')
     .addHelpText('after', ownSettings)
     .action(async (id: string, options: Options) => {
-      const { removeClient } = await import('./records.js');
+      const { removeClient } = await import('./principals.js');
       await removeClient(configurationOf(options), id);
     });
   withData(client.command('list'))
     .description('print the clients, one a line, with their roles')
     .addHelpText('after', ownSettings)
     .action(async (options: Options) => {
-      const { listClients } = await import('./records.js');
+      const { listClients } = await import('./principals.js');
       await listClients(configurationOf(options));
     });
 };
 
-/** Adds the commands below `user` and `client` to the command line. */
-export const addRecordsCommands = (program: Command, commands: DataCommands): void => {
+/** Adds the commands below `user` and `client`: the people and programs that the authorization server knows. */
+export const addPrincipalCommands = (program: Command, commands: DataCommands): void => {
   addUserCommands(program, commands);
   addClientCommands(program, commands);
 };
