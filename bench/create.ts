@@ -38,10 +38,10 @@ const measure = async ({ disk, count, nodeArgs }: BenchOptions, inFlight: number
 
 const median = (took: readonly number[]): number => took.toSorted((a, b) => a - b)[took.length >> 1] ?? 0;
 
-/** A server with a single caller. */
+/** A server for measurements with one call at a time: the time of a call includes no wait for other calls. */
 type Alone = {
   readonly name: string;
-  /** Sends a request and returns the milliseconds until its response. */
+  /** Sends a request of AdminService to a method, by its name, and returns the milliseconds until its response. */
   readonly took: (method: string, request: Uint8Array) => Promise<number>;
   readonly stop: () => Promise<void>;
 };

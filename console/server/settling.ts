@@ -1,16 +1,17 @@
+/** The shortest time from the first change to the refresh, in milliseconds. */
 const SETTLE_MS = 600;
 
 /** The shortest pause after a refresh, as a multiple of the time that the refresh took. */
 const PAUSE_FACTOR = 3;
 
-/** Reads what a page shows again; resolves when that is done. */
+/** Reads what a page shows again. It resolves when that is done, also when a read has failed; it must not reject. */
 export type Refresh = () => Promise<void>;
 
 /** Decides when a page that follows events is refreshed. */
 export type Settling = {
-  /** Tells that something has changed. */
+  /** To be called when something has changed: plans a refresh. */
   readonly changed: () => void;
-  /** Ends it: no refresh begins after this. */
+  /** Ends the refreshing: none begins after this, and one that runs is not cancelled. */
   readonly stop: () => void;
 };
 

@@ -8,6 +8,10 @@ import { walkNode } from './node.js';
 import { abortOpen, failure, reportWorkflow, withError, withOutputs } from './reports.js';
 import { definitionsOf, type GraphPosition, type ExecutionWalk } from './run.js';
 
+/**
+ * Completes the input of a walk with the functions that walk a node and a graph: they call each other through it, so that
+ * their modules need not import each other.
+ */
 export const createRun = (of: Omit<ExecutionWalk, 'walkNode' | 'walkGraph'>): ExecutionWalk => ({
   ...of,
   walkNode,
@@ -36,7 +40,8 @@ export function* walkExecution(run: ExecutionWalk, closure: CompiledWorkflowClos
 
 /** Ends an execution that was requested to abort: aborts what is open, then reports ABORTED. */
 export function* walkAbort(run: ExecutionWalk, cause: string): Walk<Phase> {
-  yield* abortOpen(run, run.ledger.open(''), failure('Aborted', cause || 'the execution was aborted'));
+  const everything = run.ledger.open('');
+  yield* abortOpen(run, everything, failure('Aborted', cause || 'the execution was aborted'));
   yield* reportWorkflow(run, Phase.ABORTED);
   return Phase.ABORTED;
 }

@@ -1,7 +1,7 @@
 import type { RecordedEvent } from '../../services/kernel/event.js';
 import type { WatchAnswer } from './answers.js';
 
-/** The beginning of a watch: the first answers, and the position that they lead to. */
+/** The beginning of a watch: the first answers, and the position of the log up to which they have the changes. */
 export type WatchStart = {
   readonly position: bigint;
   /** True when nothing can change after that. */
@@ -10,7 +10,10 @@ export type WatchStart = {
   readonly first: AsyncIterable<WatchAnswer, void> | Iterable<WatchAnswer, void>;
 };
 
-/** An execution or list that watchers share: each change is folded and encoded once for all. Calls are served one after another. */
+/**
+ * An execution, or a list of executions, that several calls watch: each change is folded and encoded once for all of
+ * them. The methods work one after another.
+ */
 export interface Watched {
   /**
    * Begins with the state, or with the changes after a position.

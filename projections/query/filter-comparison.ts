@@ -13,7 +13,7 @@ const SHOWN = 200;
 
 type Values = readonly (string | number)[];
 
-/** Phases that Flyte's console asks for and that nothing has: these filters find nothing, and are no mistake. */
+/** Phases that Flyte's console asks for and that nothing ever has. Filters accept them, so that its pages work. */
 const CONSOLE_PHASES: ReadonlySet<string> = new Set(['PAUSED', 'UNKNOWN', 'WAITING']);
 
 /** Functions whose value is a pattern or a part of a text. */

@@ -100,10 +100,10 @@ const narrowed = (entry: Entry, isWanted: NonNullable<Prefix['isWanted']>): Entr
   }),
 });
 
-/** The keys of documents, by collection. */
+/** The keys of documents, by the name of their collection. */
 type Keys = ReadonlyMap<string, Set<string>>;
 
-/** Throws an event or document that cannot be processed as a failure of the read. */
+/** The error of a read that met an event or document that cannot be processed; any other error as it is. */
 const unlessPoison = (error: unknown): unknown =>
   error instanceof PoisonEntry ? new StoreUnavailable(error.message, error) : error;
 
@@ -115,7 +115,7 @@ const encoded = (document: HeldDocument): StoredDocument => {
   }
 };
 
-/** The documents of a folded prefix: in a store, or in memory. */
+/** A folded prefix apart from its end: its documents are in memory, or in a temporary store when they were too many. */
 type Documents = Omit<FoldedPrefix, 'position' | 'isClosed'>;
 
 const inStore = (store: FilledStore, keys: Keys): Documents => ({

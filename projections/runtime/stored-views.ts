@@ -13,13 +13,17 @@ export type StoredViewsOptions = {
   readonly timer: Timer;
 };
 
-/** Interval between reads of the checkpoints while a read waits for the views. */
+/** Pause between polls of the checkpoints, in milliseconds: while a read waits for the views, and otherwise. */
 const WAITING_LOOK_MS = 10;
 const LOOK_MS = 250;
 
+/** The positions of the views in service, by partition, and those of each view that is behind them. */
 type InStore = { readonly inService: readonly bigint[]; readonly building: ReadonlyMap<string, readonly bigint[]> };
 
-/** The positions of the views by partition: in each, the views that are behind others are being built. */
+/**
+ * Reads the positions of the views. In each partition the highest one is that of the views in service; a view that is
+ * behind it in any partition is being built.
+ */
 const positionsIn = async ({ readStore, models, logId }: StoredViewsOptions): Promise<InStore> => {
   const progress = await storedProgress(readStore, { models });
   const positions = models.map(({ collection: { name } }) => {

@@ -1,7 +1,10 @@
 import type { StreamName } from '../../services/kernel/stream.js';
 import { lowestOf, partitionOf } from './partitions.js';
 
-/** A part of the views: one view, by the name of its collection, or those in service; all partitions, or a stream's. */
+/**
+ * The views that a read depends on: one view, by the name of its collection, or else all that are in service; in the
+ * partition of one stream, or else in all partitions.
+ */
 export type ViewScope = { readonly collection?: string; readonly stream?: StreamName };
 
 /** Progress of the views along the log. */

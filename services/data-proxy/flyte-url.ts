@@ -1,15 +1,16 @@
 import { RpcError } from '../kernel/rpc.js';
 
-/** The parts of an address of run data. */
+/** A parsed `flyte://` URL, which names data of a node or task of an execution. */
 export type DataAddress = {
   readonly project: string;
   readonly domain: string;
   readonly execution: string;
   readonly node: string;
-  /** The attempt of a task; absent when the address means the node itself. */
+  /** The attempt of the node's task; absent when the URL names data of the node itself. */
   readonly attempt?: number;
+  /** Inputs, outputs, or the deck (an HTML page that a task has written). */
   readonly part: 'i' | 'o' | 'd';
-  /** The name of one input or output. */
+  /** The name of one input or output; absent when all of them are meant. */
   readonly name?: string;
 };
 
@@ -21,6 +22,7 @@ const MAX_ATTEMPT = 2 ** 32 - 1;
 const MAX_LENGTH = 2_048;
 const MAX_SHOWN = 200;
 
+/** The texts begin as those of flyteadmin, so that clients show what they are used to. */
 const refuse = (why: string): RpcError => new RpcError('INVALID_ARGUMENT', why);
 
 type Part = DataAddress['part'];

@@ -9,7 +9,10 @@ export type DeadLetterRecord = {
   readonly sinceMs: number;
   /** Failed attempts in a row. */
   readonly attempts: number;
-  /** The stream has an event that this release cannot read. */
+  /**
+   * True when the work failed because its stream is parked: it has an event that this release cannot read. The reactor
+   * then tries again at its next start.
+   */
   readonly parked: boolean;
 };
 

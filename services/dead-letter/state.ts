@@ -27,7 +27,7 @@ export const initialDeadLetters = (): DeadLetterState => ({ open: new Map(), ski
 export const letterAt = ({ open }: DeadLetterState, position: bigint): OpenLetter | undefined =>
   [...open.values()].findLast((letter) => letter.position === position);
 
-/** The most skipped letters that are remembered; beyond it, the oldest are forgotten. */
+/** Maximum number of skipped letters that are remembered; beyond it, the oldest are forgotten. */
 const MAX_SKIPPED = 1_000;
 
 const letterOf = ({ position, stream, revision, reason, since, attempts, parked }: DeadLetter): DeadLetterRecord => ({

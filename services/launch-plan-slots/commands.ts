@@ -6,7 +6,7 @@ export type TakeSlot = {
   readonly type: 'TakeSlot';
   readonly execution: ExecutionId;
   readonly attempt: string;
-  /** The most concurrent executions, this one included; absent when the execution is only counted. */
+  /** Maximum number of concurrent executions, this one included; absent when the execution is only counted. */
   readonly max: number | undefined;
   /** Milliseconds since 1970. */
   readonly nowMs: number;

@@ -26,12 +26,17 @@ export interface LargeLaunchPlans {
   readonly aboveBytes: number;
 
   /**
-   * Decodes only the id of a request and the id of its workflow.
+   * Decodes only the ids of a launch plan and its workflow, so that they can be checked before the whole request is
+   * decoded.
    *
    * @throws {RpcError} INVALID_ARGUMENT when the bytes are not a request.
    */
   headOf(request: Uint8Array): LaunchPlanCreateRequest;
 
-  /** @throws {RpcError} the error of the launch plan; RESOURCE_EXHAUSTED when too many requests wait. */
+  /**
+   * Decodes and checks a request on the thread.
+   *
+   * @throws {RpcError} the error of the launch plan; RESOURCE_EXHAUSTED when too many requests wait.
+   */
   registrationOf(id: Version, request: Uint8Array, workflow: PlannedWorkflow): Promise<RegisterLaunchPlan>;
 }

@@ -37,13 +37,19 @@ const issuersOf = ({ issuers }: Auth): readonly RemoteIssuer[] =>
     introspection: introspectionOf(each),
   }));
 
-/** Tokens of this process and client certificates have roles in every project and domain. */
+/**
+ * Grants the roles that the claim `roles` names, in every project and domain: so it is for tokens of this process and for
+ * client certificates.
+ */
 const rolesEverywhere = (issuer: string): readonly ClaimGrant[] =>
   ROLES.map((role) => ({ issuer, claim: 'roles', value: role, role, projects: [ANY], domains: [ANY] }));
 
 type ReadsBindings = Pick<RoleBindings, 'readerOf'>;
 
-/** Joins the grants of a token with those of role bindings, which are looked up at each check and may change. */
+/**
+ * Returns a function that gives the grants of a caller at the time of the call: those of the token, and those of role
+ * bindings, which may have changed since the call before.
+ */
 const grantsOf = (
   identity: Identity,
   byClaims: readonly Grant[],
@@ -59,7 +65,7 @@ const grantsOf = (
   };
 };
 
-/** Gives callers the access of their claims and role bindings. */
+/** Returns a function that gives the access of a caller, by the claims of the token and by role bindings. */
 const accessFor =
   (auth: Auth, local: LocalIssuer | undefined, bindings: ReadsBindings | undefined) =>
   (identity: Identity): Access => {
@@ -75,6 +81,7 @@ const accessFor =
  * Opens the authentication of a process, for tokens of the configured issuers and of the one in this process; `undefined`
  * with `insecure`, which switches it off.
  *
+ * @param local the authorization server of this process, if it has one.
  * @param bindings absent in a process that does not serve the interface: there only claims give roles.
  */
 export const openAuthentication = (
@@ -109,7 +116,10 @@ export const openPasswords = (
     cached: settings.auth.cached_tokens,
   });
 
-/** The answers to how a token is got: from the authorization server of this process, or else from the first issuer. */
+/**
+ * The answers of AuthMetadataService, from which clients learn where to get a token: from the authorization server of this
+ * process, or else from the first issuer. {@link NO_SIGN_IN} when there is neither, and with `insecure`.
+ */
 export const signInMetadata = (
   { insecure, auth }: Pick<Configuration, 'insecure' | 'auth'>,
   local: LocalIssuer | undefined,

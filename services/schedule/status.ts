@@ -24,7 +24,7 @@ export type StatusFacts = ScheduledPlan & {
   readonly timezone: string;
 };
 
-/** The number of fire times that a status has. */
+/** Maximum number of future fire times in a status. */
 const NEXT = 10;
 
 const KINDS = { fired: Kind.FIRED, skipped: Kind.SKIPPED, failed: Kind.FAILED } as const;
@@ -38,6 +38,7 @@ export const outcomeMessage = ({ atMs, version, outcome }: PastTick): TickOutcom
     ...(outcome.kind === 'fired' ? { execution: outcome.execution } : { reason: outcome.reason }),
   });
 
+/** The fire times to come, the oldest tick that is due and not decided, and why these cannot be computed. */
 type Times = { readonly next: readonly number[]; readonly undecidedMs?: number | undefined; readonly problem?: string };
 
 /** The next fire times of the active version, and its oldest tick that is due and not decided. */
@@ -53,6 +54,7 @@ const timesOf = (active: Segment, { untilMs, skips }: ScheduleState, { nowMs, ti
   }
 };
 
+/** The time of the oldest tick that is due and has no outcome yet, in milliseconds since 1970. */
 const dueSince = ({ open }: ScheduleState, { undecidedMs }: Times, { nowMs }: StatusFacts): number | undefined => {
   const due = [...open.values()].map(({ atMs }) => atMs).filter((atMs) => atMs <= nowMs);
   if (undecidedMs !== undefined) due.push(undecidedMs);
@@ -66,7 +68,7 @@ const planId = (plan: PlanName, active: Segment | undefined) =>
 export const parkedStatus = ({ plan, segments }: ScheduledPlan, { message }: StreamParked): ScheduleStatus =>
   create(ScheduleStatusSchema, { id: planId(plan, activeSegment(segments)), parked: true, problem: message });
 
-/** Makes the status of a schedule for readers. It does not refer to the state. */
+/** Makes the status of a schedule as clients read it. It is a copy: later changes of the state do not change it. */
 export const statusOf = (state: ScheduleState, facts: StatusFacts): ScheduleStatus => {
   const active = activeSegment(facts.segments);
   const paused = isPaused(state);

@@ -7,7 +7,7 @@ export type Cached = {
   size(): number;
   /** True when no turn waits and no append is in flight. */
   isIdle(): boolean;
-  /** True when hardly any further use is expected. */
+  /** True when hardly any further use is expected, as after the end of an execution: it is evicted first. */
   isOver(): boolean;
 };
 
@@ -16,7 +16,7 @@ export type CacheLimits = {
   /** The memory of all sessions, in bytes. */
   readonly bytes: number;
   readonly sessions: number;
-  /** The most sessions that are over; late and repeated requests may still use them. */
+  /** Maximum number of sessions that are over; late and repeated requests may still use them. */
   readonly over: number;
 };
 
@@ -34,11 +34,12 @@ export type SessionCache<Session extends Cached> = {
   kept(): { readonly sessions: number; readonly bytes: number };
 };
 
-/** An entry of the maps and the stream's name. */
+/** The memory of an entry of the maps, with the stream's name. */
 const ENTRY_BYTES = 250;
 
 /**
- * The most busy sessions that one eviction run skips. Each of them moves to the end, so that the next run meets others.
+ * Maximum number of busy sessions that one eviction run skips. Each of them becomes the most recently used, so that the
+ * next run examines others.
  */
 const MAX_PASSED = 8;
 

@@ -45,6 +45,6 @@ export interface Session<State, Command, Refusal> {
   size(): number;
   /** True when no turn waits and no append is in flight. */
   isIdle(): boolean;
-  /** True when hardly any further use is expected. */
+  /** True when hardly any further use is expected, as after the end of an execution: it is evicted first. */
   isOver(): boolean;
 }

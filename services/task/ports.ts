@@ -16,12 +16,17 @@ export interface LargeTasks {
   readonly aboveBytes: number;
 
   /**
-   * Decodes only the identifier of a request.
+   * Decodes only the identifier of a request, so that a registration that is not allowed is refused before its large
+   * template is decoded and compiled. `undefined` when the request has none.
    *
    * @throws {RpcError} INVALID_ARGUMENT when the bytes are not a request.
    */
   idOf(request: Uint8Array): Identifier | undefined;
 
-  /** @throws {RpcError} the error of the request; RESOURCE_EXHAUSTED when too many requests wait to be compiled. */
+  /**
+   * Compiles a request on the thread.
+   *
+   * @throws {RpcError} the error of the request; RESOURCE_EXHAUSTED when too many requests wait to be compiled.
+   */
   registrationOf(id: Version, request: Uint8Array, limits: TaskRules['limits']): Promise<RegisterTask>;
 }

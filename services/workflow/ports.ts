@@ -24,6 +24,10 @@ export interface Requirements {
 
 /** Compiles workflows on a worker thread. */
 export interface LargeWorkflows {
-  /** @throws {RpcError} the errors of the workflow; RESOURCE_EXHAUSTED when too many requests wait to be compiled. */
+  /**
+   * Compiles a request on the thread.
+   *
+   * @throws {RpcError} the errors of the workflow; RESOURCE_EXHAUSTED when too many requests wait to be compiled.
+   */
   registrationOf(id: Version, request: Uint8Array): Promise<RegisterWorkflow>;
 }

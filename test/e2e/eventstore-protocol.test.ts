@@ -116,7 +116,7 @@ describe('the log of a control plane, by the EventStoreDB protocol', () => {
     expect(seen.every((stream) => stream.startsWith('project-'))).toBe(true);
   });
 
-  it('leaves out what an exclusion of official clients names, and refuses what RE2 cannot run', async () => {
+  it('accepts the negative lookahead by which official clients exclude streams, and no other pattern that RE2 cannot run', async () => {
     const tail = (regex: string): Promise<string[]> =>
       new Promise((resolve, reject) => {
         const streams: string[] = [];
@@ -257,7 +257,7 @@ describe('a log server', () => {
     expect(await failure(client.appendToStream(name, event(), { expectedRevision }))).toBe(
       ErrorType.WRONG_EXPECTED_VERSION,
     );
-    // With credentials for one call, the client appends with a separate call.
+    // The client sends this one by Append instead of BatchAppend, because it has credentials of its own.
     const alone = { expectedRevision, credentials: { username: 'someone', password: 'something' } };
     expect(await failure(client.appendToStream(name, event(), alone))).toBe(ErrorType.WRONG_EXPECTED_VERSION);
   });

@@ -11,7 +11,7 @@ export type NodeEvent = { readonly position: bigint; readonly nodeId: string | u
 /** The nodes that the events of an execution have changed, as far as a page has followed them. */
 export type ChangedNodes = {
   readonly add: (event: NodeEvent) => void;
-  /** Tells that events may have been missed. */
+  /** To be called when events may have been missed. */
   readonly reset: () => void;
   /** The position of the last event; 0n before the first one. */
   readonly last: () => bigint;

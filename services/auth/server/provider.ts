@@ -21,7 +21,7 @@ import { signOutUpstream } from './upstream-sign-out.js';
 /** Lifetimes of tokens, in seconds. */
 export type TokenLifetimes = { readonly accessSeconds: number; readonly refreshSeconds: number };
 
-/** The parts of a provider. */
+/** The settings and stores of the authorization server's OpenID provider. */
 export type ProviderParts = EndpointLimits & {
   /** The address under which clients reach it, without a slash at its end. */
   readonly issuer: string;

@@ -1,6 +1,6 @@
 import type { Identity } from '../../kernel/ports/authentication.js';
 
-/** The introspection endpoint of an issuer (RFC 7662), and our client there. */
+/** The introspection endpoint of an issuer (RFC 7662), and the client by which this process calls it. */
 export type Introspection = {
   readonly url: string;
   readonly clientId: string;
@@ -9,16 +9,16 @@ export type Introspection = {
   readonly cacheMs: number;
 };
 
-/** An issuer of another process, and what its tokens must have. */
+/** An issuer of tokens outside this process, and what its tokens must contain. */
 export type RemoteIssuer = {
   readonly issuer: string;
   readonly audience: readonly string[];
-  /** The URL of its keys; by default that of its metadata. */
+  /** The URL of its public keys (JWKS); by default the one that its metadata names. */
   readonly jwksUrl?: string | undefined;
   readonly algorithms: readonly string[];
   /** The greatest difference between the clocks of the issuer and of this process, in milliseconds. */
   readonly clockSkewMs: number;
-  /** The verification of its opaque tokens; without it, they are refused. */
+  /** The endpoint that verifies its opaque tokens, which are not JWTs; without one, they are refused. */
   readonly introspection?: Introspection | undefined;
 };
 

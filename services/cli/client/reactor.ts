@@ -19,8 +19,10 @@ type ShownLetter = {
   readonly retrying: boolean;
 };
 
+/** `Reactor` in `reactor_service.proto`, as JSON. */
 type ShownReactor = {
   readonly name: string;
+  /** The process that runs it; empty when none does. */
   readonly worker: string;
   readonly position: string;
   readonly waiting: number;
@@ -28,12 +30,12 @@ type ShownReactor = {
   /** Seconds, such as `1.5s`. */
   readonly lag: string;
   readonly dead: number;
-  /** Why it may not run; empty where it may. */
+  /** Why no process may run it, such as on a copy of a log; empty otherwise. */
   readonly muted: string;
   readonly deadLetters: readonly ShownLetter[];
 };
 
-/** The most dead letters of a reactor that are printed. */
+/** Maximum number of dead letters of a reactor that are printed. */
 const MAX_LETTERS = 1_000;
 
 const letterLine = ({ letter, retrying }: ShownLetter): string => {
@@ -66,6 +68,7 @@ export const listReactors = (flags: ReactorFlags): Promise<void> =>
 /**
  * Retries or skips a dead letter.
  *
+ * @throws {OperatorError} when `position` is not a number.
  * @throws {Refused} when there is no such dead letter, or the server refuses for another reason.
  */
 export const changeDeadLetter = async (

@@ -189,7 +189,7 @@ const requirements = new Map<DescMethod, Requirement>(
 /** The requirement of RPCs outside the Flyte and flightlog services that every caller may call: health checks. */
 export const OPEN: Requirement = { permission: 'none', target: NOWHERE, reads: [] };
 
-/** The requirement of reflection. */
+/** The requirement of reflection: a valid token, and no permission. */
 export const AUTHENTICATED: Requirement = { permission: 'authenticated', target: NOWHERE, reads: [] };
 
 /**

@@ -82,7 +82,11 @@ const answers = async function* (
   }
 };
 
-/** Makes `grpc.reflection.v1.ServerReflection`, which describes all services under all their package names. */
+/**
+ * Makes `grpc.reflection.v1.ServerReflection`, which describes every service under each of its package names
+ * (`platformidl` and `flyteidl`; for reflection itself `v1` and `v1alpha`). With authentication, every caller with a valid
+ * token may call it.
+ */
 export const reflection = (): Endpoint => {
   const aliases = PACKAGES.filter((name) => name !== OWN_PACKAGE).map((as) => ({ of: OWN_PACKAGE, as }));
   // Made for the first request: to encode all files is a twentieth of the work of a start, and few clients ask.

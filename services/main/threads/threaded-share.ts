@@ -4,12 +4,17 @@ import type { OnRebuildProgress, ShareBuilder } from '../../../projections/runti
 import { StoreUnavailable } from '../../kernel/fault.js';
 import type { RebuildStep, RebuildThreadData, RebuildThreadMessage } from './rebuild-thread.js';
 
-/** Rebuilds some partitions of the views on a thread of its own. */
+/**
+ * Rebuilds some partitions of the views on a thread of its own.
+ *
+ * @throws {StoreUnavailable} from `build` and `verify`, when the log or the store of the views cannot be used.
+ */
 export const threadedShare = (workerData: RebuildThreadData): ShareBuilder => {
   const worker = new Worker(new URL('./rebuild-thread.js', import.meta.url), { workerData });
   const failed = new Promise<never>((_, reject) => worker.once('error', reject));
   failed.catch(() => undefined); // not unhandled: the current or the next step rejects with it
 
+  /** Runs a step on the thread; gives its count, as {@link ShareBuilder} defines it. */
   const step = (name: RebuildStep, onProgress: OnRebuildProgress): Promise<number> =>
     new Promise((resolve, reject) => {
       failed.catch(reject);

@@ -15,7 +15,7 @@ export type FireSchedulesOptions = FireOptions &
   DecideOptions & {
     readonly activated: Activated & { readonly ended: Promise<void> };
     readonly timers: Timers;
-    /** The most missed ticks that are made up for in a second. */
+    /** Maximum number of missed ticks that are made up for in a second. */
     readonly maxStartsPerSecond: number;
     /** A tick whose launch still fails this long after its first attempt is recorded as failed, in milliseconds. */
     readonly giveUpAfterMs: number;

@@ -4,7 +4,7 @@ import type { Ticks } from './cron-ticks.js';
 /** The policy for ticks that were not decided in time. */
 export type CatchUp = {
   readonly policy: 'all' | 'last' | 'none';
-  /** The most missed ticks that are made up for. */
+  /** Maximum number of missed ticks that are made up for. */
   readonly max: number;
   /** Older ones are not made up for, in milliseconds. */
   readonly maxAgeMs: number;
@@ -100,7 +100,7 @@ const barred = ({ atMs, segment }: Tick, facts: DueFacts, { paused, skips }: Dec
   return catchUp.policy === 'none' ? 'missed' : undefined;
 };
 
-/** The most missed ticks of a plan that are made up for: no more can wait. */
+/** Maximum number of missed ticks of a plan that are made up for: no more can wait. */
 const mostCaughtUp = ({ policy, max }: CatchUp): number => Math.min(max, policy === 'last' ? 1 : MAX_OPEN);
 
 /** The end of the time around a tick for which no tick is fired, at least the tick itself. */

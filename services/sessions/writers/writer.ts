@@ -24,7 +24,7 @@ export interface Writer<State, Command, Event, Refusal> {
   ): Promise<void> | undefined;
 }
 
-/** The parts of a session that its writer works on. */
+/** The state of a session that its writer works on, and the calls that it makes to the session. */
 export type WriterParts<State, Command, Event, Refusal> = {
   readonly stream: StreamName;
   readonly store: Pick<EventStore, 'append'>;

@@ -2,8 +2,8 @@ import type { KindHeads } from './kind-heads.js';
 import { type Database } from './schema.js';
 
 /**
- * A category and an event type together, with a number. Hot kinds make up the bulk of a log; they are found by a scan
- * and not by an index.
+ * A category and an event type together, with a number. A kind is hot when its event type is one of those that engines
+ * report (`hotTypes` of the store): these make up the bulk of a log, have no index, and are found by a scan.
  */
 export type Kind = { readonly id: number; readonly category: string; readonly type: string; readonly isHot: boolean };
 

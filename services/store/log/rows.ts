@@ -14,7 +14,10 @@ export const PAGE_ROWS = 200;
  */
 const PAGE_BYTES = 1_000_000;
 
-/** A scan over hot events ends its page after this many rows, matching or not. */
+/**
+ * A scan ends its page after this many rows, matching or not. The log is scanned without a filter, and with one on a hot
+ * kind ({@link Kind}).
+ */
 const WALK_ROWS = 2_000;
 
 /**
@@ -33,7 +36,7 @@ export type LogRows = {
   streamPage(stream: StreamName, from: number, direction: 'forwards' | 'backwards', limit: number): RowPage;
   /** Events after `after` up to and including `upTo`, at most `limit`. */
   logPage(range: Range, filter: EventFilter | undefined, limit: number): LogPage;
-  /** True when a filter matches hot events. */
+  /** True when a filter matches at least one hot kind, so that commits of hot events alone concern its reader, too. */
   wantsHot(filter: EventFilter): boolean;
   /** Events before a position, at most `limit`, the last one first. */
   pageBefore(position: number, limit: number): RowPage;
@@ -119,7 +122,12 @@ const preparing = (db: Database): ((sql: string) => Statement) => {
   };
 };
 
-/** Makes the reader of a connection; `heads` are known in the process of the writer. */
+/**
+ * Makes the reader of a connection.
+ *
+ * @param heads the last position of each kind, which only the writer's process knows. With them, a filter on kinds of
+ * which nothing new is recorded needs no query.
+ */
 export const logRows = (db: Database, heads?: KindHeads): LogRows => {
   const kinds = kindsOf(db, heads);
   const statement = preparing(db);

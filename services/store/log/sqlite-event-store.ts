@@ -7,7 +7,7 @@ import { logPath, type Synchronous } from './schema.js';
 import { sqliteLogReader, type LogReaderSource } from './sqlite-log-reader.js';
 import type { WriterSettings } from './writer-messages.js';
 
-/** Event types that engines report, in every format of the log. */
+/** Event types that engines report, in every format of the log: their events are hot, so they have no index. */
 const HOT_TYPES = ['WorkflowPhaseReported', 'NodePhaseReported', 'TaskPhaseReported', 'EngineReported'];
 
 /** Location and settings of the embedded log. */

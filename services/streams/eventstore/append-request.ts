@@ -14,7 +14,7 @@ import { metadataFor } from './event-metadata.js';
 import { streamOf } from './stream-identifier.js';
 import { uuidBytes } from './uuid.js';
 
-/** The stream revision that a writer expects. */
+/** The condition of a write: the stream may be in any state, must not exist, must exist, or must be at a revision. */
 export type Expected = 'any' | 'no-stream' | 'stream-exists' | bigint;
 
 /** The stream of a write, and the revision that it is conditional on. */
@@ -67,6 +67,7 @@ export const proposedEvent = (
   const isJson = propertyOf(metadata, 'content-type') === 'application/json';
   if (Buffer.byteLength(type) > MAX_TYPE_BYTES)
     throw invalid('proposed_message.metadata.type', `longer than ${MAX_TYPE_BYTES} bytes`);
+  // No log takes a NUL character (`checkAppend`); the error here names the field.
   if (type.includes('\0')) throw invalid('proposed_message.metadata.type', 'it has a NUL character');
   return {
     id: uuidBytes('proposed_message.id', id),

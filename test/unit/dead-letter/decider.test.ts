@@ -20,7 +20,7 @@ const letter: DeadLetterRecord = {
   reason: 'payload abc is missing',
   sinceMs: 1_700_000_000_000,
   attempts: 8,
-  parked: false,
+  parked: false, // its stream can be read; only the work has failed
 };
 const about = { reactor, position: letter.position };
 
@@ -75,13 +75,13 @@ describe('a dead letter', () => {
     given(deadLetterDecider, recorded(), skipped).when(retry).thenRefused({ kind: 'no-dead-letter' });
   });
 
-  it('is of an event, which has another position in a copy of the log', () => {
+  it('is recognized by stream and revision, because its event has another position in a copy of the log', () => {
     given(deadLetterDecider, recorded())
       .when(record({ ...letter, position: 900n }))
-      .then();
+      .thenNothing();
     given(deadLetterDecider, recorded(), skipped)
       .when(record({ ...letter, position: 900n }))
-      .then();
+      .thenNothing();
     const other = { ...letter, stream: 'launchPlanSlots-atlas:staging:hourly' };
     given(deadLetterDecider, recorded(), skipped).when(record(other)).then(recorded(other));
   });

@@ -58,6 +58,7 @@ describe('a filter', () => {
     ['eq(name, )', [{ field: 'name', is: '=', value: ' ' }]],
     ['contains(phase,RUN)', [{ field: 'phase', is: 'contains', value: 'RUN' }]],
     ['not_like(phase,RUN%)', [{ field: 'phase', is: 'not like', pattern: 'RUN%' }]],
+    // Phases that Flyte's console asks for are accepted, although no execution ever has them.
     [
       'value_in(phase,UNKNOWN;PAUSED;WAITING)',
       [{ field: 'phase', is: 'in', values: ['UNKNOWN', 'PAUSED', 'WAITING'] }],
@@ -86,6 +87,7 @@ describe('a filter', () => {
     ['lte(started_at,1970-01-01t00:00:00-01:00)', [{ field: 'startedAt', is: '<=', value: 3_600_000_000 }]],
     ['lte(started_at,1970-01-01 00:00:01)', [{ field: 'startedAt', is: '<=', value: 1_000_000 }]],
     ['gt(started_at,1970-01-02)', [{ field: 'startedAt', is: '>', value: 86_400_000_000 }]],
+    // An opaque column, which other control planes fill with bytes: a filter on it matches nothing.
     ['ne(closure,x)', [{ field: 'startedAt', is: 'in', values: [] }]],
     [
       'eq(state,0)+ne(phase,X)',
@@ -148,7 +150,7 @@ describe('a filter', () => {
     expect(conditions(filters)).toEqual(expected);
   });
 
-  it('says which fields were named, whatever entity they are of', () => {
+  it('lists the names of its fields without their entities', () => {
     expect([...filtersOf(columns, 'eq(launch_plan.state,1)+eq(name,a)', entities).names]).toEqual(['state', 'name']);
   });
 
@@ -169,6 +171,7 @@ describe('a filter', () => {
     ['eq(label.team,a;b)', 'invalid value for label.team: eq takes one value'],
     ['eq(launch_plan.label.team,a)', `'l.label.team' is invalid filter${OF_PLANS}`],
     ['eq(cat.name,1)', `'e.cat.name' is invalid filter${FIELDS}`],
+    // `signal` is an entity, but not one that filters of executions may name; `cat` above is none.
     ['eq(signal.value,1)', "'s' entity is not allowed in filters"],
     ['bad(signal.nothing,x)', "'s' entity is not allowed in filters"],
     ['eq(launch_plan.nothing,1)', `'l.nothing' is invalid filter${OF_PLANS}`],
@@ -221,7 +224,7 @@ describe('a filter', () => {
     expect(() => conditions(values(1_001))).toThrow(/has more than 1000 values/u);
   });
 
-  it('is conditions or INVALID_ARGUMENT, whatever the text', () => {
+  it('of any text gives conditions or fails with INVALID_ARGUMENT', () => {
     const signs = ['eq', '(', ')', ',', '+', ';', 'name', 'state', 'launch_plan', '.', ' ', '1', '\\', '%', '∂'];
     const sign = fc.constantFrom(...signs);
     const whole = fc

@@ -38,16 +38,19 @@ const metadataOf = (headers: Headers): Metadata => {
 const pathOf = (method: DescMethod): string => `/${method.parent.typeName}/${method.name}`;
 const asIs = (bytes: Buffer): Buffer => bytes;
 
-/** These texts are those of the gRPC library when it has no connection; a server that is shutting down sends another. */
+/**
+ * The gRPC library's texts of UNAVAILABLE when it has no connection. A server that answers UNAVAILABLE itself, because it
+ * is shutting down, sends another text.
+ */
 const WITHOUT_SERVER = /No connection established|Connection dropped|ECONNRESET|DNS/u;
 
 const isWithoutServer = ({ code, details }: ServiceError): boolean =>
   code === status.UNAVAILABLE && WITHOUT_SERVER.test(details);
 
-/** The parts of a profile that concern gRPC. */
+/** The settings of a profile that calls over gRPC use. */
 type GrpcProfile = Pick<Profile, 'proxy' | 'retryPolicy' | 'channel'> & { readonly address: GrpcAddress };
 
-/** RPCs over gRPC, as the other command lines of the interface send them. */
+/** Sends RPCs over gRPC, as flytectl does. */
 export const grpcTransport = ({ address, proxy, retryPolicy, channel }: GrpcProfile): Transport => {
   const client = new Client(address.target, credentialsOf(address), optionsOf(channel));
   const errorOf = (error: ServiceError, hasBegun = false): Error => {
@@ -91,7 +94,7 @@ export const grpcTransport = ({ address, proxy, retryPolicy, channel }: GrpcProf
     });
   return {
     call: async (method, request, headers) => {
-      // A command whose answer was lost is not done twice: the server knows it by its key.
+      // A command whose answer was lost is not done twice: all tries have one key, by which the server recognizes it.
       const key = retryPolicy.retries > 0 ? { 'idempotency-key': randomUUID() } : {};
       const all = { ...proxyHeaders(proxy), ...key, ...headers };
       return retried(retryPolicy, () => callOnce(method, request, all));

@@ -6,11 +6,11 @@ import { messageSplitter } from './messages.js';
 
 /** A streaming gRPC call, whose messages are bytes. */
 export interface Call {
-  /** Sends messages; they reach the node together, where they fit into one packet. */
+  /** Sends messages in one write to the connection, so they mostly reach the node together. */
   write(messages: readonly Buffer[]): void;
   /** Sends the last messages. */
   end(messages: readonly Buffer[]): void;
-  /** Receives nothing more until `resume`, except what is on the way. */
+  /** Receives nothing more until `resume`, except what is in flight. */
   pause(): void;
   resume(): void;
   /** Ends the call; `onEnd` is not called any more. */

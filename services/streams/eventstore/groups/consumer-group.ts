@@ -3,7 +3,7 @@ import type { Delivery, ReadEvent, GroupCounts, GroupRules, Parking, Recording, 
 import { type PendingEvent, PendingEvents } from './pending-events.js';
 import type { Progress } from './progress.js';
 
-/** The most unfinished events of a group; each recorded progress lists them. */
+/** Maximum number of unfinished events of a group; each recorded progress lists them. */
 const MAX_PENDING = 5_000;
 /** The maximum of replayed events that wait for a consumer. */
 const MAX_REPLAYED = 500;
