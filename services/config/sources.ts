@@ -7,7 +7,7 @@ import { InvalidConfiguration } from './operator-errors.js';
 /** The variable with the path of the configuration file, like `--config`. */
 const CONFIG = 'FLIGHTLOG_CONFIG';
 
-/** Variables with our prefix that are not settings: the path of the file, those of clients, and those of tests and benchmarks. */
+/** `FLIGHTLOG_…` variables that are not settings: the path of the file, those of clients, and those of tests and benchmarks. */
 const NOT_SETTINGS = /^FLIGHTLOG_(?:CONFIG$|(?:SERVER|PROFILE|TOKEN_FILE)$|TEST_|FAIL_POINT$|BENCH_)/u;
 
 /**
@@ -128,7 +128,7 @@ const ownVariables = (environment: NodeJS.ProcessEnv): readonly (readonly [varia
     text === undefined || !variable.startsWith('FLIGHTLOG_') || NOT_SETTINGS.test(variable) ? [] : [[variable, text]],
   );
 
-/** The names of variables with our prefix that are addresses of Kubernetes Services; they are ignored. */
+/** The names of `FLIGHTLOG_…` variables that Kubernetes sets as addresses of Services; they are ignored. */
 export const serviceLinks = (environment: NodeJS.ProcessEnv): readonly string[] =>
   ownVariables(environment).flatMap(([variable, text]) => (isServiceLink(variable, text) ? [variable] : []));
 

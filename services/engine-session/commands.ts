@@ -3,7 +3,7 @@ import type { EngineSessionId } from './events.js';
 /** A new session begins: the engine that joins names no session, or one that has ended. */
 export type OpenSession = { readonly type: 'OpenSession'; readonly id: EngineSessionId };
 
-/** The session goes on: its engine has sent a heartbeat, or has joined again and named the session. */
+/** The session continues: its engine has sent a heartbeat, or has joined again and named the session. */
 export type RenewSession = { readonly type: 'RenewSession'; readonly id: EngineSessionId };
 
 /**

@@ -13,7 +13,7 @@ import type { Idempotency } from './idempotency.js';
 import type { Item, ItemInProgress } from './item.js';
 import type { Caller } from './ports/authentication.js';
 
-/** The status codes in use. UNKNOWN is not among them, and INTERNAL is only for our own bugs. */
+/** The status codes in use. UNKNOWN is not among them, and INTERNAL is only for bugs of flightlog. */
 export type StatusCode =
   | 'CANCELLED'
   | 'INVALID_ARGUMENT'

@@ -358,8 +358,8 @@ describe('a log server', () => {
   });
 
   it.each([
-    { what: 'a category', rest: '-' },
-    { what: 'a part of a category', rest: '-p' },
+    { what: 'all streams of a category', rest: '-' },
+    { what: 'the streams of a category whose ids begin with a text', rest: '-p' },
   ])('sends a reader of $what what it has, how far it has come, and what is new', async ({ rest }) => {
     const category = `c${randomUUID().replaceAll('-', '')}`;
     await client.appendToStream(`${category}-part`, event('Past'));

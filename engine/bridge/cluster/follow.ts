@@ -145,7 +145,7 @@ const watchOn = async (options: FollowOptions, following: Following): Promise<vo
   }
 };
 
-/** Lists and watches until the signal; goes on after failures and expired versions. */
+/** Lists objects and watches them until the signal, also after failures and expired resource versions. */
 export const followObjects = async (options: FollowOptions): Promise<void> => {
   const following: Following = { known: new Map(), version: '' };
   for (let failures = 0; !options.signal.aborted;) {

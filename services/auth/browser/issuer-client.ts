@@ -12,7 +12,7 @@ import type { AuthorizationServer } from '../server/authorization-server.js';
 import { BROWSER_CLIENT } from '../server/browser-client.js';
 import { pathPrefix, ROUTES, serverMetadata } from '../server/endpoints.js';
 
-/** The issuer that signs people in, and our client there. */
+/** The issuer that signs people in, and the client by which flightlog is known there. */
 export interface IssuerClient {
   readonly scope: string;
   /** Asked for where an issuer wants it named; empty for others. */

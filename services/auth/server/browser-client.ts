@@ -11,7 +11,7 @@ export const SIGNED_OUT = '/console';
 
 /**
  * The metadata of that client. It is the server itself, so people are not asked whether it may act for them; it can
- * therefore get tokens by the code flow with our own redirect alone.
+ * therefore get tokens by the code flow with flightlog's own redirect alone.
  */
 export const browserClient = (issuer: string): ClientMetadata => ({
   client_id: BROWSER_CLIENT,

@@ -54,8 +54,8 @@ const formOf = async (request: IncomingMessage): Promise<URLSearchParams | undef
 };
 
 /**
- * Cookies are sent with requests of this site alone; browsers that say where a form is from are believed as well. Our
- * own pages send no origin, because they send no referrer.
+ * Cookies are sent with requests of this site alone; browsers that say where a form is from are believed as well. The
+ * server's own pages send no origin, because they send no referrer.
  */
 const isFromElsewhere = ({ headers }: IncomingMessage, issuer: string): boolean =>
   !['same-origin', 'none', undefined].includes(headers['sec-fetch-site']) ||

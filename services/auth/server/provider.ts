@@ -168,7 +168,7 @@ const browserGrant = async (provider: Provider, accountId: string | undefined, i
   return grant;
 };
 
-/** The grant of a client for the person that is signed in; our own client needs no consent. */
+/** The grant of a client for the person that is signed in; flightlog's own client needs no consent. */
 const loadExistingGrant =
   ({ issuer }: ProviderParts): NonNullable<Configuration['loadExistingGrant']> =>
   async ({ oidc: { client, session, provider, result } }) => {

@@ -25,7 +25,7 @@ export type UpstreamProvider = {
   readonly subjectClaim: string;
   /** The claim of the ID token that lists the groups of a person. */
   readonly groupsClaim: string;
-  /** The metadata of the provider and our client there. */
+  /** The metadata of the provider, and the client by which flightlog is known there. */
   readonly configuration: () => Promise<Configuration>;
 };
 

@@ -26,7 +26,7 @@ export const addressOf = (
 
 type Result = Pick<AuditEntry, 'code' | 'reason'>;
 
-/** The message of a refusal is our own; that of another error may have something of the request, and is left out. */
+/** The code and reason of a failed call. The message of an error that is no refusal may repeat the request: it is left out. */
 const resultOf = (thrown: unknown, { endpoint }: DispatchedCall): Result => {
   const { code, message } = failureOf(thrown, endpoint.method);
   return { code, reason: REFUSALS.has(code) ? message : '' };

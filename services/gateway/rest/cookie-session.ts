@@ -7,7 +7,7 @@ import { isLink } from './links.js';
 import { recordRefusal } from './refusal-audit.js';
 
 /**
- * Our pages send this header with every change. A page of another origin cannot, unless `cors` allows that: browsers
+ * The pages of flightlog send this header with every change. A page of another origin cannot, unless `cors` allows that: browsers
  * ask for permission before they send a header of this kind.
  */
 const OUR_PAGE = 'flightlog-csrf';
