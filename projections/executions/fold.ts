@@ -78,8 +78,8 @@ const resultOf = ({ outputResult: given }: WorkflowExecutionEvent): Result | und
  * Adds the reported result. An event that repeats the phase sets a result only where there was none; a new phase
  * replaces it.
  *
- * Outputs sent inside the event are shown in the closure as they are: they are stored in the log, so there is no
- * location of ours to show instead. Lists omit them.
+ * Outputs sent inside the event are shown in the closure as they are: they are stored in the log, so they
+ * have no location that could be shown instead. Lists omit them.
  */
 const setResult = (
   document: ExecutionDocument,
@@ -100,6 +100,7 @@ const setResult = (
 const isTakeover = ({ phase, producerId }: WorkflowExecutionEvent): boolean =>
   phase === Phase.QUEUED && producerId !== '' && producerId !== 'propeller';
 
+/** Sets the phase, and with a terminal phase the duration. */
 const end = (closure: ExecutionClosure, phase: Phase, at: { seconds: bigint; nanos: number }): void => {
   closure.phase = phase;
   const duration = TERMINAL.has(phase) ? durationBetween(closure.startedAt, at) : undefined;

@@ -48,7 +48,7 @@ const goDurationMs = (text: string): number =>
 /** Whole seconds, as executions are named by the second; never less than one. */
 const wholeSeconds = (ms: number): number => Math.max(1, Math.floor(ms / SECOND_MS)) * SECOND_MS;
 
-/** Ticks at a fixed distance, counted from an instant that is none itself. */
+/** Ticks at a fixed distance. The first one is one distance after the anchor, which is no tick itself. */
 const everyMs = (distanceMs: number, anchorMs: number): Ticks => {
   const start = Math.floor(anchorMs / SECOND_MS) * SECOND_MS;
   const distance = wholeSeconds(distanceMs);
@@ -99,7 +99,7 @@ export const segmentTicks = (
   defaultZone: string,
 ): Ticks => (schedule === undefined ? NEVER : ticksOf(schedule, fromMs, defaultZone));
 
-/** The next ticks after an instant but those to be skipped, ascending, in milliseconds since 1970. */
+/** At most `count` ticks after an instant, without those in `skips`, ascending; all in milliseconds since 1970. */
 export const nextTicks = (
   ticks: Ticks,
   instantMs: number,
