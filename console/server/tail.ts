@@ -37,7 +37,7 @@ const eventOf = ({ data, lastEventId }: MessageEvent<string>): TailedEvent => {
 const addressOf = (parameters: Readonly<Record<string, string>>): URL => {
   const url = serverAddress('/api/v1/tail');
   for (const [name, value] of Object.entries(parameters))
-    for (const each of value.split(',')) url.searchParams.append(name, each.trim());
+    for (const each of value.split(',')) if (each.trim() !== '') url.searchParams.append(name, each.trim());
   return url;
 };
 

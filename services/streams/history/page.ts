@@ -8,6 +8,7 @@ import {
   TransitionListSchema,
 } from '../../../proto/gen/platformidl/eventlog/history_pb.js';
 import { EXECUTION_CATEGORY, type ExecutionEvent } from '../../execution/events.js';
+import { assertPhaseNames } from '../../execution/phases.js';
 import type { RecordedEvent } from '../../kernel/event.js';
 import type { EventLog } from '../../kernel/ports/event-store.js';
 import type { PayloadStore } from '../../kernel/ports/payload-store.js';
@@ -58,6 +59,7 @@ const among = <Value>(asked: readonly Value[], of: (transition: Transition) => V
 /** Makes the test whether a transition matches all the filters of a request. */
 const matching = (request: TransitionListRequest): Matches => {
   const { entities, nodeId, phases, types, principal, changesOnly } = request;
+  assertPhaseNames(phases);
   const from = msOf(request.recordedFrom, -Infinity);
   const before = msOf(request.recordedBefore, Infinity);
   const tests: readonly Matches[] = [

@@ -1,5 +1,6 @@
 import type { TailRequest } from '../../../proto/gen/platformidl/eventlog/tail_pb.js';
 import { EXECUTION_CATEGORY, type ExecutionEvent, executionCodec, flatFields } from '../../execution/events.js';
+import { assertPhaseNames } from '../../execution/phases.js';
 import { decodeEvent } from '../../kernel/decode-event.js';
 import type { RecordedEvent } from '../../kernel/event.js';
 import type { EventFilter, EventLog } from '../../kernel/ports/event-store.js';
@@ -63,6 +64,7 @@ const only = (asked: string, of: (event: RecordedEvent) => string | undefined): 
 export const tailFilter = (request: TailRequest, labelsOf: LabelsOf): Matches => {
   if (request.domain !== '' && request.project === '') throw missing('project');
   if (request.name !== '' && request.domain === '') throw missing('domain');
+  assertPhaseNames(request.phases);
   const labels = request.labels.map(pairOf);
   const tests: readonly Test[] = [
     ...among(request.categories, ({ stream }) => categoryOf(stream)),

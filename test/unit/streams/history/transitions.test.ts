@@ -140,6 +140,7 @@ describe('the history of an execution', () => {
   it.each([
     [{ token: 'x' }, 'token'],
     [{ limit: 1_001 }, 'limit'],
+    [{ phases: ['failed'] }, "'failed' is not one of"],
     [{ id: { ...id, name: '' } }, 'id.name'],
   ])('refuses a request that cannot be answered: %j', async (asked, field) => {
     await expect(list(asked)).rejects.toMatchObject({
