@@ -24,6 +24,11 @@ type Serving = { readonly port: number; readonly close: () => void };
 
 const asIs = (bytes: Buffer): Buffer => bytes;
 
+const portOf = (server: Server): Promise<number> =>
+  new Promise((resolve) => {
+    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (_, bound) => resolve(bound));
+  });
+
 /** Answers each watch with one message, and never ends it. */
 const overGrpc = async (): Promise<Serving> => {
   const server = new Server();
@@ -32,10 +37,7 @@ const overGrpc = async (): Promise<Serving> => {
     call.write(Buffer.from(toBinary(WatchResponseSchema, create(WatchResponseSchema, { hasMore: true }))));
   };
   server.register(`/${METHOD.parent.typeName}/${METHOD.name}`, watch, asIs, asIs, 'serverStream');
-  const port = await new Promise<number>((resolve) => {
-    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (_, bound) => resolve(bound));
-  });
-  return { port, close: () => server.forceShutdown() };
+  return { port: await portOf(server), close: () => server.forceShutdown() };
 };
 
 /** The same as Server-Sent Events. */
@@ -77,3 +79,25 @@ it.each([
     close();
   },
 );
+
+it('a connection over gRPC that breaks before the first headers is not taken for a server that never answered', async () => {
+  const server = new Server();
+  const proxy = { shut: (): void => undefined };
+  const watch: handleServerStreamingCall<Buffer, Buffer> = (call) => {
+    call.on('error', () => undefined);
+    proxy.shut();
+  };
+  server.register(`/${METHOD.parent.typeName}/${METHOD.name}`, watch, asIs, asIs, 'serverStream');
+  const port = await portOf(server);
+  const started = await startProxy(`127.0.0.1:${port}`);
+  proxy.shut = started.shut;
+  const address: Address = { kind: 'grpc', target: started.address, isPlain: true, skipVerify: false };
+  const transport = await transportTo({ ...PROFILE, address });
+  const options = { headers: {}, signal: new AbortController().signal };
+  const request = create(WatchRequestSchema, { project: 'p', domain: 'd' });
+  const reading = transport.open(METHOD, request, options)[Symbol.asyncIterator]();
+  await expect(reading.next()).rejects.toBeInstanceOf(ConnectionLost);
+  transport.close();
+  await started.close();
+  server.forceShutdown();
+});

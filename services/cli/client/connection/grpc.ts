@@ -47,16 +47,19 @@ const WITHOUT_SERVER = /No connection established|Connection dropped|ECONNRESET|
 const isWithoutServer = ({ code, details }: ServiceError): boolean =>
   code === status.UNAVAILABLE && WITHOUT_SERVER.test(details);
 
+/** True when there was a connection, and the call was sent by it: a server may send no headers before its first answer. */
+const wasConnected = ({ details }: ServiceError): boolean => !/No connection established|DNS/u.test(details);
+
 /** The settings of a profile that calls over gRPC use. */
 type GrpcProfile = Pick<Profile, 'proxy' | 'retryPolicy' | 'channel'> & { readonly address: GrpcAddress };
 
 /** Sends RPCs over gRPC, as flytectl does. */
 export const grpcTransport = ({ address, proxy, retryPolicy, channel }: GrpcProfile): Transport => {
   const client = new Client(address.target, credentialsOf(address), optionsOf(channel));
-  const errorOf = (error: ServiceError, hasBegun = false): Error => {
+  const errorOf = (error: ServiceError): Error => {
     const options = { cause: error };
     if (!isWithoutServer(error)) return new Refused(error.code, error.details, options);
-    return new (hasBegun ? ConnectionLost : Unreachable)(address.target, options);
+    return new (wasConnected(error) ? ConnectionLost : Unreachable)(address.target, options);
   };
   const open: Transport['open'] = async function* (method, request, { headers, signal }) {
     const bytes = Buffer.from(toBinary(method.input, request));
@@ -67,17 +70,13 @@ export const grpcTransport = ({ address, proxy, retryPolicy, channel }: GrpcProf
       bytes,
       metadataOf({ ...proxyHeaders(proxy), ...headers }),
     );
-    let hasBegun = false;
-    call.once('metadata', () => {
-      hasBegun = true;
-    });
     const cancel = (): void => call.cancel();
     signal.addEventListener('abort', cancel, { once: true });
     try {
       for await (const answer of call as AsyncIterable<Buffer>) yield fromBinary(method.output, answer);
     } catch (error) {
       const failure = error as ServiceError;
-      if (failure.code !== status.CANCELLED || !signal.aborted) throw errorOf(failure, hasBegun);
+      if (failure.code !== status.CANCELLED || !signal.aborted) throw errorOf(failure);
     } finally {
       signal.removeEventListener('abort', cancel);
       cancel();

@@ -41,7 +41,7 @@ export class Unreachable extends OperatorError {
   }
 }
 
-/** The connection broke in the middle of an answer: the server had begun to answer. */
+/** The connection broke after the call was sent, before its answer was whole. */
 export class ConnectionLost extends Unreachable {}
 
 /** True when the server may answer later: a stream is opened again then. */
