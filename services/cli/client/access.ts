@@ -2,6 +2,7 @@ import { AccessService, RoleBindingListSchema } from '../../../proto/gen/platfor
 import { connected } from './connection/connect.js';
 import type { ConnectionFlags } from './connection/profile.js';
 import { jsonOfMessage, print } from './output/documents.js';
+import { type Columns, printHeader } from './output/header.js';
 import { cell } from './output/text.js';
 
 /** The flags of the commands of `access`. */
@@ -40,6 +41,14 @@ export const changeBinding = async (
     await (command === 'grant' ? connection.call(grant, request) : connection.call(revoke, request));
   });
 
+const COLUMNS: Columns = [
+  ['PRINCIPAL', 24],
+  ['ROLE', 13],
+  ['PROJECT', 20],
+  ['DOMAIN', 12],
+  ['ISSUER', 0],
+];
+
 const lineOf = ({ principal, role, project, domain, issuer }: ShownBinding): string =>
   [cell(principal, 24), cell(role, 13), cell(project || '*', 20), cell(domain || '*', 12), issuer].join('  ').trimEnd();
 
@@ -51,6 +60,7 @@ const lineOf = ({ principal, role, project, domain, issuer }: ShownBinding): str
 export const listBindings = (flags: AccessFlags): Promise<void> =>
   connected(flags, async (connection) => {
     const { project = '', domain = '', principal = '', json = false } = flags;
+    if (!json) printHeader(COLUMNS);
     let token = '';
     do {
       const page = await connection.call(AccessService.method.list, { project, domain, principal, token });

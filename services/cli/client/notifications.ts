@@ -6,6 +6,7 @@ import { connected } from './connection/connect.js';
 import type { ScopeFlags } from './connection/flags.js';
 import { executionIdOf } from './executions/execution-id.js';
 import { jsonOfMessage, print } from './output/documents.js';
+import { type Columns, printHeader } from './output/header.js';
 import { cell, coloured, type Colour, colourOf, oneLine } from './output/text.js';
 
 /** The flags of `notifications`. */
@@ -45,6 +46,17 @@ const outcomeOf = ({ answer, reason, nextAttemptAt, digestId = '', digestExecuti
   return oneLine(`${answer}${reason}${nextAttemptAt === undefined ? '' : ` next attempt ${nextAttemptAt}`}`);
 };
 
+const COLUMNS: Columns = [
+  ['ID', 32],
+  ['SINCE', 24],
+  ['PHASE', 9],
+  ['CHANNEL', 10],
+  ['RECIPIENT', 26],
+  ['TRY', 3],
+  ['STATUS', 8],
+  ['ANSWER OR REASON', 0],
+];
+
 const lineOf = (each: ShownNotification): string =>
   [
     cell(each.id, 32),
@@ -71,6 +83,7 @@ export const listNotifications = (name: string, flags: NotificationsFlags): Prom
     const { notifications } = jsonOfMessage(NotificationListSchema, page) as unknown as {
       readonly notifications: readonly ShownNotification[];
     };
+    if (!flags.json) printHeader(COLUMNS);
     for (const each of notifications) print(flags.json ? JSON.stringify(each) : lineOf(each));
   });
 

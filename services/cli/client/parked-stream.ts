@@ -5,6 +5,7 @@ import {
 import { connected } from './connection/connect.js';
 import type { ConnectionFlags } from './connection/profile.js';
 import { jsonOfMessage, print } from './output/documents.js';
+import { type Columns, printHeader } from './output/header.js';
 import { cell, coloured, oneLine } from './output/text.js';
 
 /** The flags of the commands of `parked-stream`. */
@@ -23,6 +24,12 @@ type ShownStream = {
 /** The most streams that are printed. */
 const MAX_STREAMS = 1_000;
 
+const COLUMNS: Columns = [
+  ['POSITION', 10],
+  ['PARKED BY', 14],
+  ['STREAM AND REASON', 0],
+];
+
 const lineOf = ({ stream, position, reason, inViews, inProcess, ...retry }: ShownStream): string => {
   const by = [...(inViews ? ['views'] : []), ...(inProcess ? ['process'] : [])].join(', ');
   const { retryRequestedAt: at, retryRequestedBy: caller } = retry;
@@ -39,6 +46,7 @@ export const listParkedStreams = (flags: ParkedStreamFlags): Promise<void> =>
   connected(flags, async (connection) => {
     const list = await connection.call(OperationsService.method.listParkedStreams, { limit: MAX_STREAMS });
     const shown = jsonOfMessage(ParkedStreamListSchema, list) as unknown as { readonly streams: ShownStream[] };
+    if (flags.json !== true) printHeader(COLUMNS);
     for (const each of shown.streams) print(flags.json === true ? JSON.stringify(each) : lineOf(each));
     if (list.total > list.streams.length) print(`and ${list.total - list.streams.length} more`);
   });

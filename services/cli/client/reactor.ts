@@ -3,6 +3,7 @@ import { OperatorError } from '../../config/operator-errors.js';
 import { connected } from './connection/connect.js';
 import type { ConnectionFlags } from './connection/profile.js';
 import { jsonOfMessage, print } from './output/documents.js';
+import { type Columns, printHeader } from './output/header.js';
 import { cell, coloured, oneLine } from './output/text.js';
 
 /** The flags of the commands of `reactor`. */
@@ -38,6 +39,12 @@ type ShownReactor = {
 /** Maximum number of dead letters of a reactor that are printed. */
 const MAX_LETTERS = 1_000;
 
+const COLUMNS: Columns = [
+  ['REACTOR', 20],
+  ['WORKER', 24],
+  ['FIGURES', 0],
+];
+
 const letterLine = ({ letter, retrying }: ShownLetter): string => {
   const state = retrying ? 'retrying' : letter.parked ? 'parked' : 'dead';
   const { position, since, stream, reason } = letter;
@@ -61,6 +68,7 @@ export const listReactors = (flags: ReactorFlags): Promise<void> =>
   connected(flags, async (connection) => {
     const list = await connection.call(ReactorService.method.listReactors, { limit: MAX_LETTERS });
     const { reactors } = jsonOfMessage(ReactorListSchema, list) as unknown as { readonly reactors: ShownReactor[] };
+    if (flags.json !== true) printHeader(COLUMNS);
     for (const each of reactors)
       for (const line of flags.json === true ? [JSON.stringify(each)] : linesOf(each)) print(line);
   });

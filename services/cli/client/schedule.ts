@@ -9,6 +9,7 @@ import { OperatorError } from '../../config/operator-errors.js';
 import { connected } from './connection/connect.js';
 import type { ScopeFlags } from './connection/flags.js';
 import { jsonOfMessage, print } from './output/documents.js';
+import { type Columns, printHeader } from './output/header.js';
 import { cell, coloured, colourOf, oneLine } from './output/text.js';
 
 /** The flags of the commands of `schedule`. */
@@ -34,6 +35,14 @@ const stateOf = ({ id, paused, parked }: ShownSchedule): string => {
   if (id.version === '') return 'inactive';
   return paused ? 'paused' : 'active';
 };
+
+const COLUMNS: Columns = [
+  ['LAUNCH PLAN', 30],
+  ['VERSION', 12],
+  ['STATE', 8],
+  ['NEXT', 20],
+  ['PROBLEM', 0],
+];
 
 const outcomeLine = ({ at, version, kind, reason }: ShownOutcome): string =>
   `  ${cell(kind, 7, colourOf(kind))}  ${coloured(at, 'grey')}  ${cell(version, 12)}  ${oneLine(reason)}`;
@@ -68,6 +77,7 @@ const linesOf = (each: ShownSchedule): readonly string[] => {
 export const listSchedules = (flags: ScheduleFlags): Promise<void> =>
   connected(flags, async (connection) => {
     const { project, domain, json } = flags;
+    if (!json) printHeader(COLUMNS);
     let token = '';
     do {
       const page = await connection.call(ScheduleService.method.listSchedules, { project, domain, token });

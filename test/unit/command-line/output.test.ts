@@ -6,6 +6,7 @@ import { LaunchPlanSchema } from '../../../proto/gen/platformidl/admin/launch_pl
 import { type NodeExecution, NodeExecutionSchema } from '../../../proto/gen/platformidl/admin/node_execution_pb.js';
 import { LAUNCH_PLAN_COLUMNS } from '../../../services/cli/client/entities/rows.js';
 import { linesOf, treeText } from '../../../services/cli/client/executions/tree.js';
+import { headerText } from '../../../services/cli/client/output/header.js';
 import { tableText } from '../../../services/cli/client/output/table.js';
 import { cell } from '../../../services/cli/client/output/text.js';
 
@@ -84,4 +85,15 @@ describe('the tree of an execution', () => {
     expect(lines[0]).toMatch(/^run +○ UNDEFINED$/u);
     expect(lines[2]).toMatch(/^ {4}n1-0-n0 +✗ FAILED +out of memory$/u);
   });
+});
+
+it('has a header over lines that are made of cells, each column where its cells are', () => {
+  const header = headerText([
+    ['NAME', 8],
+    ['STATE', 7],
+    ['PROBLEM', 0],
+  ]);
+  expect(header).toBe('NAME      STATE    PROBLEM');
+  const line = [cell('a', 8), cell('parked', 7), 'none'].join('  ');
+  expect(header.indexOf('PROBLEM')).toBe(line.indexOf('none'));
 });
