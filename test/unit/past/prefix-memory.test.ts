@@ -39,6 +39,7 @@ const stores = (fails: (step: string) => boolean = () => false): Steps => {
       },
       write: async (batch) => {
         step(`write ${batch.documents.length}`);
+        expect(batch.checkpoints).toEqual([]);
         await store.write(batch);
       },
       finish: async () => {
@@ -254,6 +255,22 @@ describe('the end of a prefix', () => {
     expect([folded.position, folded.isClosed]).toEqual([position, isClosed]);
     const count = folded.held()?.get('counts')?.get(s);
     expect(count?.document).toEqual(position === 0n ? undefined : { count: Number(position) });
+  });
+
+  it('is no end where the stream has no events, and passes over those that no view follows', async () => {
+    const { openStore } = stores();
+    expect(await fold([], { openStore }, {}, { until: { position: 2n } })).toMatchObject({
+      position: 0n,
+      isClosed: false,
+    });
+    const others = recorded([
+      { stream: 's', parts: ['a', 'b'] },
+      { stream: 's', type: 'Other' },
+    ]);
+    const isWanted = (collection: string, key: string): boolean => collection === 'tallies' && key.endsWith('/b');
+    const folded = await fold(others, { openStore }, {}, { isWanted });
+    expect(folded.position).toBe(2n);
+    expect([...folded.keys].map(([name, keys]) => [name, [...keys]])).toEqual([['tallies', ['tally-s/b']]]);
   });
 
   it('is where the log is read no further', async () => {

@@ -169,6 +169,33 @@ describe('a projector', () => {
     expect((await views(store)).map(({ position }) => position)).toEqual([2n, 2n]);
   });
 
+  it('writes once it has gathered as many documents as it may', async () => {
+    const gathers = { events: 9, documents: 2, bytes: 1e6 };
+    const target = await start(await newStore(), { models: [tallies, counts], gathers });
+    expect(await target.take(recorded([{ stream: 's' }]), 1n, true)).toBe(true);
+  });
+
+  it('keeps written documents only within its cache, and writes nothing where nothing is gathered', async () => {
+    const store = await newStore();
+    const steps: string[] = [];
+    const counted: ReadStore = {
+      ...store,
+      getMany: (collection, keys) => (steps.push(`read ${collection.name}`), store.getMany(collection, keys)),
+      write: (batch) => (steps.push('write'), store.write(batch)),
+    };
+    const events = recorded([{ stream: 's' }, { stream: 's' }]);
+    const stepsOf = async (cacheBytes: number | undefined) => {
+      await store.clear();
+      const target = await start(counted, { models: [counts], ...(cacheBytes !== undefined && { cacheBytes }) });
+      await target.flush();
+      for (const event of events) await target.take([event], event.position);
+      await target.flush();
+      return steps.splice(0);
+    };
+    expect(await stepsOf(undefined)).toEqual(['read counts', 'write', 'write']);
+    expect(await stepsOf(1)).toEqual(['read counts', 'write', 'read counts', 'write']);
+  });
+
   it('counts the events that its models follow, and no others, as gathered', async () => {
     const store = await newStore();
     const others = recorded([{ stream: 'o' }, { stream: 'o' }, { stream: 'o' }]);
@@ -660,6 +687,29 @@ describe('streams that are parked and resumed', () => {
     const mended = events.map((event) => ({ ...event, type: 'Added' }));
     expect(await next.resume(s, pagesOf(mended, s, 3))).toBe(true);
     expect(await amounts(store)).toEqual([[15, 4n]]);
+  });
+
+  it('are resumed one by one, and read no further than the event that parks one again', async () => {
+    const store = await newStore();
+    const type = 'FromTheFuture';
+    const events = recorded([{ stream: 's', type }, { stream: 't', type }, { stream: 't' }, { stream: 't' }]);
+    const target = await start(store);
+    await target.take(events, 4n);
+    let pages = 0;
+    async function* read(stream: StreamName) {
+      for await (const page of pagesOf(events, stream, 1)) {
+        pages += 1;
+        yield page;
+      }
+    }
+    const t = streamName('tally', ['t']);
+    expect(await target.resume(t, read(t))).toBe(false);
+    expect([pages, target.parked().map(({ stream }) => stream)]).toEqual([1, [s, t]]);
+    const none = streamName('tally', ['none']);
+    expect(await target.resume(none, read(none))).toBe(true);
+    const next = await start(store, upgraded);
+    expect(await next.resume(t, read(t))).toBe(true);
+    expect(next.parked().map(({ stream }) => stream)).toEqual([s]);
   });
 
   it('stay parked at the event that they have reached when the store fails after it', async () => {

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RecordedEvent } from '../../../services/kernel/event.js';
 import type { Appended, EventStore, ReadStreamOptions } from '../../../services/kernel/ports/event-store.js';
 import { AppendTooLarge, OutcomeUnknown, StoreUnavailable } from '../../../services/kernel/fault.js';
-import type { PayloadStore } from '../../../services/kernel/ports/payload-store.js';
+import { MAX_INLINE_BYTES, type PayloadStore } from '../../../services/kernel/ports/payload-store.js';
 import type { Outcome } from '../../../services/kernel/ports/sessions.js';
 import { type StreamName, streamName } from '../../../services/kernel/stream.js';
 import { eventIds } from '../../../services/sessions/event-id.js';
@@ -160,6 +160,18 @@ describe('commands that wait together on a log that others write too', () => {
     expect(outcomes.map(({ kind }) => kind)).toEqual(Array.from({ length: 8 }, () => 'accepted'));
     expect(appends).toEqual([3, 3, 2]);
     expect(reads).toHaveLength(1);
+  });
+
+  it('keep their order behind one whose large part is stored, which reads no event twice after a conflict', async () => {
+    const here = opened();
+    const large = { kind: 'write', bytes: new Uint8Array(MAX_INLINE_BYTES + 1) } as const;
+    const write = () => here.handle(purse, stream, large, { actor: 'tester', commandId: randomUUID() });
+    await Promise.all([write(), several(here, 2)]);
+    expect(appends).toEqual([1, 2]);
+    await ask(opened(), 'add');
+    reads = [];
+    await expect(write()).resolves.toMatchObject({ kind: 'accepted', revision: 4n });
+    expect(reads).toEqual([{ from: 3n }]);
   });
 
   it('are counted with their metadata, whose characters take three bytes at most', async () => {

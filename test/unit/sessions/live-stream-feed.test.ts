@@ -108,5 +108,6 @@ describe('live streams that are kept warm', () => {
     const { position } = await add(there, aStream());
     await heard(position);
     expect(here.cached().sessions).toBe(0);
+    expect(warm.position()).toBe(position);
   });
 });

@@ -73,7 +73,7 @@ describe('the events that are observed of a stream', () => {
 
   it('leave the stream to be read again where one is missing or cannot be decoded', async () => {
     const gap = await folded();
-    observe(gap, [coin(2)]);
+    observe(gap, [coin(2), coin(3)]);
     expect(gap.folded).toBeUndefined();
     const broken = await folded();
     observe(broken, [{ ...coin(1), metadata: 'no JSON' }]);

@@ -253,4 +253,14 @@ describe('the task executions of a node', () => {
     expect([taskExecutions, token]).toEqual([[], '']);
     await reads.close();
   });
+
+  it('need the name of the node, and a token of theirs', async () => {
+    const reads = await open(await record(task('QUEUED')));
+    const list = (nodeId: string, token: string) =>
+      reads.ask(method.listTaskExecutions, { nodeExecutionId: nodeOf(nodeId), token });
+    await expect(list('', '')).rejects.toThrow('node_execution_id');
+    await expect(list('n0', 'none')).rejects.toThrow('invalid pagination token none for ListTaskExecutions');
+    await expect(reads.ask(method.listTaskExecutions, {})).rejects.toThrow('missing node_execution_id');
+    await reads.close();
+  });
 });
