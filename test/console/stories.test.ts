@@ -243,7 +243,9 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
       .getByRole('heading', { name: /SimulatedFailure/u })
       .first()
       .waitFor();
-    await page.getByRole('complementary', { name: /Node n0/u }).waitFor();
+    const node = page.getByRole('complementary', { name: /Node n0/u });
+    await node.getByText('Attempt 1').waitFor();
+    expect(await node.getByRole('heading', { name: /SimulatedFailure/u }).count()).toBe(1);
     await page.getByRole('link', { name: /last good one/u }).click();
     await page.getByRole('cell', { name: 'closure/phase' }).first().waitFor();
     await page.getByRole('button', { name: 'Recover …' }).click();

@@ -1,8 +1,13 @@
+import { equals } from '@bufbuild/protobuf';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 
 import type { TaskExecution } from '../../../proto/gen/platformidl/admin/task_execution_pb.js';
-import type { TaskLog } from '../../../proto/gen/platformidl/core/execution_pb.js';
+import {
+  type ExecutionError,
+  ExecutionErrorSchema,
+  type TaskLog,
+} from '../../../proto/gen/platformidl/core/execution_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
 import { QueryResult } from '../../look/query-result.js';
 import { Lasting } from '../../look/moments.js';
@@ -29,10 +34,15 @@ const Logs = ({ logs }: { readonly logs: readonly TaskLog[] }): ReactNode => (
   </ul>
 );
 
-const Attempt = ({ task }: { readonly task: TaskExecution }): ReactNode => {
+type AttemptProps = { readonly task: TaskExecution; readonly nodeError: ExecutionError | undefined };
+
+/** An attempt; its error only where it is not the one that is shown for the node above. */
+const Attempt = ({ task, nodeError }: AttemptProps): ReactNode => {
   const { id, closure } = task;
   const phase = taskPhase(closure?.phase);
   const isOver = hasEnded(phase);
+  const error = closure?.outputResult.case === 'error' ? closure.outputResult.value : undefined;
+  const isShown = error !== undefined && nodeError !== undefined && equals(ExecutionErrorSchema, error, nodeError);
   const elements = closure?.metadata?.externalResources ?? [];
   return (
     <li className="attempt">
@@ -51,7 +61,7 @@ const Attempt = ({ task }: { readonly task: TaskExecution }): ReactNode => {
           <VersionLink id={id.taskId} />
         </p>
       )}
-      {closure?.outputResult.case === 'error' && <ErrorNote error={closure.outputResult.value} />}
+      {error !== undefined && !isShown && <ErrorNote error={error} />}
       {closure?.reason !== '' && <p className="quiet">{closure?.reason}</p>}
       <Logs logs={closure?.logs ?? []} />
       {elements.length > 0 && <MapGrid elements={elements} />}
@@ -59,10 +69,10 @@ const Attempt = ({ task }: { readonly task: TaskExecution }): ReactNode => {
   );
 };
 
-type AttemptsProps = ExecutionAsOf & { readonly nodeId: string };
+type AttemptsProps = ExecutionAsOf & { readonly nodeId: string; readonly nodeError: ExecutionError | undefined };
 
 /** The attempts of the task of a node, the newest first. */
-export const Attempts = ({ id, asOf, nodeId }: AttemptsProps): ReactNode => {
+export const Attempts = ({ id, asOf, nodeId, nodeError }: AttemptsProps): ReactNode => {
   const tasks = useQuery(
     rpcQuery(AdminService.method.listTaskExecutions, {
       nodeExecutionId: { nodeId, executionId: id },
@@ -79,7 +89,11 @@ export const Attempts = ({ id, asOf, nodeId }: AttemptsProps): ReactNode => {
               {taskExecutions
                 .toSorted((one, other) => (other.id?.retryAttempt ?? 0) - (one.id?.retryAttempt ?? 0))
                 .map((task) => (
-                  <Attempt key={`${task.id?.taskId?.name ?? ''} ${task.id?.retryAttempt ?? 0}`} task={task} />
+                  <Attempt
+                    key={`${task.id?.taskId?.name ?? ''} ${task.id?.retryAttempt ?? 0}`}
+                    task={task}
+                    nodeError={nodeError}
+                  />
                 ))}
             </ol>
           </Card>

@@ -5,6 +5,7 @@ import type { ReactNode } from 'react';
 
 import type { NodeExecution } from '../../../proto/gen/platformidl/admin/node_execution_pb.js';
 import { CatalogCacheStatus } from '../../../proto/gen/platformidl/core/catalog_pb.js';
+import type { ExecutionError } from '../../../proto/gen/platformidl/core/execution_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
 import { QueryResult } from '../../look/query-result.js';
 import { Ago, Lasting } from '../../look/moments.js';
@@ -57,6 +58,14 @@ const NodeFacts = ({ node }: { readonly node: NodeExecution }): ReactNode => {
   );
 };
 
+const errorOf = ({ closure }: NodeExecution): ExecutionError | undefined =>
+  closure?.outputResult.case === 'error' ? closure.outputResult.value : undefined;
+
+const NodeError = ({ node }: { readonly node: NodeExecution }): ReactNode => {
+  const error = errorOf(node);
+  return error && <ErrorNote error={error} />;
+};
+
 type NodePanelProps = ExecutionAsOf & { readonly nodeId: string };
 
 /** One node: its error first, then its attempts with their logs, then what it took and gave. */
@@ -71,8 +80,8 @@ export const NodePanel = ({ id, asOf, nodeId }: NodePanelProps): ReactNode => {
             <Card title={answer.id?.nodeId} beside={<PhaseBadge phase={nodePhase(answer.closure?.phase)} />}>
               <NodeFacts node={answer} />
             </Card>
-            {answer.closure?.outputResult.case === 'error' && <ErrorNote error={answer.closure.outputResult.value} />}
-            <Attempts id={id} asOf={asOf} nodeId={nodeId} />
+            <NodeError node={answer} />
+            <Attempts id={id} asOf={asOf} nodeId={nodeId} nodeError={errorOf(answer)} />
             <Deck node={answer} />
             <NodeData id={id} asOf={asOf} nodeId={nodeId} />
           </>
