@@ -81,6 +81,7 @@ const foldPage = async (
     const entry = await read(event);
     if (entry === undefined) continue;
     const narrowed = narrowedTo(wanted, entry);
+    // An event that cannot be read has no `seen`; it is folded all the same, which throws its `PoisonEntry`.
     if (narrowed.touched.length > 0 || narrowed.seen === undefined) await documents.fold([narrowed]);
   }
 };
@@ -104,7 +105,7 @@ export const unprojectedEvents = (options: UnprojectedOptions): UnprojectedEvent
     // contains.
     const from = await firstAfter(log, wanted.stream, await projectedUpTo(options, wanted));
     const read = eventReader({ ...options, models: followed });
-    const documents = folding(readStore, 0);
+    const documents = folding(readStore, 0); // a cache of 0 bytes: only changed documents are held
     for await (const page of log.readStream(wanted.stream, { from })) {
       await foldPage(documents, page, read, wanted);
       if (documents.pending().documents > MAX_DOCUMENTS)
