@@ -6,6 +6,7 @@ import { LaunchPlanSchema } from '../../../proto/gen/platformidl/admin/launch_pl
 import { type NodeExecution, NodeExecutionSchema } from '../../../proto/gen/platformidl/admin/node_execution_pb.js';
 import { LAUNCH_PLAN_COLUMNS } from '../../../services/cli/client/entities/rows.js';
 import { linesOf, treeText } from '../../../services/cli/client/executions/tree.js';
+import { lineOf } from '../../../services/cli/client/notifications.js';
 import { headerText } from '../../../services/cli/client/output/header.js';
 import { tableText } from '../../../services/cli/client/output/table.js';
 import { cell } from '../../../services/cli/client/output/text.js';
@@ -96,4 +97,13 @@ it('has a header over lines that are made of cells, each column where its cells 
   expect(header).toBe('NAME      STATE    PROBLEM');
   const line = [cell('a', 8), cell('parked', 7), 'none'].join('  ');
   expect(header.indexOf('PROBLEM')).toBe(line.indexOf('none'));
+});
+
+it('has the columns of a message in one place, whether its time has milliseconds or not', () => {
+  const message = { id: 'm', phase: 'FAILED', channel: 'slack', recipient: 'a', attempts: 1, status: 'SENT' };
+  const outcome = { answer: 'ok', reason: '' };
+  const [whole, exact] = ['2026-03-02T09:58:00Z', '2026-03-02T09:58:00.123Z'].map((since) =>
+    lineOf({ ...message, ...outcome, since }),
+  );
+  expect(whole?.indexOf('FAILED')).toBe(exact?.indexOf('FAILED'));
 });
