@@ -41,9 +41,11 @@ const DurationBar = (props: DurationBarProps): ReactNode =>
 
 type RowProps = {
   readonly execution: Execution;
+  /** The index in the list, from 0; `aria-rowindex` counts from 1, and the header is its first row. */
   readonly index: number;
   /** The longest duration of the list, in milliseconds. */
   readonly longest: number;
+  /** The distance from the top of the list, in pixels. */
   readonly top: number;
 };
 

@@ -9,7 +9,7 @@ import { SAMPLE_GRAPHS } from './samples.js';
 import { onStopSignals } from './stop-signals.js';
 import { OperatorError } from '../config/operator-errors.js';
 
-/** The flags of `engine`. */
+/** The flags of `engine`; `withEngineFlags` describes each. */
 export type EngineFlags = {
   readonly endpoint: string;
   readonly tls: boolean;

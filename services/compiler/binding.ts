@@ -66,7 +66,7 @@ const illegalEnumValue = ({ value }: BindingData, { type }: LiteralType): Proble
 
 const singleProblems = (scope: Scope, data: BindingData, wanted: LiteralType): readonly Problem[] => {
   const source = typeOfBinding(scope, data);
-  if (source === undefined) return [];
+  if (source === undefined) return []; // the error belongs to the node that the promise names
   if ('problem' in source) return [source.problem];
   if (!isCastable(source.type, wanted)) return [mismatch(source.type, wanted)];
   const illegal = illegalEnumValue(data, wanted);
@@ -145,7 +145,7 @@ export const checkBindings = (
   }
 };
 
-/** The variables of a node whose interface consists of its own bindings. */
+/** The variables of a node whose interface consists of its own bindings, as that of an approval does. */
 export const boundTypes = (
   scope: Scope,
   { id, inputs }: { readonly id: string; readonly inputs: readonly Binding[] },

@@ -9,6 +9,7 @@ const AWAY_MS = 1_000;
 
 const runs = (node: ClusterNode): Promise<boolean> => until(() => Promise.resolve(node.isRunning()), Boolean);
 
+/** Waits until a node has ended by itself more than `endings` times, and runs again. */
 const endedItself = async (node: ClusterNode, endings: number): Promise<void> => {
   await until(
     () => Promise.resolve(node.endings()),

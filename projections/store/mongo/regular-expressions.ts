@@ -31,6 +31,7 @@ export const containing = (text: string): string => bounded(escaped(text));
  */
 export const likeExpression = (pattern: string): string => {
   const segments = [''];
+  // A pattern that ends in an incomplete escape gives no tokens.
   for (const token of patternTokens(pattern) ?? []) {
     if (token === ANY_TEXT) segments.push('');
     else segments.push(`${segments.pop() ?? ''}${token === ANY_CHARACTER ? ANY : escaped(token)}`);

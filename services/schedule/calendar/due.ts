@@ -17,6 +17,7 @@ export type DueTick = {
   readonly atMs: number;
   readonly version: string;
   readonly principal: string;
+  /** True for a tick that is fired late, because no process fired it when it was due. */
   readonly isMissed: boolean;
   /** The request that asked for it by hand. */
   readonly request?: string | undefined;
