@@ -3,11 +3,7 @@ import {
   TaskExecution_Phase,
   WorkflowExecution_Phase,
 } from '../../proto/gen/platformidl/core/execution_pb.js';
-import { invalid } from '../kernel/rpc.js';
 import type { Entity } from './wire/engine-report.js';
-
-/** The most characters of an unknown name that a refusal repeats. */
-const SHOWN = 100;
 
 type Numbers<Phases> = Readonly<Record<Exclude<keyof Phases, number>, number>>;
 
@@ -35,20 +31,5 @@ export const isPhase = (entity: Entity, phase: number): boolean => names[entity]
 
 /** The name of a phase, for example `RUNNING`; for an unknown phase its number. */
 export const phaseName = (entity: Entity, phase: number): string => names[entity][phase] ?? String(phase);
-
-const ALL_NAMES: readonly string[] = [
-  ...new Set(Object.values(names).flatMap((own) => Object.values(own).filter((name) => typeof name === 'string'))),
-];
-
-/**
- * Refuses names in the field `phases` that no execution, node or task has as its phase: nothing would ever match them.
- *
- * @throws {RpcError} INVALID_ARGUMENT with the names that there are.
- */
-export const assertPhaseNames = (phases: readonly string[]): void => {
-  const wrong = phases.find((phase) => !ALL_NAMES.includes(phase));
-  if (wrong === undefined) return;
-  throw invalid('phases', `'${wrong.slice(0, SHOWN)}' is not one of ${ALL_NAMES.join(', ')}`);
-};
 
 export const isTerminal = (entity: Entity, phase: number): boolean => (terminal[entity] & (1 << phase)) !== 0;

@@ -8,7 +8,7 @@ import {
   TransitionListSchema,
 } from '../../../proto/gen/platformidl/eventlog/history_pb.js';
 import { EXECUTION_CATEGORY, type ExecutionEvent } from '../../execution/events.js';
-import { assertPhaseNames } from '../../execution/phases.js';
+import { assertPhaseNames } from '../phase-names.js';
 import type { RecordedEvent } from '../../kernel/event.js';
 import type { EventLog } from '../../kernel/ports/event-store.js';
 import type { PayloadStore } from '../../kernel/ports/payload-store.js';

@@ -1,6 +1,6 @@
 import type { TailRequest } from '../../../proto/gen/platformidl/eventlog/tail_pb.js';
 import { EXECUTION_CATEGORY, type ExecutionEvent, executionCodec, flatFields } from '../../execution/events.js';
-import { assertPhaseNames } from '../../execution/phases.js';
+import { assertPhaseNames } from '../phase-names.js';
 import { decodeEvent } from '../../kernel/decode-event.js';
 import type { RecordedEvent } from '../../kernel/event.js';
 import type { EventFilter, EventLog } from '../../kernel/ports/event-store.js';
