@@ -8,6 +8,12 @@ import { join } from 'node:path';
 import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
+  type CreateReq_OptionsSchema,
+  CreateReqSchema,
+  PersistentSubscriptions,
+  ReadReqSchema as ConsumeReqSchema,
+} from '../../proto/gen/event_store/client/persistent_pb.js';
+import {
   AppendReqSchema,
   AppendRespSchema,
   BatchAppendReqSchema,
@@ -22,9 +28,11 @@ import { type LogServer, startLogServer } from '../support/log-server.js';
 import { callRaw, framed, openRaw, type RawAnswer } from '../support/raw-call.js';
 
 const pathOf = (rpc: string): string => `/${Streams.typeName}/${rpc}`;
+const GROUPS = `/${PersistentSubscriptions.typeName}`;
 const empty = {};
 
 type ReadOptions = Exclude<MessageInitShape<typeof ReadReq_OptionsSchema>, { readonly $typeName: string }>;
+type CreateOptions = Exclude<MessageInitShape<typeof CreateReq_OptionsSchema>, { readonly $typeName: string }>;
 type Revision = bigint | 'start' | 'end';
 
 describe('the EventStoreDB protocol answers as the real server does', () => {
@@ -172,6 +180,73 @@ describe('the EventStoreDB protocol answers as the real server does', () => {
       message: expect.stringContaining('metadata.type') as string,
     });
     expect(await readOf(name, { from: 'start', count: 1 })).toEqual(['streamNotFound']);
+  });
+
+  describe('a NUL in other texts', () => {
+    const settings = { historyBufferSize: 100, readBatchSize: 10 };
+    const groupOf = (group: Partial<CreateOptions>): Buffer =>
+      framed(
+        toBinary(
+          CreateReqSchema,
+          create(CreateReqSchema, {
+            options: {
+              streamOption: { case: 'all', value: { filterOption: { case: 'noFilter', value: empty } } },
+              groupName: randomUUID(),
+              settings,
+              ...group,
+            },
+          }),
+        ),
+      );
+    const consuming = (content: MessageInitShape<typeof ConsumeReqSchema>['content']): Buffer =>
+      framed(toBinary(ConsumeReqSchema, create(ConsumeReqSchema, content && { content })));
+    const filter = (expression: { regex?: string; prefix?: string[] }) =>
+      ({
+        case: 'filter',
+        value: { filter: { case: 'streamIdentifier', value: expression }, checkpointIntervalMultiplier: 1 },
+      }) as const;
+    const wholeLog = (expression: { regex?: string; prefix?: string[] }): Partial<CreateOptions> => ({
+      streamOption: { case: 'all', value: { filterOption: filter(expression) } },
+    });
+    const refused = (field: string) => ({
+      code: 'INVALID_ARGUMENT',
+      message: `invalid value for ${field}: it has a NUL character`,
+    });
+
+    it.each([
+      ['options.all.filter.stream_identifier.regex', wholeLog({ regex: 'a\0b' })],
+      ['options.all.filter.stream_identifier.prefix', wholeLog({ prefix: ['a', 'a\0b'] })],
+      ['options.group_name', { groupName: 'a\0b' }],
+      ['options.settings.consumer_strategy', { settings: { ...settings, consumerStrategy: 'Pin\0ned' } }],
+    ])('is refused in %s of a new group of consumers', async (field, group) => {
+      expect(await callRaw(session, `${GROUPS}/Create`, { body: groupOf(group) })).toMatchObject(refused(field));
+    });
+
+    it('is refused in the reason with which a consumer refuses an event', async () => {
+      const groupName = randomUUID();
+      expect(await callRaw(session, `${GROUPS}/Create`, { body: groupOf({ groupName }) })).toMatchObject({
+        code: 'OK',
+      });
+      const options = { streamOption: { case: 'all', value: empty }, groupName, bufferSize: 1 } as const;
+      const answers = [
+        consuming({ case: 'options', value: options }),
+        consuming({ case: 'nack', value: { reason: 'a\0b' } }),
+      ];
+      const answer = await callRaw(session, `${GROUPS}/Read`, { body: Buffer.concat(answers) });
+      expect(answer).toMatchObject(refused('nack.reason'));
+    });
+
+    it.each([{ regex: 'a\0b' }, { prefix: ['a\0b'] }])('is refused in the filter %j of a read', async (expression) => {
+      const all = { case: 'all', value: { allOption: { case: 'start', value: empty } } } as const;
+      const [key] = Object.keys(expression);
+      for (const countOption of [
+        { case: 'count', value: 1n } as const,
+        { case: 'subscription', value: empty } as const,
+      ])
+        expect(await read({ streamOption: all, countOption, filterOption: filter(expression) })).toMatchObject(
+          refused(`options.filter.stream_identifier.${key}`),
+        );
+    });
   });
 
   describe('to a request of HTTP/1.1 on the same port', () => {

@@ -11,6 +11,7 @@ import { AppendTooLarge } from '../../kernel/fault.js';
 import { invalid, missing, RpcError } from '../../kernel/rpc.js';
 import type { StreamName } from '../../kernel/stream.js';
 import { metadataFor } from './event-metadata.js';
+import { assertPropertiesWithoutNul } from './request-text.js';
 import { streamOf } from './stream-identifier.js';
 import { uuidBytes } from './uuid.js';
 
@@ -68,7 +69,7 @@ export const proposedEvent = (
   if (Buffer.byteLength(type) > MAX_TYPE_BYTES)
     throw invalid('proposed_message.metadata.type', `longer than ${MAX_TYPE_BYTES} bytes`);
   // No log takes a NUL character (`checkAppend`); the error here names the field.
-  if (type.includes('\0')) throw invalid('proposed_message.metadata.type', 'it has a NUL character');
+  assertPropertiesWithoutNul('proposed_message.metadata', metadata);
   return {
     id: uuidBytes('proposed_message.id', id),
     type,

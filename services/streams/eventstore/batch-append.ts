@@ -9,6 +9,7 @@ import { invalid, missing, RpcError } from '../../kernel/rpc.js';
 import { launchAppend, type Launched, type AppendServices } from './append.js';
 import { gathering, proposedEvent, targetOf } from './append-request.js';
 import { type BatchAppendRequest, failureAnswer, successAnswer } from './batch-answer.js';
+import { assertWithoutNul } from './request-text.js';
 
 /** An append whose final message has not arrived. */
 type Open = BatchAppendRequest & { readonly gathered: ReturnType<typeof gathering>; error?: Error };
@@ -42,7 +43,10 @@ const inTime = async <Value>(work: Promise<Value>, ms: number): Promise<Value> =
 
 const keyOf = (id: UUID | undefined): string => {
   const value = id?.value;
-  if (value?.case === 'string') return value.value;
+  if (value?.case === 'string') {
+    assertWithoutNul('correlation_id', value.value);
+    return value.value;
+  }
   if (value?.case === 'structured') return `${value.value.mostSignificantBits}:${value.value.leastSignificantBits}`;
   throw missing('correlation_id');
 };

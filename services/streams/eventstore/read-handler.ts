@@ -3,10 +3,10 @@ import { ReadReqSchema } from '../../../proto/gen/event_store/client/streams_pb.
 import type { EncodedCall, EncodedHandler } from '../../kernel/ports/encoded-calls.js';
 import type { Subscription } from '../../kernel/ports/event-store.js';
 import { OWN_CONNECTION } from '../../kernel/ports/log-identity.js';
-import { decoded } from './codec.js';
 import { readOnce, type ReadServices } from './read.js';
 import { readPlan } from './read-request.js';
 import { storedForm } from './recorded.js';
+import { decodedRequest } from './request-text.js';
 import { aborted, type Shutdown, unlessSignalled } from './shutdown.js';
 import { follow } from './subscribe.js';
 
@@ -23,7 +23,7 @@ const readingFor = (reading: ReadServices, { header }: EncodedCall): ReadService
   header('connection-name') === OWN_CONNECTION ? { ...reading, present: storedForm } : reading;
 
 const answer = async (reading: ReadServices, call: EncodedCall, shutdown: Shutdown): Promise<void> => {
-  const plan = readPlan(decoded(ReadReqSchema, await call.request()));
+  const plan = readPlan(decodedRequest(ReadReqSchema, await call.request()));
   const { count } = plan;
   if (count !== undefined) {
     for await (const content of readOnce(reading, { ...plan, count })) await call.send(content);

@@ -14,7 +14,7 @@ import {
 import { deleteStream, tombstoneStream, type AppendServices, type AppendResult } from './append.js';
 import { appendHandler, batchAppendHandler } from './append-handler.js';
 import { targetOf } from './append-request.js';
-import { decoded, encodedAs } from './codec.js';
+import { encodedAs } from './codec.js';
 import { failedCall, type StreamsLog } from './failed-call.js';
 import { administration } from './groups/administration.js';
 import { consumeHandler } from './groups/consume.js';
@@ -30,6 +30,7 @@ import type { TlsSource } from '../../kernel/ports/tls.js';
 import { RpcError } from '../../kernel/rpc.js';
 import { readHandler } from './read-handler.js';
 import { positionFields } from './recorded.js';
+import { decodedRequest } from './request-text.js';
 import { supportedMethods } from './server-features.js';
 import { type Shutdown, shutdownSignal } from './shutdown.js';
 
@@ -90,11 +91,11 @@ const positionOption = ({ position }: AppendResult) => ({ case: 'position', valu
 const streamsHandlers = ({ reading, writing }: EventstoreHosting, shutdown: Shutdown): Handlers => {
   const { read, append, batchAppend, delete: remove, tombstone } = Streams.method;
   const removed = unary(async (request) => {
-    const written = await deleteStream(writing, targetOf(decoded(DeleteReqSchema, request).options));
+    const written = await deleteStream(writing, targetOf(decodedRequest(DeleteReqSchema, request).options));
     return encodedAs(DeleteRespSchema, { positionOption: positionOption(written) });
   });
   const tombstoned = unary(async (request) => {
-    const written = await tombstoneStream(writing, targetOf(decoded(TombstoneReqSchema, request).options));
+    const written = await tombstoneStream(writing, targetOf(decodedRequest(TombstoneReqSchema, request).options));
     return encodedAs(TombstoneRespSchema, { positionOption: positionOption(written) });
   });
   return [

@@ -23,8 +23,9 @@ import {
 import { EmptySchema } from '../../../../proto/gen/event_store/client/values_pb.js';
 import { invalid, missing } from '../../../kernel/rpc.js';
 import type { Access } from '../access.js';
-import { decoded, encodedAs } from '../codec.js';
+import { encodedAs } from '../codec.js';
 import { eventMatch } from '../filter.js';
+import { decodedRequest } from '../request-text.js';
 import type { GroupFilter, Start } from './configuration.js';
 import { GroupFailure } from './group-failure.js';
 import { ALL, groupOf, type GroupName, sourceOf } from './group-name.js';
@@ -125,28 +126,28 @@ export const administration = (
     [
       create,
       changing(async (request) => {
-        await groups.create(newGroup(decoded(CreateReqSchema, request).options));
+        await groups.create(newGroup(decodedRequest(CreateReqSchema, request).options));
         return encodedAs(CreateRespSchema, {});
       }),
     ],
     [
       update,
       changing(async (request) => {
-        await groups.update(newGroup(decoded(UpdateReqSchema, request).options));
+        await groups.update(newGroup(decodedRequest(UpdateReqSchema, request).options));
         return encodedAs(UpdateRespSchema, {});
       }),
     ],
     [
       remove,
       changing(async (request) => {
-        await groups.remove(nameIn(decoded(DeleteReqSchema, request).options));
+        await groups.remove(nameIn(decodedRequest(DeleteReqSchema, request).options));
         return encodedAs(DeleteRespSchema, {});
       }),
     ],
     [
       replayParked,
       changing(async (request) => {
-        const { options } = decoded(ReplayParkedReqSchema, request);
+        const { options } = decodedRequest(ReplayParkedReqSchema, request);
         const running = await groups.running(nameIn(options));
         running.replay(countIn(options?.stopAtOption ?? {}));
         return encodedAs(ReplayParkedRespSchema, {});
@@ -162,10 +163,10 @@ export const administration = (
     [
       getInfo,
       async (request) => {
-        const running = await groups.running(nameIn(decoded(GetInfoReqSchema, request).options));
+        const running = await groups.running(nameIn(decodedRequest(GetInfoReqSchema, request).options));
         return encodedAs(GetInfoRespSchema, { subscriptionInfo: await groupInfo(running) });
       },
     ],
-    [listing, async (request) => list(groups, listedSource(decoded(ListReqSchema, request).options))],
+    [listing, async (request) => list(groups, listedSource(decodedRequest(ListReqSchema, request).options))],
   ];
 };

@@ -9,8 +9,9 @@ import type { UUID } from '../../../../proto/gen/event_store/client/values_pb.js
 import type { RecordedEvent } from '../../../kernel/event.js';
 import type { EncodedCall, EncodedHandler } from '../../../kernel/ports/encoded-calls.js';
 import { invalid, missing } from '../../../kernel/rpc.js';
-import { decoded, encodedAs } from '../codec.js';
+import { encodedAs } from '../codec.js';
 import { type EventDataEncoder, readEvent } from '../recorded.js';
+import { decodedRequest } from '../request-text.js';
 import { type Shutdown, unlessSignalled } from '../shutdown.js';
 import { empty, uuidBytes, type UuidForm } from '../uuid.js';
 import type { Refusal } from './delivery.js';
@@ -70,7 +71,7 @@ const answer = (consumer: ConnectedConsumer, { content }: ReadReq): void => {
 };
 
 const firstOptions = (bytes: Buffer): Options => {
-  const { content } = decoded(ReadReqSchema, bytes);
+  const { content } = decodedRequest(ReadReqSchema, bytes);
   if (content.case !== 'options') throw missing('options');
   return content.value;
 };
@@ -130,7 +131,7 @@ const consume = (consuming: Consuming, call: EncodedCall): Promise<void> =>
     };
     const takeAll = async (): Promise<void> => {
       for await (const bytes of call.requests()) {
-        if (consumer) answer(consumer, decoded(ReadReqSchema, bytes));
+        if (consumer) answer(consumer, decodedRequest(ReadReqSchema, bytes));
         else consumer = await connect(consuming, call, firstOptions(bytes), fail);
         if (isOver) consumer.disconnect();
         if (isOver) return;

@@ -4,6 +4,7 @@ import { toBinary } from '@bufbuild/protobuf';
 import type { ClientDuplexStream, ServiceError } from '@grpc/grpc-js';
 import {
   PersistentSubscriptions,
+  ReadReqSchema,
   type ReadResp_ReadEvent as ReadEvent,
   ReadRespSchema,
 } from '../../../../proto/gen/event_store/client/persistent_pb.js';
@@ -14,6 +15,7 @@ import type { StreamName } from '../../../kernel/stream.js';
 import type { Access } from '../access.js';
 import { decoded } from '../codec.js';
 import { type EventDataEncoder, storedForm } from '../recorded.js';
+import { decodedRequest } from '../request-text.js';
 import { type Shutdown, unlessSignalled } from '../shutdown.js';
 import type { UnaryAnswer } from './administration.js';
 import { ForwardedFailure } from './group-failure.js';
@@ -46,7 +48,7 @@ const failureOf = (error: unknown): unknown => {
   return new ForwardedFailure(error, trailers);
 };
 
-/** The unary calls about groups, answered by the event store. */
+/** The unary calls about groups, answered by the event store. Requests with a NUL in a text are not forwarded. */
 export const passedAdministration = (
   calls: GroupCalls,
   access: Access,
@@ -57,6 +59,7 @@ export const passedAdministration = (
       method,
       async (request) => {
         if (method !== getInfo && method !== list) access.assertGroupsAdministered();
+        decodedRequest(method.input, request);
         try {
           return await calls.ask(pathOf(method), Buffer.from(request));
         } catch (error) {
@@ -97,10 +100,16 @@ const presented = async (bytes: Buffer, present: EventDataEncoder): Promise<Buff
   return Buffer.from(toBinary(ReadRespSchema, answer));
 };
 
-/** Forwards the answers of the client to the event store. */
+/**
+ * Forwards the options and answers of the client to the event store.
+ *
+ * @throws {RpcError} INVALID_ARGUMENT with the field that has a NUL; that message is not forwarded.
+ */
 const passAnswers = async (call: EncodedCall, theirs: ClientDuplexStream<Buffer, Buffer>): Promise<void> => {
-  for await (const bytes of call.requests())
+  for await (const bytes of call.requests()) {
+    decodedRequest(ReadReqSchema, bytes);
     if (!theirs.write(bytes)) await once(theirs, 'drain', { signal: call.gone });
+  }
   theirs.end();
 };
 
@@ -108,11 +117,15 @@ const consume = async (calls: GroupCalls, call: EncodedCall, present: EventDataE
   const theirs = await calls.open(pathOf(read));
   const cancel = (): void => theirs.cancel();
   call.gone.addEventListener('abort', cancel, { once: true });
-  passAnswers(call, theirs).catch(cancel);
+  let refusal: RpcError | undefined;
+  passAnswers(call, theirs).catch((error: unknown) => {
+    if (error instanceof RpcError) refusal = error;
+    cancel();
+  });
   try {
     for await (const bytes of theirs as AsyncIterable<Buffer>) await call.send(await presented(bytes, present));
   } catch (error) {
-    throw failureOf(error);
+    throw refusal ?? failureOf(error);
   } finally {
     cancel();
   }

@@ -32,12 +32,11 @@ export const sourceOf = (option: SourceOption): string => {
 /**
  * Reads the name of a group, which may be empty.
  *
- * @throws {RpcError} INVALID_ARGUMENT when it is longer than 512 bytes or has a NUL.
+ * @throws {RpcError} INVALID_ARGUMENT when it is longer than 512 bytes.
  */
 export const groupOf = (name: string): string => {
   if (Buffer.byteLength(name) > MAX_GROUP_BYTES)
     throw invalid('options.group_name', `longer than ${MAX_GROUP_BYTES} bytes`);
-  if (name.includes('\0')) throw invalid('options.group_name', 'it has a NUL character');
   return name;
 };
 
