@@ -52,6 +52,7 @@ export const faultFailures: Readonly<Record<FaultCode, Omit<Failure, 'details'>>
     code: 'DEADLINE_EXCEEDED',
     message: 'the store has not answered: the change may or may not be recorded; read the entity before a retry',
   },
+  'write-refused': STORE_UNAVAILABLE,
   'corrupt-event': { code: 'INTERNAL', message: INTERNAL_ERROR },
   'corrupt-payload': { code: 'INTERNAL', message: INTERNAL_ERROR },
   'unknown-event': {

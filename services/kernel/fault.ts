@@ -17,6 +17,7 @@ export type FaultCode =
   | 'append-too-large'
   | 'store-unavailable'
   | 'outcome-unknown'
+  | 'write-refused'
   | 'corrupt-event'
   | 'corrupt-payload'
   | 'unknown-event'
@@ -48,6 +49,11 @@ export class StoreUnavailable extends Fault {
 /** The store did not answer: the events may have been recorded or not. */
 export class OutcomeUnknown extends Fault {
   readonly code = 'outcome-unknown';
+}
+
+/** The store refuses what it was to write, and would refuse it again. Nothing was recorded. */
+export class WriteRefused extends Fault {
+  readonly code = 'write-refused';
 }
 
 /** The bytes of an event do not match its type. */

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { MongoClient } from 'mongodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import type { MongoLocation } from '../../projections/store/mongo/location.js';
@@ -77,6 +78,30 @@ describe.skipIf(mongoUrl === undefined)('an audit in a MongoDB', () => {
     );
     expect(found.map(({ name }) => name)).toEqual(['before', 'meanwhile', 'after']);
     expect(state.dropped).toBe(0);
+    await trail.close();
+  });
+});
+
+describe.skipIf(mongoUrl === undefined)('an audit in a MongoDB with an index of its operator', () => {
+  const location = newMongoLocation();
+  afterAll(() => dropDatabase(location));
+
+  it('drops and counts the entry that the index refuses, and stores those beside it', async () => {
+    const store = await mongoAuditStore(location);
+    const client = await MongoClient.connect(location.url);
+    await client.db(location.database).collection('audit').createIndex({ name: 1 }, { unique: true });
+    await client.close();
+    const state = { dropped: 0 };
+    const trail = auditTrail({
+      ...{ store, retentionMs: Number.MAX_SAFE_INTEGER, now: Date.now, newKey: randomUUID, onError: () => undefined },
+      onDropped: (count) => (state.dropped += count),
+    });
+    trail.record(ENTRY);
+    expect(await trail.list(ALL)).toHaveLength(1);
+    for (const name of ['one', 'before', 'two']) trail.record({ ...ENTRY, name });
+    const found = await trail.list(ALL);
+    expect(found.map(({ name }) => name).toSorted()).toEqual(['before', 'one', 'two']);
+    expect(state.dropped).toBe(1);
     await trail.close();
   });
 });

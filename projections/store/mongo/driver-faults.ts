@@ -1,4 +1,10 @@
-import { MongoError, MongoMissingCredentialsError, MongoParseError, MongoServerError } from 'mongodb';
+import {
+  MongoError,
+  MongoInvalidArgumentError,
+  MongoMissingCredentialsError,
+  MongoParseError,
+  MongoServerError,
+} from 'mongodb';
 import { Fault, QueryTooSlow, ReadStoreUnusable, StoreUnavailable } from '../../../services/kernel/fault.js';
 
 /** Server error code `MaxTimeMSExpired`: the query has used up its time. */
@@ -18,6 +24,18 @@ const isFinal = (error: unknown): boolean =>
   error instanceof MongoParseError ||
   error instanceof MongoMissingCredentialsError ||
   (error instanceof MongoError && error.name === 'MongoCompatibilityError');
+
+/**
+ * Server error codes about the documents of a write: `DocumentValidationFailure`, `TransactionTooLarge`, `DuplicateKey`
+ * and `BSONObjectTooLarge`.
+ */
+const REFUSED_WRITES: ReadonlySet<unknown> = new Set([121, 257, 11_000, 10_334]);
+
+/** True for an error about the documents of a write, which the server would refuse again. */
+export const isRefusedWrite = (error: unknown): boolean =>
+  (error instanceof MongoServerError && REFUSED_WRITES.has(error.code)) ||
+  // The driver refuses a document that is too large, and does not send it.
+  error instanceof MongoInvalidArgumentError;
 
 /** Converts a driver error to a fault; any other error is a defect and is returned as it is. */
 export const faultOf = (error: unknown, shown: string): unknown => {

@@ -1,5 +1,5 @@
 import { type ClientSession, type Collection, type Filter, MongoError, type UpdateFilter } from 'mongodb';
-import { OutcomeUnknown } from '../../../services/kernel/fault.js';
+import { OutcomeUnknown, WriteRefused } from '../../../services/kernel/fault.js';
 import type {
   AuditEntry,
   AuditQuery,
@@ -7,6 +7,7 @@ import type {
   StoredAuditEntry,
 } from '../../../services/kernel/ports/audit-trail.js';
 import { connect } from './connection.js';
+import { isRefusedWrite } from './driver-faults.js';
 import type { MongoLocation } from './location.js';
 
 /** A stored entry; the first one of a batch has the key of the batch. */
@@ -46,10 +47,15 @@ const conditionOf = ({ project, domain, actor, sinceMs, after }: AuditQuery): Fi
   ...(actor !== '' && { principal: actor }),
 });
 
-/** @throws {OutcomeUnknown} for a commit that may have been carried out; other errors as they are. */
+/**
+ * @throws {OutcomeUnknown} for a commit that may have been carried out.
+ * @throws {WriteRefused} for entries that the server would refuse again; other errors are thrown as they are.
+ */
 const notCommitted = (error: unknown): never => {
   if (error instanceof MongoError && error.hasErrorLabel('UnknownTransactionCommitResult'))
     throw new OutcomeUnknown('the read store has not said whether it has the audit entries', error);
+  if (isRefusedWrite(error))
+    throw new WriteRefused(`the read store refuses audit entries: ${(error as Error).message}`, error);
   throw error;
 };
 

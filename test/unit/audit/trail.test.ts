@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { MAX_ENTRIES, MAX_REFUSALS } from '../../../services/audit/batch.js';
 import { auditTrail } from '../../../services/audit/trail.js';
-import { OutcomeUnknown, StoreUnavailable } from '../../../services/kernel/fault.js';
+import { OutcomeUnknown, StoreUnavailable, WriteRefused } from '../../../services/kernel/fault.js';
 import type { AuditEntry, AuditQuery, AuditStore } from '../../../services/kernel/ports/audit-trail.js';
 import { sqliteAuditStore } from '../../../services/store/audit/sqlite-audit-store.js';
 
@@ -181,6 +181,57 @@ describe('the audit', () => {
     expect(await list()).toMatchObject([{ name: 'later' }]);
     expect(state).toMatchObject({ dropped: 3, errors: 4 });
     expect(await list()).toMatchObject([{ name: 'later' }, { kind: 'dropped', count: 3 }]);
+    await trail.close();
+  });
+
+  /** A store that refuses each batch with an entry of this name. */
+  const refusing = (name: string): AuditStore => {
+    const real = sqliteAuditStore(directory);
+    const refuses = (entries: readonly AuditEntry[]): boolean => entries.some((entry) => entry.name.startsWith(name));
+    const refusal = new WriteRefused('no such entries here');
+    return { ...real, write: (entries) => (refuses(entries) ? Promise.reject(refusal) : real.write(entries)) };
+  };
+
+  it('drops and counts the entries that its store refuses, and stores the others', async () => {
+    const { trail, list, state } = opened(refusing('bad'));
+    const names = ['a', 'bad 1', 'b', 'c', 'd', 'bad 2', 'e'];
+    names.forEach((name, atMs) => trail.record({ ...written, atMs, name }));
+    const found = await list();
+    expect(found.map(({ name }) => name).toSorted()).toEqual(['a', 'b', 'c', 'd', 'e']);
+    expect(state).toMatchObject({ dropped: 2, errors: 1 });
+    expect((await list()).at(-1)).toMatchObject({ kind: 'dropped', count: 2 });
+    await trail.close();
+  });
+
+  it('keeps entries that its store refuses until it takes another one', async () => {
+    const { trail, list, state } = opened(refusing('bad'));
+    for (let each = 0; each < 100; each += 1) trail.record({ ...written, name: `bad ${each}` });
+    expect(await list()).toEqual([]);
+    expect(state).toMatchObject({ dropped: 0 });
+    trail.record({ ...written, atMs: 2_000, name: 'good' });
+    expect(await list()).toMatchObject([{ name: 'good' }]);
+    expect(state.dropped).toBeGreaterThan(0);
+    await trail.close();
+  });
+
+  it('keeps a batch that is refused while the outcome of the next one is unknown', async () => {
+    const real = sqliteAuditStore(directory);
+    const unknown = new OutcomeUnknown('no answer');
+    const faults: (Error | undefined)[] = [unknown, new Error('not now'), unknown];
+    const store: AuditStore = {
+      ...real,
+      write: (entries) => {
+        const fault = faults.shift();
+        return fault ? Promise.reject(fault) : real.write(entries);
+      },
+    };
+    const { trail, list, state } = opened(store);
+    trail.record({ ...written, name: 'first' });
+    expect(await list()).toEqual([]);
+    trail.record({ ...written, name: 'second' });
+    expect(await list()).toEqual([]);
+    expect(await list()).toMatchObject([{ name: 'first' }, { name: 'second' }]);
+    expect(state).toMatchObject({ dropped: 0, errors: 3 });
     await trail.close();
   });
 
