@@ -20,7 +20,7 @@ const EMPTY: Drawing = { nodes: [], lines: [], chosen: undefined };
 export class Surface {
   readonly #canvas: HTMLCanvasElement;
   readonly #size: ResizeObserver;
-  readonly #forgetColours: () => void;
+  readonly #stopFollowingColours: () => void;
   #drawing = EMPTY;
   /** `undefined` shows the whole drawing. */
   #view: View | undefined;
@@ -31,7 +31,7 @@ export class Surface {
     this.#canvas = canvas;
     this.#size = new ResizeObserver(() => this.#repaint());
     this.#size.observe(canvas);
-    this.#forgetColours = whenColoursChange(() => {
+    this.#stopFollowingColours = whenColoursChange(() => {
       this.#colours = undefined;
       this.#repaint();
     });
@@ -60,7 +60,7 @@ export class Surface {
     )?.id;
   }
 
-  /** The pixel in the middle. */
+  /** The pixel in the middle of the canvas, about which the buttons and keys zoom. */
   middle(): Point {
     const { width, height } = this.#dimensions();
     return { x: width / 2, y: height / 2 };
@@ -69,7 +69,7 @@ export class Surface {
   close(): void {
     cancelAnimationFrame(this.#frame);
     this.#size.disconnect();
-    this.#forgetColours();
+    this.#stopFollowingColours();
   }
 
   #dimensions(): Size {

@@ -1,6 +1,6 @@
 import type { Kind } from '../../services/kernel/identifier.js';
 import type { Column, Columns } from '../query/columns.js';
-import { entityCode } from '../query/entities.js';
+import { shortNameOf } from '../query/entities.js';
 import type { Collection } from '../runtime/read-store.js';
 
 const NAME = ['resource_type', 'project', 'domain', 'name'];
@@ -47,5 +47,5 @@ const byName = {
 /** The columns for filters and sorts of descriptions. In filters, columns have the prefix of the described entity: `task.name`. */
 export const descriptionEntityColumns = (kind: Kind): Columns => {
   const entity = kind.toLowerCase();
-  return { entity, code: entityCode(entity) ?? entity, byName };
+  return { entity, shortName: shortNameOf(entity) ?? entity, byName };
 };

@@ -122,7 +122,7 @@ export const executionCollection: Collection = {
 /** The columns for filters and sorts of executions. */
 export const executionColumns: Columns = {
   entity: 'execution',
-  code: 'e',
+  shortName: 'e',
   byName: {
     id: { field: 'recorded', kind: 'number' },
     deleted_at: { field: 'created_at', kind: 'opaque' },

@@ -46,7 +46,7 @@ export const launchPlanCollection: Collection = {
 /** The columns for filters and sorts of launch plans. */
 export const launchPlanColumns: Columns = {
   entity: 'launch_plan',
-  code: 'l',
+  shortName: 'l',
   byName: {
     ...versionColumns,
     state: { field: 'state', kind: 'number', names: LaunchPlanState },

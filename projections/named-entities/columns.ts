@@ -55,4 +55,4 @@ const noted = Object.fromEntries(
 );
 
 /** The columns for filters and sorts of names. */
-export const namedEntityColumns: Columns = { entity: 'entities', code: 'nen', byName: { ...named, ...noted } };
+export const namedEntityColumns: Columns = { entity: 'entities', shortName: 'nen', byName: { ...named, ...noted } };

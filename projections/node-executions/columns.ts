@@ -47,7 +47,7 @@ export const nodeExecutionCollection: Collection = {
 /** The columns for filters and sorts of node executions. */
 export const nodeExecutionColumns: Columns = {
   entity: 'node_execution',
-  code: 'ne',
+  shortName: 'ne',
   byName: {
     execution_project: { field: 'execution_project', kind: 'text' },
     execution_domain: { field: 'execution_domain', kind: 'text' },

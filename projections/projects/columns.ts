@@ -24,7 +24,7 @@ export const projectCollection: Collection = {
 /** The columns for filters and sorts of projects. */
 export const projectColumns: Columns = {
   entity: 'project',
-  code: 'p',
+  shortName: 'p',
   byName: {
     identifier: { field: 'identifier', kind: 'text' },
     name: { field: 'name', kind: 'text' },

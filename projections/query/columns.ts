@@ -52,8 +52,8 @@ export type Column = {
 export type Columns = {
   /** The entity's name, which may precede a filter's field: `execution`. */
   readonly entity: string;
-  /** The entity's short name in messages: `e`. */
-  readonly code: string;
+  /** The entity's short name in messages about a filter, such as `'ne.colour' is invalid filter`. */
+  readonly shortName: string;
   /**
    * Columns by name. A name with a prefix, such as `launch_plan.name`, is a column of another entity, copied into this
    * one's documents.

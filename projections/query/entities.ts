@@ -1,5 +1,5 @@
 /** Entities that filters can name: the name that precedes a field, and the short name used in messages. */
-const CODES: ReadonlyMap<string, string> = new Map([
+const SHORT_NAMES: ReadonlyMap<string, string> = new Map([
   ['task', 't'],
   ['workflow', 'w'],
   ['launch_plan', 'l'],
@@ -25,7 +25,7 @@ const JOINABLE: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** The short name of an entity in messages; `undefined` for an unknown name. */
-export const entityCode = (word: string): string | undefined => CODES.get(word);
+export const shortNameOf = (word: string): string | undefined => SHORT_NAMES.get(word);
 
 /** True when the filters of a list of `entity` may name `other`. */
 export const isJoinable = (entity: string, other: string): boolean => JOINABLE[entity]?.includes(other) ?? false;

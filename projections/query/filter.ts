@@ -1,6 +1,6 @@
 import { invalid, RpcError } from '../../services/kernel/rpc.js';
 import { type Column, columnNamed, type Columns, type EntityKind, filterFields, ownFilterFields } from './columns.js';
-import { entityCode, isJoinable } from './entities.js';
+import { shortNameOf, isJoinable } from './entities.js';
 import { comparisonOf } from './filter-comparison.js';
 import { type FilterPiece, parseFilters } from './filter-grammar.js';
 import type { Condition } from '../runtime/read-store.js';
@@ -32,9 +32,9 @@ const refused = (message: string): RpcError => new RpcError('INVALID_ARGUMENT', 
 /** Characters of a name that an error message quotes. */
 const SHOWN = 200;
 
-const notAColumn = (code: string | undefined, name: string, fields: readonly string[]): RpcError => {
+const notAColumn = (shortName: string | undefined, name: string, fields: readonly string[]): RpcError => {
   const which = fields.length > 0 ? `: the fields are ${fields.join(', ')}` : '';
-  return refused(`'${code ?? ''}.${name.slice(0, SHOWN)}' is invalid filter${which}`);
+  return refused(`'${shortName ?? ''}.${name.slice(0, SHOWN)}' is invalid filter${which}`);
 };
 
 /**
@@ -49,7 +49,7 @@ const joinedFields = (columns: Columns, other: Columns | undefined, prefix: stri
 
 const split = (field: string): { prefix: string; name: string } => {
   const [prefix = '', ...rest] = field.split('.');
-  const isPrefix = rest.length > 0 && entityCode(prefix) !== undefined;
+  const isPrefix = rest.length > 0 && shortNameOf(prefix) !== undefined;
   return isPrefix ? { prefix, name: rest.join('.') } : { prefix: '', name: field };
 };
 
@@ -57,7 +57,7 @@ const elsewhere = (columns: Columns, entities: EntityKind, prefix: string, name:
   const other = columns.links?.[prefix] === undefined ? undefined : entities.get(prefix)?.columns;
   const column = other && columnNamed(other, name);
   if (!column || column.filter === false || column.part !== undefined)
-    throw notAColumn(entityCode(prefix), name, joinedFields(columns, other, prefix));
+    throw notAColumn(shortNameOf(prefix), name, joinedFields(columns, other, prefix));
   return column;
 };
 
@@ -65,11 +65,11 @@ const placed = (columns: Columns, entities: EntityKind, piece: FilterPiece): Pla
   const { prefix, name } = split(piece.field);
   const isOwn = prefix === '' || prefix === columns.entity;
   if (!isOwn && !isJoinable(columns.entity, prefix)) {
-    throw refused(`'${entityCode(prefix) ?? prefix}' entity is not allowed in filters`);
+    throw refused(`'${shortNameOf(prefix) ?? prefix}' entity is not allowed in filters`);
   }
   const column = columnNamed(columns, isOwn ? name : piece.field);
   if (column && column.filter !== false) return { piece, column, name, entity: '' };
-  if (isOwn) throw notAColumn(columns.code, name, ownFilterFields(columns));
+  if (isOwn) throw notAColumn(columns.shortName, name, ownFilterFields(columns));
   return { piece, column: elsewhere(columns, entities, prefix, name), name, entity: prefix };
 };
 

@@ -26,7 +26,7 @@ export const signalCollection: Collection = {
 /** The columns for filters and sorts of signals. */
 export const signalColumns: Columns = {
   entity: 'signal',
-  code: 's',
+  shortName: 's',
   byName: {
     execution_project: { field: 'execution_project', kind: 'text' },
     execution_domain: { field: 'execution_domain', kind: 'text' },

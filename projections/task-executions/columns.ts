@@ -38,7 +38,7 @@ export const taskExecutionCollection: Collection = {
 /** The columns for filters and sorts of task executions. */
 export const taskExecutionColumns: Columns = {
   entity: 'task_execution',
-  code: 'te',
+  shortName: 'te',
   byName: {
     project: { field: 'project', kind: 'text' },
     domain: { field: 'domain', kind: 'text' },

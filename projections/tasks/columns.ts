@@ -21,7 +21,7 @@ export const taskCollection: Collection = {
 /** The columns for filters and sorts of tasks. */
 export const taskColumns: Columns = {
   entity: 'task',
-  code: 't',
+  shortName: 't',
   byName: {
     ...versionColumns,
     type: { field: 'type', kind: 'text' },

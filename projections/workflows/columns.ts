@@ -21,7 +21,7 @@ export const workflowCollection: Collection = {
 /** The columns for filters and sorts of workflows. */
 export const workflowColumns: Columns = {
   entity: 'workflow',
-  code: 'w',
+  shortName: 'w',
   byName: {
     ...versionColumns,
     short_description: { field: 'short_description', kind: 'text' },

@@ -81,9 +81,9 @@ const manyOf = ({ value }: BindingData): Many | undefined => {
 };
 
 const triedProblems = (scope: Scope, data: BindingData, wanted: LiteralType): readonly Problem[] => {
-  const known = scope.tried.get(data) ?? new Map<LiteralType, readonly Problem[]>();
+  const known = scope.problemsByType.get(data) ?? new Map<LiteralType, readonly Problem[]>();
   const found = known.get(wanted) ?? bindingProblems(scope, data, wanted);
-  scope.tried.set(data, known.set(wanted, found));
+  scope.problemsByType.set(data, known.set(wanted, found));
   return found;
 };
 

@@ -23,15 +23,15 @@ const checkIds = ({ nodes, failureNode }: WorkflowTemplate, report: Report): voi
   }
 };
 
-const reportCircle = (circle: readonly string[], report: Report): void => {
-  const shown = circle.length > MAX_SHOWN ? [...circle.slice(0, MAX_SHOWN), '…'] : circle;
-  report(circle[0] ?? START, problem('CycleDetected', `nodes wait for each other: ${shown.join(' > ')}`));
+const reportCycle = (cycle: readonly string[], report: Report): void => {
+  const shown = cycle.length > MAX_SHOWN ? [...cycle.slice(0, MAX_SHOWN), '…'] : cycle;
+  report(cycle[0] ?? START, problem('CycleDetected', `nodes wait for each other: ${shown.join(' > ')}`));
 };
 
 const orderOf = (nodes: ReadonlyMap<string, Node>, report: Report): readonly string[] => {
-  const { sorted, circle } = topologicalOrder(new Map([...nodes].map(([id, node]) => [id, waitsFor(node)])));
-  if (circle === undefined) return sorted;
-  reportCircle(circle, report);
+  const { sorted, cycle } = topologicalOrder(new Map([...nodes].map(([id, node]) => [id, waitsFor(node)])));
+  if (cycle === undefined) return sorted;
+  reportCycle(cycle, report);
   const done = new Set(sorted);
   return [...sorted, ...[...nodes.keys()].filter((id) => !done.has(id))];
 };
@@ -42,7 +42,7 @@ const scopeOf = (template: WorkflowTemplate, library: Library, report: Report): 
   inputs: typesOf(template.interface?.inputs),
   nodeIds: new Set(template.nodes.map(({ id }) => id)),
   outputs: new Map(),
-  tried: new Map(),
+  problemsByType: new Map(),
   report,
 });
 
@@ -58,6 +58,7 @@ export const checkGraph = (template: WorkflowTemplate, library: Library, { repor
     const outputs = node && checkNode(scope, node);
     if (outputs) scope.outputs.set(id, outputs);
   }
+  // Each output must be bound, also one whose type is optional.
   checkBindings(scope, { id: END, inputs: template.outputs }, typesOf(template.interface?.outputs), () => false);
   if (template.failureNode) checkNode(scope, template.failureNode);
 };

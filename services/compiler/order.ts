@@ -2,7 +2,7 @@
  * Ids in topological order, and one cycle when there is any. With a cycle, `sorted` contains only the ids that do not
  * depend on one.
  */
-export type Order = { readonly sorted: readonly string[]; readonly circle?: readonly string[] };
+export type Order = { readonly sorted: readonly string[]; readonly cycle?: readonly string[] };
 
 type Graph = ReadonlyMap<string, ReadonlySet<string>>;
 
@@ -21,7 +21,7 @@ const waitersOf = (graph: Graph): ReadonlyMap<string, readonly string[]> => {
 /**
  * Finds a cycle. Every id in `stuck` waits for another id in it, so walking backwards always returns to an earlier id.
  */
-const circleIn = (graph: Graph, stuck: ReadonlySet<string>): readonly string[] => {
+const cycleIn = (graph: Graph, stuck: ReadonlySet<string>): readonly string[] => {
   const path = new Map<string, number>();
   let [id] = stuck;
   while (id !== undefined && !path.has(id)) {
@@ -52,5 +52,5 @@ export const topologicalOrder = (graph: Graph): Order => {
   }
   if (sorted.length === graph.size) return { sorted };
   const done = new Set(sorted);
-  return { sorted, circle: circleIn(graph, new Set([...graph.keys()].filter((id) => !done.has(id)))) };
+  return { sorted, cycle: cycleIn(graph, new Set([...graph.keys()].filter((id) => !done.has(id)))) };
 };

@@ -26,7 +26,7 @@ const launchPlanReferences = (template: WorkflowTemplate): readonly Identifier[]
     return [reference.value];
   });
 
-/** Lists the versions that must be looked up before a workflow can be compiled. */
+/** Lists the registered tasks and launch plans that must be looked up before a workflow can be compiled. */
 export const requirementsOf = (template: WorkflowTemplate, subWorkflows: readonly WorkflowTemplate[]): Requirements => {
   const templates = [template, ...subWorkflows];
   return {

@@ -38,6 +38,6 @@ export type Scope = {
    * The problems of lists and maps that were compared with a variant of a union; cached, because nested unions would
    * compare them many times.
    */
-  readonly tried: Map<BindingData, Map<LiteralType, readonly Problem[]>>;
+  readonly problemsByType: Map<BindingData, Map<LiteralType, readonly Problem[]>>;
   readonly report: Report;
 };

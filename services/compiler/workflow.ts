@@ -70,9 +70,9 @@ const subWorkflowKeys = (template: WorkflowTemplate): ReadonlySet<string> =>
 /** Reports sub-workflows that contain themselves: they are part of the graph, which would be infinite. */
 const checkNesting = (templates: readonly WorkflowTemplate[], report: Report): void => {
   const known = templates.flatMap((each) => (each.id ? [[keyOf(each.id), each] as const] : []));
-  const { circle } = topologicalOrder(new Map(known.map(([key, each]) => [key, subWorkflowKeys(each)])));
-  if (circle === undefined) return;
-  const names = circle.slice(0, 20).map((key) => (JSON.parse(key) as string[]).join(':'));
+  const { cycle } = topologicalOrder(new Map(known.map(([key, each]) => [key, subWorkflowKeys(each)])));
+  if (cycle === undefined) return;
+  const names = cycle.slice(0, 20).map((key) => (JSON.parse(key) as string[]).join(':'));
   report('', problem('CycleDetected', `sub-workflows contain each other: ${names.join(' > ')}`));
 };
 

@@ -34,7 +34,7 @@ const limitOf = ({ limit }: ScheduleListRequest): number => {
 const tokenOf = (name: string): string => Buffer.from(name).toString('base64url');
 const nameIn = (token: string): string => Buffer.from(token, 'base64url').toString();
 
-/** True for a launch plan whose last active version has a schedule. */
+/** True for a launch plan whose last active version, active still or deactivated since, has a schedule. */
 export const isScheduled = ({ segments }: ScheduledPlan): boolean => segments.at(-1)?.schedule !== undefined;
 
 const byName = (a: ScheduledPlan, b: ScheduledPlan): number => (a.plan.name < b.plan.name ? -1 : 1);

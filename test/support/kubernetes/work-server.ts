@@ -36,7 +36,12 @@ export interface WorkServer {
   close(): void;
 }
 
-export type LaunchOptions = { readonly lease?: bigint; readonly isStarted?: boolean; readonly createdAtMs?: number };
+export type LaunchOptions = {
+  readonly lease?: bigint;
+  /** True for an execution that another engine has reported as RUNNING before. */
+  readonly isStarted?: boolean;
+  readonly createdAtMs?: number;
+};
 
 const idOf = (name: string) => ({ project: 'flytesnacks', domain: 'development', name });
 

@@ -117,7 +117,7 @@ describe('a graph', () => {
     expect(errorsOf(workflow([...nodes]))).toEqual([]);
   });
 
-  test('names the circle', () => {
+  test('names the cycle', () => {
     const nodes = ['a', 'b', 'c'].map((id, i) => taskNode(id, TAKE, { a: promise(`${'cab'[i]!}.o`) }));
     const result = compile(workflow(nodes));
     expect('errors' in result && collectedErrors(result.errors)).toBe(
@@ -296,7 +296,7 @@ describe('a large graph', () => {
     const value = i === 0 ? constant(1n) : many(before, many(before), constant('x'));
     return node(`n${i}`, { case: 'gateNode', value: { condition: { case: 'approve', value: {} } } }, { v: value });
   });
-  const circle = [...chain.slice(1), taskNode('n0', TAKE, { a: promise('n9999.o') })];
+  const cycle = [...chain.slice(1), taskNode('n0', TAKE, { a: promise('n9999.o') })];
 
   test.each([
     ['a chain', chain, 0],
@@ -304,7 +304,7 @@ describe('a large graph', () => {
     ['a chain of approvals', approvals.toReversed(), 0],
     ['a star', wide, 0],
     ['types that double from node to node', heap, 1],
-    ['a circle', circle, 1],
+    ['a cycle', cycle, 1],
     ['ten thousand faults', chain.map((each) => ({ ...each, upstreamNodeIds: ['none'] })), 1000],
   ])('of ten thousand nodes is answered in about a second: %s', { timeout: 20_000 }, (_, nodes, errors) => {
     const template = workflow(nodes);
@@ -327,18 +327,18 @@ describe('order', () => {
       return graph;
     });
 
-  test('has each after what it waits for, or a circle that is one', () => {
+  test('has each after what it waits for, or a cycle that is one', () => {
     fc.assert(
       fc.property(graphs, (graph) => {
-        const { sorted, circle } = topologicalOrder(graph);
+        const { sorted, cycle } = topologicalOrder(graph);
         const place = new Map(sorted.map((id, index) => [id, index]));
         for (const [index, id] of sorted.entries())
           for (const each of graph.get(id)!) expect(place.get(each)).toBeLessThan(index);
-        if (circle === undefined) expect(sorted).toHaveLength(graph.size);
+        if (cycle === undefined) expect(sorted).toHaveLength(graph.size);
         else {
-          expect(circle[0]).toBe(circle.at(-1));
-          expect(circle.length).toBeGreaterThan(1);
-          for (const [index, id] of circle.slice(1).entries()) expect(graph.get(id)).toContain(circle[index]);
+          expect(cycle[0]).toBe(cycle.at(-1));
+          expect(cycle.length).toBeGreaterThan(1);
+          for (const [index, id] of cycle.slice(1).entries()) expect(graph.get(id)).toContain(cycle[index]);
         }
       }),
     );

@@ -93,7 +93,7 @@ describe('an execution', () => {
       started_at: micros(3),
       start_delay: micros(3) - recordedAtMs(1n) * 1_000,
       duration: 6_000_000,
-      duration_class: 1,
+      duration_class: 1, // 1 to 10 seconds
       tags: '[["area","a"],["team","b"],["zone","c"],["nightly",""]]',
       error_kind: 'USER',
       error_code: 'USER:Bad',

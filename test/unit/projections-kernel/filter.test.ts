@@ -7,7 +7,7 @@ import type { Collection } from '../../../projections/runtime/read-store.js';
 
 const columns: Columns = {
   entity: 'execution',
-  code: 'e',
+  shortName: 'e',
   byName: {
     phase: { field: 'phase', kind: 'text', values: ['A', 'B', 'RUNNING', 'X'] },
     project: { field: 'project', kind: 'text' },
@@ -35,7 +35,7 @@ const entities: EntityKind = new Map([
       collection: plans,
       columns: {
         entity: 'launch_plan',
-        code: 'l',
+        shortName: 'l',
         byName: { name: { field: 'name', kind: 'text' }, state: { field: 'state', kind: 'number' } },
       },
     },

@@ -15,7 +15,7 @@ import { QueryTooSlow } from '../../../services/kernel/fault.js';
 
 const columns: Columns = {
   entity: 'execution',
-  code: 'e',
+  shortName: 'e',
   byName: {
     phase: { field: 'phase', kind: 'text' },
     state: { field: 'state', kind: 'number' },

@@ -41,7 +41,7 @@ const runs: Collection = {
 const number = (field: string): Column => ({ field, kind: 'number' });
 const columns: Columns = {
   entity: 'execution',
-  code: 'e',
+  shortName: 'e',
   byName: {
     name: { field: 'name', kind: 'text' },
     mode: number('mode'),
