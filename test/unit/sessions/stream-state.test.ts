@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { RecordedEvent } from '../../../services/kernel/event.js';
+import type { Idempotency } from '../../../services/kernel/idempotency.js';
 import { type StreamName, streamName } from '../../../services/kernel/stream.js';
 import { StreamState } from '../../../services/sessions/stream-state.js';
-import { purse } from '../../support/purse.js';
+import type { CommandTurn } from '../../../services/sessions/turn.js';
+import { purse, type PurseCommand, type PurseRefusal } from '../../support/purse.js';
 
 const stream: StreamName = streamName('purse', ['observed']);
 
@@ -85,5 +87,21 @@ describe('the events that are observed of a stream', () => {
     state.presumeAbsent();
     observe(state, [coin(0)]);
     expect(state.folded).toBeUndefined();
+  });
+});
+
+describe('the use of a key', () => {
+  const turn = (idempotency?: Idempotency): CommandTurn<PurseCommand, PurseRefusal> => ({
+    ...{ kind: 'command', command: { kind: 'add' }, ticket: 1, attempts: 0 },
+    context: { actor: 'ada', commandId: 'c', ...(idempotency && { idempotency }) },
+    ...{ resolve: () => undefined, reject: () => undefined },
+  });
+
+  it('is none before the stream was read, where no event has a key, and without a key', async () => {
+    const given = { key: 'k', operation: 'Add', content: 'c' };
+    expect(opened().priorUseBy(turn(given))).toBe('none');
+    const state = await folded();
+    expect(state.priorUseBy(turn(given))).toBe('none');
+    expect(state.priorUseBy(turn())).toBe('none');
   });
 });

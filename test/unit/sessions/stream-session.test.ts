@@ -1,0 +1,213 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { randomUUID } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { RecordedEvent } from '../../../services/kernel/event.js';
+import { RevisionConflict, StoreUnavailable } from '../../../services/kernel/fault.js';
+import type { EventStore } from '../../../services/kernel/ports/event-store.js';
+import { type Content, MAX_INLINE_BYTES, type PayloadStore } from '../../../services/kernel/ports/payload-store.js';
+import type { CommandContext } from '../../../services/kernel/ports/sessions.js';
+import { type StreamName, streamName } from '../../../services/kernel/stream.js';
+import { type OpenSessions, openSessions } from '../../../services/sessions/sessions.js';
+import { filePayloadStore } from '../../../services/store/payloads/file-payload-store.js';
+import { sqliteEventStore } from '../../../services/store/log/sqlite-event-store.js';
+import { decidePurse, purse, type PurseCommand } from '../../support/purse.js';
+
+const context = (more: Partial<CommandContext> = {}): CommandContext => ({
+  actor: 'tester',
+  commandId: randomUUID(),
+  ...more,
+});
+const large: PurseCommand = { kind: 'write', bytes: new Uint8Array(MAX_INLINE_BYTES + 1) };
+const creating: typeof purse = { ...purse, createsStream: () => true };
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const turns = async (count: number): Promise<void> => {
+  for (let at = 0; at < count; at += 1) await turn();
+};
+
+/** A promise that is open until `open` is called. */
+const gate = () => {
+  let open = (): void => undefined;
+  const opened = new Promise<void>((resolve) => (open = resolve));
+  return { open, opened };
+};
+
+describe('the turns of a live stream', () => {
+  let directory: string;
+  let store: EventStore;
+  let payloads: PayloadStore;
+  let stream: StreamName;
+
+  beforeEach(async () => {
+    directory = mkdtempSync(join(tmpdir(), 'flightlog-turns-'));
+    store = await sqliteEventStore({ directory });
+    payloads = filePayloadStore({ directory });
+    stream = streamName('purse', [randomUUID()]);
+  });
+
+  afterEach(async () => {
+    await store.close();
+    await payloads.close();
+    rmSync(directory, { recursive: true });
+  });
+
+  const opened = (over: Partial<EventStore>, more: Partial<Parameters<typeof openSessions>[0]> = {}): OpenSessions =>
+    openSessions({ store: { ...store, ...over }, payloads, now: () => 1_000, ...more });
+  const ask = (sessions: OpenSessions, command: PurseCommand, aggregate: typeof purse = purse) =>
+    sessions.handle(aggregate, stream, command, context());
+  const known = (sessions: OpenSessions) =>
+    sessions.readKnown(purse, stream, ({ state: { coins }, revision, position }) => ({ coins, revision, position }));
+  const recorded = async (): Promise<RecordedEvent[]> => {
+    const events: RecordedEvent[] = [];
+    for await (const page of store.readStream(stream)) events.push(...page);
+    return events;
+  };
+
+  it('leave parts alone that have no bytes of their own', async () => {
+    const parts: Content[] = [
+      { content: { case: undefined } },
+      { content: { case: 'ref', value: await payloads.put('purses', new Uint8Array(MAX_INLINE_BYTES + 1)) } },
+    ];
+    const given = structuredClone(parts);
+    const partial: typeof purse = { ...purse, codec: { ...purse.codec, contents: () => parts } };
+    await expect(ask(opened({}), { kind: 'add' }, partial)).resolves.toMatchObject({ kind: 'accepted' });
+    expect(parts).toEqual(given);
+  });
+
+  it('say that the caller of a dropped command has gone', async () => {
+    const gone = context({ isCancelled: () => true });
+    const dropped = opened({}).handle(purse, stream, { kind: 'add' }, gone);
+    await expect(dropped).rejects.toMatchObject({ code: 'CANCELLED', message: 'the caller has gone' });
+  });
+
+  it('report an aggregate that is unsure and cannot compare', async () => {
+    const sessions = opened({});
+    const unable: typeof purse = { ...purse };
+    delete unable.compareWithRecorded;
+    await ask(sessions, { kind: 'add' }, unable);
+    await expect(ask(sessions, { kind: 'count' }, unable)).rejects.toThrow(
+      'purse has an unsure decision and no compareWithRecorded',
+    );
+  });
+
+  it('compare with the events that were asked for, in their order, and with no others', async () => {
+    let seen: unknown;
+    const comparing: typeof purse = {
+      ...purse,
+      decider: {
+        ...purse.decider,
+        decide: (state, command) =>
+          command.kind === 'count' && command.counted === undefined
+            ? { kind: 'unsure', at: [1n, 3n] }
+            : decidePurse(state, command),
+      },
+      compareWithRecorded: (command, past) => {
+        seen = past;
+        return Promise.resolve({ ...command, counted: past.length });
+      },
+    };
+    const sessions = opened({});
+    for (const kind of ['add', 'spend', 'add', 'add', 'count'] as const) await ask(sessions, { kind }, comparing);
+    const events = await recorded();
+    expect(seen).toEqual([events[1], events[3]]);
+  });
+
+  it('fold what an idle stream observes at once, so that nothing piles up', async () => {
+    let reads = 0;
+    const readStream: EventStore['readStream'] = (...given) => ((reads += 1), store.readStream(...given));
+    const here = opened({ readStream }, { isShared: true });
+    await ask(here, { kind: 'add' }, creating);
+    const [first] = await recorded();
+    for (let at = 1n; at <= 1_001n; at += 1n) here.observe({ ...first!, revision: at, position: at + 1n });
+    await expect(known(here)).resolves.toEqual({ coins: 1_002, revision: 1_001n, position: 1_002n });
+    expect(reads).toBe(0);
+  });
+
+  it('fold what is observed before the answer of an append only after it', async () => {
+    const { open, opened: answered } = gate();
+    let sent = 0;
+    const append: EventStore['append'] = async (...given) => {
+      const appended = await store.append(...given);
+      sent += 1;
+      if (sent === 1) await answered;
+      return appended;
+    };
+    const here = opened({ append }, { isShared: true });
+    const both = Promise.all([ask(here, { kind: 'add' }), ask(here, { kind: 'add' })]);
+    while (sent === 0) await turn();
+    await ask(opened({}, { isShared: true }), { kind: 'add' });
+    for (const event of await recorded()) here.observe(event);
+    open();
+    await both;
+    await expect(known(here)).resolves.toEqual({ coins: 3, revision: 2n, position: 3n });
+  });
+
+  it('may observe a stream of which nothing is known, also where streams can be over', async () => {
+    const unavailable = () => Promise.reject(new StoreUnavailable('it is not there'));
+    const here = opened({ append: unavailable }, { isShared: true });
+    await expect(ask(here, { kind: 'add' }, { ...creating, isOver: () => true })).rejects.toThrow('it is not there');
+    await ask(opened({}), { kind: 'add' });
+    const [event] = await recorded();
+    expect(() => here.observe(event!)).not.toThrow();
+    expect(here.cached().sessions).toBe(1);
+  });
+
+  it('give up a large command that creates its stream, after 20 appends', async () => {
+    let appends = 0;
+    const append = () => {
+      appends += 1;
+      return Promise.reject(appends > 40 ? new StoreUnavailable('too often') : new RevisionConflict('moved'));
+    };
+    await expect(ask(opened({ append }), large, creating)).rejects.toBeInstanceOf(RevisionConflict);
+    expect(appends).toBe(20);
+  });
+
+  it('keep their order behind a large part that is stored while an append before it fails', async () => {
+    const [appending, storing] = [gate(), gate()];
+    let [appends, puts] = [0, 0];
+    const append: EventStore['append'] = async (...given) => {
+      appends += 1;
+      if (appends > 1) return store.append(...given);
+      await appending.opened;
+      throw new StoreUnavailable('the disk is full');
+    };
+    const put: PayloadStore['put'] = async (...given) => {
+      puts += 1;
+      if (puts === 1) await storing.opened;
+      return payloads.put(...given);
+    };
+    const sessions = opened({ append }, { payloads: { ...payloads, put } });
+    const failing = expect(ask(sessions, { kind: 'add' })).rejects.toThrow('the disk is full');
+    const writing = ask(sessions, large);
+    const later = ask(sessions, { kind: 'add' });
+    while (appends === 0 || puts === 0) await turn();
+    appending.open();
+    await failing;
+    await turns(20);
+    storing.open();
+    await expect(writing).resolves.toMatchObject({ revision: 0n });
+    await expect(later).resolves.toMatchObject({ revision: 1n });
+  });
+
+  it('are taken on a shared log while a large part before them is appended', async () => {
+    const { open, opened: answered } = gate();
+    let [appends, decided] = [0, 0];
+    const append: EventStore['append'] = async (...given) => {
+      appends += 1;
+      await answered;
+      return store.append(...given);
+    };
+    const decide: typeof purse.decider.decide = (...given) => ((decided += 1), decidePurse(...given));
+    const counting: typeof purse = { ...purse, decider: { ...purse.decider, decide } };
+    const here = opened({ append }, { isShared: true });
+    const asked = [large, { kind: 'add' }, { kind: 'add' }] as const;
+    const all = Promise.all(asked.map((command) => ask(here, command, counting)));
+    while (appends === 0) await turn();
+    await turns(5);
+    expect({ appends, decided }).toEqual({ appends: 1, decided: 3 });
+    open();
+    await all;
+    expect(appends).toBe(2);
+  });
+});
