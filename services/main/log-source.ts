@@ -2,7 +2,6 @@ import { resolve } from 'node:path';
 import type { Logger } from 'pino';
 import type { EventLog, EventStore } from '../kernel/ports/event-store.js';
 import { StoreUnavailable } from '../kernel/fault.js';
-import { tlsProblem } from '../kernel/tls-problem.js';
 import type { EventstoreOptions } from '../store/eventstore/eventstore-event-store.js';
 import type { GroupCalls } from '../store/eventstore/group-calls.js';
 import type { EventStoreOfServer } from '../store/eventstore/eventstore-event-store.js';
@@ -14,6 +13,7 @@ import { type LogReaderSource, sqliteLogReader } from '../store/log/sqlite-log-r
 import type { Configuration } from '../config/configuration.js';
 import { openLogger } from './logger.js';
 import { forSetting } from '../config/operator-errors.js';
+import { permanentProblem } from './event-store-problem.js';
 
 /** The location of the log, for a process or a thread that reads it. It can be sent to any thread. */
 export type LogSource =
@@ -58,17 +58,6 @@ const troubleIn = (logger: Logger): ((error: unknown) => void) => {
   };
 };
 
-/** The gRPC status of calls to a server that has other services. */
-const OTHER_SERVICES = 'UNIMPLEMENTED';
-
-const TLS_ADVICE = { plain: 'add ?tls=false to the address', untrusted: 'name its authority with ?tlsCAFile=FILE' };
-
-/** The problem that a retry cannot solve; `undefined` for an error that may pass. */
-const permanentIn = ({ message }: Error): string | undefined =>
-  message.includes(OTHER_SERVICES)
-    ? 'a gRPC server answers that is not an EventStoreDB'
-    : tlsProblem(message, TLS_ADVICE);
-
 /** One such answer may come from a node or a proxy that is starting. */
 const ENOUGH_TIMES = 3;
 
@@ -81,7 +70,7 @@ const waitingFor = (say: (error: unknown) => void): ((error?: unknown) => Promis
   let met: string | undefined;
   let times = 0;
   return async (error) => {
-    const problem = error instanceof Error ? permanentIn(error) : undefined;
+    const problem = error instanceof Error ? permanentProblem(error) : undefined;
     times = problem !== undefined && problem === met ? times + 1 : 1;
     met = problem;
     if (problem !== undefined && times >= ENOUGH_TIMES) throw new StoreUnavailable(problem, error);

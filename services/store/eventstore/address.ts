@@ -19,24 +19,39 @@ const URL_FORM =
 
 const USUAL_PORT = 2113;
 
-/** The parameters of a connection string, and the pattern that each value must match. */
-const PARAMETERS: Readonly<Record<string, RegExp>> = {
-  connectionName: /./u,
-  defaultDeadline: /^[1-9]\d*$/u,
-  discoveryInterval: /^\d+$/u,
-  gossipTimeout: /^\d+$/u,
-  keepAliveInterval: /^(?:-1|\d+)$/u,
-  keepAliveTimeout: /^(?:-1|\d+)$/u,
+/** The values that a parameter accepts, and their description in errors. */
+type Accepted = { readonly pattern: RegExp; readonly text: string };
+
+const aboveZero: Accepted = { pattern: /^[1-9]\d*$/u, text: 'a whole number above 0' };
+const count: Accepted = { pattern: /^\d+$/u, text: 'a whole number from 0' };
+const countOrNone: Accepted = { pattern: /^(?:-1|\d+)$/u, text: 'a whole number from 0, or -1 for none' };
+const oneOf = (...values: readonly string[]): Accepted => ({
+  pattern: new RegExp(`^(?:${values.join('|')})$`, 'u'),
+  text: values.join(' or '),
+});
+const words = (what: string): Accepted => ({ pattern: /./u, text: what });
+
+/** The parameters of a connection string. */
+const PARAMETERS: Readonly<Record<string, Accepted>> = {
+  connectionName: words('a name'),
+  defaultDeadline: aboveZero,
+  discoveryInterval: count,
+  gossipTimeout: count,
+  keepAliveInterval: countOrNone,
+  keepAliveTimeout: countOrNone,
   // The client library takes -1 for no attempt at all.
-  maxDiscoverAttempts: /^[1-9]\d*$/u,
-  nodePreference: /^(?:leader|follower|read_?only_?replica|random)$/iu,
-  throwOnAppendFailure: /^(?:true|false)$/u,
-  tls: /^(?:true|false)$/u,
-  tlsCAFile: /./u,
+  maxDiscoverAttempts: aboveZero,
+  nodePreference: {
+    pattern: /^(?:leader|follower|read_?only_?replica|random)$/iu,
+    text: 'leader, follower, read_only_replica or random',
+  },
+  throwOnAppendFailure: oneOf('true', 'false'),
+  tls: oneOf('true', 'false'),
+  tlsCAFile: words('a path, percent-encoded'),
   // The client library itself states that false has no effect.
-  tlsVerifyCert: /^true$/u,
-  userCertFile: /./u,
-  userKeyFile: /./u,
+  tlsVerifyCert: oneOf('true'),
+  userCertFile: words('a path, percent-encoded'),
+  userKeyFile: words('a path, percent-encoded'),
 };
 
 /** The client library takes parameter names in any case. */
@@ -60,8 +75,9 @@ const parametersOf = (query: string): Parameters | string => {
     const name = PARAMETER_NAMES.get(given.toLowerCase());
     if (name === undefined)
       return `has an unknown parameter ${JSON.stringify(given)}; there are ${Object.keys(PARAMETERS).join(', ')}`;
-    if (value === undefined || PARAMETERS[name]?.test(value) !== true)
-      return `has a ${name} that is none: ${JSON.stringify(text)}`;
+    const accepted = PARAMETERS[name];
+    if (value === undefined || accepted?.pattern.test(value) !== true)
+      return `has an invalid ${name} ${JSON.stringify(text)}: it must be ${accepted?.text}`;
     found.set(name, value);
   }
   return found;

@@ -23,12 +23,19 @@ const SAYS = /[\p{L}\p{N}]/u;
 /** The prefix that gRPC adds to the text of a status. */
 const CODE = /^\d+ [A-Z_]+: /u;
 
-const textOf = (error: unknown): string => {
+/** Matches the introduction of the error by which a connection failed. */
+const LAST_ERROR = /^(?<start>No connection established)\. Last error: (?:Error: )?/u;
+
+/** Matches the end that gRPC adds to the text of a failed connection when it has nothing to say about the address. */
+const NO_NOTE = /\.? Resolution note: *$/u;
+
+/** Returns what an error says, without the additions of gRPC; its type when it says nothing. */
+export const textOf = (error: unknown): string => {
   const { message, details } = error as { readonly message?: string; readonly details?: string };
-  return (
-    [details, message?.replace(CODE, ''), kindOf(error)].find((text) => text !== undefined && SAYS.test(text)) ??
-    String(error)
-  );
+  const text =
+    [details, message?.replace(CODE, ''), kindOf(error)].find((each) => each !== undefined && SAYS.test(each)) ??
+    String(error);
+  return text.replace(NO_NOTE, '').replace(LAST_ERROR, '$<start>: ');
 };
 
 const denied = (text: string): string =>

@@ -42,13 +42,20 @@ describe('the address of an event store', () => {
     ['esdb://log:0', 'names no HOST:PORT: "log:0"'],
     ['esdb://log:65536', 'names no HOST:PORT: "log:65536"'],
     ['esdb://a,,b', 'names no HOST:PORT: ""'],
-    ['esdb://log?tls=maybe', 'has a tls that is none: "maybe"'],
-    ['esdb://log?tlsVerifyCert=false', 'has a tlsVerifyCert that is none: "false"'],
-    ['esdb://log?keepAliveTimeout=soon', 'has a keepAliveTimeout that is none: "soon"'],
-    ['esdb://a,b?maxDiscoverAttempts=-1', 'has a maxDiscoverAttempts that is none: "-1"'],
-    ['esdb://log?defaultDeadline=0', 'has a defaultDeadline that is none: "0"'],
+    ['esdb://log?tls=maybe', 'has an invalid tls "maybe": it must be true or false'],
+    ['esdb://log?tlsVerifyCert=false', 'has an invalid tlsVerifyCert "false": it must be true'],
+    [
+      'esdb://log?keepAliveTimeout=soon',
+      'has an invalid keepAliveTimeout "soon": it must be a whole number from 0, or -1 for none',
+    ],
+    ['esdb://a,b?maxDiscoverAttempts=-1', 'has an invalid maxDiscoverAttempts "-1": it must be a whole number above 0'],
+    [
+      'esdb://a,b?nodePreference=any',
+      'has an invalid nodePreference "any": it must be leader, follower, read_only_replica or random',
+    ],
+    ['esdb://log?defaultDeadline=0', 'has an invalid defaultDeadline "0": it must be a whole number above 0'],
     ['esdb://us%er:secret@log', 'has credentials that are not percent-encoded'],
-    ['esdb://log?tlsCAFile=%E0%A4%A', 'has a tlsCAFile that is none: "%E0%A4%A"'],
+    ['esdb://log?tlsCAFile=%E0%A4%A', 'has an invalid tlsCAFile "%E0%A4%A": it must be a path, percent-encoded'],
   ])('is refused for what it is: %s', (text, why) => {
     expect(eventstoreAddress(text)).toBe(why);
   });

@@ -2,6 +2,7 @@ import { AccessDeniedError, DeadlineExceededError, UnavailableError, UnknownErro
 import { describe, expect, it } from 'vitest';
 import { AppendTooLarge, StoreUnavailable } from '../../../services/kernel/fault.js';
 import {
+  NodeUnreached,
   retriesUsedUpFault,
   permanentFault,
   isConnectionLost,
@@ -29,6 +30,22 @@ describe('an error of an event store', () => {
     expect(retriesUsedUpFault('append', new DeadlineExceededError(), mayBeWritten).message).toBe(
       'append: deadline-exceeded',
     );
+  });
+
+  it.each([
+    [
+      'No connection established. Last error: Error: connect ECONNREFUSED 127.0.0.1:1. Resolution note: ',
+      'No connection established: connect ECONNREFUSED 127.0.0.1:1',
+    ],
+    [
+      'No connection established. Last error: null. Resolution note: TXT record not found',
+      'No connection established: null. Resolution note: TXT record not found',
+    ],
+    ['Name resolution failed for target dns:away', 'Name resolution failed for target dns:away'],
+  ])('says what it is, without what gRPC adds: %s', (details, text) => {
+    const failed = Object.assign(new Error(`14 UNAVAILABLE: ${details}`), { details });
+    expect(new NodeUnreached(failed).message).toBe(text);
+    expect(isOutcomeUnknown(failed)).toBe(false);
   });
 
   it('is retried on the same connection when the server is too busy: nothing was recorded', () => {

@@ -2,6 +2,7 @@ import { lookup } from 'node:dns/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type ClusterInfo, Gossip } from '../../../../proto/gen/event_store/client/gossip_pb.js';
 import type { Endpoint } from '../address.js';
+import { textOf } from '../eventstore-fault.js';
 import { ask, nodeChannel } from './channel.js';
 import { leaderOf } from './leader.js';
 import type { NodeSettings } from './settings.js';
@@ -33,7 +34,16 @@ const membersBy = async (seed: Seed, settings: NodeSettings): Promise<ClusterInf
   }
 };
 
-const shown = (seeds: readonly Seed[]): string => seeds.map(({ host, port }) => `${host}:${port}`).join(', ');
+const shownSeed = ({ host, port }: Seed): string => `${host}:${port}`;
+
+const shown = (seeds: readonly Seed[]): string => seeds.map(shownSeed).join(', ');
+
+/** The error of a search in which no node has answered; it has the error of each. */
+const noAnswer = (seeds: readonly Seed[], asked: readonly PromiseSettledResult<void>[]): AggregateError => {
+  const reasons = asked.map((each): unknown => (each.status === 'rejected' ? each.reason : undefined));
+  const why = seeds.map((seed, i) => `${shownSeed(seed)} (${textOf(reasons[i])})`);
+  return new AggregateError(reasons, `no node of the cluster answers: ${why.join(', ')}`);
+};
 
 /** Finds the leader of a cluster by asking all nodes at once; a node that does not answer causes no delay. */
 const clusterLeader = async (settings: NodeSettings): Promise<Endpoint> => {
@@ -50,8 +60,7 @@ const clusterLeader = async (settings: NodeSettings): Promise<Endpoint> => {
   const leader = leaderOf(answers);
   if (leader) return leader;
   if (answers.length > 0) throw new Error(`none of ${shown(seeds)} reports a leader`);
-  const [failed] = (await all).filter((each) => each.status === 'rejected');
-  throw failed?.reason ?? new Error(`${shown(seeds)}: no address`);
+  throw noAnswer(seeds, await all);
 };
 
 /** True when the leader has to be found among several nodes. */

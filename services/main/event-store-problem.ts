@@ -1,0 +1,20 @@
+import { tlsProblem } from '../kernel/tls-problem.js';
+
+/** The gRPC status of calls to a server that has other services. */
+const OTHER_SERVICES = 'UNIMPLEMENTED';
+
+const TLS_ADVICE = { plain: 'add ?tls=false to the address', untrusted: 'name its authority with ?tlsCAFile=FILE' };
+
+/**
+ * Describes the problem of an event store that a retry cannot solve; `undefined` for an error that may pass. With
+ * several nodes, each of them must have such a problem: another one may be about to start.
+ */
+export const permanentProblem = ({ message, cause }: Error): string | undefined => {
+  if (cause instanceof AggregateError) {
+    const problems = (cause.errors as readonly Error[]).map(permanentProblem);
+    return problems.includes(undefined) ? undefined : [...new Set(problems)].join('; ');
+  }
+  return message.includes(OTHER_SERVICES)
+    ? 'a gRPC server answers that is not an EventStoreDB'
+    : tlsProblem(message, TLS_ADVICE);
+};
