@@ -625,7 +625,7 @@ describe('a server that closes', () => {
         socket.once('close', () => resolve(open));
       });
     const clients = Array.from({ length: 20 }, sendAll);
-    await expect.poll(() => answers).toBeGreaterThan(100);
+    await expect.poll(() => answers, { timeout: 20_000 }).toBeGreaterThan(100);
     await own.server.close({ drainMs: 5_000 });
     expect(await Promise.all(clients)).toEqual(clients.map(() => 0));
   });
