@@ -4,6 +4,7 @@ import {
   WorkflowExecution_Phase,
 } from '../../proto/gen/platformidl/core/execution_pb.js';
 import { invalid } from '../kernel/rpc.js';
+import { visible } from '../kernel/visible-text.js';
 
 /** The maximum number of characters of an unknown name that a refusal repeats. */
 const SHOWN = 100;
@@ -24,5 +25,5 @@ const ALL_NAMES: readonly string[] = [
 export const assertPhaseNames = (phases: readonly string[]): void => {
   const wrong = phases.find((phase) => !ALL_NAMES.includes(phase));
   if (wrong === undefined) return;
-  throw invalid('phases', `'${wrong.slice(0, SHOWN)}' is not one of ${ALL_NAMES.join(', ')}`);
+  throw invalid('phases', `'${visible(wrong.slice(0, SHOWN))}' is not one of ${ALL_NAMES.join(', ')}`);
 };

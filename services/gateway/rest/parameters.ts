@@ -1,4 +1,4 @@
-import type { DescField, DescMessage, JsonObject, JsonValue } from '@bufbuild/protobuf';
+import { type DescField, type DescMessage, type JsonObject, type JsonValue, ScalarType } from '@bufbuild/protobuf';
 
 import { invalid } from '../../kernel/rpc.js';
 import { fieldPath } from '../field-path.js';
@@ -22,6 +22,10 @@ const put = (root: JsonObject, path: readonly DescField[], value: JsonValue): vo
   within[last.name] = value;
 };
 
+/** The entries of a list. An empty text is none, because forms send their fields without a value, too (`phases=`). */
+const entriesOf = (field: DescField, texts: readonly string[]): JsonValue[] =>
+  texts.filter((text) => text !== '' || field.scalar !== ScalarType.STRING).map((text) => valueJson(field, text));
+
 const putQuery = (root: JsonObject, path: readonly DescField[], key: string | undefined, texts: string[]): void => {
   const field = path.at(-1);
   const [first] = texts;
@@ -32,11 +36,8 @@ const putQuery = (root: JsonObject, path: readonly DescField[], key: string | un
     const within = holder(root, path);
     ((within[field.name] ??= Object.create(null) as JsonObject) as JsonObject)[key] = valueJson(field, first);
   } else if (field.fieldKind === 'list') {
-    put(
-      root,
-      path,
-      texts.map((text) => valueJson(field, text)),
-    );
+    const given = entriesOf(field, texts);
+    if (given.length > 0) put(root, path, given);
   } else {
     if (texts.length > 1) throw invalid(nameOf(path), 'given more than once');
     put(root, path, valueJson(field, first));

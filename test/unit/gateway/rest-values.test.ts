@@ -8,6 +8,7 @@ import {
 import { LabelsSchema } from '../../../proto/gen/platformidl/admin/common_pb.js';
 import { PrimitiveSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
 import { TaskTemplateSchema } from '../../../proto/gen/platformidl/core/tasks_pb.js';
+import { TailRequestSchema } from '../../../proto/gen/platformidl/eventlog/tail_pb.js';
 import { CreateUploadLocationRequestSchema } from '../../../proto/gen/platformidl/service/dataproxy_pb.js';
 import { queryJson } from '../../../services/gateway/rest/parameters.js';
 
@@ -80,5 +81,12 @@ describe('a value in a query', () => {
     expect(query(ExecutionTerminateRequestSchema, 'nonsense=1&id.nonsense=2&cause.of=3&id.project=p')).toEqual({
       id: { project: 'p' },
     });
+  });
+
+  it.each([
+    ['phases=', {}],
+    ['phases=&phases=FAILED&types=', { phases: ['FAILED'] }],
+  ])('is no entry of a list where it is empty: %s', (text, json) => {
+    expect(query(TailRequestSchema, text)).toEqual(json);
   });
 });

@@ -64,7 +64,7 @@ export type TransitionListRequest = Message<"platformidl.eventlog.TransitionList
   nodeId: string;
 
   /**
-   * Only to these phases, such as `FAILED`.
+   * Only to these phases, such as `FAILED`; other names are refused.
    *
    * @generated from field: repeated string phases = 7;
    */

@@ -75,7 +75,7 @@ export type TailRequest = Message<"platformidl.eventlog.TailRequest"> & {
   types: string[];
 
   /**
-   * Only events after which something is in one of these phases, such as `FAILED`.
+   * Only events after which something is in one of these phases, such as `FAILED`; other names are refused.
    *
    * @generated from field: repeated string phases = 9;
    */

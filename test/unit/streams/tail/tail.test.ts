@@ -91,6 +91,7 @@ describe('a tail', () => {
     [{ lastEventId: 'x' }, 'last_event_id'],
     [{ domain: 'development' }, 'project'],
     [{ labels: ['team'] }, 'labels'],
+    [{ phases: ['\u001b[31m'] }, "phases: ' [31m' is not one of"],
     [{ phases: ['FAILED', 'failed'] }, "phases: 'failed' is not one of UNDEFINED, QUEUED"],
   ])('refuses %j', async (asked, field) => {
     await expect(taken(asked, 1)).rejects.toMatchObject({
