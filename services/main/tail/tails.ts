@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { EventLogService } from '../../../proto/gen/platformidl/eventlog/tail_pb.js';
-import { StoreUnavailable } from '../../kernel/fault.js';
+import { Fault, StoreUnavailable } from '../../kernel/fault.js';
 import {
   type FollowForm,
   type FollowingClient,
@@ -21,7 +21,11 @@ export type TailCommand =
 export type TailMessage = {
   readonly id: number;
   readonly answers?: Uint8Array;
-  readonly failure?: { readonly code: StatusCode | undefined; readonly message: string };
+  readonly failure?: {
+    readonly code: StatusCode | undefined;
+    readonly message: string;
+    readonly retryAfterMs?: number | undefined;
+  };
 };
 
 /** The tails of this process. */
@@ -40,8 +44,15 @@ const MAX_TAILS = 1_000;
 
 type Open = { messages: TailMessage[]; wake: () => void };
 
-const errorOf = ({ code, message }: NonNullable<TailMessage['failure']>): Error =>
-  code === undefined ? new StoreUnavailable(message) : new RpcError(code, message);
+/** The failure of a tail as it crosses threads; the cause stays behind. */
+export const failureOf = (error: unknown): NonNullable<TailMessage['failure']> => {
+  if (error instanceof RpcError) return { code: error.code, message: error.message, retryAfterMs: error.retryAfterMs };
+  return { code: undefined, message: error instanceof Fault ? error.message : String(error) };
+};
+
+/** The error that {@link failureOf} was made of: an {@link RpcError}, or {@link StoreUnavailable} for all others. */
+export const errorOf = ({ code, message, retryAfterMs }: NonNullable<TailMessage['failure']>): Error =>
+  code === undefined ? new StoreUnavailable(message) : new RpcError(code, message, [], retryAfterMs);
 
 /** Opens the tails of a process, on a thread of their own, which is started by the first. */
 export const openTails = (data: ViewsThreadData): Tails => {

@@ -16,7 +16,9 @@ export interface ChannelEnd {
 
 type Asked<Question> = { readonly id: number; readonly question: Question };
 
-type Failure = { readonly message: string } & ({ readonly status: StatusCode } | { readonly fault: FaultCode });
+type Failure = { readonly message: string } & (
+  { readonly status: StatusCode; readonly retryAfterMs: number | undefined } | { readonly fault: FaultCode }
+);
 
 type Answered<Answer> =
   { readonly id: number; readonly answer: Answer } | { readonly id: number; readonly failure: Failure };
@@ -30,12 +32,15 @@ const FAULTS: Partial<Record<FaultCode, new (message: string) => Fault>> = {
 
 const errorOf = (failure: Failure): Error =>
   'status' in failure
-    ? new RpcError(failure.status, failure.message)
+    ? new RpcError(failure.status, failure.message, [], failure.retryAfterMs)
     : new (FAULTS[failure.fault] ?? StoreUnavailable)(failure.message);
 
 /** @throws anything that is neither an RpcError nor a Fault, which is a bug: it ends the thread. */
 const failureOf = (error: unknown): Failure => {
-  if (error instanceof RpcError) return { status: error.code, message: error.message };
+  if (error instanceof RpcError) {
+    const { code: status, message, retryAfterMs } = error;
+    return { status, message, retryAfterMs };
+  }
   if (error instanceof Fault) return { fault: error.code, message: error.message };
   throw error;
 };

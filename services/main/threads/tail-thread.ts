@@ -5,8 +5,7 @@ import {
   TailRequest_Format as Format,
   TailRequestSchema,
 } from '../../../proto/gen/platformidl/eventlog/tail_pb.js';
-import { Fault } from '../../kernel/fault.js';
-import { type FollowForm, RpcError } from '../../kernel/rpc.js';
+import type { FollowForm } from '../../kernel/rpc.js';
 import { openLiveFeed } from '../../streams/tail/live-feed.js';
 import { labelsFrom } from '../../streams/tail/selection.js';
 import { sharedBatches, tail, type TailSources } from '../../streams/tail/tail.js';
@@ -15,7 +14,7 @@ import { openPayloads } from '../payloads.js';
 import { tailEncodings, type TailForm } from '../tail/encodings.js';
 import { tailWaits } from '../tail/tail-waits.js';
 import { batchMessages } from '../tail/batched-messages.js';
-import type { TailCommand, TailMessage } from '../tail/tails.js';
+import { failureOf, type TailCommand, type TailMessage } from '../tail/tails.js';
 import type { ViewsThreadData } from './views-thread.js';
 
 // This thread follows the log for all tails of the process. It opens the log and the payload store itself, because
@@ -36,11 +35,6 @@ type RunningTail = { isClosed: boolean; onTaken: () => void };
 
 const running = new Map<number, RunningTail>();
 const send = batchMessages<TailMessage>((messages) => parentPort?.postMessage(messages));
-
-const failureOf = (error: unknown): NonNullable<TailMessage['failure']> => {
-  if (error instanceof RpcError) return { code: error.code, message: error.message };
-  return { code: undefined, message: error instanceof Fault ? error.message : String(error) };
-};
 
 const formOf = (form: FollowForm, { format }: TailRequest): TailForm => {
   if (form === 'events') return 'events';

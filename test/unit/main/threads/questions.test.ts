@@ -59,9 +59,10 @@ describe('questions to another thread', () => {
     await expect(refused).rejects.toThrow(thrown.message);
   });
 
-  it('keep the status of a refusal', async () => {
-    const refused = asking(() => Promise.reject(new RpcError('NOT_FOUND', 'no'))).ask('x');
-    await expect(refused).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  it('keep the status of a refusal, and after what time to try again', async () => {
+    const thrown = new RpcError('RESOURCE_EXHAUSTED', 'too many', [], 1_500);
+    const refused = asking(() => Promise.reject(thrown)).ask('x');
+    await expect(refused).rejects.toMatchObject({ code: 'RESOURCE_EXHAUSTED', retryAfterMs: 1_500 });
   });
 
   it('fail when the thread ends before it answers', async () => {

@@ -1,0 +1,19 @@
+import { describe, expect, it } from 'vitest';
+import { CorruptEvent, StoreUnavailable } from '../../../services/kernel/fault.js';
+import { RpcError } from '../../../services/kernel/rpc.js';
+import { errorOf, failureOf } from '../../../services/main/tail/tails.js';
+
+/** A failure as the other thread has it. */
+const crossed = (thrown: unknown): Error => errorOf(structuredClone(failureOf(thrown)));
+
+describe('the failure of a tail', () => {
+  it('keeps the status, and after what time to try again', () => {
+    const thrown = new RpcError('RESOURCE_EXHAUSTED', 'too many wait', [], 1_500);
+    expect(crossed(thrown)).toEqual(thrown);
+    expect(crossed(thrown)).toMatchObject({ code: 'RESOURCE_EXHAUSTED', retryAfterMs: 1_500 });
+  });
+
+  it.each([new StoreUnavailable('gone'), new CorruptEvent('gone')])('is UNAVAILABLE for %s', (thrown) => {
+    expect(crossed(thrown)).toEqual(new StoreUnavailable('gone'));
+  });
+});
