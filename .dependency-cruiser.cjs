@@ -50,8 +50,12 @@ module.exports = {
     {
       name: 'adapters-know-only-the-kernel',
       severity: 'error',
+      comment: 'Folders are created in one way everywhere, because a recursive mkdir of Node may never end.',
       from: { path: '^services/(agents|auth|store|gateway)/' },
-      to: { path: '^(services|projections)/', pathNot: ['^services/kernel/', '^services/$1/'] },
+      to: {
+        path: '^(services|projections)/',
+        pathNot: ['^services/kernel/', '^services/$1/', '^services/store/create-folder[.]ts$'],
+      },
     },
     {
       name: 'sessions-know-only-the-kernel',
@@ -131,6 +135,7 @@ module.exports = {
         pathNot: [
           '^services/kernel/',
           '^services/(reactors/frame|schedule/calendar)/',
+          '^services/store/create-folder[.]ts$',
           '^services/[^/]+/(events|commands|decider)\\.ts$',
           '^services/$1/',
         ],

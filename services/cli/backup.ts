@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { DataDirectoryUnusable } from '../kernel/fault.js';
 import { backUp } from '../store/backup/back-up.js';
 import { type BackupFiles, directoryFiles, mergedFiles } from '../store/backup/backup-files.js';
 import { type RestoreBucket, restoreBackup } from '../store/backup/restore.js';
@@ -77,11 +78,17 @@ export const backup = async (configuration: Configuration, { to, foreign = [] }:
   }
 };
 
+/** @throws {OperatorError} naming the flag for a data directory that cannot be used; other errors as they are. */
+const withFlag = (error: unknown): never => {
+  if (error instanceof DataDirectoryUnusable) throw new OperatorError(`--data-dir: ${error.message}`, { cause: error });
+  throw error;
+};
+
 /**
  * Restores a backup into an empty directory, its payloads and uploads into a bucket if one is named, and prints a summary as a JSON object.
  *
- * @throws {OperatorError} when the folder or bucket of the backup cannot be used.
- * @throws {Fault} when the directory is not empty, or the backup is damaged or incomplete.
+ * @throws {OperatorError} when the folder or bucket of the backup cannot be used, or the directory is not empty.
+ * @throws {Fault} when the backup is damaged or incomplete.
  */
 export const restore = async ({ from, dataDir, payloadStore, foreign = [] }: RestoreFlags): Promise<void> => {
   const started = performance.now();
@@ -93,7 +100,8 @@ export const restore = async ({ from, dataDir, payloadStore, foreign = [] }: Res
     const onProgress = (done: number, total: number): void =>
       bar.show({ phase: 'restore', done, total, detail: `${done} of ${total} events` });
     const into = { directory, ...(bucket && { bucket }) };
-    const done = await restoreBackup({ target, ...into, codecs, foreign: new Set(foreign), onProgress });
+    const restoring = { target, ...into, codecs, foreign: new Set(foreign), onProgress };
+    const done = await restoreBackup(restoring).catch(withFlag);
     bar.stop();
     print({ ...done, data: directory }, started);
   } finally {

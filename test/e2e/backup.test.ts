@@ -226,7 +226,15 @@ describe('a backup of a server that is killed in the middle of load', () => {
     const copy = join(folder, 'copy');
     const ended = await restore(copy);
     expect(ended).toMatchObject({ code: 1, stdout: '' });
-    expect(ended.stderr).toMatch(/^flightlog: .*copy is not empty: restore into a directory with nothing in it\n$/u);
+    expect(ended.stderr).toMatch(
+      /^flightlog: --data-dir: .*copy is not empty: restore into a directory with nothing in it\n$/u,
+    );
+    if (process.platform === 'linux') {
+      const nowhere = await restore('/proc/flightlog');
+      expect(nowhere.stderr).toMatch(
+        /^flightlog: --data-dir: .* cannot be created: no folder can be created in .proc\n$/u,
+      );
+    }
     await expect(backedUpHere(copy)).rejects.toThrow(/^backup .* is of another log: of .* choose an empty one$/u);
   });
 });

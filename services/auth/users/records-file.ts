@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import * as z from 'zod';
 import { StoreUnavailable } from '../../kernel/fault.js';
+import { createFolder } from '../../store/create-folder.js';
 
 /** Named records in a JSON file, which commands change while servers read it. */
 export type RecordsFile<Entry> = {
@@ -99,7 +100,7 @@ export const recordsFile = <Entry>(path: string, key: string, entry: z.ZodType<E
   return {
     read,
     change: async (update) => {
-      await mkdir(dirname(path), { recursive: true });
+      await createFolder(dirname(path));
       await withLockFile(path, async () => {
         const records = Object.fromEntries(update(await read()));
         await replace(path, `${JSON.stringify({ [key]: records }, undefined, 2)}\n`);

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import type { EventCodec } from '../../kernel/aggregate.js';
 import { type EventStore } from '../../kernel/ports/event-store.js';
 import type { RecordedEvent } from '../../kernel/event.js';
-import { CorruptPayload, DataDirectoryUnusable } from '../../kernel/fault.js';
+import { CorruptPayload, DataDirectoryUnusable, StoreUnavailable } from '../../kernel/fault.js';
 import type { PayloadStore } from '../../kernel/ports/payload-store.js';
 import type { StreamName } from '../../kernel/stream.js';
 import type { Append } from '../log/append-batch.js';
@@ -143,13 +143,14 @@ const moveIntoPlace = async (from: string, directory: string): Promise<void> => 
  * payloads and uploads into a bucket where one is given. All contents are checked against their hashes. Read models are
  * not in a backup; they are projected again at the next start.
  *
- * @throws {DataDirectoryUnusable} when the directory is not empty, or there is no backup.
+ * @throws {DataDirectoryUnusable} when the directory is not empty, or cannot be created.
+ * @throws {StoreUnavailable} when there is no backup.
  * @throws {CorruptPayload} when the backup is damaged or incomplete, naming the object; there is no log then.
  */
 export const restoreBackup = async (restoring: Restore): Promise<Restored> => {
   const { target, directory } = restoring;
   const manifest = await readManifest(target);
-  if (manifest === undefined) throw new DataDirectoryUnusable(`there is no backup in ${target.shown}`);
+  if (manifest === undefined) throw new StoreUnavailable(`there is no backup in ${target.shown}`);
   const unfinished = await prepared(directory);
   const store = await sqliteEventStore({ directory: unfinished });
   const payloads = restoring.bucket?.payloads ?? filePayloadStore({ directory: unfinished });

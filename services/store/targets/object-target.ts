@@ -103,7 +103,8 @@ export const folderTarget = (folder: string, purpose: string): ObjectTarget => {
       await files.folder(dirname(join(root, path)));
       return { lock: lockFile(join(root, `${path}.lock`), 'alone') };
     });
-    if (taken?.lock === undefined) throw inUse(purpose, root);
+    if (taken === undefined) throw new StoreUnavailable(`${purpose} ${root}: ${path} cannot be locked`);
+    if (taken.lock === undefined) throw inUse(purpose, root);
     locks.push(taken.lock);
   };
 

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -30,6 +30,14 @@ describe('the folder of --to', () => {
     const refusal = await refusalOf(join(directory, 'file', 'a'));
     expect(refusal).toBeInstanceOf(OperatorError);
     expect((refusal as Error).message).toContain(`--to: backup ${directory}/file/a: ENOTDIR`);
+  });
+
+  it.each(['', '/a'])('is refused where it is a link to a folder that is gone%s', async (below) => {
+    const link = join(directory, 'link');
+    symlinkSync(join(directory, 'gone'), link);
+    const refusal = await refusalOf(`${link}${below}`);
+    const why = `${link} is a symbolic link to something that does not exist`;
+    expect((refusal as Error).message).toBe(`--to: backup ${link}${below}: ${why}`);
   });
 
   it.runIf(process.platform === 'linux')('is refused where the system creates none', async () => {

@@ -43,5 +43,7 @@ describe('the lock of the tokens', () => {
   it('is not needed where its file cannot be made', async () => {
     writeFileSync(join(folder, 'file'), '');
     expect(await withTokenLock(join(folder, 'file', 'lock'), () => Promise.resolve('done'))).toBe('done');
+    const nowhere = process.platform === 'linux' ? '/proc/flightlog/tokens/lock' : join(folder, 'file', 'a', 'lock');
+    expect(await withTokenLock(nowhere, () => Promise.resolve('done'))).toBe('done');
   });
 });

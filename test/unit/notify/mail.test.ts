@@ -139,4 +139,9 @@ describe('the outbox', () => {
     expect(readFileSync(file, 'utf8')).toMatch(/^To: ann@example\.com\r$/mu);
     rmSync(directory, { recursive: true });
   });
+
+  it.runIf(process.platform === 'linux')('says where its folder cannot be created', async () => {
+    const outcome = await outboxChannel('/proc/flightlog/outbox').send(messageTo('ann@example.com'), signal());
+    expect(outcome).toEqual({ kind: 'failed', reason: 'no folder can be created in /proc' });
+  });
 });

@@ -1,7 +1,8 @@
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import * as z from 'zod';
+import { createPrivateFolder } from '../../../store/create-folder.js';
 import type { Profile } from '../connection/profile.js';
 
 /** Tokens that are about to expire are not sent. */
@@ -39,7 +40,7 @@ const readAll = (): File => {
 
 const writeAll = (all: File): void => {
   const path = tokensFile();
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  createPrivateFolder(dirname(path));
   writeFileSync(`${path}.${process.pid}`, JSON.stringify(all, null, 1), { mode: 0o600 });
   renameSync(`${path}.${process.pid}`, path);
 };

@@ -1,6 +1,7 @@
-import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { createPrivateFolder } from '../../../store/create-folder.js';
 
 const POLL_MS = 100;
 const SAY_AFTER_MS = 2_000;
@@ -41,7 +42,7 @@ const take = (file: string): Lock => {
 /** Makes a folder where there is none; false where that is impossible. */
 const isFolder = (path: string): boolean => {
   try {
-    mkdirSync(path, { recursive: true, mode: 0o700 });
+    createPrivateFolder(path);
     return true;
   } catch {
     return false;

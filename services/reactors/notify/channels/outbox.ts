@@ -1,5 +1,6 @@
-import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { createFolder } from '../../../store/create-folder.js';
 import { type Channel, reasonOf } from './channel.js';
 import { mailOf } from './mail-of.js';
 
@@ -21,7 +22,7 @@ export const outboxChannel = (directory: string): Channel => {
     send: async (message) => {
       try {
         const { message: content } = await (await transport).sendMail(mailOf(message));
-        await mkdir(directory, { recursive: true });
+        await createFolder(directory);
         const file = join(directory, `${message.key.id}.eml`);
         await writeFile(`${file}.part`, content as Buffer);
         await rename(`${file}.part`, file);

@@ -32,6 +32,11 @@ describe('a file of records', () => {
     expect(readdirSync(directory).filter((name) => name.startsWith(path.slice(directory.length + 1)))).toHaveLength(1);
   });
 
+  it.runIf(process.platform === 'linux')('is refused where its folder cannot be created', async () => {
+    const records = open('/proc/flightlog/users/records.json');
+    await expect(records.change((before) => before)).rejects.toThrow('no folder can be created in /proc');
+  });
+
   it('is changed by one command at a time', async () => {
     const path = place();
     writeFileSync(`${path}.lock`, '');
