@@ -1,5 +1,5 @@
 import type { EventFilter, EventLog, ReadLogOptions } from '../kernel/ports/event-store.js';
-import { metadataOf, type RecordedEvent } from '../kernel/event.js';
+import { metadataOfAny, type RecordedEvent } from '../kernel/event.js';
 import { categoryOf, isInScope, streamName, type StreamName } from '../kernel/stream.js';
 
 /** The flags of `log cat` that select events; an event is printed when it matches all of them. */
@@ -28,7 +28,7 @@ export type Selection = {
 const streamOf = ({ stream, execution }: SelectionFlags): StreamName | undefined =>
   execution === undefined ? (stream as StreamName | undefined) : streamName('execution', execution.split('/'));
 
-const recordedAtMs = (event: RecordedEvent): number => metadataOf(event).recordedAtMs;
+const recordedAtMs = (event: RecordedEvent): number | undefined => metadataOfAny(event).recordedAtMs;
 
 /** Makes the selection of the flags. */
 export const selectionOf = (flags: SelectionFlags): Selection => {
@@ -41,7 +41,7 @@ export const selectionOf = (flags: SelectionFlags): Selection => {
       (stream === undefined || event.stream === stream) &&
       (types?.includes(event.type) ?? true) &&
       (project === undefined || isInScope(event.stream, project)) &&
-      (since === undefined || recordedAtMs(event) >= since),
+      (since === undefined || (recordedAtMs(event) ?? -Infinity) >= since),
   };
 };
 
@@ -59,7 +59,7 @@ const lookBack = async (
 ): Promise<bigint> => {
   let left = tail;
   const isFound = (event: RecordedEvent): boolean =>
-    left === 0 || event.position <= given || recordedAtMs(event) < since - CLOCK_SKEW_MS;
+    left === 0 || event.position <= given || (recordedAtMs(event) ?? Infinity) < since - CLOCK_SKEW_MS;
   const pages = stream === undefined ? log.readLogBackwards() : log.readStream(stream, { direction: 'backwards' });
   for await (const page of pages) {
     for (const event of page) {

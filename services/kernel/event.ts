@@ -45,6 +45,31 @@ export type RecordedEvent = NewEvent & {
 export const metadataOf = (event: Pick<NewEvent, 'metadata'>): EventMetadata =>
   JSON.parse(event.metadata) as EventMetadata;
 
+const NUMBERS: ReadonlySet<string> = new Set(['recordedAtMs', 'schema'] satisfies (keyof EventMetadata)[]);
+
+/** The texts and numbers of metadata; nothing where it is no JSON object. */
+const plainFields = (metadata: string): Partial<EventMetadata> => {
+  try {
+    const fields = Object.entries(JSON.parse(metadata) as object);
+    return Object.fromEntries(
+      fields.filter(([name, value]) => typeof value === (NUMBERS.has(name) ? 'number' : 'string')),
+    );
+  } catch {
+    return {};
+  }
+};
+
+/**
+ * Reads what can be read of the metadata of an event that may be of another writer: other programs can append to the
+ * log in an event store, with any metadata or none. Only
+ * texts and numbers are read. The time, where there is one, is a valid date.
+ */
+export const metadataOfAny = ({ metadata }: Pick<NewEvent, 'metadata'>): Partial<EventMetadata> => {
+  const { recordedAtMs, ...others } = plainFields(metadata);
+  const hasTime = recordedAtMs !== undefined && !Number.isNaN(new Date(recordedAtMs).getTime());
+  return hasTime ? { ...others, recordedAtMs } : others;
+};
+
 /** Marks the schema in the metadata JSON. Quotes inside JSON strings are escaped, so no string value contains it. */
 const SCHEMA = '"schema":';
 

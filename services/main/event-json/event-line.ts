@@ -1,12 +1,15 @@
-import { metadataOf, type RecordedEvent } from '../../kernel/event.js';
+import { metadataOfAny, type RecordedEvent } from '../../kernel/event.js';
 import { uuidText } from '../../reactors/export-to-kafka/cloud-event.js';
 
-/** Formats one event for people and programs, as `log cat` prints it: one line of JSON, with its line break. */
+/**
+ * Formats one event for people and programs, as `log cat` prints it: one line of JSON, with its line break. An event of
+ * another writer has no `recordedAt` when its metadata has no time.
+ */
 export const lineOf = async (
   event: RecordedEvent,
   dataOf: (event: RecordedEvent) => Promise<Buffer>,
 ): Promise<string> => {
-  const metadata = metadataOf(event);
+  const { recordedAtMs, ...metadata } = metadataOfAny(event);
   const line = JSON.stringify({
     position: Number(event.position),
     stream: event.stream,
@@ -14,7 +17,7 @@ export const lineOf = async (
     type: event.type,
     id: uuidText(event.id),
     schema: metadata.schema,
-    recordedAt: new Date(metadata.recordedAtMs).toISOString(),
+    recordedAt: recordedAtMs === undefined ? undefined : new Date(recordedAtMs).toISOString(),
     actor: metadata.actor,
     commandId: metadata.commandId,
     correlationId: metadata.$correlationId ?? '',

@@ -6,11 +6,11 @@ import {
   type TailResponse,
   TailResponseSchema,
 } from '../../../proto/gen/platformidl/eventlog/tail_pb.js';
-import { metadataOf, type RecordedEvent } from '../../kernel/event.js';
+import { metadataOfAny, type RecordedEvent } from '../../kernel/event.js';
 
 /** The answer with an event; `idText` is its id as text, `data` its content in the format of the consumer. */
 export const eventAnswer = (event: RecordedEvent, idText: string, data: TailEvent['data']): TailResponse => {
-  const { recordedAtMs, actor, $correlationId } = metadataOf(event);
+  const { recordedAtMs, actor, $correlationId } = metadataOfAny(event);
   return create(TailResponseSchema, {
     position: event.position,
     event: create(TailEventSchema, {
@@ -18,8 +18,8 @@ export const eventAnswer = (event: RecordedEvent, idText: string, data: TailEven
       revision: event.revision,
       type: event.type,
       id: idText,
-      recordedAt: timestampFromMs(recordedAtMs),
-      actor,
+      ...(recordedAtMs !== undefined && { recordedAt: timestampFromMs(recordedAtMs) }),
+      actor: actor ?? '',
       requestId: $correlationId ?? '',
       data,
     }),

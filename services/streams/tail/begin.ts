@@ -1,5 +1,5 @@
 import type { TailRequest } from '../../../proto/gen/platformidl/eventlog/tail_pb.js';
-import { metadataOf } from '../../kernel/event.js';
+import { metadataOfAny } from '../../kernel/event.js';
 import type { EventLog } from '../../kernel/ports/event-store.js';
 import { invalid } from '../../kernel/rpc.js';
 
@@ -15,7 +15,7 @@ const CLOCK_SKEW_MS = 60_000;
 /** The position of the last event that was recorded well before a time; 0n when there is none. */
 const before = async (log: Pick<EventLog, 'readLogBackwards'>, sinceMs: number): Promise<bigint> => {
   for await (const page of log.readLogBackwards()) {
-    const found = page.find((event) => metadataOf(event).recordedAtMs < sinceMs - CLOCK_SKEW_MS);
+    const found = page.find((event) => (metadataOfAny(event).recordedAtMs ?? Infinity) < sinceMs - CLOCK_SKEW_MS);
     if (found) return found.position;
   }
   return 0n;

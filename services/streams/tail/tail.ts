@@ -1,6 +1,6 @@
 import { create, toJson } from '@bufbuild/protobuf';
 import { type TailRequest, TailRequestSchema } from '../../../proto/gen/platformidl/eventlog/tail_pb.js';
-import { metadataOf, type RecordedEvent } from '../../kernel/event.js';
+import { metadataOfAny, type RecordedEvent } from '../../kernel/event.js';
 import type { EventLog } from '../../kernel/ports/event-store.js';
 import { tailStartOf } from './begin.js';
 import type { LiveFeed } from './live-feed.js';
@@ -120,7 +120,7 @@ export async function* tail(
   const filter = tailFilter(request, sources.labelsOf);
   const { after, sinceMs } = await tailStartOf(request, sources.log);
   await sources.reach(after);
-  const isSince = (event: RecordedEvent): boolean => metadataOf(event).recordedAtMs >= sinceMs;
+  const isSince = (event: RecordedEvent): boolean => (metadataOfAny(event).recordedAtMs ?? -Infinity) >= sinceMs;
   const matches: Matches = sinceMs === -Infinity ? filter : (event) => isSince(event) && filter(event);
   const selection = selectionOf(request, encoding, sinceMs);
   let position = after;

@@ -9,10 +9,14 @@ import {
 } from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
 import { NodeExecutionEventSchema } from '../../../proto/gen/platformidl/event/event_pb.js';
 import { ENGINE_REPORTED } from '../../../services/execution/events.js';
+import { TailResponseSchema } from '../../../proto/gen/platformidl/eventlog/tail_pb.js';
 import { copyOf, openJson, writeText } from '../../../services/kernel/encoding/json-bytes.js';
 import type { RecordedEvent } from '../../../services/kernel/event.js';
 import { CorruptEvent, CorruptPayload, StoreUnavailable, UnknownEvent } from '../../../services/kernel/fault.js';
 import type { Content, PayloadStore } from '../../../services/kernel/ports/payload-store.js';
+import { lineOf } from '../../../services/main/event-json/event-line.js';
+import type { StreamName } from '../../../services/kernel/stream.js';
+import { eventAnswer } from '../../../services/streams/tail/answers.js';
 import { type EventType, eventTypes } from '../../../services/main/event-json/event-types.js';
 import { wholeEventEncoder, readable } from '../../../services/main/event-json/readable.js';
 import { eventOf } from '../../support/event-values.js';
@@ -115,6 +119,45 @@ describe('the JSON of an event with contents that lie beside it', () => {
     const away = failing(new StoreUnavailable('away'));
     await expect(whole(createdBeside, away)).rejects.toBeInstanceOf(StoreUnavailable);
     expect(await shown(createdBeside, away)).toMatchObject({ ...NAMES, inputs: REF });
+  });
+});
+
+describe('the line of an event that another program has written', () => {
+  const theirs = { ...recorded('Theirs', Buffer.from('{}')), stream: 'theirs-1' as StreamName };
+  const data = Buffer.from('{}').toString('base64');
+
+  it.each([
+    ['{}', {}],
+    ['no JSON', {}],
+    ['"text"', {}],
+    ['{"recordedAtMs":"soon"}', {}],
+    ['{"recordedAtMs":1e99,"actor":"them"}', { actor: 'them' }],
+    ['{"actor":5,"$correlationId":{},"schema":"x"}', {}],
+    ['null', {}],
+    ['{"recordedAtMs":0}', { recordedAt: '1970-01-01T00:00:00.000Z' }],
+  ])('has of its metadata %s what can be read', async (metadata, shownMetadata) => {
+    const event = { ...theirs, metadata };
+    const { position, stream, type, id, revision, ...others } = JSON.parse(
+      await lineOf(event, readable(NOTHING)),
+    ) as Record<string, unknown>;
+    expect({ position, stream, type, revision }).toEqual({
+      position: 1,
+      stream: 'theirs-1',
+      type: 'Theirs',
+      revision: 0,
+    });
+    expect(id).toMatch(/^[-0-9a-f]{36}$/u);
+    expect(others).toEqual({
+      ...shownMetadata,
+
+      correlationId: '',
+      causationId: '',
+      traceparent: '',
+      data,
+    });
+    const answer = eventAnswer(event, String(id), { case: 'json', value: '{}' });
+    expect(answer.event?.recordedAt !== undefined).toBe('recordedAt' in shownMetadata);
+    expect(toBinary(TailResponseSchema, answer).length).toBeGreaterThan(0);
   });
 });
 
