@@ -174,16 +174,20 @@ describe('the slots of a launch plan', () => {
 
   it('are never held by more executions than there may be, in any order of creates, ends, stops and waits', async () => {
     const step = fc.record({
-      what: fc.constantFrom('launch', 'take', 'end', 'restart', 'wait'),
-      name: fc.constantFrom('a', 'b', 'c', 'd'),
+      what: fc.constantFrom('launch', 'launch', 'launch', 'take', 'end', 'restart', 'wait'),
+      name: fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f'),
     });
+    let [full, refused] = [0, 0];
     await fc.assert(
-      fc.asyncProperty(fc.uuid(), fc.array(step, { maxLength: 25 }), async (run, steps) => {
+      fc.asyncProperty(fc.uuid(), fc.array(step, { minLength: 15, maxLength: 25 }), async (run, steps) => {
         const own = { ...plan, name: run };
         const open = new Set<string>();
         const launch = async (name: string): Promise<void> => {
           const slot = await slots.take(own, { ...nameless, name }, 2);
-          if (slot === undefined) return;
+          if (slot === undefined) {
+            refused += 1;
+            return;
+          }
           if ((await createAs(name, slot.attempt)).kind === 'accepted') open.add(name);
           else await slot.release();
         };
@@ -197,10 +201,13 @@ describe('the slots of a launch plan', () => {
         for (const { what, name } of steps) {
           await act[what]!(`${name}-${run}`);
           expect(open.size).toBeLessThanOrEqual(2);
+          if (open.size === 2) full += 1;
         }
       }),
       { numRuns: 30 },
     );
+    expect(full).toBeGreaterThan(100);
+    expect(refused).toBeGreaterThan(30);
   });
 });
 
