@@ -45,6 +45,9 @@ export type RecordedEvent = NewEvent & {
 export const metadataOf = (event: Pick<NewEvent, 'metadata'>): EventMetadata =>
   JSON.parse(event.metadata) as EventMetadata;
 
+/** The end of the year 9999, in milliseconds since 1970. A message holds no later time. */
+const LAST_MS = 253_402_300_799_999;
+
 const NUMBERS: ReadonlySet<string> = new Set(['recordedAtMs', 'schema'] satisfies (keyof EventMetadata)[]);
 
 /** The texts and numbers of metadata; nothing where it is no JSON object. */
@@ -60,14 +63,13 @@ const plainFields = (metadata: string): Partial<EventMetadata> => {
 };
 
 /**
- * Reads what can be read of the metadata of an event that may be of another writer: other programs can append to the
- * log in an event store, with any metadata or none. Only
- * texts and numbers are read. The time, where there is one, is a valid date.
+ * Reads the metadata of an event that another program may have written: other programs can append to the log in an event
+ * store, with any metadata or none. Fields of another type are left out, and so is a time that a message cannot hold.
  */
 export const metadataOfAny = ({ metadata }: Pick<NewEvent, 'metadata'>): Partial<EventMetadata> => {
   const { recordedAtMs, ...others } = plainFields(metadata);
-  const hasTime = recordedAtMs !== undefined && !Number.isNaN(new Date(recordedAtMs).getTime());
-  return hasTime ? { ...others, recordedAtMs } : others;
+  const isTime = Number.isInteger(recordedAtMs) && (recordedAtMs ?? -1) >= 0 && (recordedAtMs ?? -1) <= LAST_MS;
+  return isTime ? { ...others, recordedAtMs } : others;
 };
 
 /** Marks the schema in the metadata JSON. Quotes inside JSON strings are escaped, so no string value contains it. */
