@@ -1,4 +1,4 @@
-import type { Server } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 
@@ -25,8 +25,19 @@ const readArrived = async (): Promise<void> => {
   for (let turn = 0; turn < 2; turn += 1) await nextTurn();
 };
 
-/** The requests of a connection that are in flight, and the bytes that were read when the last one was answered. */
+/** The requests of a connection that are not answered, and the bytes that were read when the last one was complete. */
 type Connection = { inFlight: number; readBytes: number };
+
+/**
+ * Calls back when all of a request has been read, before anything is read of the next one, unless both came in one piece.
+ * The answer may come earlier, when the request is refused, or later.
+ */
+const whenComplete = (request: IncomingMessage, done: () => void): void => {
+  process.nextTick(() => {
+    if (request.complete) done();
+    else request.once('end', done);
+  });
+};
 
 /** Watches the connections of a server. Node counts one on which nothing has come yet as active. */
 export const idleConnections = (server: Server): IdleConnections => {
@@ -37,14 +48,13 @@ export const idleConnections = (server: Server): IdleConnections => {
   };
   server.on('connection', add);
   server.on('secureConnection', add);
-  server.on('request', ({ socket }, response) => {
+  server.on('request', (request, response) => {
+    const { socket } = request;
     const connection = connections.get(socket);
     if (connection === undefined) return;
     connection.inFlight += 1;
-    response.once('close', () => {
-      connection.inFlight -= 1;
-      connection.readBytes = socket.bytesRead;
-    });
+    response.once('close', () => (connection.inFlight -= 1));
+    whenComplete(request, () => (connection.readBytes = socket.bytesRead));
   });
 
   const isIdle = ([socket, { inFlight, readBytes }]: [Socket, Connection]): boolean =>
