@@ -10,7 +10,7 @@ export type PositionWaitsOptions = {
    * brings every position.
    */
   readonly lookAhead?: () => Promise<void>;
-  /** The most calls that may wait; by default 1,000. */
+  /** The number of calls that may wait at most; by default 1,000. */
   readonly maxWaiting?: number;
 };
 

@@ -52,5 +52,5 @@ export const introspect = async (
     if ((identity.expiresAt ?? Infinity) <= now()) throw unauthenticated('the token has expired');
     return { identity, until: Math.min(identity.expiresAt ?? Infinity, now() + introspection.cacheMs) };
   }
-  throw unauthenticated('the issuer of the token is not configured');
+  throw unauthenticated('no issuer knows the token, or it is no longer valid');
 };

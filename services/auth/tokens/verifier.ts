@@ -27,10 +27,10 @@ const MS = 1_000;
 
 const isJwt = (token: string): boolean => token.split('.').length === 3;
 
-/** The issuer that a token claims to be of; `undefined` when it cannot be read. */
-const claimedIssuer = (token: string): string | undefined => {
+/** The claims of a token, which are not verified; `undefined` when it cannot be read. */
+const unverified = (token: string): { readonly iss?: string | undefined } | undefined => {
   try {
-    return decodeJwt(token).iss;
+    return decodeJwt(token);
   } catch (error) {
     if (error instanceof errors.JOSEError) return undefined;
     throw error;
@@ -71,16 +71,21 @@ export const tokenVerifier = (
   const remote = issuers.map((issuer) => ({ ...issuer, find: remoteKeys(issuer, { fetchJson, now }) }));
   const introspecting = issuers.filter(({ introspection }) => introspection !== undefined);
   const trustedOf = (token: string): Trusted | undefined => {
-    const claimed = claimedIssuer(token);
+    const claimed = unverified(token)?.iss;
     const own = local.find(({ issuer }) => issuer === claimed);
     return own ? trustedLocal(own) : remote.find(({ issuer }) => issuer === claimed);
   };
   return {
     isOurs: (token) => (isJwt(token) ? trustedOf(token) !== undefined : introspecting.length > 0),
     verify: async (token) => {
+      if (!isJwt(token) && introspecting.length === 0)
+        throw unauthenticated('the token is no JWT, and no issuer that verifies other tokens is configured');
       if (!isJwt(token)) return introspect(token, introspecting, { fetchJson, now });
       const issuer = trustedOf(token);
-      if (!issuer) throw unauthenticated('the issuer of the token is not configured');
+      if (!issuer)
+        throw unauthenticated(
+          unverified(token) ? 'the issuer of the token is not configured' : 'the token is malformed',
+        );
       return verifyJwt(token, issuer, now()).catch((error: unknown) => {
         throw refusalOf(error);
       });

@@ -3,7 +3,7 @@ import type { MessagePort } from 'node:worker_threads';
 import type { FollowForm } from '../../kernel/rpc.js';
 import type { ViewsThreadData } from '../threads/views-thread.js';
 
-/** The most watchers of a process. */
+/** A process has at most this many watchers. */
 export const MAX_WATCHERS = 5_000;
 
 /** An answer, encoded for all watchers that want its form. */

@@ -21,7 +21,7 @@ export interface Digests {
   settled(digestId: string): void;
 }
 
-/** The most messages that one stands for: they are all in one event. */
+/** One message stands for at most this many: they are all in one event. */
 const MAX_MEMBERS = 500;
 /** Time from the end of a window until its messages are looked at again, in milliseconds. */
 const AFTER_MS = 1_000;

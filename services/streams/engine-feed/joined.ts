@@ -2,6 +2,7 @@ import type { WorkJoin, WorkLabels } from '../../../proto/gen/platformidl/eventl
 import type { Access } from '../../kernel/access.js';
 import { accessOf, denied } from '../../kernel/permitted.js';
 import { type Call, invalid, missing } from '../../kernel/rpc.js';
+import { assertVisible } from '../../kernel/visible-text.js';
 import type { EngineRequirements } from './work-order.js';
 
 const MAX_NAME = 200;
@@ -21,6 +22,7 @@ export type JoinParameters = {
 const named = (field: string, name: string): string => {
   if (name === '') throw missing(field);
   if (name.length > MAX_NAME) throw invalid(field, `longer than ${MAX_NAME} characters`);
+  assertVisible(field, name);
   return name;
 };
 

@@ -56,8 +56,8 @@ describe('a token', () => {
         (error: unknown) => refusalText(error),
       );
     expect(refused).toEqual({
-      garbage: 'UNAUTHENTICATED: the issuer of the token is not configured',
-      'three parts of garbage': 'UNAUTHENTICATED: the issuer of the token is not configured',
+      garbage: 'UNAUTHENTICATED: the token is no JWT, and no issuer that verifies other tokens is configured',
+      'three parts of garbage': 'UNAUTHENTICATED: the token is malformed',
       expired: 'UNAUTHENTICATED: the token has expired',
       'without expiry': 'UNAUTHENTICATED: the token has no expiry',
       'not valid yet': 'UNAUTHENTICATED: the token is not valid yet',
