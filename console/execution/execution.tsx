@@ -17,8 +17,9 @@ import { nodeLevels } from './nodes/node-levels.js';
 import { Nodes } from './nodes/nodes.js';
 import { readLevel } from './nodes/read-level.js';
 import { ShownLevelsProvider } from './nodes/shown-levels.js';
+import { ShownErrorProvider } from './shown-error.js';
 import { isViewName, Tabs, type ViewName } from './tabs.js';
-import { Why } from './why.js';
+import { errorOf, Why } from './why.js';
 
 const Graph = lazy(() => import('./graph/graph.js').then(({ Graph: component }) => ({ default: component })));
 const Compare = lazy(() => import('./compare/compare.js').then(({ Compare: component }) => ({ default: component })));
@@ -56,7 +57,9 @@ const ExecutionPage = ({ id }: ExecutionPageProps): ReactNode => {
           <Tabs current={name} />
           <Suspense fallback={<Loading />}>
             <ShownLevelsProvider value={levels}>
-              <View id={id} asOf={asOf} />
+              <ShownErrorProvider value={errorOf(execution)}>
+                <View id={id} asOf={asOf} />
+              </ShownErrorProvider>
             </ShownLevelsProvider>
           </Suspense>
         </Head>

@@ -2,6 +2,7 @@ import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 
 import type { Execution } from '../../proto/gen/platformidl/admin/execution_pb.js';
+import type { NodeExecution } from '../../proto/gen/platformidl/admin/node_execution_pb.js';
 import { type ExecutionError, ExecutionError_ErrorKind } from '../../proto/gen/platformidl/core/execution_pb.js';
 import { LinkOut } from '../values/link-out.js';
 
@@ -21,15 +22,19 @@ export const ErrorNote = ({ error }: ErrorNoteProps): ReactNode => (
   </div>
 );
 
+/** The error that an execution or one of its nodes has ended with. */
+export const errorOf = ({ closure }: Execution | NodeExecution): ExecutionError | undefined =>
+  closure?.outputResult.case === 'error' ? closure.outputResult.value : undefined;
+
 type WhyProps = { readonly execution: Execution };
 
 /** Why an execution has failed or was ended, before everything else. */
-export const Why = ({ execution: { closure } }: WhyProps): ReactNode => {
-  const result = closure?.outputResult;
-  if (result?.case === 'error')
+export const Why = ({ execution }: WhyProps): ReactNode => {
+  const error = errorOf(execution);
+  if (error !== undefined)
     return (
       <>
-        <ErrorNote error={result.value} />
+        <ErrorNote error={error} />
         <p className="quiet">
           <Link
             from="/projects/$project/domains/$domain/executions/$name"
@@ -41,6 +46,7 @@ export const Why = ({ execution: { closure } }: WhyProps): ReactNode => {
         </p>
       </>
     );
+  const result = execution.closure?.outputResult;
   if (result?.case !== 'abortMetadata') return null;
   const { cause, principal } = result.value;
   return (

@@ -38,12 +38,11 @@ export const followStream = (url: URL, listener: StreamListener): (() => void) =
   const explain = async (): Promise<void> => {
     const failure = await streamFailure(url, closing.signal);
     if (closing.signal.aborted) return;
-    if (failure?.status === UNAUTHENTICATED) {
-      leaveToSignIn();
-      return;
+    if (failure?.status === UNAUTHENTICATED) leaveToSignIn();
+    else {
+      setConnection(stateOf(failure));
+      listener.givenUp(isRefusal(failure) ? failure : undefined);
     }
-    setConnection(stateOf(failure));
-    listener.givenUp(isRefusal(failure) ? failure : undefined);
     timer = setTimeout(connect, pauseMs);
     pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS);
   };

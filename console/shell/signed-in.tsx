@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 
 import { IdentityService } from '../../proto/gen/platformidl/service/identity_pb.js';
 import { rpcQuery } from '../server/queries.js';
-import { leavesToSignOut, signOutAddress } from '../server/sign-in.js';
+import { leaveToSignOut, signOutAddress } from '../server/sign-in.js';
 
 /** The person that is signed in, and the way out; nothing where the server has no authentication. */
 export const SignedIn = (): ReactNode => {
@@ -18,8 +18,10 @@ export const SignedIn = (): ReactNode => {
       <a
         className="button"
         href={signOutAddress()}
-        onClick={({ ctrlKey, metaKey, shiftKey }) => {
-          if (!ctrlKey && !metaKey && !shiftKey) leavesToSignOut(); // with these keys, another tab opens
+        onClick={(click) => {
+          if (click.altKey || click.ctrlKey || click.metaKey || click.shiftKey) return; // opens a tab, or saves the address
+          click.preventDefault();
+          leaveToSignOut();
         }}
       >
         Sign out

@@ -1,4 +1,4 @@
-import type { Page } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { chromiumPath } from '../support/chromium.js';
@@ -53,6 +53,25 @@ describe.skipIf(chromiumPath === undefined)('signing in to the web console', () 
     });
     await page.getByRole('link', { name: 'Sign out' }).click();
     await page.getByRole('button', { name: 'Sign out' }).waitFor();
+  });
+
+  it('leads to the sign-in when the session has ended after a sign-out that the person has stopped', async () => {
+    const page = await signedIn(ALICE, LIST);
+    await page.getByText('Signed in as alice').waitFor();
+    let begun: Route | undefined;
+    await page.route('**/begun', (route) => {
+      begun = route;
+    });
+    await page.route('**/logout', async () => {
+      await page.context().clearCookies();
+      await begun?.fulfill({ status: 204 }); // and the issuer does not answer
+    });
+    await page.evaluate(`void fetch('/begun').then(() => {
+      stop();
+      document.querySelector('a[href$="/workflows"]').click();
+    })`);
+    await page.getByRole('link', { name: 'Sign out' }).click({ noWaitAfter: true });
+    await page.getByLabel('User name').waitFor();
   });
 
   it('changes what the person may change', async () => {

@@ -245,7 +245,8 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
       .waitFor();
     const node = page.getByRole('complementary', { name: /Node n0/u });
     await node.getByText('Attempt 1').waitFor();
-    expect(await node.getByRole('heading', { name: /SimulatedFailure/u }).count()).toBe(1);
+    await node.getByText('The execution has failed with the error of this node').waitFor();
+    expect(await page.getByRole('heading', { name: /SimulatedFailure/u }).count()).toBe(1);
     await page.getByRole('link', { name: /last good one/u }).click();
     await page.getByRole('cell', { name: 'closure/phase' }).first().waitFor();
     await page.getByRole('button', { name: 'Recover …' }).click();
@@ -525,6 +526,10 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
       expect(x).toBeGreaterThan(0);
       expect(x + width).toBeLessThan(320);
     }
+    await open(`${SCOPE}/executions/dynamic-defaults`);
+    await page.locator('.node:has(.label) .node-label').first().waitFor();
+    const cutOff = '(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)';
+    expect(await page.evaluate(`${cutOff}(document.querySelector('.node:has(.label) .node-label'))`)).toBe(0);
     const [brand, keys] = await Promise.all(topLine().map((each) => each.boundingBox()));
     expect(keys!.y).toBeLessThan(brand!.y + brand!.height);
     await narrow.close();

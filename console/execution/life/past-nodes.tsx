@@ -4,6 +4,7 @@ import type { Transition } from '../../../proto/gen/platformidl/eventlog/history
 import { QueryResult } from '../../look/query-result.js';
 import { msOf } from '../../look/times.js';
 import type { ExecutionAsOf } from '../moment.js';
+import type { SetOpen } from '../nodes/node-list.js';
 import { NodeTree } from '../nodes/nodes.js';
 import { livesOf, nodesAt } from '../nodes/past-nodes.js';
 import { allOf, type Children, rangeOf } from '../nodes/tree.js';
@@ -11,7 +12,7 @@ import { useTree } from '../nodes/use-tree.js';
 
 type PastNodesProps = ExecutionAsOf & { readonly life: readonly Transition[]; readonly index: number };
 
-type PresentProps = PastNodesProps & { readonly present: Children; readonly toggle: (nodeId: string) => void };
+type PresentProps = PastNodesProps & { readonly present: Children; readonly setOpen: SetOpen };
 
 const Past = ({ life, index, present, ...props }: PresentProps): ReactNode => {
   const lives = useMemo(() => livesOf(life), [life]);
@@ -22,10 +23,10 @@ const Past = ({ life, index, present, ...props }: PresentProps): ReactNode => {
 
 /** The nodes of an execution as they were after the transition at an index; the time axis stays that of its whole life. */
 export const PastNodes = (props: PastNodesProps): ReactNode => {
-  const { query, toggle } = useTree({ id: props.id, asOf: '' });
+  const { query, setOpen } = useTree({ id: props.id, asOf: '' });
   return (
     <QueryResult query={query}>
-      {(present: Children) => <Past {...props} present={present} toggle={toggle} />}
+      {(present: Children) => <Past {...props} present={present} setOpen={setOpen} />}
     </QueryResult>
   );
 };

@@ -26,8 +26,8 @@ const PAGE_ATTEMPTS = 100;
 
 const Logs = ({ logs }: { readonly logs: readonly TaskLog[] }): ReactNode => (
   <ul className="logs">
-    {logs.map(({ uri, name }) => (
-      <li key={`${name} ${uri}`}>
+    {logs.map(({ uri, name }, index) => (
+      <li key={index}>
         <LinkOut address={uri} text={name || 'Log'} />
       </li>
     ))}

@@ -1,11 +1,12 @@
 import './node.css';
 
+import { equals } from '@bufbuild/protobuf';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 
 import type { NodeExecution } from '../../../proto/gen/platformidl/admin/node_execution_pb.js';
 import { CatalogCacheStatus } from '../../../proto/gen/platformidl/core/catalog_pb.js';
-import type { ExecutionError } from '../../../proto/gen/platformidl/core/execution_pb.js';
+import { type ExecutionError, ExecutionErrorSchema } from '../../../proto/gen/platformidl/core/execution_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
 import { QueryResult } from '../../look/query-result.js';
 import { Ago, Lasting } from '../../look/moments.js';
@@ -16,7 +17,8 @@ import { lengthOf, msOf } from '../../look/times.js';
 import { rpcQuery } from '../../server/queries.js';
 import { ExecutionLink } from '../links.js';
 import type { ExecutionAsOf } from '../moment.js';
-import { ErrorNote } from '../why.js';
+import { useShownError } from '../shown-error.js';
+import { errorOf, ErrorNote } from '../why.js';
 import { Attempts } from './attempts.js';
 import { Deck } from './deck.js';
 import { NodeData } from './node-data.js';
@@ -58,12 +60,13 @@ const NodeFacts = ({ node }: { readonly node: NodeExecution }): ReactNode => {
   );
 };
 
-const errorOf = ({ closure }: NodeExecution): ExecutionError | undefined =>
-  closure?.outputResult.case === 'error' ? closure.outputResult.value : undefined;
+type NodeErrorProps = { readonly error: ExecutionError };
 
-const NodeError = ({ node }: { readonly node: NodeExecution }): ReactNode => {
-  const error = errorOf(node);
-  return error && <ErrorNote error={error} />;
+/** The error of a node, whole only where it is not the one that is shown for the execution. */
+const NodeError = ({ error }: NodeErrorProps): ReactNode => {
+  const shown = useShownError();
+  if (shown === undefined || !equals(ExecutionErrorSchema, error, shown)) return <ErrorNote error={error} />;
+  return <p className="quiet">The execution has failed with the error of this node, which is shown above.</p>;
 };
 
 type NodePanelProps = ExecutionAsOf & { readonly nodeId: string };
@@ -75,17 +78,20 @@ export const NodePanel = ({ id, asOf, nodeId }: NodePanelProps): ReactNode => {
   return (
     <aside className="panel" aria-label={`Node ${nodeId}`}>
       <QueryResult query={node}>
-        {(answer) => (
-          <>
-            <Card title={answer.id?.nodeId} beside={<PhaseBadge phase={nodePhase(answer.closure?.phase)} />}>
-              <NodeFacts node={answer} />
-            </Card>
-            <NodeError node={answer} />
-            <Attempts id={id} asOf={asOf} nodeId={nodeId} nodeError={errorOf(answer)} />
-            <Deck node={answer} />
-            <NodeData id={id} asOf={asOf} nodeId={nodeId} />
-          </>
-        )}
+        {(answer) => {
+          const error = errorOf(answer);
+          return (
+            <>
+              <Card title={answer.id?.nodeId} beside={<PhaseBadge phase={nodePhase(answer.closure?.phase)} />}>
+                <NodeFacts node={answer} />
+              </Card>
+              {error && <NodeError error={error} />}
+              <Attempts id={id} asOf={asOf} nodeId={nodeId} nodeError={error} />
+              <Deck node={answer} />
+              <NodeData id={id} asOf={asOf} nodeId={nodeId} />
+            </>
+          );
+        }}
       </QueryResult>
     </aside>
   );

@@ -3,24 +3,26 @@ import { nodePhase, toneOf } from '../../look/phases.js';
 import type { NodeLevels } from './node-levels.js';
 import { type Children, idOf } from './tree.js';
 
-/**
- * True for a parent whose nodes are shown. A failed or failing parent is open at first, others are closed; `toggledIds`
- * has the ids of those that the user has opened or closed against this default.
- */
-const isOpen = (node: NodeExecution, toggledIds: readonly string[]): boolean =>
-  node.metadata?.isParentNode === true &&
-  (toneOf(nodePhase(node.closure?.phase)) === 'bad') !== toggledIds.includes(idOf(node));
+/** The parents that a person has opened (true) or closed, by their ids. */
+export type OpenParents = ReadonlyMap<string, boolean>;
+
+/** Opens or closes a parent. */
+export type SetOpen = (nodeId: string, isOpen: boolean) => void;
+
+/** True for a parent whose nodes are shown: as the person has chosen, otherwise when it has failed or is failing. */
+const isShownOpen = (node: NodeExecution, chosen: OpenParents): boolean =>
+  node.metadata?.isParentNode === true && (chosen.get(idOf(node)) ?? toneOf(nodePhase(node.closure?.phase)) === 'bad');
 
 /** Reads the nodes of an execution, and those below each open parent. */
 export const readTree = async (
   below: (parent: string) => ReturnType<NodeLevels['read']>,
-  toggledIds: readonly string[],
+  chosen: OpenParents,
 ): Promise<Children> => {
   const children = new Map<string, readonly NodeExecution[]>();
   const read = async (parent: string): Promise<void> => {
     const nodes = await below(parent);
     children.set(parent, nodes);
-    await Promise.all(nodes.filter((node) => isOpen(node, toggledIds)).map((node) => read(idOf(node))));
+    await Promise.all(nodes.filter((node) => isShownOpen(node, chosen)).map((node) => read(idOf(node))));
   };
   await read('');
   return children;

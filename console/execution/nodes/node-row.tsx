@@ -5,6 +5,7 @@ import { PhaseSign } from '../../look/phase-badge.js';
 import { nodePhase, phaseText, toneOf } from '../../look/phases.js';
 import { durationText } from '../../look/times.js';
 import { kindOf } from './node-kind.js';
+import type { SetOpen } from './node-list.js';
 import { operationText, type Segment } from './time-spent.js';
 import { idOf, specIdOf, type Range, timeOf, type TreeRow } from './tree.js';
 
@@ -28,9 +29,9 @@ const Bar = ({ node, range, now, segments }: BarProps): ReactNode => {
   if (segments)
     return (
       <span className="bar-track">
-        {segments.map(({ from, to, operation, spent }) => (
+        {segments.map(({ from, to, operation, spent }, index) => (
           <span
-            key={`${operation} ${from}`}
+            key={index} // one operation may be there twice at one moment
             className={`bar ${spent}`}
             style={placeIn(range, from, to)}
             title={`${operationText(operation)} ${durationText(to - from)}`}
@@ -54,7 +55,7 @@ type NodeRowProps = BarProps & {
   readonly top: number;
   readonly isChosen: boolean;
   readonly choose: (nodeId: string) => void;
-  readonly toggle: (nodeId: string) => void;
+  readonly setOpen: SetOpen;
 };
 
 /** A node in the tree, with its time on the axis. */
@@ -67,7 +68,7 @@ export const NodeRow = ({
   top,
   isChosen,
   choose,
-  toggle,
+  setOpen,
 }: Omit<NodeRowProps, 'node'>): ReactNode => {
   const nodeId = idOf(node);
   const phase = nodePhase(node.closure?.phase);
@@ -82,7 +83,7 @@ export const NodeRow = ({
             className="twist"
             aria-expanded={isOpen}
             aria-label={`Nodes below ${nodeId}`}
-            onClick={() => toggle(nodeId)}
+            onClick={() => setOpen(nodeId, !isOpen)}
           >
             {isOpen ? '▾' : '▸'}
           </button>

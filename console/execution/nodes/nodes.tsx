@@ -20,6 +20,7 @@ import { TimeAxis } from './time-axis.js';
 import { type Segments, segmentsOf } from './time-spent.js';
 import { TimeSpentBar } from './time-spent-bar.js';
 import { allOf, type Children, idOf, type Range, rangeOf, rowsOf, type TreeRow } from './tree.js';
+import type { SetOpen } from './node-list.js';
 import type { NodeNames } from './node-names.js';
 import { useNodeNames } from './use-node-names.js';
 import { useTree } from './use-tree.js';
@@ -56,10 +57,10 @@ type ChartProps = Clock & {
   readonly segments: Segments | undefined;
   readonly chosen: string | undefined;
   readonly choose: (nodeId: string) => void;
-  readonly toggle: (nodeId: string) => void;
+  readonly setOpen: SetOpen;
 };
 
-const Chart = ({ rows, names, range, now, segments, chosen, choose, toggle }: ChartProps): ReactNode => {
+const Chart = ({ rows, names, range, now, segments, chosen, choose, setOpen }: ChartProps): ReactNode => {
   const scrollRef = useRef<HTMLDivElement>(null);
   const virtualizer = useVirtualizer({
     count: rows.length,
@@ -79,7 +80,7 @@ const Chart = ({ rows, names, range, now, segments, chosen, choose, toggle }: Ch
             return (
               <NodeRow
                 key={nodeId}
-                {...{ row, range, now, top: start, choose, toggle }}
+                {...{ row, range, now, top: start, choose, setOpen }}
                 name={names.get(nodeId)}
                 segments={segments?.get(nodeId)}
                 isChosen={nodeId === chosen}
@@ -96,11 +97,11 @@ type NodeTreeProps = ExecutionAsOf & {
   readonly nodes: Children;
   readonly clock: Clock;
   readonly segments?: Segments | undefined;
-  readonly toggle: (nodeId: string) => void;
+  readonly setOpen: SetOpen;
 };
 
 /** The tree of nodes with their times, and the chosen node beside it. */
-export const NodeTree = ({ id, asOf, nodes, clock, segments, toggle }: NodeTreeProps): ReactNode => {
+export const NodeTree = ({ id, asOf, nodes, clock, segments, setOpen }: NodeTreeProps): ReactNode => {
   const { node } = route.useSearch();
   const navigate = route.useNavigate();
   const rows = useMemo(() => rowsOf(nodes), [nodes]);
@@ -114,7 +115,7 @@ export const NodeTree = ({ id, asOf, nodes, clock, segments, toggle }: NodeTreeP
   const chosen = node ?? failedAmong(rows);
   return (
     <div className="nodes">
-      <Chart {...{ rows, names, ...clock, segments, chosen, choose, toggle }} />
+      <Chart {...{ rows, names, ...clock, segments, chosen, choose, setOpen }} />
       {chosen !== undefined && <NodePanel key={chosen} id={id} asOf={asOf} nodeId={chosen} />}
     </div>
   );
@@ -146,8 +147,10 @@ const ReadTree = (props: ReadTreeProps): ReactNode => {
 
 /** The nodes of an execution, now or as of a moment. */
 export const Nodes = (seen: ExecutionAsOf): ReactNode => {
-  const { query, toggle } = useTree(seen);
+  const { query, setOpen } = useTree(seen);
   return (
-    <QueryResult query={query}>{(nodes: Children) => <ReadTree {...seen} nodes={nodes} toggle={toggle} />}</QueryResult>
+    <QueryResult query={query}>
+      {(nodes: Children) => <ReadTree {...seen} nodes={nodes} setOpen={setOpen} />}
+    </QueryResult>
   );
 };
