@@ -3,7 +3,7 @@ import { connected } from './connection/connect.js';
 import type { ConnectionFlags } from './connection/profile.js';
 import { jsonOfMessage, print } from './output/documents.js';
 import { type Columns, printHeader } from './output/header.js';
-import { cell } from './output/text.js';
+import { cell, oneLine } from './output/text.js';
 
 /** The flags of the commands of `access`. */
 export type AccessFlags = ConnectionFlags & {
@@ -50,7 +50,9 @@ const COLUMNS: Columns = [
 ];
 
 const lineOf = ({ principal, role, project, domain, issuer }: ShownBinding): string =>
-  [cell(principal, 24), cell(role, 13), cell(project || '*', 20), cell(domain || '*', 12), issuer].join('  ').trimEnd();
+  [cell(principal, 24), cell(role, 13), cell(project || '*', 20), cell(domain || '*', 12), oneLine(issuer)]
+    .join('  ')
+    .trimEnd();
 
 /**
  * Prints the role bindings, one a line.
@@ -60,10 +62,10 @@ const lineOf = ({ principal, role, project, domain, issuer }: ShownBinding): str
 export const listBindings = (flags: AccessFlags): Promise<void> =>
   connected(flags, async (connection) => {
     const { project = '', domain = '', principal = '', json = false } = flags;
-    if (!json) printHeader(COLUMNS);
     let token = '';
     do {
       const page = await connection.call(AccessService.method.list, { project, domain, principal, token });
+      if (token === '' && !json) printHeader(COLUMNS);
       const { bindings } = jsonOfMessage(RoleBindingListSchema, page) as unknown as Page;
       for (const each of bindings) print(json ? JSON.stringify(each) : lineOf(each));
       ({ token } = page);

@@ -6,7 +6,7 @@ import { connected } from './connection/connect.js';
 import type { Connection } from './connection/connection.js';
 import type { ConnectionFlags } from './connection/profile.js';
 import { jsonOfMessage, print } from './output/documents.js';
-import { cell, coloured, oneLine } from './output/text.js';
+import { cell, coloured, oneLine, timeCell } from './output/text.js';
 
 /** The flags of `audit`. */
 export type AuditFlags = ConnectionFlags & {
@@ -59,7 +59,7 @@ const timesOf = ({ count }: ShownEntry): string => (Number(count) > 1 ? `${count
 
 const lineOf = (entry: ShownEntry): string =>
   [
-    coloured(entry.at, 'grey'),
+    timeCell(entry.at),
     cell(entry.principal || entry.clientId || '-', 16),
     cell(entry.code || entry.kind, 17, entry.code === 'OK' ? 'green' : 'red'),
     cell(entry.action || '-', 30),

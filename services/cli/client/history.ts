@@ -3,7 +3,7 @@ import { connected } from './connection/connect.js';
 import type { ScopeFlags } from './connection/flags.js';
 import { executionIdOf } from './executions/execution-id.js';
 import { jsonOfMessage, print } from './output/documents.js';
-import { cell, coloured, colourOf, oneLine } from './output/text.js';
+import { cell, colourOf, oneLine, timeCell } from './output/text.js';
 
 /** The flags of `history`. */
 export type HistoryFlags = ScopeFlags & {
@@ -44,7 +44,7 @@ const subjectOf = ({ entity, nodeId, attempt, signalId }: ShownTransition): stri
 const lineOf = (each: ShownTransition): string =>
   [
     cell(each.position, 9),
-    coloured(each.recordedAt, 'grey'),
+    timeCell(each.recordedAt),
     cell(each.phase || each.type, 21, colourOf(each.phase)),
     cell(subjectOf(each), 26),
     cell(each.principal || each.producerId || '-', 12),

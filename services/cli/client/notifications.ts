@@ -7,7 +7,7 @@ import type { ScopeFlags } from './connection/flags.js';
 import { executionIdOf } from './executions/execution-id.js';
 import { jsonOfMessage, print } from './output/documents.js';
 import { type Columns, printHeader } from './output/header.js';
-import { cell, type Colour, colourOf, oneLine } from './output/text.js';
+import { cell, type Colour, colourOf, oneLine, timeCell } from './output/text.js';
 
 /** The flags of `notifications`. */
 export type NotificationsFlags = ScopeFlags & { readonly json: boolean };
@@ -61,7 +61,7 @@ const COLUMNS: Columns = [
 export const lineOf = (each: ShownNotification): string =>
   [
     cell(each.id, 32),
-    cell(each.since, 24, 'grey'), // a whole second has no milliseconds, and four characters less
+    timeCell(each.since),
     cell(each.phase, 9, colourOf(each.phase)),
     cell(each.channel, 10),
     cell(each.recipient || '-', 26),

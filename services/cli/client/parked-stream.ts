@@ -30,11 +30,12 @@ const COLUMNS: Columns = [
   ['STREAM AND REASON', 0],
 ];
 
-const lineOf = ({ stream, position, reason, inViews, inProcess, ...retry }: ShownStream): string => {
+/** The line of a parked stream: cells where the header has its columns. */
+export const lineOf = ({ stream, position, reason, inViews, inProcess, ...retry }: ShownStream): string => {
   const by = [...(inViews ? ['views'] : []), ...(inProcess ? ['process'] : [])].join(', ');
   const { retryRequestedAt: at, retryRequestedBy: caller } = retry;
   const asked = at === undefined ? '' : `  ${coloured(`retried ${at}${caller && ` by ${caller}`}`, 'grey')}`;
-  return `${cell(position, 10)}  ${cell(by, 14)}  ${stream}  ${oneLine(reason)}${asked}`;
+  return `${cell(position, 10)}  ${cell(by, 14)}  ${oneLine(stream)}  ${oneLine(reason)}${asked}`;
 };
 
 /**

@@ -4,7 +4,7 @@ import { connected } from './connection/connect.js';
 import type { ConnectionFlags } from './connection/profile.js';
 import { jsonOfMessage, print } from './output/documents.js';
 import { type Columns, printHeader } from './output/header.js';
-import { cell, coloured, oneLine } from './output/text.js';
+import { cell, coloured, oneLine, timeCell } from './output/text.js';
 
 /** The flags of the commands of `reactor`. */
 export type ReactorFlags = ConnectionFlags & { readonly json?: boolean };
@@ -48,14 +48,15 @@ const COLUMNS: Columns = [
 const letterLine = ({ letter, retrying }: ShownLetter): string => {
   const state = retrying ? 'retrying' : letter.parked ? 'parked' : 'dead';
   const { position, since, stream, reason } = letter;
-  return `  ${cell(state, 8)}  ${cell(position, 10)}  ${coloured(since, 'grey')}  ${stream}  ${oneLine(reason)}`;
+  return `  ${cell(state, 8)}  ${cell(position, 10)}  ${timeCell(since)}  ${oneLine(stream)}  ${oneLine(reason)}`;
 };
 
-const linesOf = (each: ShownReactor): readonly string[] => {
+/** The lines of a reactor: its figures, why it may not run, its dead letters. */
+export const linesOf = (each: ShownReactor): readonly string[] => {
   const figures = `position ${each.position}, lag ${each.lag}, waiting ${each.waiting}, retrying ${each.retrying}`;
   const line = [cell(each.name, 20), cell(each.worker || '-', 24), `${figures}, dead ${each.dead}`].join('  ');
   const hidden = each.dead - each.deadLetters.length;
-  const muted = each.muted === '' ? [] : [`  ${coloured('muted', 'yellow')}     ${each.muted}`];
+  const muted = each.muted === '' ? [] : [`  ${coloured('muted', 'yellow')}     ${oneLine(each.muted)}`];
   return [line, ...muted, ...each.deadLetters.map(letterLine), ...(hidden > 0 ? [`  and ${hidden} more`] : [])];
 };
 

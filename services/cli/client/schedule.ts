@@ -10,7 +10,7 @@ import { connected } from './connection/connect.js';
 import type { ScopeFlags } from './connection/flags.js';
 import { jsonOfMessage, print } from './output/documents.js';
 import { type Columns, printHeader } from './output/header.js';
-import { cell, coloured, colourOf, oneLine } from './output/text.js';
+import { cell, colourOf, oneLine, timeCell } from './output/text.js';
 
 /** The flags of the commands of `schedule`. */
 export type ScheduleFlags = ScopeFlags & { readonly json: boolean };
@@ -45,15 +45,15 @@ const COLUMNS: Columns = [
 ];
 
 const outcomeLine = ({ at, version, kind, reason }: ShownOutcome): string =>
-  `  ${cell(kind, 7, colourOf(kind))}  ${coloured(at, 'grey')}  ${cell(version, 12)}  ${oneLine(reason)}`;
+  `  ${cell(kind, 7, colourOf(kind))}  ${timeCell(at)}  ${cell(version, 12)}  ${oneLine(reason)}`;
 
 const skippingLine =
   (version: string) =>
   (at: string): string =>
-    `  ${cell('skips', 7)}  ${coloured(at, 'grey')}  ${cell(version, 12)}`.trimEnd();
+    `  ${cell('skips', 7)}  ${timeCell(at)}  ${oneLine(version)}`;
 
 /** The lines of a schedule: its state, the ticks that are to be skipped, then the last ones that were skipped or failed. */
-const linesOf = (each: ShownSchedule): readonly string[] => {
+export const linesOf = (each: ShownSchedule): readonly string[] => {
   const due = each.dueSince !== undefined ? `due since ${each.dueSince}` : '';
   const line = [
     cell(each.id.name, 30),
@@ -77,10 +77,10 @@ const linesOf = (each: ShownSchedule): readonly string[] => {
 export const listSchedules = (flags: ScheduleFlags): Promise<void> =>
   connected(flags, async (connection) => {
     const { project, domain, json } = flags;
-    if (!json) printHeader(COLUMNS);
     let token = '';
     do {
       const page = await connection.call(ScheduleService.method.listSchedules, { project, domain, token });
+      if (token === '' && !json) printHeader(COLUMNS);
       const { schedules } = jsonOfMessage(ScheduleListSchema, page) as unknown as Page;
       for (const each of schedules) for (const line of json ? [JSON.stringify(each)] : linesOf(each)) print(line);
       ({ token } = page);

@@ -4,7 +4,7 @@ import type { Connection, TailedEvent, TailInit } from './connection/connection.
 import type { ConnectionFlags } from './connection/profile.js';
 import { isRetryable } from './connection/refusal.js';
 import { print } from './output/documents.js';
-import { cell, coloured, colourOf, oneLine } from './output/text.js';
+import { cell, colourOf, oneLine, timeCell } from './output/text.js';
 
 /** The flags of `tail`. */
 export type TailFlags = ConnectionFlags & {
@@ -43,7 +43,7 @@ const lineOf = (text: string): string => {
   const { phase = '' } = event.data;
   return [
     cell(String(event.position), 9),
-    coloured(event.recordedAt, 'grey'),
+    timeCell(event.recordedAt),
     cell(event.type, 22),
     cell(phase, 10, colourOf(phase)),
     cell(event.actor || '-', 10),

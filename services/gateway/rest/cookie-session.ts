@@ -7,8 +7,8 @@ import { isLink } from './links.js';
 import { recordRefusal } from './refusal-audit.js';
 
 /**
- * The pages of flightlog send this header with every change. A page of another origin cannot, unless `cors` allows that: browsers
- * ask for permission before they send a header of this kind.
+ * The header that pages of flightlog send with every change. A page of another origin cannot send it unless `cors` allows
+ * that: a browser asks the server first.
  */
 const OUR_PAGE = 'flightlog-csrf';
 

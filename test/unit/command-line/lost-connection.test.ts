@@ -73,9 +73,9 @@ it.each([
     await reading.next();
     proxy.shut();
     await expect(reading.next()).rejects.toBeInstanceOf(ConnectionLost);
+    await proxy.close();
     await expect(open()[Symbol.asyncIterator]().next()).rejects.not.toBeInstanceOf(ConnectionLost);
     transport.close();
-    await proxy.close();
     close();
   },
 );
@@ -100,4 +100,17 @@ it('a connection over gRPC that breaks before the first headers is not taken for
   transport.close();
   await started.close();
   server.forceShutdown();
+});
+
+it('a connection over REST that breaks before the first headers is not taken for a server that never answered', async () => {
+  const server = createServer(({ socket }) => socket.destroy());
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  const transport = await transportTo({ ...PROFILE, address: { kind: 'rest', url: `http://127.0.0.1:${port}` } });
+  const options = { headers: {}, signal: new AbortController().signal };
+  const request = create(WatchRequestSchema, { project: 'p', domain: 'd' });
+  const reading = transport.open(METHOD, request, options)[Symbol.asyncIterator]();
+  await expect(reading.next()).rejects.toBeInstanceOf(ConnectionLost);
+  server.close();
 });

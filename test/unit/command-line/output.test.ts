@@ -1,15 +1,19 @@
 import { create, fromJson } from '@bufbuild/protobuf';
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 
 import { ExecutionSchema } from '../../../proto/gen/platformidl/admin/execution_pb.js';
 import { LaunchPlanSchema } from '../../../proto/gen/platformidl/admin/launch_plan_pb.js';
 import { type NodeExecution, NodeExecutionSchema } from '../../../proto/gen/platformidl/admin/node_execution_pb.js';
 import { LAUNCH_PLAN_COLUMNS } from '../../../services/cli/client/entities/rows.js';
 import { linesOf, treeText } from '../../../services/cli/client/executions/tree.js';
+import { listBindings } from '../../../services/cli/client/access.js';
 import { lineOf } from '../../../services/cli/client/notifications.js';
 import { headerText } from '../../../services/cli/client/output/header.js';
 import { tableText } from '../../../services/cli/client/output/table.js';
 import { cell } from '../../../services/cli/client/output/text.js';
+import { lineOf as parkedLineOf } from '../../../services/cli/client/parked-stream.js';
+import { linesOf as reactorLinesOf } from '../../../services/cli/client/reactor.js';
+import { linesOf as scheduleLinesOf, listSchedules } from '../../../services/cli/client/schedule.js';
 
 const COLUMNS = [
   { header: 'NAME', text: ({ name }: { name: string; why: string }) => name },
@@ -106,4 +110,56 @@ it('has the columns of a message in one place, whether its time has milliseconds
     lineOf({ ...message, ...outcome, since }),
   );
   expect(whole?.indexOf('FAILED')).toBe(exact?.indexOf('FAILED'));
+});
+
+/** Two times of one width only when they are padded. */
+const TIMES = ['2026-03-02T09:58:00Z', '2026-03-02T09:58:00.123Z'];
+
+it('has the columns of ticks in one place, and in one line each', () => {
+  const ticks = TIMES.map((at) => ({ at, version: 'v1', kind: 'FAILED', reason: 'no\nanswer' }));
+  const lines = scheduleLinesOf({
+    id: { name: 'plan', version: 'v1' },
+    paused: false,
+    parked: false,
+    next: [],
+    past: ticks,
+    problem: '',
+    skipping: TIMES,
+  });
+  expect(new Set(lines.slice(1).map((line) => line.indexOf('v1'))).size).toBe(1);
+  expect(lines.filter((line) => line.includes('no answer'))).toHaveLength(TIMES.length);
+});
+
+it('has the columns of dead letters in one place, and in one line each', () => {
+  const deadLetters = TIMES.map((since) => ({
+    letter: { position: '7', stream: 'task-a\nb', reason: 'bad', since, parked: false },
+    retrying: false,
+  }));
+  const figures = { position: '9', waiting: 0, retrying: 0, lag: '0s', dead: 2 };
+  const lines = reactorLinesOf({ name: 'notify', worker: '', muted: '', ...figures, deadLetters }).slice(1);
+  expect(new Set(lines.map((line) => line.indexOf('task-a b'))).size).toBe(1);
+  expect(lines.join('')).not.toContain('\n');
+});
+
+it('has a parked stream in one line', () => {
+  const stream = { stream: 'task-a\nb', position: '7', reason: 'bad', inViews: true, inProcess: false };
+  expect(parkedLineOf({ ...stream, retryRequestedBy: '' })).toContain('task-a b  bad');
+});
+
+describe('the header of a list on a terminal', () => {
+  const terminal = process.stdout.isTTY;
+  afterEach(() => {
+    process.stdout.isTTY = terminal;
+    vi.restoreAllMocks();
+  });
+
+  it('is not printed when no server answers', async () => {
+    process.stdout.isTTY = true;
+    const write = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
+    const nowhere = { server: 'http://127.0.0.1:1' };
+    await expect(listBindings(nowhere)).rejects.toThrow('no server answers');
+    const place = { project: 'p', domain: 'd', json: false };
+    await expect(listSchedules({ ...nowhere, ...place })).rejects.toThrow('no server answers');
+    expect(write).not.toHaveBeenCalled();
+  });
 });

@@ -28,7 +28,7 @@ export interface Connection {
   /**
    * Opens a stream of answers, which ends when the server ends it or the signal aborts.
    *
-   * @throws as `call` does; {@link Unreachable} also when the connection is lost in the middle.
+   * @throws as `call` does, and {@link ConnectionLost} when the connection breaks.
    */
   open<Input extends DescMessage, Output extends DescMessage>(
     method: DescMethodServerStreaming<Input, Output>,

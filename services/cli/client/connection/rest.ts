@@ -39,11 +39,18 @@ const refusalOf = async (answer: Response): Promise<Refused> => {
   );
 };
 
+/** The codes of connections that broke after the request was sent by them. */
+const BROKEN: ReadonlySet<unknown> = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
+
+/** True when there was a connection: `fetch` has the error of the network as the cause of its own. */
+const wasConnected = (error: unknown): boolean =>
+  error instanceof Error && error.cause instanceof Error && 'code' in error.cause && BROKEN.has(error.cause.code);
+
 const sendTo =
   (server: string) =>
   async (path: string, request: RequestInit): Promise<Response> => {
     const answer = await fetch(`${server}${path}`, request).catch((cause: unknown) => {
-      throw new Unreachable(server, { cause });
+      throw new (wasConnected(cause) ? ConnectionLost : Unreachable)(server, { cause });
     });
     if (!answer.ok) throw await refusalOf(answer);
     return answer;

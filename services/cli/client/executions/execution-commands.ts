@@ -26,10 +26,10 @@ const addLaunch = (program: Command): void => {
       `launch ${kind} hello.wf --input name=Ada --input 'counts=[1, 2]' --wait`,
       `launch ${kind} hello.wf v2 --inputs inputs.yaml -o name`,
     ])
-      .argument('<name>', `name of the ${kind}`)
+      .argument('<name>', `name of the ${kind.replace('-', ' ')}`)
       .argument('[version]', 'its version; by default that of flightlog get')
       .option('--label <key=value>', 'a label; repeatable', addPair)
-      .description(`launch a ${kind}, with inputs by its typed interface`)
+      .description(`launch a ${kind.replace('-', ' ')}, with inputs by its typed interface`)
       .action(async (name: string, version: string | undefined, flags: LaunchFlags) => {
         const { launch: start } = await import('./launch.js');
         await start(kind satisfies DefinitionKind, { name, version }, flags);

@@ -26,6 +26,11 @@ export const colourOf = (phase: string): Colour | undefined => BY_PHASE[phase];
 export const cell = (text: string, width: number, colour?: Colour): string =>
   coloured(visible(text), colour) + ' '.repeat(Math.max(0, width - text.length));
 
+const TIME_WIDTH = '2026-03-02T09:58:16.000Z'.length;
+
+/** Pads a time with milliseconds to one width: at a whole second it has none of them, and four characters less. */
+export const timeCell = (at: string): string => cell(at, TIME_WIDTH, 'grey');
+
 /** Makes one line of a text, without the characters that a terminal would obey. */
 export const oneLine = (text: string): string => visible(text).replace(/\s+/gu, ' ').trim();
 
