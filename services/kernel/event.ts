@@ -68,8 +68,8 @@ const plainFields = (metadata: string): Partial<EventMetadata> => {
  */
 export const metadataOfAny = ({ metadata }: Pick<NewEvent, 'metadata'>): Partial<EventMetadata> => {
   const { recordedAtMs, ...others } = plainFields(metadata);
-  const isTime = Number.isInteger(recordedAtMs) && (recordedAtMs ?? -1) >= 0 && (recordedAtMs ?? -1) <= LAST_MS;
-  return isTime ? { ...others, recordedAtMs } : others;
+  if (recordedAtMs === undefined || !Number.isInteger(recordedAtMs)) return others;
+  return recordedAtMs >= 0 && recordedAtMs <= LAST_MS ? { ...others, recordedAtMs } : others;
 };
 
 /** Marks the schema in the metadata JSON. Quotes inside JSON strings are escaped, so no string value contains it. */
