@@ -24,7 +24,10 @@ export const logChecks = (
   { format }: { readonly format: () => number },
 ): readonly (Check | undefined)[] => [formatCheck(format()), copyCheck(log)];
 
-/** Health of a log subscriber, judged by its lag: `well` up to `maxMs`, the state `otherwise` above it. */
+/**
+ * Health of a log subscriber, judged by its lag: `well` up to `maxMs`, the state `otherwise` above it; `down` when the log
+ * ends before what was read of it, because a log that has lost its end must not be written to.
+ */
 export const lagCheck = (
   name: string,
   lag: HeadLag,
@@ -33,7 +36,12 @@ export const lagCheck = (
   const lagMs = Math.round(lag.ms());
   if (lagMs <= maxMs) return { name, state: 'well', lagMs };
   const trouble = lag.trouble();
-  return { name, state: otherwise, why: trouble ?? `more than ${maxMs} ms behind the log`, lagMs };
+  return {
+    name,
+    state: lag.endsEarly() ? 'down' : otherwise,
+    why: trouble ?? `more than ${maxMs} ms behind the log`,
+    lagMs,
+  };
 };
 
 /**

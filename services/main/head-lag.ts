@@ -8,6 +8,8 @@ export type HeadLag = {
   readonly ms: () => number;
   /** Why the last read of the head failed; `undefined` when it did not. */
   readonly trouble: () => string | undefined;
+  /** True when the log, as last read, ends before the position that this process has reached. */
+  readonly endsEarly: () => boolean;
   readonly close: () => void;
 };
 
@@ -25,6 +27,7 @@ export const headLag = (log: Pick<EventLog, 'head'>, position: () => bigint): He
   let currentAt = performance.now();
   let wanted: { readonly head: bigint; readonly at: number } | undefined;
   let isLooking = false;
+  let isAhead = false;
   let trouble: string | undefined;
 
   const note = (): void => {
@@ -38,7 +41,7 @@ export const headLag = (log: Pick<EventLog, 'head'>, position: () => bigint): He
     isLooking = true;
     try {
       const head = await log.head();
-      const isAhead = reached > head && reached !== MAX_POSITION;
+      isAhead = reached > head && reached !== MAX_POSITION;
       trouble = isAhead ? logEndText(head, reached) : undefined;
       if (!isAhead) wanted = { head, at };
     } catch (error) {
@@ -59,6 +62,7 @@ export const headLag = (log: Pick<EventLog, 'head'>, position: () => bigint): He
       return performance.now() - currentAt;
     },
     trouble: () => trouble,
+    endsEarly: () => isAhead,
     close: () => clearInterval(timer),
   };
 };

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { viewsCheck } from '../../../services/main/checks.js';
 import { viewLags } from '../../../services/main/metrics.js';
 
-const lag = { ms: () => 10, trouble: () => undefined, close: () => undefined };
+const lag = { ms: () => 10, trouble: () => undefined, endsEarly: () => false, close: () => undefined };
 const well = { name: 'views', state: 'well', lagMs: 10 } as const;
 
 it('views that are being built are named in the check, unless there is a worse reason', () => {
