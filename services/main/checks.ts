@@ -25,8 +25,8 @@ export const logChecks = (
 ): readonly (Check | undefined)[] => [formatCheck(format()), copyCheck(log)];
 
 /**
- * Health of a log subscriber, judged by its lag: `well` up to `maxMs`, the state `otherwise` above it; `down` when the log
- * ends before what was read of it, because a log that has lost its end must not be written to.
+ * Health of a log subscriber, judged by its lag: `well` up to `maxMs`. Above it the state is `otherwise`, or `down` if the
+ * log still ends before what was read of it: a log that has lost its end must not be written to.
  */
 export const lagCheck = (
   name: string,

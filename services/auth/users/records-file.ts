@@ -100,7 +100,9 @@ export const recordsFile = <Entry>(path: string, key: string, entry: z.ZodType<E
   return {
     read,
     change: async (update) => {
-      await createFolder(dirname(path));
+      await createFolder(dirname(path)).catch((cause: unknown) => {
+        throw new StoreUnavailable(`${path} cannot be written: ${(cause as Error).message}`, cause);
+      });
       await withLockFile(path, async () => {
         const records = Object.fromEntries(update(await read()));
         await replace(path, `${JSON.stringify({ [key]: records }, undefined, 2)}\n`);

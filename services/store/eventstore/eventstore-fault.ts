@@ -24,7 +24,7 @@ const SAYS = /[\p{L}\p{N}]/u;
 const CODE = /^\d+ [A-Z_]+: /u;
 
 /** Matches the introduction of the error by which a connection failed. */
-const LAST_ERROR = /^(?<start>No connection established)\. Last error: (?:Error: )?/u;
+const LAST_ERROR = /^(?<start>No connection established)\. Last error: (?:Error: |null\. Resolution note: )?/u;
 
 /** Matches the end that gRPC adds to the text of a failed connection when it has nothing to say about the address. */
 const NO_NOTE = /\.? Resolution note: *$/u;

@@ -39,7 +39,7 @@ describe('an error of an event store', () => {
     ],
     [
       'No connection established. Last error: null. Resolution note: TXT record not found',
-      'No connection established: null. Resolution note: TXT record not found',
+      'No connection established: TXT record not found',
     ],
     ['Name resolution failed for target dns:away', 'Name resolution failed for target dns:away'],
   ])('says what it is, without what gRPC adds: %s', (details, text) => {

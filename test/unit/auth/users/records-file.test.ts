@@ -34,7 +34,10 @@ describe('a file of records', () => {
 
   it.runIf(process.platform === 'linux')('is refused where its folder cannot be created', async () => {
     const records = open('/proc/flightlog/users/records.json');
-    await expect(records.change((before) => before)).rejects.toThrow('no folder can be created in /proc');
+    await expect(records.change((before) => before)).rejects.toMatchObject({
+      name: 'StoreUnavailable',
+      message: '/proc/flightlog/users/records.json cannot be written: no folder can be created in /proc',
+    });
   });
 
   it('is changed by one command at a time', async () => {
