@@ -1,3 +1,5 @@
+import type { Logger } from 'pino';
+import { LogEndsEarly } from '../kernel/log-end.js';
 import { tlsProblem } from '../kernel/tls-problem.js';
 
 /** The gRPC status of calls to a server that has other services. */
@@ -17,4 +19,21 @@ export const permanentProblem = ({ message, cause }: Error): string | undefined 
   return message.includes(OTHER_SERVICES)
     ? 'a gRPC server answers that is not an EventStoreDB'
     : tlsProblem(message, TLS_ADVICE);
+};
+
+const HINT = 'an EventStoreDB must listen at the address, with TLS unless the address has tls=false';
+
+/** Logs that the event store cannot be reached, or that its log ends early, at most once in 5 s. */
+export const troubleIn = (logger: Pick<Logger, 'warn'>): ((error: unknown) => void) => {
+  let lastSaid = 0;
+  return (error) => {
+    if (Date.now() - lastSaid < 5_000) return;
+    lastSaid = Date.now();
+    if (error instanceof LogEndsEarly) {
+      logger.warn(error.message);
+      return;
+    }
+    const why = error instanceof Error ? error.message : 'it accepts calls and does not answer them';
+    logger.warn({ why, hint: HINT }, 'the event store (event_store) cannot be reached; retrying');
+  };
 };

@@ -13,7 +13,7 @@ import { type LogReaderSource, sqliteLogReader } from '../store/log/sqlite-log-r
 import type { Configuration } from '../config/configuration.js';
 import { openLogger } from './logger.js';
 import { forSetting } from '../config/operator-errors.js';
-import { permanentProblem } from './event-store-problem.js';
+import { permanentProblem, troubleIn } from './event-store-problem.js';
 
 /** The location of the log, for a process or a thread that reads it. It can be sent to any thread. */
 export type LogSource =
@@ -44,19 +44,6 @@ const EMBEDDED = 'embedded:';
 /** The source of the configured log, without the wake-up that a writer in this process gives. */
 export const logSource = ({ directory, eventStore }: WhereItIs): LogSource =>
   eventStore === EMBEDDED ? { kind: 'embedded', directory } : { kind: 'eventstore', url: eventStore };
-
-const HINT = 'an EventStoreDB must listen at the address, with TLS unless the address has tls=false';
-
-/** Logs that the event store cannot be reached, at most once in 5 s. */
-const troubleIn = (logger: Logger): ((error: unknown) => void) => {
-  let lastSaid = 0;
-  return (error) => {
-    if (Date.now() - lastSaid < 5_000) return;
-    lastSaid = Date.now();
-    const why = error instanceof Error ? error.message : 'it accepts calls and does not answer them';
-    logger.warn({ why, hint: HINT }, 'the event store (event_store) cannot be reached; retrying');
-  };
-};
 
 /** One such answer may come from a node or a proxy that is starting. */
 const ENOUGH_TIMES = 3;

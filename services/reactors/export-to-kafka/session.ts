@@ -1,7 +1,6 @@
 import type { Kafka } from 'kafkajs';
 import type { EventLog } from '../../kernel/ports/event-store.js';
-import { StoreUnavailable } from '../../kernel/fault.js';
-import { logEndText } from '../../kernel/log-end.js';
+import { LogEndsEarly } from '../../kernel/log-end.js';
 import { ExportRefused } from './failure.js';
 import type { MessageSource, MessageSelection } from './message-source.js';
 import { assertOwn, type ExportPosition, positionRecord, readPositions } from './positions.js';
@@ -59,11 +58,11 @@ export const lastPosition = async (
 /**
  * The head of the log, which must not be before a published position.
  *
- * @throws {StoreUnavailable} when the log ends before that position; it can be retried.
+ * @throws {LogEndsEarly} when the log ends before that position; it can be retried.
  */
 const headBeyond = async (position: bigint, { log }: SessionOptions): Promise<bigint> => {
   const head = await log.head();
-  if (position > head) throw new StoreUnavailable(logEndText(head, position));
+  if (position > head) throw new LogEndsEarly(head, position);
   return head;
 };
 

@@ -1,8 +1,7 @@
 import { BACKWARDS, eventTypeFilter, type Filter, FORWARDS, streamNameFilter } from '@eventstore/db-client';
 import type { EventFilter, LogPage, ReadLogOptions, ReadStreamOptions } from '../../kernel/ports/event-store.js';
 import type { RecordedEvent } from '../../kernel/event.js';
-import { StoreUnavailable } from '../../kernel/fault.js';
-import { logEndText } from '../../kernel/log-end.js';
+import { LogEndsEarly } from '../../kernel/log-end.js';
 import type { StreamName } from '../../kernel/stream.js';
 import { isNoEventPosition, readFault } from './eventstore-fault.js';
 import { nearestPositions } from './nearest-positions.js';
@@ -161,7 +160,7 @@ async function* pagesAfter(
 /**
  * Reads the log after a position, up to and including another, in pages with the position that is read so far.
  *
- * @throws {StoreUnavailable} when the read ends before `upTo`, so that the rest of the log is not known.
+ * @throws {LogEndsEarly} when the read ends before `upTo`, so that the rest of the log is not known.
  */
 export async function* readLogUpTo(
   connection: Connection,
@@ -176,5 +175,5 @@ export async function* readLogUpTo(
     ({ position } = page);
     yield page;
   }
-  if (left > 0 && position < upTo) throw new StoreUnavailable(logEndText(position, upTo));
+  if (left > 0 && position < upTo) throw new LogEndsEarly(position, upTo);
 }

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { LogPage, ReadLogOptions, Subscription } from '../../kernel/ports/event-store.js';
 import type { RecordedEvent } from '../../kernel/event.js';
 import { StoreUnavailable } from '../../kernel/fault.js';
-import { logEndText } from '../../kernel/log-end.js';
+import { LogEndsEarly } from '../../kernel/log-end.js';
 import type { LiveFeed } from './live-feed.js';
 import { isWanted, PAGE_EVENTS } from './read-pages.js';
 
@@ -92,7 +92,7 @@ export const subscribe = (sources: Sources, options: Omit<ReadLogOptions, 'limit
   const follow = async (): Promise<void> => {
     try {
       const head = await sources.head();
-      if (head < next.after) throw new StoreUnavailable(logEndText(head, next.after));
+      if (head < next.after) throw new LogEndsEarly(head, next.after);
       await catchUp(head);
       await listen();
     } catch (error) {
