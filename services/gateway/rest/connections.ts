@@ -29,14 +29,18 @@ const readArrived = async (): Promise<void> => {
 type Connection = { inFlight: number; readBytes: number };
 
 /**
- * Calls back when all of a request has been read, before anything is read of the next one, unless both came in one piece.
- * The answer may come earlier, when the request is refused, or later.
+ * Calls back when all of a request has been read, before anything is read of the next one, unless both came in one
+ * piece. The answer may come earlier, when the request is refused, or later.
+ *
+ * The parser pushes `null` at that moment. The event 'end' comes only when the handler has read the body, and by then
+ * the next request may have begun.
  */
 const whenComplete = (request: IncomingMessage, done: () => void): void => {
-  process.nextTick(() => {
-    if (request.complete) done();
-    else request.once('end', done);
-  });
+  const push = request.push.bind(request);
+  request.push = (chunk, encoding) => {
+    if (chunk === null) done();
+    return push(chunk, encoding);
+  };
 };
 
 /** Watches the connections of a server. Node counts one on which nothing has come yet as active. */

@@ -34,7 +34,7 @@ const withClient = async (answer: (request: IncomingMessage, response: ServerRes
   return { idle, send, answered, idles };
 };
 
-describe('a connection', () => {
+describe('a connection', { timeout: 60_000 }, () => {
   it('is idle before its first request and after each answer', async () => {
     const { idle, send, answered, idles } = await withClient((_request, response) => response.end());
     await idles(1);
@@ -58,6 +58,23 @@ describe('a connection', () => {
     expect(idle.all()).toEqual([]);
     await send('st: x\r\n\r\n');
     open[1]?.end();
+    await answered(2);
+    await idles(1);
+  });
+
+  it('is not idle when a half of a request arrived before the body of the one before it was read', async () => {
+    let first: IncomingMessage | undefined;
+    const { idle, send, answered, idles } = await withClient((request, response) => {
+      if (first === undefined) first = request.once('end', () => response.end());
+      else response.end();
+    });
+    await send('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\n');
+    await send('body');
+    await send('GET / HTTP/1.1\r\nHo');
+    first?.resume();
+    await answered(1);
+    expect(idle.all()).toEqual([]);
+    await send('st: x\r\n\r\n');
     await answered(2);
     await idles(1);
   });

@@ -19,7 +19,7 @@ const connected = (own: Own) => {
   return { socket, receives };
 };
 
-describe('a server that closes', () => {
+describe('a server that closes', { timeout: 60_000 }, () => {
   it('cuts off clients that connect again when it has cut them off', async () => {
     const own = await overHttp([route(method.getTask, () => new Promise(() => undefined))]);
     let ended = 0;

@@ -601,34 +601,38 @@ describe('a server that closes', () => {
     }
   });
 
-  it('answers clients that send without a pause, and resets none of their connections', async () => {
-    const own = await overHttp(routes);
-    const port = Number(new URL(own.url).port);
-    const request = 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n';
-    let answers = 0;
-    /** Sends the next request when one is answered; resolves to the number of requests that are not answered. */
-    const sendAll = (): Promise<number> =>
-      new Promise((resolve, reject) => {
-        const socket = connect(port, '127.0.0.1');
-        let open = 0;
-        const send = (): void => {
-          if (!socket.writable) return;
-          open += 1;
-          socket.write(request);
-        };
-        socket.on('data', (bytes) => {
-          open -= 1;
-          answers += 1;
-          if (!bytes.includes('connection: close')) setImmediate(() => setImmediate(send));
+  it(
+    'answers clients that send without a pause, and resets none of their connections',
+    { timeout: 60_000 },
+    async () => {
+      const own = await overHttp(routes);
+      const port = Number(new URL(own.url).port);
+      const request = 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n';
+      let answers = 0;
+      /** Sends the next request when one is answered; resolves to the number of requests that are not answered. */
+      const sendAll = (): Promise<number> =>
+        new Promise((resolve, reject) => {
+          const socket = connect(port, '127.0.0.1');
+          let open = 0;
+          const send = (): void => {
+            if (!socket.writable) return;
+            open += 1;
+            socket.write(request);
+          };
+          socket.on('data', (bytes) => {
+            open -= 1;
+            answers += 1;
+            if (!bytes.includes('connection: close')) setImmediate(() => setImmediate(send));
+          });
+          socket.once('connect', send).once('error', reject);
+          socket.once('close', () => resolve(open));
         });
-        socket.once('connect', send).once('error', reject);
-        socket.once('close', () => resolve(open));
-      });
-    const clients = Array.from({ length: 20 }, sendAll);
-    await expect.poll(() => answers, { timeout: 20_000 }).toBeGreaterThan(100);
-    await own.server.close({ drainMs: 5_000 });
-    expect(await Promise.all(clients)).toEqual(clients.map(() => 0));
-  });
+      const clients = Array.from({ length: 20 }, sendAll);
+      await expect.poll(() => answers, { timeout: 20_000 }).toBeGreaterThan(100);
+      await own.server.close({ drainMs: 5_000 });
+      expect(await Promise.all(clients)).toEqual(clients.map(() => 0));
+    },
+  );
 
   it('waits for requests in flight, then cuts them off', async () => {
     let release: (() => void) | undefined;
