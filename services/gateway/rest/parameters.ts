@@ -1,4 +1,4 @@
-import { type DescField, type DescMessage, type JsonObject, type JsonValue, ScalarType } from '@bufbuild/protobuf';
+import type { DescField, DescMessage, JsonObject, JsonValue } from '@bufbuild/protobuf';
 
 import { invalid } from '../../kernel/rpc.js';
 import { fieldPath } from '../field-path.js';
@@ -24,7 +24,7 @@ const put = (root: JsonObject, path: readonly DescField[], value: JsonValue): vo
 
 /** The entries of a list. An empty text is none, because forms send their fields without a value, too (`phases=`). */
 const entriesOf = (field: DescField, texts: readonly string[]): JsonValue[] =>
-  texts.filter((text) => text !== '' || field.scalar !== ScalarType.STRING).map((text) => valueJson(field, text));
+  texts.filter((text) => text !== '').map((text) => valueJson(field, text));
 
 const putQuery = (root: JsonObject, path: readonly DescField[], key: string | undefined, texts: string[]): void => {
   const field = path.at(-1);

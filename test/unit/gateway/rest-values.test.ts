@@ -8,6 +8,7 @@ import {
 import { LabelsSchema } from '../../../proto/gen/platformidl/admin/common_pb.js';
 import { PrimitiveSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
 import { TaskTemplateSchema } from '../../../proto/gen/platformidl/core/tasks_pb.js';
+import { HistoryEntity, TransitionListRequestSchema } from '../../../proto/gen/platformidl/eventlog/history_pb.js';
 import { TailRequestSchema } from '../../../proto/gen/platformidl/eventlog/tail_pb.js';
 import { CreateUploadLocationRequestSchema } from '../../../proto/gen/platformidl/service/dataproxy_pb.js';
 import { queryJson } from '../../../services/gateway/rest/parameters.js';
@@ -84,9 +85,11 @@ describe('a value in a query', () => {
   });
 
   it.each([
-    ['phases=', {}],
-    ['phases=&phases=FAILED&types=', { phases: ['FAILED'] }],
-  ])('is no entry of a list where it is empty: %s', (text, json) => {
-    expect(query(TailRequestSchema, text)).toEqual(json);
+    [TailRequestSchema, 'phases=', {}],
+    [TailRequestSchema, 'phases=&phases=FAILED&types=', { phases: ['FAILED'] }],
+    [TransitionListRequestSchema, 'entities=', {}],
+    [TransitionListRequestSchema, 'entities=&entities=NODE', { entities: [HistoryEntity.NODE] }],
+  ])('is no entry of a list of %s where it is empty: %s', (type: DescMessage, text, json) => {
+    expect(query(type, text)).toEqual(json);
   });
 });
