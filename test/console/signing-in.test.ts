@@ -64,7 +64,8 @@ describe.skipIf(chromiumPath === undefined)('signing in to the web console', () 
     });
     await page.route('**/logout', async () => {
       await page.context().clearCookies();
-      await begun?.fulfill({ status: 204 }); // and the issuer does not answer
+      await expect.poll(() => begun).toBeDefined();
+      await begun!.fulfill({ status: 204 }); // and the issuer does not answer
     });
     await page.evaluate(`void fetch('/begun').then(() => {
       stop();

@@ -37,7 +37,7 @@ import {
 import { sqliteLogReader } from '../../services/store/log/sqlite-log-reader.js';
 import { counted } from '../support/cases.js';
 import { type ControlPlane, startControlPlane } from '../support/control-plane.js';
-import { type Hostile, hostileTo } from '../support/hostile.js';
+import { type Hostile, hostileTo, NUL_BYTES } from '../support/hostile.js';
 import { type LogServer, startLogServer } from '../support/log-server.js';
 import { callRaw, framed, type RawAnswer } from '../support/raw-call.js';
 import { logDirectory } from '../support/test-log.js';
@@ -249,7 +249,7 @@ describe.each(Object.keys(SERVERS) as (keyof typeof SERVERS)[])('whatever is sen
     const recorded = (await log.head()) - head;
     if (recorded > 0n && codes.some((code) => code !== 'OK'))
       return `${what}: ${codes.join()}: it recorded ${recorded} events`;
-    if (what.endsWith(': NUL bytes') && !codes.includes('INVALID_ARGUMENT')) return `${what}: ${codes.join()}`;
+    if (what.endsWith(`: ${NUL_BYTES}`) && !codes.includes('INVALID_ARGUMENT')) return `${what}: ${codes.join()}`;
     return codes.some((code) => NEVER.has(code)) ? `${what}: ${codes.join()}: ${said.message}` : undefined;
   };
 

@@ -18,10 +18,13 @@ const MANY = 5_000;
 const DEPTH = 1_000;
 const MAX_PATH = 5;
 
+/** Names the change of a text to one with NUL characters. */
+export const NUL_BYTES = 'NUL bytes';
+
 const TEXTS: Readonly<Record<string, string>> = {
   missing: '',
   'too long': 'a'.repeat(LONG),
-  'NUL bytes': 'a\0b\0',
+  [NUL_BYTES]: 'a\0b\0',
   'a way out of a folder': '../../../../etc/passwd',
   'an end of a query': `'; DROP TABLE documents; --`,
   'a separator of identifiers': 'a:b/c%2Fd+e(f,g)',

@@ -1,17 +1,22 @@
 import { PassThrough } from 'node:stream';
-import { create, type DescField, type DescMessage, ScalarType, toBinary } from '@bufbuild/protobuf';
+import { create, type DescField, type DescMessage, type DescMethod, ScalarType, toBinary } from '@bufbuild/protobuf';
 import { reflect, type ReflectMessage } from '@bufbuild/protobuf/reflect';
 import type { ClientDuplexStream } from '@grpc/grpc-js';
 import { describe, expect, it } from 'vitest';
 import { Gossip } from '../../../proto/gen/event_store/client/gossip_pb.js';
 import { PersistentSubscriptions } from '../../../proto/gen/event_store/client/persistent_pb.js';
 import { ServerFeatures } from '../../../proto/gen/event_store/client/server_features_pb.js';
-import { BatchAppendReqSchema, Streams } from '../../../proto/gen/event_store/client/streams_pb.js';
+import {
+  AppendReq_OptionsSchema,
+  BatchAppendReq_OptionsSchema,
+  BatchAppendReqSchema,
+  Streams,
+} from '../../../proto/gen/event_store/client/streams_pb.js';
 import { StreamIdentifierSchema, UUIDSchema } from '../../../proto/gen/event_store/client/values_pb.js';
 import type { EncodedCall } from '../../../services/kernel/ports/encoded-calls.js';
 import { openAccess } from '../../../services/streams/eventstore/access.js';
 import type { AppendServices } from '../../../services/streams/eventstore/append.js';
-import { proposedEvent } from '../../../services/streams/eventstore/append-request.js';
+import { proposedEvent, targetOf } from '../../../services/streams/eventstore/append-request.js';
 import { batchAppends } from '../../../services/streams/eventstore/batch-append.js';
 import {
   type GroupCalls,
@@ -34,6 +39,8 @@ const textsIn = (type: DescMessage, way: Path = []): readonly Path[] =>
   });
 
 const TEXT = 'a\0b';
+
+const NAMED = { streamName: Buffer.from(TEXT) };
 
 const put = (of: ReflectMessage, field: DescField): void => {
   if (field.fieldKind === 'list') of.get(field).add(TEXT);
@@ -62,8 +69,13 @@ const nameOf = (path: Path): string =>
     .map(({ name }) => name)
     .join('.');
 
+/** Their handlers decode without that check; the functions that read their requests are tested one by one. */
+const APPENDING: readonly DescMethod[] = [Streams.method.append, Streams.method.batchAppend];
+
 const CASES = [Streams, PersistentSubscriptions, Gossip, ServerFeatures].flatMap(({ methods }) =>
-  methods.flatMap((method) => textsIn(method.input).map((path) => ({ method, path, field: nameOf(path) }))),
+  methods
+    .filter((method) => !APPENDING.includes(method))
+    .flatMap((method) => textsIn(method.input).map((path) => ({ method, path, field: nameOf(path) }))),
 );
 
 const CONSUMING = CASES.filter(({ method }) => method === PersistentSubscriptions.method.read);
@@ -88,6 +100,21 @@ describe('a NUL in a text of a request on the EventStoreDB port', () => {
     expect(() => proposedEvent(event, 0)).toThrow(
       refusal(`proposed_message.metadata${key.includes('\0') ? '' : `.${key}`}`),
     );
+  });
+
+  it('is refused in the id of an appended event', () => {
+    const value = '01234567-89ab-cdef-0123-456789abcdef\0';
+    const id = create(UUIDSchema, { value: { case: 'string', value } });
+    const metadata = { type: 'A', 'content-type': 'application/json' };
+    const event = { id, metadata, data: new Uint8Array(), customMetadata: new Uint8Array() };
+    expect(() => proposedEvent(event, 0)).toThrow('proposed_message.id: a UUID is needed');
+  });
+
+  it.each([
+    ['an append', create(AppendReq_OptionsSchema, { streamIdentifier: NAMED })],
+    ['a batch append', create(BatchAppendReq_OptionsSchema, { streamIdentifier: NAMED })],
+  ])('is refused in the name of the stream of %s', (_what, options) => {
+    expect(() => targetOf(options)).toThrow(refusal('options.stream_identifier'));
   });
 
   it('is refused in the id of a batch append', async () => {
