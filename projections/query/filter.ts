@@ -1,6 +1,6 @@
 import { invalid, RpcError } from '../../services/kernel/rpc.js';
 import { type Column, columnNamed, type Columns, type EntityKind, filterFields, ownFilterFields } from './columns.js';
-import { shortNameOf, isJoinable } from './entities.js';
+import { isJoinable, shortNameOf } from './entities.js';
 import { comparisonOf } from './filter-comparison.js';
 import { type FilterPiece, parseFilters } from './filter-grammar.js';
 import type { Condition } from '../runtime/read-store.js';

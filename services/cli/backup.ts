@@ -85,7 +85,8 @@ const withFlag = (error: unknown): never => {
 };
 
 /**
- * Restores a backup into an empty directory, its payloads and uploads into a bucket if one is named, and prints a summary as a JSON object.
+ * Restores a backup into an empty directory, its payloads and uploads into a bucket if one is named, and prints a
+ * summary as a JSON object.
  *
  * @throws {OperatorError} when the folder or bucket of the backup cannot be used, or the directory is not empty.
  * @throws {Fault} when the backup is damaged or incomplete.

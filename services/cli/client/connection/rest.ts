@@ -39,7 +39,7 @@ const refusalOf = async (answer: Response): Promise<Refused> => {
   );
 };
 
-/** The codes of connections that broke after the request was sent by them. */
+/** The codes of a connection that broke after the request had been sent on it. */
 const BROKEN: ReadonlySet<unknown> = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
 
 /** True when there was a connection: `fetch` has the error of the network as the cause of its own. */
