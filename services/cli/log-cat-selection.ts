@@ -1,5 +1,5 @@
 import type { EventFilter, EventLog, ReadLogOptions } from '../kernel/ports/event-store.js';
-import { metadataOfAny, type RecordedEvent } from '../kernel/event.js';
+import { metadataOfAny, ownTimeOf, type RecordedEvent } from '../kernel/event.js';
 import { categoryOf, isInScope, streamName, type StreamName } from '../kernel/stream.js';
 
 /** The flags of `log cat` that select events; an event is printed when it matches all of them. */
@@ -47,7 +47,7 @@ export const selectionOf = (flags: SelectionFlags): Selection => {
 
 /**
  * The clocks of processes that write one log differ by less than this. So an event that was recorded earlier than
- * `since` by more has no event from `since` on before it.
+ * `since` by more has no event from `since` on before it. That holds for no event of another writer.
  */
 const CLOCK_SKEW_MS = 60_000;
 
@@ -59,7 +59,7 @@ const lookBack = async (
 ): Promise<bigint> => {
   let left = tail;
   const isFound = (event: RecordedEvent): boolean =>
-    left === 0 || event.position <= given || (recordedAtMs(event) ?? Infinity) < since - CLOCK_SKEW_MS;
+    left === 0 || event.position <= given || (ownTimeOf(event) ?? Infinity) < since - CLOCK_SKEW_MS;
   const pages = stream === undefined ? log.readLogBackwards() : log.readStream(stream, { direction: 'backwards' });
   for await (const page of pages) {
     for (const event of page) {

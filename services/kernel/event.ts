@@ -50,12 +50,19 @@ const LAST_MS = 253_402_300_799_999;
 
 const NUMBERS: ReadonlySet<string> = new Set(['recordedAtMs', 'schema'] satisfies (keyof EventMetadata)[]);
 
+/** Metadata without the field that is neither a text nor a number. */
+type PlainMetadata = Partial<Omit<EventMetadata, 'idempotency'>>;
+
+const fieldsOf = (value: unknown): readonly (readonly [string, unknown])[] =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.entries(value) : [];
+
 /** The texts and numbers of metadata; nothing where it is no JSON object. */
-const plainFields = (metadata: string): Partial<EventMetadata> => {
+const plainFields = (metadata: string): PlainMetadata => {
   try {
-    const fields = Object.entries(JSON.parse(metadata) as object);
     return Object.fromEntries(
-      fields.filter(([name, value]) => typeof value === (NUMBERS.has(name) ? 'number' : 'string')),
+      fieldsOf(JSON.parse(metadata)).filter(
+        ([name, value]) => typeof value === (NUMBERS.has(name) ? 'number' : 'string'),
+      ),
     );
   } catch {
     return {};
@@ -66,10 +73,19 @@ const plainFields = (metadata: string): Partial<EventMetadata> => {
  * Reads the metadata of an event that another program may have written: other programs can append to the log in an event
  * store, with any metadata or none. Fields of another type are left out, and so is a time that a message cannot hold.
  */
-export const metadataOfAny = ({ metadata }: Pick<NewEvent, 'metadata'>): Partial<EventMetadata> => {
+export const metadataOfAny = ({ metadata }: Pick<NewEvent, 'metadata'>): PlainMetadata => {
   const { recordedAtMs, ...others } = plainFields(metadata);
   if (recordedAtMs === undefined || !Number.isInteger(recordedAtMs)) return others;
   return recordedAtMs >= 0 && recordedAtMs <= LAST_MS ? { ...others, recordedAtMs } : others;
+};
+
+/**
+ * The time at which a control plane recorded an event, in milliseconds since 1970. `undefined` for an event of another
+ * writer, whose time may have another unit or be any number: it has no id of a command.
+ */
+export const ownTimeOf = (event: Pick<NewEvent, 'metadata'>): number | undefined => {
+  const { commandId, recordedAtMs } = metadataOfAny(event);
+  return commandId === undefined ? undefined : recordedAtMs;
 };
 
 /** Marks the schema in the metadata JSON. Quotes inside JSON strings are escaped, so no string value contains it. */

@@ -24,12 +24,13 @@ export type TailFlags = ConnectionFlags & {
   readonly json: boolean;
 };
 
+/** The JSON of an event, as far as it is printed. An event of another writer may have no time and no actor. */
 type Line = {
   readonly position: number;
-  readonly recordedAt: string;
+  readonly recordedAt?: string;
   readonly stream: string;
   readonly type: string;
-  readonly actor: string;
+  readonly actor?: string;
   readonly data: { readonly phase?: string; readonly node?: string; readonly attempt?: number };
 };
 
@@ -38,15 +39,17 @@ const RETRY_MS = 1_000;
 const subjectOf = ({ stream, data: { node, attempt } }: Line): string =>
   [stream, ...(node === undefined ? [] : [node]), ...(attempt === undefined ? [] : [`#${attempt}`])].join(' ');
 
-const lineOf = (text: string): string => {
+/** Makes the line of an event from its JSON. */
+export const lineOf = (text: string): string => {
   const event = JSON.parse(text) as Line;
+  const { actor = '', recordedAt = '' } = event;
   const { phase = '' } = event.data;
   return [
     cell(String(event.position), 9),
-    timeCell(event.recordedAt),
+    timeCell(recordedAt),
     cell(event.type, 22),
     cell(phase, 10, colourOf(phase)),
-    cell(event.actor || '-', 10),
+    cell(actor === '' ? '-' : actor, 10),
     oneLine(subjectOf(event)),
   ].join('  ');
 };
@@ -64,9 +67,9 @@ const requestOf = ({ from, project, domain, name, node, category, type, phase, l
 });
 
 /**
- * Yields events of the log and checkpoints without end. After a lost connection it reconnects, and resumes after the last
- * position that the server has sent. The server sends a checkpoint every 5 seconds when there is no event, so there is
- * such a position soon after the start; a connection that is lost before is an error, because events could be missed.
+ * Yields events of the log and checkpoints without end. After a lost connection it reconnects, and resumes after the
+ * last position that the server has sent. The server sends a checkpoint every 5 seconds when there is no event, so there
+ * is such a position soon after the start; a connection that is lost before is an error, because events could be missed.
  */
 const eventsOf = async function* (connection: Connection, request: TailInit): AsyncIterable<TailedEvent> {
   const { signal } = new AbortController(); // never aborted: the command ends with its process

@@ -2,20 +2,28 @@ import { toBinary } from '@bufbuild/protobuf';
 import { type TailResponse, TailResponseSchema } from '../../../proto/gen/platformidl/eventlog/tail_pb.js';
 import { frameOf } from '../../kernel/encoding/grpc-frame.js';
 import { encodedEvent } from '../../gateway/rest/event-text.js';
+import type { RecordedEvent } from '../../kernel/event.js';
 import type { PayloadStore } from '../../kernel/ports/payload-store.js';
+import { categoryOf } from '../../kernel/stream.js';
 import { uuidText } from '../../reactors/export-to-kafka/cloud-event.js';
 import { checkpointAnswer, eventAnswer } from '../../streams/tail/answers.js';
 import { encodeOnce } from '../../streams/tail/encode-once.js';
 import type { TailEncoding } from '../../streams/tail/tail.js';
 import { lineOf } from '../event-json/event-line.js';
 import { readable, wholeEventEncoder } from '../event-json/readable.js';
+import { codecs } from '../models.js';
 
 /** The encodings of tails: Server-Sent Events, or gRPC messages with events as JSON or as protobuf. */
 export type TailForm = 'events' | 'json' | 'protobuf';
 
 const messageOf = (answer: TailResponse): Uint8Array => frameOf(toBinary(TailResponseSchema, answer));
 
-/** Makes the encodings of tails; each encodes an event once. */
+const NOTHING = new Uint8Array();
+
+/** False in streams of other writers, whose events are no messages of the control plane. */
+const isMessage = ({ stream }: RecordedEvent): boolean => codecs.has(categoryOf(stream));
+
+/** Makes the encodings of tails; each encodes an event once. In protobuf, events of other writers have no bytes. */
 export const tailEncodings = (payloads: PayloadStore): Readonly<Record<TailForm, TailEncoding>> => {
   const dataOf = readable(payloads);
   const whole = wholeEventEncoder(payloads);
@@ -43,6 +51,7 @@ export const tailEncodings = (payloads: PayloadStore): Readonly<Record<TailForm,
     protobuf: {
       name: 'protobuf',
       event: encodeOnce(async (event) => {
+        if (!isMessage(event)) return NOTHING;
         const value = await whole.message(event);
         return messageOf(eventAnswer(event, uuidText(event.id), { case: 'message', value }));
       }),

@@ -1,5 +1,5 @@
 import type { TailRequest } from '../../../proto/gen/platformidl/eventlog/tail_pb.js';
-import { metadataOfAny } from '../../kernel/event.js';
+import { ownTimeOf } from '../../kernel/event.js';
 import type { EventLog } from '../../kernel/ports/event-store.js';
 import { invalid } from '../../kernel/rpc.js';
 
@@ -12,10 +12,13 @@ const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\
 /** The clocks of the processes that write one log differ by less than this, in milliseconds. */
 const CLOCK_SKEW_MS = 60_000;
 
-/** The position of the last event that was recorded well before a time; 0n when there is none. */
+/**
+ * The position of the last event that was recorded well before a time; 0n when there is none. Times of other writers do
+ * not count: events from the time on may come before such an event.
+ */
 const before = async (log: Pick<EventLog, 'readLogBackwards'>, sinceMs: number): Promise<bigint> => {
   for await (const page of log.readLogBackwards()) {
-    const found = page.find((event) => (metadataOfAny(event).recordedAtMs ?? Infinity) < sinceMs - CLOCK_SKEW_MS);
+    const found = page.find((event) => (ownTimeOf(event) ?? Infinity) < sinceMs - CLOCK_SKEW_MS);
     if (found) return found.position;
   }
   return 0n;

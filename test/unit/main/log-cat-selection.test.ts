@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { inspect } from 'node:util';
 
 import type { EventStore } from '../../../services/kernel/ports/event-store.js';
-import { streamName } from '../../../services/kernel/stream.js';
+import { type StreamName, streamName } from '../../../services/kernel/stream.js';
 import { beginAfter, type SelectionFlags, selectionOf } from '../../../services/cli/log-cat-selection.js';
 import { sqliteEventStore } from '../../../services/store/log/sqlite-event-store.js';
 
@@ -19,13 +19,17 @@ describe('where log cat begins', () => {
   const directory = mkdtempSync(join(tmpdir(), 'flightlog-selection-'));
   let log: EventStore;
 
+  const append = (each: number, stream: StreamName, metadata: object) => {
+    const id = new Uint8Array(16).fill(each);
+    return log.append(stream, 'any', [{ id, type: 'A', data: new Uint8Array(), metadata: JSON.stringify(metadata) }]);
+  };
+
   beforeAll(async () => {
     log = await sqliteEventStore({ directory });
     for (let each = 0; each < EVENTS; each += 1) {
       const stream = streamName('project', [each % 2 === 0 ? 'even' : 'odd']);
       const metadata = { recordedAtMs: START_MS + each * MINUTE_MS, actor: '', commandId: '', schema: 1 };
-      const id = new Uint8Array(16).fill(each);
-      await log.append(stream, 'any', [{ id, type: 'A', data: new Uint8Array(), metadata: JSON.stringify(metadata) }]);
+      await append(each, stream, metadata);
     }
   });
   afterAll(async () => {
@@ -56,4 +60,11 @@ describe('where log cat begins', () => {
     it(`${inspect(flags)} is after position ${after}`, async () => {
       expect(await begin(flags)).toBe(after);
     });
+
+  it('is not moved by the time of another writer, which may have any unit', async () => {
+    await append(EVENTS, streamName('bank', ['a']), { recordedAtMs: 5 });
+    const after = { recordedAtMs: START_MS + EVENTS * MINUTE_MS, actor: '', commandId: '', schema: 1 };
+    await append(EVENTS + 1, streamName('project', ['even']), after);
+    expect(await begin({ since: START_MS + 5 * MINUTE_MS })).toBe(4n);
+  });
 });

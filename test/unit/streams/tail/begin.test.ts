@@ -1,0 +1,21 @@
+import { create } from '@bufbuild/protobuf';
+import { expect, it } from 'vitest';
+
+import { TailRequestSchema } from '../../../../proto/gen/platformidl/eventlog/tail_pb.js';
+import { streamName } from '../../../../services/kernel/stream.js';
+import { tailStartOf } from '../../../../services/streams/tail/begin.js';
+import { newEvent, openTestLog } from '../../../support/filled-log.js';
+
+it('a tail from a time on begins before the events of another writer, whose times may have any unit', async () => {
+  const { store } = await openTestLog();
+  const hour = (each: number): string => new Date(Date.UTC(2026, 2, 2, each)).toISOString();
+  const own = (each: number): string => {
+    const recordedAtMs = Date.parse(hour(each));
+    return JSON.stringify({ recordedAtMs, actor: '', commandId: '', schema: 1 });
+  };
+  for (const metadata of [own(1), own(2), '{"recordedAtMs":5}', own(3)])
+    await store.append(streamName('bank', ['a']), 'any', [{ ...newEvent('Paid', new Uint8Array()), metadata }]);
+  const request = create(TailRequestSchema, { from: hour(2) });
+  expect(await tailStartOf(request, store)).toEqual({ after: 1n, sinceMs: Date.parse(hour(2)) });
+  await store.close();
+});
