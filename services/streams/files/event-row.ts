@@ -1,6 +1,6 @@
 import { type EngineReport, entityOf, flatFields } from '../../execution/events.js';
 import type { EventCodec } from '../../kernel/aggregate.js';
-import { type EventMetadata, metadataOf, type RecordedEvent } from '../../kernel/event.js';
+import { type EventMetadata, metadataOf, metadataOfAny, type RecordedEvent } from '../../kernel/event.js';
 import { StoreUnavailable, UnknownEvent } from '../../kernel/fault.js';
 import { categoryOf } from '../../kernel/stream.js';
 
@@ -91,26 +91,13 @@ const readableRow = async (event: RecordedEvent, encoder: RowEncoder): Promise<E
   };
 };
 
-/** The metadata as far as they can be read. An event without a time has the first of 1970. */
-const metadataFound = (event: RecordedEvent): Partial<EventMetadata> => {
-  try {
-    const { recordedAtMs, schema, commandId } = metadataOf(event);
-    return {
-      ...(Number.isSafeInteger(recordedAtMs) && { recordedAtMs }),
-      ...(Number.isInteger(schema) && { schema }),
-      ...(typeof commandId === 'string' && { commandId }),
-    };
-  } catch {
-    return {};
-  }
-};
-
+/** The row of an event that cannot be read. Without a time it has the first of 1970. */
 const parkedRow = (event: RecordedEvent, encoder: RowEncoder, reason: unknown): EventRow => {
-  const { recordedAtMs = 0, schema = 0, commandId = '' } = metadataFound(event);
+  const { recordedAtMs = 0, schema = 0, commandId = '' } = metadataOfAny(event);
   const recordedAt = BigInt(recordedAtMs) * MICROS_PER_MS;
   return {
     ...placeOf(event, encoder),
-    schema_version: schema,
+    schema_version: Number.isInteger(schema) ? schema : 0,
     occurred_at: recordedAt,
     recorded_at: recordedAt,
     command_id: commandId,

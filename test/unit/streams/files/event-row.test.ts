@@ -7,6 +7,10 @@ import { rowOf } from '../../../../services/streams/files/event-row.js';
 import { executionSamples } from '../../events/samples/executions.js';
 import { recordedIn } from '../../events/samples/sample.js';
 
+const raise = (): never => {
+  throw new CorruptEvent('damaged');
+};
+
 const present = { json: () => Promise.resolve(Buffer.from('{}')), idText: () => 'id', codecs };
 
 describe('the row of an event', () => {
@@ -50,6 +54,16 @@ describe('the row of an event', () => {
     expect(row).toMatchObject({ stream, position, unreadable: 'no form in JSON' });
     expect(JSON.parse(Buffer.from(row.body).toString())).toBe(Buffer.from(data).toString('base64'));
     expect(row.recorded_at).toBe((await rowOf(intact, present)).recorded_at);
+  });
+
+  it.each([
+    ['a time that no file holds', { recordedAtMs: 9e15 }, { recorded_at: 0n, schema_version: 1 }],
+    ['a schema that is no integer', { schema: 1.5 }, { schema_version: 0 }],
+  ])('of a damaged event with %s leaves it out', async (_, change, expected) => {
+    const metadata = JSON.stringify({ ...JSON.parse(intact.metadata), ...change });
+    const codec = { ...codecs.get('execution')!, decode: raise };
+    const damaged = { ...present, codecs: new Map([['execution', codec]]) };
+    expect(await rowOf({ ...intact, metadata }, damaged)).toMatchObject(expected);
   });
 
   it.each(['no JSON', '{}', '{"recordedAtMs":"today","schema":1}'])(
