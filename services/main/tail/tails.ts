@@ -1,13 +1,8 @@
 import { Worker } from 'node:worker_threads';
 import { EventLogService } from '../../../proto/gen/platformidl/eventlog/tail_pb.js';
-import { Fault, StoreUnavailable } from '../../kernel/fault.js';
-import {
-  type FollowForm,
-  type FollowingClient,
-  type FollowRoute,
-  RpcError,
-  type StatusCode,
-} from '../../kernel/rpc.js';
+import { StoreUnavailable } from '../../kernel/fault.js';
+import { type FollowForm, type FollowingClient, type FollowRoute, RpcError } from '../../kernel/rpc.js';
+import { errorOf, type Failure, failureOf } from '../threads/failure.js';
 import { batchMessages } from './batched-messages.js';
 import type { ViewsThreadData } from '../threads/views-thread.js';
 
@@ -17,15 +12,14 @@ export type TailCommand =
   | { readonly taken: number }
   | { readonly close: number };
 
+/** The failure that ended a tail. A bug ends only its own tail: it crosses threads with its stack, for the log. */
+export type TailFailure = Failure | { readonly bug: string; readonly stack: string | undefined };
+
 /** A message of the thread: a batch of answers as they are sent, or the failure that ended the tail. */
 export type TailMessage = {
   readonly id: number;
   readonly answers?: Uint8Array;
-  readonly failure?: {
-    readonly code: StatusCode | undefined;
-    readonly message: string;
-    readonly retryAfterMs?: number | undefined;
-  };
+  readonly failure?: TailFailure;
 };
 
 /** The tails of this process. */
@@ -34,7 +28,7 @@ export interface Tails {
    * Follows the log for one consumer, until it is gone; yields batches of answers as they are sent.
    *
    * @throws {RpcError} INVALID_ARGUMENT naming the field; RESOURCE_EXHAUSTED when there are too many tails.
-   * @throws {StoreUnavailable} when the log cannot be read, and when the process shuts down.
+   * @throws {StoreUnavailable} when the log cannot be read, when the thread ends, and when the process shuts down.
    */
   open(request: Uint8Array, client: FollowingClient): AsyncIterable<Uint8Array>;
   close(): Promise<void>;
@@ -42,17 +36,25 @@ export interface Tails {
 
 const MAX_TAILS = 1_000;
 
-type Open = { messages: TailMessage[]; wake: () => void };
+type Open = { messages: (TailMessage | { readonly id: number; readonly ended: Error })[]; wake: () => void };
 
-/** The failure of a tail as it crosses threads; the cause stays behind. */
-export const failureOf = (error: unknown): NonNullable<TailMessage['failure']> => {
-  if (error instanceof RpcError) return { code: error.code, message: error.message, retryAfterMs: error.retryAfterMs };
-  return { code: undefined, message: error instanceof Fault ? error.message : String(error) };
+/** The failure of a tail as it crosses threads. */
+export const tailFailureOf = (error: unknown): TailFailure => {
+  try {
+    return failureOf(error);
+  } catch {
+    return error instanceof Error
+      ? { bug: error.message, stack: error.stack }
+      : { bug: String(error), stack: undefined };
+  }
 };
 
-/** The error that {@link failureOf} was made of: an {@link RpcError}, or {@link StoreUnavailable} for all others. */
-export const errorOf = ({ code, message, retryAfterMs }: NonNullable<TailMessage['failure']>): Error =>
-  code === undefined ? new StoreUnavailable(message) : new RpcError(code, message, [], retryAfterMs);
+/** The error that {@link tailFailureOf} was made of. */
+export const tailErrorOf = (failure: TailFailure): Error => {
+  if (!('bug' in failure)) return errorOf(failure);
+  const error = new Error(failure.bug);
+  return failure.stack === undefined ? error : Object.assign(error, { stack: failure.stack });
+};
 
 /** Opens the tails of a process, on a thread of their own, which is started by the first. */
 export const openTails = (data: ViewsThreadData): Tails => {
@@ -60,25 +62,25 @@ export const openTails = (data: ViewsThreadData): Tails => {
   let worker: Worker | undefined;
   let count = 0;
 
-  const onMessage = (message: TailMessage): void => {
+  const onMessage = (message: Open['messages'][number]): void => {
     const tail = open.get(message.id);
     tail?.messages.push(message);
     tail?.wake();
   };
-  const failAll = (why: string): void => {
+  const failAll = (ended: Error): void => {
     worker = undefined;
-    for (const id of open.keys()) onMessage({ id, failure: { code: undefined, message: why } });
+    for (const id of open.keys()) onMessage({ id, ended });
   };
   const start = (): Worker => {
     const started = new Worker(new URL('../threads/tail-thread.js', import.meta.url), { workerData: data });
     started.on('message', (messages: readonly TailMessage[]) => messages.forEach(onMessage));
-    started.on('error', (error) => failAll(error.message));
+    started.on('error', (error: Error) => failAll(new StoreUnavailable(error.message, error)));
     started.unref();
     return started;
   };
   const send = batchMessages<TailCommand>((commands) => worker?.postMessage(commands));
 
-  const nextOf = async (tail: Open, signal: AbortSignal): Promise<TailMessage | undefined> => {
+  const nextOf = async (tail: Open, signal: AbortSignal): Promise<Open['messages'][number] | undefined> => {
     while (tail.messages.length === 0 && !signal.aborted) await new Promise<void>((resolve) => (tail.wake = resolve));
     return signal.aborted ? undefined : tail.messages.shift();
   };
@@ -95,7 +97,8 @@ export const openTails = (data: ViewsThreadData): Tails => {
       send({ open: id, request, form });
       try {
         for (let next = await nextOf(tail, gone); next; next = await nextOf(tail, gone)) {
-          if (next.failure) throw errorOf(next.failure);
+          if ('ended' in next) throw next.ended;
+          if (next.failure) throw tailErrorOf(next.failure);
           if (next.answers) yield next.answers;
           send({ taken: id });
         }
@@ -106,7 +109,7 @@ export const openTails = (data: ViewsThreadData): Tails => {
     },
     close: async () => {
       const ending = worker;
-      failAll('shutting down');
+      failAll(new StoreUnavailable('shutting down'));
       await ending?.terminate();
     },
   };

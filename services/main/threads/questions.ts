@@ -1,12 +1,4 @@
-import {
-  AppendTooLarge,
-  Fault,
-  type FaultCode,
-  OutcomeUnknown,
-  RevisionConflict,
-  StoreUnavailable,
-} from '../../kernel/fault.js';
-import { RpcError, type StatusCode } from '../../kernel/rpc.js';
+import { errorOf, type Failure, failureOf } from './failure.js';
 
 /** One end of a channel between threads: a `Worker`, a `MessagePort` or `parentPort`. */
 export interface ChannelEnd {
@@ -16,34 +8,8 @@ export interface ChannelEnd {
 
 type Asked<Question> = { readonly id: number; readonly question: Question };
 
-type Failure = { readonly message: string } & (
-  { readonly status: StatusCode; readonly retryAfterMs: number | undefined } | { readonly fault: FaultCode }
-);
-
 type Answered<Answer> =
   { readonly id: number; readonly answer: Answer } | { readonly id: number; readonly failure: Failure };
-
-/** The faults that the asking thread tells apart; all others are a {@link StoreUnavailable} there. */
-const FAULTS: Partial<Record<FaultCode, new (message: string) => Fault>> = {
-  'revision-conflict': RevisionConflict,
-  'append-too-large': AppendTooLarge,
-  'outcome-unknown': OutcomeUnknown,
-};
-
-const errorOf = (failure: Failure): Error =>
-  'status' in failure
-    ? new RpcError(failure.status, failure.message, [], failure.retryAfterMs)
-    : new (FAULTS[failure.fault] ?? StoreUnavailable)(failure.message);
-
-/** @throws anything that is neither an RpcError nor a Fault, which is a bug: it ends the thread. */
-const failureOf = (error: unknown): Failure => {
-  if (error instanceof RpcError) {
-    const { code: status, message, retryAfterMs } = error;
-    return { status, message, retryAfterMs };
-  }
-  if (error instanceof Fault) return { fault: error.code, message: error.message };
-  throw error;
-};
 
 type Waiting<Answer> = { readonly resolve: (answer: Answer) => void; readonly reject: (error: Error) => void };
 

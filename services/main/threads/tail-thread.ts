@@ -14,7 +14,7 @@ import { openPayloads } from '../payloads.js';
 import { tailEncodings, type TailForm } from '../tail/encodings.js';
 import { tailWaits } from '../tail/tail-waits.js';
 import { batchMessages } from '../tail/batched-messages.js';
-import { failureOf, type TailCommand, type TailMessage } from '../tail/tails.js';
+import { type TailCommand, tailFailureOf, type TailMessage } from '../tail/tails.js';
 import type { ViewsThreadData } from './views-thread.js';
 
 // This thread follows the log for all tails of the process. It opens the log and the payload store itself, because
@@ -56,7 +56,7 @@ const runTail = async ({ open: id, request: encoded, form }: OpenCommand): Promi
       if (!state.isClosed) await taken;
     }
   } catch (error) {
-    send({ id, failure: failureOf(error) });
+    send({ id, failure: tailFailureOf(error) });
   } finally {
     running.delete(id);
   }

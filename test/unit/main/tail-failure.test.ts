@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { CorruptEvent, StoreUnavailable } from '../../../services/kernel/fault.js';
+import { CorruptEvent, Fault, StoreUnavailable } from '../../../services/kernel/fault.js';
 import { RpcError } from '../../../services/kernel/rpc.js';
-import { errorOf, failureOf } from '../../../services/main/tail/tails.js';
+import { tailErrorOf, tailFailureOf } from '../../../services/main/tail/tails.js';
 
 /** A failure as the other thread has it. */
-const crossed = (thrown: unknown): Error => errorOf(structuredClone(failureOf(thrown)));
+const crossed = (thrown: unknown): Error => tailErrorOf(structuredClone(tailFailureOf(thrown)));
 
 describe('the failure of a tail', () => {
   it('keeps the status, and after what time to try again', () => {
@@ -15,5 +15,14 @@ describe('the failure of a tail', () => {
 
   it.each([new StoreUnavailable('gone'), new CorruptEvent('gone')])('is UNAVAILABLE for %s', (thrown) => {
     expect(crossed(thrown)).toEqual(new StoreUnavailable('gone'));
+  });
+
+  it('is no status for a bug, and keeps its stack for the log', () => {
+    const bug = new TypeError('x is undefined', { cause: () => undefined });
+    const { stack } = crossed(bug);
+    expect(crossed(bug)).not.toBeInstanceOf(Fault);
+    expect(crossed(bug).message).toBe('x is undefined');
+    expect(stack).toBe(bug.stack);
+    expect(crossed('a text').message).toBe('a text');
   });
 });
