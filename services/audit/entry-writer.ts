@@ -1,4 +1,4 @@
-import { OutcomeUnknown, StoreUnavailable, WriteRefused } from '../kernel/fault.js';
+import { OutcomeUnknown, WriteRefused } from '../kernel/fault.js';
 import type { AuditEntry, AuditStore } from '../kernel/ports/audit-trail.js';
 import { auditBatch } from './batch.js';
 
@@ -19,19 +19,12 @@ export type EntryWriter = {
   readonly add: (entry: AuditEntry) => void;
   /** Stores what can be stored now; never rejects. The caller waits for one call before it makes the next. */
   readonly storeNow: () => Promise<void>;
-  /** True when nothing waits to be stored. */
+  /** True when nothing waits, or the store refuses all that waits: then it is not tried again before others come. */
   readonly isIdle: () => boolean;
 };
 
-/** Entries that are stored together, under the key of their batch; `losses` are the entries about lost ones. */
-type Writing = {
-  readonly key: string;
-  readonly entries: readonly AuditEntry[];
-  readonly losses: readonly AuditEntry[];
-};
-
-/** The largest number of batches of which the store has not said whether it has them. */
-const MAX_UNSURE = 2;
+/** Entries that are stored together, under the key of their batch. */
+type Writing = { readonly key: string; readonly entries: readonly AuditEntry[] };
 
 /** The largest number of writes that search one batch for the entries that the store refuses. */
 const MAX_SEARCH_WRITES = 64;
@@ -44,13 +37,10 @@ const lossOf = (count: number, now: number): AuditEntry => ({
   ...{ kind: 'dropped', atMs: now, lastAtMs: now, count, reason: 'entries that could not be kept' },
 });
 
-const countOf = (entries: readonly AuditEntry[]): number => entries.reduce((sum, { count }) => sum + count, 0);
-
-/** True when the store has not answered: then other batches need not be tried. */
-const isUnanswered = (error: unknown): boolean => error instanceof OutcomeUnknown || error instanceof StoreUnavailable;
+const isLoss = ({ kind }: AuditEntry): boolean => kind === 'dropped';
 
 /** Gathers the entries that are to be stored, and counts those that are lost. */
-const backlog = ({ now, newKey, onDropped }: EntryWriterOptions) => {
+const backlog = ({ now, onDropped }: EntryWriterOptions) => {
   let batch = auditBatch();
   let lost = 0;
 
@@ -61,151 +51,116 @@ const backlog = ({ now, newKey, onDropped }: EntryWriterOptions) => {
   };
 
   return {
-    add: (entry: AuditEntry): void => batch.add(entry),
     isEmpty: (): boolean => batch.isEmpty() && lost === 0,
-    /** Takes all entries; `undefined` when there are none. */
-    taken: (): Writing | undefined => {
+    /** Takes all entries; the last one records those that are lost. */
+    taken: (): readonly AuditEntry[] => {
       const { entries, dropped } = batch.taken();
       batch = auditBatch();
       lose(dropped);
-      if (entries.length === 0 && lost === 0) return undefined;
       const losses = lost === 0 ? [] : [lossOf(lost, now())];
       lost = 0;
-      return { key: newKey(), entries, losses };
+      return [...entries, ...losses];
     },
-    /** Puts entries back, for a later attempt. */
-    keep: ({ entries, losses }: Writing): void => {
-      for (const entry of entries) batch.add(entry);
-      lost += countOf(losses);
+    /** Keeps entries for the next attempt. */
+    keep: (entries: readonly AuditEntry[]): void => {
+      for (const entry of entries)
+        if (isLoss(entry)) lost += entry.count;
+        else batch.add(entry);
     },
-    drop: ({ entries, losses }: Writing): void => {
-      lose(countOf(entries));
-      lost += countOf(losses);
+    /** Counts refused entries as lost. One about lost entries has no successor, which would be refused again. */
+    drop: (entries: readonly AuditEntry[]): void => {
+      for (const entry of entries) if (!isLoss(entry)) lose(entry.count);
     },
   };
 };
 
-type Backlog = ReturnType<typeof backlog>;
+/** Writes batches, and remembers the one that may have been stored. */
+const batchWriter = ({ store, onError }: EntryWriterOptions, keep: (entries: readonly AuditEntry[]) => void) => {
+  /** The batch of which the store has not said whether it has it; no other one is written before it says so. */
+  let unsure: Writing | undefined;
 
-/** Writes batches, and remembers those of which the store has not said whether it has them. */
-const batchWrites = ({ store, onError }: EntryWriterOptions, { keep, drop }: Backlog) => {
-  let stored = 0;
-  /** The oldest first. */
-  let unsure: readonly Writing[] = [];
-
-  const dropUnsure = (dropped: readonly Writing[]): void => {
-    const found = unsure.filter((each) => dropped.includes(each));
-    unsure = unsure.filter((each) => !found.includes(each));
-    found.forEach(drop);
-  };
-
-  /** @returns `undefined` when the entries are stored; the error otherwise. */
-  const attempt = async ({ key, entries, losses }: Writing): Promise<unknown> => {
+  /** Writes a batch. After a failure it waits for the next attempt; one that may have been stored waits as it is. */
+  const write = async (writing: Writing): Promise<'stored' | 'failed' | WriteRefused> => {
     try {
-      await store.write([...entries, ...losses], key);
-      stored += 1;
-      return undefined;
+      await store.write(writing.entries, writing.key);
+      unsure = undefined;
+      return 'stored';
     } catch (error) {
-      return error;
+      if (error instanceof WriteRefused) {
+        unsure = undefined;
+        return error;
+      }
+      onError(error);
+      if (error instanceof OutcomeUnknown) unsure = writing;
+      else if (unsure !== writing) keep(writing.entries);
+      return 'failed';
     }
   };
 
-  /** Keeps a batch after an error; one that may have been stored is kept as it is. */
-  const keepFailed = (writing: Writing, error: unknown): void => {
-    onError(error);
-    if (!(error instanceof OutcomeUnknown)) {
-      keep(writing);
-      return;
-    }
-    if (unsure.length >= MAX_UNSURE) dropUnsure(unsure.slice(0, 1));
-    unsure = [...unsure, writing];
-  };
-
-  /** Writes the batches that are unsure again. @returns those that the store refuses; `undefined` without its answer. */
-  const writeUnsure = async (): Promise<readonly Writing[] | undefined> => {
-    const refused: Writing[] = [];
-    for (const writing of unsure) {
-      const error = await attempt(writing);
-      if (error !== undefined) onError(error);
-      if (isUnanswered(error)) return undefined;
-      if (error === undefined) unsure = unsure.filter((each) => each !== writing);
-      else refused.push(writing);
-    }
-    return refused;
-  };
-
-  return {
-    ...{ attempt, keepFailed, writeUnsure, dropUnsure },
-    /** The number of batches that were stored. */
-    stored: () => stored,
-    isSure: () => unsure.length === 0,
-  };
+  return { write, unsureOne: () => unsure };
 };
 
 /** Opens a writer. The store stays open; its owner closes it. */
 export const entryWriter = (options: EntryWriterOptions): EntryWriter => {
   const { newKey, onError } = options;
   const waiting = backlog(options);
-  const { attempt, keepFailed, writeUnsure, dropUnsure, stored, isSure } = batchWrites(options, waiting);
+  const { write, unsureOne } = batchWriter(options, waiting.keep);
+  let added = 0;
+  /** The number of entries that were added when the store last refused all of them. */
+  let refusedAt: number | undefined;
 
-  const partOf = (entries: readonly AuditEntry[]): Writing => ({ key: newKey(), entries, losses: [] });
-  const halvesOf = ({ entries }: Writing): readonly Writing[] => {
-    const half = Math.ceil(entries.length / 2);
-    return [entries.slice(0, half), entries.slice(half)].map(partOf);
-  };
+  const chunkOf = (entries: readonly AuditEntry[]): Writing => ({ key: newKey(), entries });
 
   /**
    * Stores a refused batch without the entries that the store refuses. These are dropped when the store takes others;
    * when it takes none, the cause may be the store and not the entries, so all are kept. Newer halves are tried first:
    * so many old entries that are refused do not keep new ones from being stored.
    */
-  const storeHalves = async ({ entries, losses }: Writing): Promise<void> => {
-    const before = stored();
-    waiting.keep({ ...partOf([]), losses });
-    const left: Writing[] = [];
-    const alone: Writing[] = [];
-    const split = (refused: Writing): unknown =>
-      refused.entries.length > 1 ? left.push(...halvesOf(refused)) : alone.push(refused);
-    split(partOf(entries));
-    for (let writes = 0; writes < MAX_SEARCH_WRITES && left.length > 0; writes += 1) {
-      const next = left.pop() ?? partOf([]);
-      const error = await attempt(next);
-      if (error instanceof WriteRefused) split(next);
-      else if (error !== undefined) {
-        keepFailed(next, error);
-        break;
-      }
+  const storeHalves = async (entries: readonly AuditEntry[]): Promise<void> => {
+    const untried: (readonly AuditEntry[])[] = [];
+    const refusedOnes: AuditEntry[] = [];
+    const answers = new Set<string>();
+    const split = (refused: readonly AuditEntry[]): void => {
+      const half = Math.ceil(refused.length / 2);
+      if (refused.length > 1) untried.push(refused.slice(0, half), refused.slice(half));
+      else refusedOnes.push(...refused);
+    };
+    split(entries);
+    for (let writes = 0; writes < MAX_SEARCH_WRITES && !answers.has('failed'); writes += 1) {
+      const chunk = untried.pop();
+      if (!chunk) break;
+      const answer = await write(chunkOf(chunk));
+      if (answer instanceof WriteRefused) split(chunk);
+      else answers.add(answer);
     }
-    left.forEach(waiting.keep);
-    alone.forEach(stored() > before ? waiting.drop : waiting.keep);
+    untried.forEach(waiting.keep);
+    if (answers.size > 0) refusedAt = undefined;
+    if (answers.has('stored')) waiting.drop(refusedOnes);
+    else waiting.keep(refusedOnes);
   };
 
   const writeNext = async (): Promise<void> => {
-    const writing = waiting.taken();
-    const error = writing && (await attempt(writing));
-    if (!writing || error === undefined) return;
-    if (!(error instanceof WriteRefused)) {
-      keepFailed(writing, error);
-      return;
-    }
-    onError(error);
-    await storeHalves(writing);
+    refusedAt = added;
+    const entries = waiting.taken();
+    const answer = entries.length === 0 ? 'stored' : await write(chunkOf(entries));
+    if (answer instanceof WriteRefused) {
+      onError(answer);
+      await storeHalves(entries);
+    } else refusedAt = undefined;
   };
 
   return {
-    add: waiting.add,
-    /**
-     * Stores the batches that are unsure, and then the next one. When the store refuses one that is unsure and takes
-     * another, the entries of the first are lost: they can neither be stored later, out of order, nor in another batch,
-     * perhaps twice.
-     */
-    storeNow: async () => {
-      const before = stored();
-      const refused = await writeUnsure();
-      if (!refused) return;
-      await writeNext();
-      if (stored() > before) dropUnsure(refused);
+    add: (entry) => {
+      added += 1;
+      waiting.keep([entry]);
     },
-    isIdle: () => isSure() && waiting.isEmpty(),
+    /** Stores the batch that is unsure, and then the next one, with the entries of the first one if it was refused. */
+    storeNow: async () => {
+      const writing = unsureOne();
+      const answer = writing && (await write(writing));
+      if (writing && answer instanceof WriteRefused) waiting.keep(writing.entries);
+      if (answer !== 'failed') await writeNext();
+    },
+    isIdle: () => !unsureOne() && (waiting.isEmpty() || refusedAt === added),
   };
 };

@@ -11,9 +11,9 @@ const FLUSH_WAIT_MS = 5_000;
 
 /**
  * Opens an audit trail. Entries are stored once a second, outside the path of calls. Entries that cannot be stored are
- * kept for the next attempt; a batch that may have been stored is written again as it is, until the store refuses it and
- * takes another one. Its entries, entries that the store refuses while it takes others, and those beyond the limits of a
- * batch are dropped and counted; the count becomes an entry as soon as the store answers. The trail closes its store.
+ * kept for the next attempt; a batch that may have been stored is written again as it is, until the store takes or
+ * refuses it. Entries that the store refuses while it takes others, and those beyond the limits of a batch, are dropped
+ * and counted; the count becomes an entry as soon as the store answers. The trail closes its store.
  */
 export const auditTrail = (options: AuditTrailOptions): AuditTrail => {
   const { store, retentionMs, now, onError } = options;

@@ -34,8 +34,8 @@ const REFUSED_WRITES: ReadonlySet<unknown> = new Set([121, 257, 11_000, 10_334])
 /** True for an error about the documents of a write, which the server would refuse again. */
 export const isRefusedWrite = (error: unknown): boolean =>
   (error instanceof MongoServerError && REFUSED_WRITES.has(error.code)) ||
-  // The driver refuses a document that is too large, and does not send it.
-  error instanceof MongoInvalidArgumentError;
+  // The driver does not send a document that is too large. Its error has no code, and a bad argument has the same class.
+  (error instanceof MongoInvalidArgumentError && /larger than/u.test(error.message));
 
 /** Converts a driver error to a fault; any other error is a defect and is returned as it is. */
 export const faultOf = (error: unknown, shown: string): unknown => {

@@ -51,7 +51,8 @@ export interface AuditStore {
    *
    * @param key differs for each batch; a batch that is written again under its key is stored once.
    * @throws {OutcomeUnknown} when the entries may have been stored: write them again under the same key.
-   * @throws {WriteRefused} when one of the entries, or their number, is refused and would be refused again.
+   * @throws {WriteRefused} when one of the entries, or their number, is refused and would be refused again. Only stores
+   *   whose operator can give them rules or limits throw it.
    */
   write(entries: readonly AuditEntry[], key?: string): Promise<void>;
   /** @returns entries by ascending id. */

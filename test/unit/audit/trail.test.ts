@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { MAX_ENTRIES, MAX_REFUSALS } from '../../../services/audit/batch.js';
 import { auditTrail } from '../../../services/audit/trail.js';
@@ -158,39 +158,19 @@ describe('the audit', () => {
     await trail.close();
   });
 
-  it('goes on after a batch that may have been stored and is then refused, and counts its entries', async () => {
+  /** A store that refuses each batch with such an entry, and whose first answers are these faults. */
+  const refusingWhere = (isRefused: (entry: AuditEntry) => boolean, faults: Error[] = []): AuditStore => {
     const real = sqliteAuditStore(directory);
-    const refusal = new Error('no such batch');
-    const faults: (Error | undefined)[] = [new OutcomeUnknown('no answer'), refusal, refusal];
-    /** A store that refuses everything at first, and then only the first batch. */
-    let first: string | undefined;
-    const store: AuditStore = {
+    const refusal = new WriteRefused('no such entries here');
+    return {
       ...real,
-      write: (entries, key) => {
-        first ??= key;
-        const fault = faults.shift() ?? (key === first ? refusal : undefined);
+      write: (entries) => {
+        const fault = faults.shift() ?? (entries.some(isRefused) ? refusal : undefined);
         return fault ? Promise.reject(fault) : real.write(entries);
       },
     };
-    const { trail, list, state } = opened(store);
-    for (let each = 0; each < 3; each += 1) trail.record(refused);
-    expect(await list()).toEqual([]);
-    trail.record({ ...written, name: 'later' });
-    expect(await list()).toEqual([]);
-    expect(state).toMatchObject({ dropped: 0, errors: 3 });
-    expect(await list()).toMatchObject([{ name: 'later' }]);
-    expect(state).toMatchObject({ dropped: 3, errors: 4 });
-    expect(await list()).toMatchObject([{ name: 'later' }, { kind: 'dropped', count: 3 }]);
-    await trail.close();
-  });
-
-  /** A store that refuses each batch with an entry of this name. */
-  const refusing = (name: string): AuditStore => {
-    const real = sqliteAuditStore(directory);
-    const refuses = (entries: readonly AuditEntry[]): boolean => entries.some((entry) => entry.name.startsWith(name));
-    const refusal = new WriteRefused('no such entries here');
-    return { ...real, write: (entries) => (refuses(entries) ? Promise.reject(refusal) : real.write(entries)) };
   };
+  const refusing = (name: string): AuditStore => refusingWhere((entry) => entry.name.startsWith(name));
 
   it('drops and counts the entries that its store refuses, and stores the others', async () => {
     const { trail, list, state } = opened(refusing('bad'));
@@ -214,24 +194,75 @@ describe('the audit', () => {
     await trail.close();
   });
 
-  it('keeps a batch that is refused while the outcome of the next one is unknown', async () => {
-    const real = sqliteAuditStore(directory);
-    const unknown = new OutcomeUnknown('no answer');
-    const faults: (Error | undefined)[] = [unknown, new Error('not now'), unknown];
-    const store: AuditStore = {
-      ...real,
-      write: (entries) => {
-        const fault = faults.shift();
-        return fault ? Promise.reject(fault) : real.write(entries);
-      },
-    };
+  it('stores an entry beside the count of lost ones, which its store refuses, and then offers the count no more', async () => {
+    const { trail, list, state } = opened(refusingWhere((entry) => entry.kind === 'dropped' || entry.name === 'bad'));
+    for (const name of ['bad', 'good']) trail.record({ ...written, name });
+    expect(await list()).toMatchObject([{ name: 'good' }]);
+    trail.record({ ...written, name: 'alone' });
+    expect(await list()).toMatchObject([{ name: 'good' }, { name: 'alone' }]);
+    trail.record({ ...written, name: 'last' });
+    expect(await list()).toHaveLength(3);
+    expect(state).toMatchObject({ dropped: 1, errors: 2 });
+    await trail.close();
+  });
+
+  it('does not offer entries that its store refuses each second, but with the next ones', async () => {
+    vi.useFakeTimers();
+    try {
+      const { trail, list, state } = opened(refusing('bad'));
+      trail.record({ ...written, name: 'bad' });
+      await vi.advanceTimersByTimeAsync(10_000);
+      expect(state).toMatchObject({ dropped: 0, errors: 1 });
+      trail.record(written);
+      await vi.advanceTimersByTimeAsync(10_000);
+      expect(await list()).toMatchObject([{ name: written.name }, { kind: 'dropped', count: 1 }]);
+      expect(state).toMatchObject({ dropped: 1, errors: 2 });
+      await trail.close();
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  it('offers entries again by itself when its store goes away while it refuses some', async () => {
+    vi.useFakeTimers();
+    try {
+      const faults = [new WriteRefused('too many'), new StoreUnavailable('away')];
+      const store = refusingWhere(() => false, faults);
+      const write = vi.spyOn(store, 'write');
+      const { trail, list, state } = opened(store);
+      for (const name of ['one', 'two']) trail.record({ ...written, name });
+      await vi.advanceTimersByTimeAsync(10_000);
+      expect(write).toHaveBeenCalledTimes(3);
+      expect(await list()).toHaveLength(2);
+      expect(state).toMatchObject({ dropped: 0, errors: 2 });
+      await trail.close();
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  it('stores the good entries of a batch that may have been stored and that its store refuses', async () => {
+    const store = refusingWhere(({ name }) => name === 'bad', [new OutcomeUnknown('no answer')]);
     const { trail, list, state } = opened(store);
+    for (const name of ['a', 'bad', 'b']) trail.record({ ...written, name });
+    expect(await list()).toEqual([]);
+    trail.record({ ...written, name: 'later' });
+    const found = await list();
+    expect(found.map(({ name }) => name).toSorted()).toEqual(['a', 'b', 'later']);
+    expect(state).toMatchObject({ dropped: 1, errors: 2 });
+    expect((await list()).at(-1)).toMatchObject({ kind: 'dropped', count: 1 });
+    await trail.close();
+  });
+
+  it('keeps the entries of a batch that is refused while the outcome of the next one is unknown', async () => {
+    const unknown = new OutcomeUnknown('no answer');
+    const { trail, list, state } = opened(refusingWhere(() => false, [unknown, new WriteRefused('not now'), unknown]));
     trail.record({ ...written, name: 'first' });
     expect(await list()).toEqual([]);
-    trail.record({ ...written, name: 'second' });
+    trail.record({ ...written, atMs: 2_000, name: 'second' });
     expect(await list()).toEqual([]);
     expect(await list()).toMatchObject([{ name: 'first' }, { name: 'second' }]);
-    expect(state).toMatchObject({ dropped: 0, errors: 3 });
+    expect(state).toMatchObject({ dropped: 0, errors: 2 });
     await trail.close();
   });
 
