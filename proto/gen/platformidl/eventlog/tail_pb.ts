@@ -89,7 +89,7 @@ export type TailRequest = Message<"platformidl.eventlog.TailRequest"> & {
   labels: string[];
 
   /**
-   * Over REST it is always JSON.
+   * Over REST it is always JSON. In protobuf, events of other writers of the log are left out.
    *
    * @generated from field: platformidl.eventlog.TailRequest.Format format = 11;
    */
