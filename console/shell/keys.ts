@@ -5,6 +5,9 @@ import type { Scope } from '../server/ids.js';
 
 const TOGETHER_MS = 900;
 
+/** Before any key: times of events count from the start of the page, so 0 is too late for the first keys. */
+const NEVER = -Infinity;
+
 /** The second key after `g`, and where it leads in a project and domain. */
 const PLACES: Readonly<Record<string, string>> = {
   e: 'executions',
@@ -39,7 +42,7 @@ type Actions = { readonly search: () => void; readonly help: () => void };
 /** Listens for the keys of the page. */
 export const useKeys = (scope: Scope | undefined, { search, help }: Actions): void => {
   const navigate = useNavigate();
-  const wentAt = useRef(0);
+  const wentAt = useRef(NEVER);
   useEffect(() => {
     const go = (key: string): void => {
       if (key === 'h') void navigate({ to: '/' });
@@ -52,7 +55,7 @@ export const useKeys = (scope: Scope | undefined, { search, help }: Actions): vo
     const pressed = (event: KeyboardEvent): void => {
       if (isTyping(event) || event.ctrlKey || event.metaKey || event.altKey) return;
       const isSecond = event.timeStamp - wentAt.current < TOGETHER_MS;
-      wentAt.current = event.key === 'g' ? event.timeStamp : 0;
+      wentAt.current = event.key === 'g' ? event.timeStamp : NEVER;
       if (isSecond) go(event.key);
       else if (event.key === '/') {
         event.preventDefault();

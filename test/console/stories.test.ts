@@ -92,6 +92,20 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
     expect(total).toBeGreaterThan(0);
   });
 
+  it('answers to a key that is pressed as soon as it is loaded', async () => {
+    await open('');
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    // A key at 300 ms since the page was begun.
+    await page.evaluate(`document.body.dispatchEvent(
+      Object.defineProperty(new KeyboardEvent('keydown', { key: '?', bubbles: true }), 'timeStamp', { value: 300 }),
+    )`);
+    await page.getByRole('dialog', { name: 'Keys' }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('g');
+    await page.keyboard.press('o');
+    await page.waitForURL(/\/console\/operate$/u);
+  });
+
   it('counts on its first page what has failed and succeeded in the last hours, and leads to it', async () => {
     await open('');
     await page.getByRole('link', { name: '1 failed in 24 h' }).waitFor();
