@@ -11,6 +11,9 @@ const PAGES = [
 
 const SOURCE = /`((?:bench|deployment|docs|engine|projections|proto|services|test)\/[\w./-]+)`/gu;
 const LINK = /\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)/gu;
+const HEADING_LINK = /\]\((?!https?:)([^)#\s]*)#([^)\s]+)\)/gu;
+const HEADING = /^#{1,6} (.+)$/gmu;
+const CODE_BLOCK = /^```.*?^```/gmsu;
 
 const matches = (text: string, pattern: RegExp): string[] =>
   [...text.matchAll(pattern)].map(([, found]) => found ?? '');
@@ -21,9 +24,33 @@ const pathsOf = (page: string): string[] => {
   return [...matches(text, SOURCE), ...matches(text, LINK).map((link) => join(dirname(page), link))];
 };
 
+const proseOf = (page: string): string => readFileSync(join(ROOT, page), 'utf8').replaceAll(CODE_BLOCK, '');
+
+/** The anchor that a web page of the document gives a heading. */
+const anchorOf = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}_\- ]/gu, '')
+    .replaceAll(' ', '-');
+
+const anchorsOf = (page: string): ReadonlySet<string> => new Set(matches(proseOf(page), HEADING).map(anchorOf));
+
+/** The links of a page to a heading that its target does not have. */
+const danglingLinks = (page: string): string[] =>
+  [...proseOf(page).matchAll(HEADING_LINK)]
+    .filter(([, path = '', heading = '']) => {
+      const target = path === '' ? page : join(dirname(page), path);
+      return target.endsWith('.md') && !anchorsOf(target).has(heading);
+    })
+    .map(([link]) => link);
+
 describe('the documents', () => {
   it.each(PAGES)('%s names only files that there are', (page) => {
     expect(pathsOf(page).filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
+  });
+
+  it.each(PAGES)('%s links only to headings that there are', (page) => {
+    expect(danglingLinks(page)).toEqual([]);
   });
 
   it('name the files of each walk', () => {

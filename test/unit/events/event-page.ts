@@ -1,5 +1,7 @@
 import { format } from 'prettier';
 import { attributesStream } from '../../../services/attributes/events.js';
+import { deadLetterStream } from '../../../services/dead-letter/events.js';
+import { engineSessionStream } from '../../../services/engine-session/events.js';
 import { EXECUTION_CATEGORY } from '../../../services/execution/events.js';
 import { categoryOf, type StreamName, streamName } from '../../../services/kernel/stream.js';
 import { slotsStream } from '../../../services/launch-plan-slots/events.js';
@@ -7,10 +9,13 @@ import { launchPlanStream } from '../../../services/launch-plan/events.js';
 import { LOG_FORMAT_STREAM } from '../../../services/log-format/events.js';
 import { namedEntityStream } from '../../../services/named-entity/events.js';
 import { notificationStream } from '../../../services/notification/events.js';
+import { RETRIES_STREAM } from '../../../services/parked-stream/events.js';
 import { projectStream } from '../../../services/project/events.js';
 import type { Attributes } from '../../../services/reactors/export-to-kafka/cloud-event.js';
 import { entityOf } from '../../../services/reactors/export-to-kafka/stream-attributes.js';
 import { topicOf } from '../../../services/reactors/export-to-kafka/topics.js';
+import { roleBindingStream } from '../../../services/role-binding/events.js';
+import { scheduleStream } from '../../../services/schedule/events.js';
 import { taskStream } from '../../../services/task/events.js';
 import { workflowStream } from '../../../services/workflow/events.js';
 import type { ProtoComments } from '../../support/proto-comments.js';
@@ -27,6 +32,11 @@ const STREAMS: readonly StreamName[] = [
   launchPlanStream(NAME),
   slotsStream(NAME),
   notificationStream(NAME),
+  deadLetterStream('REACTOR'),
+  RETRIES_STREAM,
+  scheduleStream(NAME),
+  roleBindingStream('PRINCIPAL'),
+  engineSessionStream({ group: 'GROUP', engine: 'ENGINE', session: 'SESSION' }),
   projectStream('PROJECT'),
   attributesStream('PROJECT'),
   namedEntityStream({ kind: 'TYPE' as never, ...NAME }),
