@@ -1,6 +1,7 @@
-import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
+import { Counter, Gauge } from 'prom-client';
 import { bridge, type Definition } from './catalog.js';
 import { tallyIn } from './keyed-histogram.js';
+import { openRegistry } from './node-metrics.js';
 
 /** A call of the API server of a cluster that has ended. */
 export type ClusterCall = {
@@ -29,8 +30,7 @@ const MS = 1_000;
 
 /** Opens the metrics of a bridge. */
 export const openBridgeMetrics = (): BridgeMetrics => {
-  const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
+  const registry = openRegistry();
   const named = ({ labelNames, name, help }: Definition) => ({
     ...{ name, help, labelNames: [...labelNames], registers: [registry] },
   });

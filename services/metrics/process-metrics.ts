@@ -1,7 +1,7 @@
-import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
-
+import { Counter, Gauge, type Registry } from 'prom-client';
 import { counters, type Definition, gauges, histograms } from './catalog.js';
 import { tallyIn } from './keyed-histogram.js';
+import { openRegistry } from './node-metrics.js';
 
 /** A completed request. */
 export type EndedRequest = {
@@ -91,8 +91,7 @@ const counterIn = (registry: Registry, { labelNames, ...named }: Definition): Co
 
 /** Opens the metrics of this process, with those of Node: event loop delay, heap, garbage collection. */
 export const openMetrics = (): ProcessMetrics => {
-  const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
+  const registry = openRegistry();
   const requests = tallyIn(registry, histograms.requests);
   const appends = tallyIn(registry, histograms.appends);
   const syncs = tallyIn(registry, histograms.syncs);

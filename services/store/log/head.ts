@@ -63,6 +63,7 @@ const callAll = (listeners: ReadonlySet<() => void>): void => {
 const headInCell = (cells: BigInt64Array<SharedArrayBuffer>, cell: number): LogHead => {
   const listeners = new Set<() => void>();
   let isWaiting = false;
+  let fallback: NodeJS.Timeout | undefined;
 
   const wait = async (): Promise<void> => {
     if (isWaiting) return;
@@ -80,12 +81,14 @@ const headInCell = (cells: BigInt64Array<SharedArrayBuffer>, cell: number): LogH
   return {
     position: () => Number(Atomics.load(cells, cell)),
     onMove: (listener) => {
-      const fallback = setInterval(listener, FALLBACK_MS);
+      fallback ??= setInterval(() => callAll(listeners), FALLBACK_MS);
       listeners.add(listener);
       void wait();
       return () => {
-        clearInterval(fallback);
         listeners.delete(listener);
+        if (listeners.size > 0) return;
+        clearInterval(fallback);
+        fallback = undefined;
       };
     },
   };

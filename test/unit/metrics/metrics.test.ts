@@ -44,7 +44,7 @@ ${Object.values(bridge)
 
 ## Of the process
 
-As [prom-client](https://github.com/siimon/prom-client) has them, for every Node process.
+As [prom-client](https://github.com/siimon/prom-client) has them, for every Node process. The delay of the event loop is sampled every 50 ms, and the least, the greatest, the mean and the percentiles include the time between two samples: 0.05 means no delay.
 
 ${described
   .filter(({ name }) => !own.has(name))
