@@ -2,6 +2,7 @@ import { RevisionConflict } from '../kernel/fault.js';
 import type { Appended } from '../kernel/ports/event-store.js';
 import { answerCommand, type CommandTurn, type InFlight } from './turn.js';
 
+/** Maximum number of retries of a command whose append has met a revision conflict. */
 const MAX_ATTEMPTS = 20;
 
 /**

@@ -13,7 +13,10 @@ import { sessionCache } from './session-cache.js';
 const MAX_CACHED_BYTES = 64 * 1024 * 1024;
 /** The memory limit is reached first, unless nearly all states are empty. */
 const MAX_CACHED = 50_000;
-/** The most sessions of ended executions and registered versions: engines and clients repeat their last requests. */
+/**
+ * Maximum number of cached sessions of ended executions and registered versions. They are kept because engines and
+ * clients repeat their last requests.
+ */
 const MAX_CACHED_OVER = 1_000;
 
 type AnySession = Session<unknown, unknown, unknown>;

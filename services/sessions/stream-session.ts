@@ -22,11 +22,11 @@ const BEFORE_ALL = 0;
 const isLarge = ({ content }: Content): boolean => content.case === 'inline' && content.value.length > MAX_INLINE_BYTES;
 
 /**
- * The session of one stream. Commands are decided one after another on
- * a state that includes all commands before them, so that they share a commit; a command is answered when everything
- * that its decision depends on is durable. When an append fails, the state is folded again and the decisions that
- * depended on it are made again. On a shared log, refusals that are not permanent are given only at the head of the
- * stream.
+ * The session of one stream. Commands are decided one after another, each on a state that includes the events of all
+ * commands before it, durable or not; so the store can commit the events of several commands together. A command is
+ * answered when everything that its decision depends on is durable. When an append fails, the state is folded again and
+ * the decisions that depended on it are made again. On a shared log, refusals that are not permanent are given only at
+ * the head of the stream.
  */
 export class StreamSession<State, Command, Event, Refusal> implements Session<State, Command, Refusal> {
   readonly #aggregate: Aggregate<State, Command, Event, Refusal>;
@@ -130,7 +130,10 @@ export class StreamSession<State, Command, Event, Refusal> implements Session<St
     }
   }
 
-  /** Appends in flight have provisional revisions that other processes may have taken: their results tell. */
+  /**
+   * Folds observed events, but none while appends are in flight: these have provisional revisions, and an observed
+   * event of another process may have one of them. The results of the appends show it.
+   */
   #foldObserved(): void {
     if (this.#inFlight.isEmpty) this.#state.foldObserved();
   }
@@ -184,7 +187,10 @@ export class StreamSession<State, Command, Event, Refusal> implements Session<St
     return decided.events.length === 0 ? this.#answer(turn, refusal) : this.#record(turn, decided, folded);
   }
 
-  /** Answers a command that has no events. Only an answer that no later event can change is given without a look. */
+  /**
+   * Answers a command that has no events. A permanent refusal is given at once, any other answer only when the state is
+   * at the head of the stream.
+   */
   #answer(turn: CommandTurn<Command, Refusal>, refusal: Refusal | undefined): Promise<void> | undefined {
     const isPermanent = refusal !== undefined && this.#aggregate.isPermanentRefusal(refusal);
     if (!isPermanent && this.#writer.mayLackEvents(turn.ticket)) return this.#takeAtHead(turn);
@@ -206,7 +212,7 @@ export class StreamSession<State, Command, Event, Refusal> implements Session<St
     const large = decided.events.flatMap((event) => this.#aggregate.codec.contents(event).filter(isLarge));
     if (large.length === 0) return this.#writer.append(turn, decided, folded, this.#queue.length > 0);
     if (!this.#state.isPresumedAbsent) return this.#moveThenAppend(turn, decided, large);
-    // No payload is stored for a stream that may exist and belong to another command: it is read first.
+    // The stream may exist after all, created by another command: it is read before a payload is stored for it.
     this.#state.forget();
     this.#queue.unshift({ ...turn, attempts: turn.attempts + 1 });
     return undefined;

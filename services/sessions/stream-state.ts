@@ -93,7 +93,7 @@ export class StreamState<State, Command, Event, Refusal> {
     return this.#currentForTicket >= ticket;
   }
 
-  /** Notes that the log had nothing beyond the state when that turn had been requested. */
+  /** Notes that the state has every event that was recorded before that turn was requested. */
   noteCurrentFor(ticket: number): void {
     this.#currentForTicket = Math.max(this.#currentForTicket, ticket);
   }

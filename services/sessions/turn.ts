@@ -11,7 +11,7 @@ export type CommandTurn<Command, Refusal> = {
   readonly context: CommandContext;
   /** The number of its turn in the stream, from 1. */
   readonly ticket: number;
-  /** The number of earlier attempts, which failed because the state was not the stream's. */
+  /** The number of earlier attempts, each on a state that was not, or not certainly, that of the stream. */
   readonly attempts: number;
   readonly resolve: (outcome: Outcome<Refusal>) => void;
   readonly reject: (error: unknown) => void;

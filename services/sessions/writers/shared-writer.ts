@@ -5,12 +5,12 @@ import type { FoldedState } from '../stream-state.js';
 import { answerCommand, type CommandTurn, type Decided, type InFlight } from '../turn.js';
 import { foldInFlight, type Writer, type WriterParts } from './writer.js';
 
-/** The most retries of a command after another process has appended first. */
+/** Maximum number of retries of a command that is appended alone, after another process has appended first. */
 const MAX_ATTEMPTS = 100;
 
 /**
- * The number of commands that are appended one by one after a conflict, because a conflict makes a whole batch be
- * decided again on a newly folded state.
+ * The number of commands that are appended one by one after a conflict or a failed batch, because a failure makes a
+ * whole batch be decided again on a newly folded state.
  */
 const UNBATCHED_AFTER_CONFLICT = 64;
 
@@ -30,13 +30,13 @@ const firstBatch = <C, R>(waiting: readonly InFlight<C, R>[]): readonly InFlight
 
 /**
  * The writer of a log that other processes append to as well. One append of the stream is in flight at a time, for one
- * command or for a batch of those that wait together. After a conflict commands are appended one by one, each decided on
- * a state that the log had.
+ * command or for a batch of those that wait together. After a conflict or a failed batch, commands are appended one by
+ * one, each decided on a state that the log had.
  */
 export class SharedWriter<State, Command, Event, Refusal> implements Writer<State, Command, Event, Refusal> {
   readonly #parts: WriterParts<State, Command, Event, Refusal>;
   #isSending = false;
-  /** The number of commands that are still to be appended one by one because another process writes the stream. */
+  /** The number of commands that are still to be appended one by one. */
   #unbatchedFor = 0;
 
   constructor(parts: WriterParts<State, Command, Event, Refusal>) {
