@@ -13,7 +13,9 @@ export interface EngineFeed {
   /**
    * Serves the stream of an engine until the engine ends its requests or the signal is aborted.
    *
-   * @throws {RpcError} INVALID_ARGUMENT for an invalid message; FAILED_PRECONDITION when the session has ended.
+   * @throws {RpcError} INVALID_ARGUMENT for an invalid message; PERMISSION_DENIED when the engine may not report in a
+   *   scope; FAILED_PRECONDITION when the session has ended; ABORTED when another stream takes the session over;
+   *   UNAVAILABLE when the log cannot be read or the process shuts down.
    */
   open(requests: AsyncIterable<Uint8Array>, call: Call, signal: AbortSignal): AsyncIterable<Uint8Array>;
   /**
@@ -22,7 +24,7 @@ export interface EngineFeed {
    * @throws {Fault} when the log cannot be read.
    */
   known(): Promise<KnownWork>;
-  /** Offers an execution again whose stream was parked, and folds a session of an engine again. */
+  /** Folds the rest of a stream that was parked, of an execution or of an engine's session; ignores other streams. */
   resume(stream: StreamName): Promise<void>;
   close(): Promise<void>;
 }

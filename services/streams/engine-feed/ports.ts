@@ -24,7 +24,12 @@ export type HeldLease = { readonly id: WorkId; readonly number: number; readonly
 /** Leases of executions. Each command is decided on the stream of the execution. */
 export interface WorkLeases {
   streamOf(id: WorkId): StreamName;
-  /** @param over the number of the previous lease, if it is over because its session has ended. */
+  /**
+   * Leases an execution to an engine.
+   *
+   * @param terms `untilMs`: the end of the lease, in milliseconds since 1970, unless it is renewed; `over`: the number
+   *   of the previous lease, if it is over because its session has ended.
+   */
   lease(id: WorkId, to: Leaseholder, terms: { untilMs: number; over: number | undefined }): Promise<Leased>;
   /** Gives a lease back; true when the session held it. */
   giveBack(lease: HeldLease, reason: string): Promise<boolean>;
@@ -32,7 +37,10 @@ export interface WorkLeases {
   fail(lease: HeldLease, producerId: string, error: ExecutionError): Promise<boolean>;
   /** Reads the abort that is requested for an execution, if any; `undefined` when the session does not hold the lease. */
   held(lease: HeldLease): Promise<{ readonly abort: WorkAbort | undefined } | undefined>;
-  /** Composes the launch message of a lease; `undefined` when the lease is over. `maxInlineBytes` bounds inputs and closure sent by value. */
+  /**
+   * Composes the launch message of a lease; `undefined` when the lease is over. Inputs and a closure larger than
+   * `maxInlineBytes` are sent as references.
+   */
   launch(lease: HeldLease, maxInlineBytes: number): Promise<WorkLaunch | undefined>;
 }
 

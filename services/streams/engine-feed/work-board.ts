@@ -201,7 +201,10 @@ export class WorkBoard {
     for (const session of this.sessions.all()) session.leased.delete(item);
   }
 
-  /** Gives back a lease that its engine does not know: another process gave it before the engine moved to this one. */
+  /**
+   * Notes the session of a new lease. A lease that its engine does not know is given back: another process gave it
+   * before the engine moved to this one.
+   */
   #leased(item: WorkItem): void {
     this.#forget(item);
     const session = item.lease && this.sessions.of(item.lease.session);

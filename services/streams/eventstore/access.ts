@@ -14,7 +14,7 @@ export type Access = {
    */
   readonly assertDeletable: (stream: string) => void;
   /**
-   * @throws {RpcError} PERMISSION_DENIED when clients may not create and change groups of consumers.
+   * @throws {RpcError} PERMISSION_DENIED when clients may not create and change consumer groups.
    */
   readonly assertGroupsAdministered: () => void;
 };

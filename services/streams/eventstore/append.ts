@@ -17,7 +17,10 @@ export type AppendServices = {
   readonly newId: () => Uint8Array;
 };
 
-/** The last revision of the stream after an append, and the position of its last event; if empty, the log's head. */
+/**
+ * The last revision of the stream after an append, and the position of the last event appended. After an append without
+ * events, `revision` is `undefined` when no event of the stream is visible, and `position` is the head of the log.
+ */
 export type AppendResult = { readonly revision: bigint | undefined; readonly position: bigint };
 
 /** Returns the last revision as clients see it: `undefined` for a deleted stream, too. */

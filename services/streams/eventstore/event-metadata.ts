@@ -30,7 +30,7 @@ const textOf = (bytes: Uint8Array): string | undefined => {
   }
 };
 
-const isOurs = (text: string): boolean => {
+const isOfControlPlane = (text: string): boolean => {
   const value = parsed(text);
   return value !== undefined && typeof value['recordedAtMs'] === 'number' && !('$custom' in value);
 };
@@ -41,7 +41,7 @@ const isOurs = (text: string): boolean => {
  */
 export const metadataFor = ({ custom, isJson, recordedAtMs }: EventProperties): string => {
   const text = isJson ? undefined : textOf(custom);
-  if (text !== undefined && isOurs(text)) return text;
+  if (text !== undefined && isOfControlPlane(text)) return text;
   const wrapped: Wrapped = { recordedAtMs, $custom: Buffer.from(custom).toString('base64'), $isJson: isJson };
   return JSON.stringify({ ...wrapped, actor: '', commandId: '', schema: 0 });
 };

@@ -15,7 +15,7 @@ export type StreamsPermission = 'read' | 'admin';
 export type AskingCall = {
   readonly authorization: string | undefined;
   readonly permission: StreamsPermission;
-  /** Of the RPC, such as `/event_store.client.streams.Streams/Read`. */
+  /** The path of the RPC, such as `/event_store.client.streams.Streams/Read`. */
   readonly path: string;
   /** The address of the connection, without its port: of the client, or of a proxy in front. */
   readonly peer: string;
@@ -73,7 +73,7 @@ const assertNotExpired = ({ expiresAt = Infinity }: Admitted): void => {
   if (expiresAt <= Date.now()) throw expired();
 };
 
-/** True unless the caller could not be checked, as while an issuer is away: then it counts as before. */
+/** True when the caller is refused. If its issuer is unavailable, the caller stays admitted. */
 const isRefusal = (error: unknown): error is RpcError => error instanceof RpcError && error.code !== 'UNAVAILABLE';
 
 /** Keeps the open calls, and refuses each as soon as its caller would not be admitted any more. */

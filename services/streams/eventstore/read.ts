@@ -66,7 +66,7 @@ type Extent = { readonly first: bigint; readonly last: bigint };
 
 /**
  * Yields the messages that follow the events of a stream, for clients that support them: always the last revision, also
- * when a count ended the read; before it, when a read forwards found nothing, the first revision that would have.
+ * when a count ended the read; before it, when a read forwards found no event, the next revision to read from.
  */
 function* endsOf({ direction, from, saysEnds }: CountedPlan, { first, last }: Extent, isEmpty: boolean) {
   if (!saysEnds) return;

@@ -53,7 +53,7 @@ export type EventstoreHosting = {
   readonly port: number;
   readonly reading: ReadServices;
   readonly writing: AppendServices;
-  /** Set where the log is in an event store, whose groups of consumers are used. */
+  /** Set where the log is in an event store, whose consumer groups are used. */
   readonly groupCalls?: GroupCalls | undefined;
   /** Admits each call by its credentials; without it, every caller may call. */
   readonly admissions?: Admissions | undefined;
@@ -66,7 +66,7 @@ export type EventstoreHosting = {
 /** A server of the EventStoreDB protocol that is listening. */
 export interface EventstoreListening {
   readonly port: number;
-  /** Reads the figures of the groups of consumers; empty where they are those of an event store. */
+  /** Reads the figures of the consumer groups; empty where the groups are those of an event store. */
   groups(): Promise<readonly GroupFigures[]>;
   /** Ends subscriptions with UNAVAILABLE at once, and all other calls in the same way after `drainMs`. */
   close(options: { readonly drainMs: number }): Promise<void>;
@@ -107,7 +107,7 @@ const streamsHandlers = ({ reading, writing }: EventstoreHosting, shutdown: Shut
   ];
 };
 
-/** Opens the groups of consumers that are kept in the log; `undefined` where they are those of an event store. */
+/** Opens the consumer groups that are kept in the log; `undefined` where the groups are those of an event store. */
 const openOwnGroups = async ({
   reading,
   writing,

@@ -64,7 +64,7 @@ export const noStreamRules: StreamRulesTable = { of: () => NO_RULES, take: () =>
 
 /** Options of {@link openStreamRules}. */
 export type StreamRulesOptions = {
-  /** Says which streams may have rules; by default all. */
+  /** True for a stream that may have rules; by default for every stream. */
   readonly isRuled?: (stream: string) => boolean;
   /** Total size in bytes of the rules that are kept in memory. */
   readonly maxBytes?: number;

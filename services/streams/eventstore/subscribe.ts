@@ -21,7 +21,10 @@ type Sender = {
   readonly examined: (position: bigint) => Promise<void>;
 };
 
-/** Makes the sender of a subscription that starts after a position. Positions here have no gaps, so they count events. */
+/**
+ * Makes the sender of a subscription that starts after a position. The distance of two positions is taken for the
+ * number of events examined; in a log whose positions have gaps, checkpoints come more often than the client has asked.
+ */
 const sender = ({ present }: ReadServices, { form, filter }: ReadPlan, send: Send, after: bigint): Sender => {
   const turn = createYieldTurn();
   let since = after;

@@ -28,7 +28,10 @@ export type EventRow = {
   readonly causation_id?: string;
   /** The JSON of the event's data, as UTF-8; of an unreadable event, its bytes as a JSON string in base64. */
   readonly body: Uint8Array;
-  /** The reason why the event cannot be read, for which views park its stream; the row then has only what the log says. */
+  /**
+   * The reason why the event cannot be read; read models park its stream. The row then has only fields that the log
+   * itself and the metadata give.
+   */
   readonly unreadable?: string;
 };
 
@@ -91,7 +94,7 @@ const readableRow = async (event: RecordedEvent, encoder: RowEncoder): Promise<E
   };
 };
 
-/** The row of an event that cannot be read. Without a time it has the first of 1970. */
+/** The row of an event that cannot be read. An event without a time has 1970-01-01T00:00:00Z. */
 const parkedRow = (event: RecordedEvent, encoder: RowEncoder, reason: unknown): EventRow => {
   const { recordedAtMs = 0, schema = 0, commandId = '' } = metadataOfAny(event);
   const recordedAt = BigInt(recordedAtMs) * MICROS_PER_MS;
@@ -106,7 +109,7 @@ const parkedRow = (event: RecordedEvent, encoder: RowEncoder, reason: unknown): 
   };
 };
 
-/** A newer release can read the event, or a later run can. */
+/** True when a newer release or a later run may read the event. */
 const mayBeReadLater = (error: unknown): boolean => error instanceof UnknownEvent || error instanceof StoreUnavailable;
 
 /**

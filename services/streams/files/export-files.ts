@@ -12,22 +12,25 @@ export type FileExportOptions = {
   readonly target: FileTarget;
   readonly description: Description;
   readonly format: FileFormat;
-  /** The filter that the log applies, and the test of what it gives. */
+  /** The filter that the log applies. */
   readonly filter: EventFilter;
+  /** Selects among the events that the log gives. */
   readonly matches: (event: RecordedEvent) => boolean;
   readonly rowOf: (event: RecordedEvent) => Promise<EventRow>;
-  /** The most events in a file. A file also ends at {@link MAX_FILE_BYTES} and, by date, with its date. */
+  /** Maximum number of events in a file. A file also ends at {@link MAX_FILE_BYTES} and, by date, with its date. */
   readonly eventsPerFile: number;
   readonly onProgress: (position: bigint, head: bigint) => void;
   /** Called when a file is durable in the target. */
   readonly onFile: () => void;
 };
 
-/** The files that a run has written; `parked` of their events could not be read. */
+/** Counts of what a run has written. */
 export type Exported = {
   readonly files: number;
   readonly events: number;
+  /** Those of `events` that cannot be read. */
   readonly parked: number;
+  /** The size of the files. */
   readonly bytes: number;
 };
 
@@ -53,7 +56,7 @@ const isFull = ({ rows, bytes }: Batch, eventsPerFile: number): boolean =>
 const isOfAnotherDate = ([first]: readonly EventRow[], row: EventRow, partitionBy: Partitioning): boolean =>
   partitionBy === 'date' && first !== undefined && dateOf(first) !== dateOf(row);
 
-/** Cuts events, in the order of the log, into files: each has consecutive positions and, by date, a single date. */
+/** Cuts the matching events, in the order of the log, into files; by date, each file has a single date. */
 const batchesOf = async function* (
   pages: AsyncIterable<LogPage>,
   { matches, rowOf, eventsPerFile, description: { partitionBy } }: FileExportOptions,

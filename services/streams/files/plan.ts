@@ -7,7 +7,7 @@ const PATH = '_next.json';
 
 /** The order of the files of one export, which two processes cannot extend at the same place. */
 export interface FilePlan {
-  /** The range of the newest file that was planned before; it may be missing. */
+  /** The range of the newest file that was planned; the file itself may not have been written. */
   readonly pending: PositionRange | undefined;
   /**
    * Plans a file. Call it when all files before are durable.

@@ -13,14 +13,14 @@ export interface LiveFeed {
    * of them any more. Tails that ask for the same while nothing is published get the same batch.
    */
   after(position: bigint): readonly RecordedEvent[] | undefined;
-  /** Resolves when something is published after a position, or after some milliseconds. */
+  /** Resolves when something is published after a position, or after `timeoutMs` milliseconds. */
   moved(after: bigint, timeoutMs: number): Promise<void>;
   /** Rejects when the log cannot be followed any more. */
   readonly ended: Promise<void>;
   close(): Promise<void>;
 }
 
-/** The most events in the buffer: those of ten seconds where 3,000 come in a second. */
+/** Maximum number of events in the buffer: ten seconds at 3,000 events a second. */
 const MAX_EVENTS = 32_768;
 
 /**

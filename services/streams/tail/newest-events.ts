@@ -9,10 +9,10 @@ export interface NewestEvents {
   batch(after: bigint, upTo: bigint): readonly RecordedEvent[];
 }
 
-/** The most bytes of data in the buffer, which 3,000 events a second fill in about ten seconds. */
+/** Maximum size of the data in the buffer, in bytes: about ten seconds at 3,000 events a second. */
 const MAX_BYTES = 16 * 1024 * 1024;
 
-/** The most bytes of data in a batch; a larger event is a batch of its own. */
+/** A batch ends with the event by which its data reaches this size, in bytes. */
 const BATCH_BYTES = 64 * 1024;
 
 /** The index of the first event after a position. */

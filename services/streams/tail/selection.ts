@@ -29,7 +29,7 @@ const createdIn = async (log: Pick<EventLog, 'readStream'>, stream: StreamName):
   return undefined;
 };
 
-/** Reads the labels of executions from their first event; those of the last 10,000 streams are cached. */
+/** Reads the labels of executions from their first event; those of up to 10,000 streams are cached. */
 export const labelsFrom = (log: Pick<EventLog, 'readStream'>): LabelsOf => {
   const known = new Map<StreamName, Labels>();
   return async (stream) => {

@@ -111,7 +111,7 @@ const {
   restartSubsystem,
 } = PersistentSubscriptions.method;
 
-/** The unary calls about groups of consumers. Those that change a group need a server that lets clients write. */
+/** The unary calls about consumer groups. Those that change a group need a server that lets clients write. */
 export const administration = (
   groups: GroupRegistry,
   access: Access,

@@ -4,7 +4,9 @@ import { worker } from './worker.js';
 
 /** The connection of a consumer. */
 export type ConsumerConnection = {
+  /** `address:port` of the client. */
   readonly from: string;
+  /** The name that the client gave its connection; may be empty. */
   readonly connectionName: string;
   /** Sends an event, and resolves when the client can take the next one. */
   send(event: RecordedEvent, retries: number): Promise<void>;
@@ -15,10 +17,11 @@ export type ConsumerConnection = {
 /** Events that wait to be written to the connection of one consumer. */
 export interface DeliveryQueue {
   put(delivery: Delivery<RecordedEvent>): void;
+  /** Resolves when no event waits or is being sent. */
   idle(): Promise<void>;
 }
 
-/** The most events of a consumer that wait to be written to its connection. */
+/** While this many events of a consumer wait to be written to its connection, it gets no further ones. */
 const MAX_UNSENT = 16;
 
 /** The functions of a group that its queues use. */
@@ -27,7 +30,9 @@ export type DeliveryQueueOwner = {
   readonly load: (at: bigint) => Promise<RecordedEvent | undefined>;
   /** Called before an event is sent. */
   readonly sending: (event: RecordedEvent, at: bigint) => void;
+  /** Called instead when the event is no longer in the log. */
   readonly vanished: (at: bigint) => void;
+  /** Stops deliveries to the consumer, or resumes them. */
   readonly stall: (isStalled: boolean) => void;
   readonly failed: (error: unknown) => void;
 };

@@ -16,6 +16,7 @@ export type GroupRules = {
 
 /** An event that was read for the group. */
 export type ReadEvent<Content> = {
+  /** Its revision in the stream, or its position in the log for a group on `$all`. */
   readonly at: bigint;
   /** The bucket in which `Pinned` puts it. */
   readonly bucket: number;

@@ -20,7 +20,7 @@ import { type Shutdown, unlessSignalled } from '../shutdown.js';
 import type { UnaryAnswer } from './administration.js';
 import { ForwardedFailure } from './group-failure.js';
 
-/** Calls about groups to the event store that has the log. */
+/** Calls about consumer groups, forwarded to the event store that has the log. */
 export interface GroupCalls {
   /**
    * Makes a unary call.
@@ -28,6 +28,11 @@ export interface GroupCalls {
    * @throws the gRPC error of the call, or a fault when the event store cannot be reached.
    */
   ask(path: string, request: Buffer): Promise<Buffer>;
+  /**
+   * Opens a bidirectional call, which ends with its gRPC error.
+   *
+   * @throws a fault when the event store cannot be reached.
+   */
   open(path: string): Promise<ClientDuplexStream<Buffer, Buffer>>;
 }
 

@@ -7,12 +7,13 @@ export type GroupConnection = {
   readonly address: string;
   /** The name that the client gave its connection; may be empty. */
   readonly name: string;
-  /** The number of events that it has not answered, and how many it takes at a time. */
+  /** The number of its events that are not answered, or whose answers are not recorded. */
   readonly inFlight: number;
+  /** The maximum of `inFlight`. */
   readonly bufferSize: number;
 };
 
-/** The figures of a group of consumers, for metrics and lists. */
+/** The figures of a consumer group, for metrics and lists. */
 export type GroupFigures = {
   /** The stream that the group reads, or `$all`. */
   readonly source: string;

@@ -24,7 +24,7 @@ const LINK = '$>';
 
 const NO_BYTES = new Uint8Array();
 
-/** Reads of the log alone. */
+/** The services of functions that only read the log. */
 export type GroupReading = Pick<GroupServices, 'log'>;
 
 /** The groups as they are recorded, and the revision of the last change; `undefined` before the first. */

@@ -33,7 +33,7 @@ const startOf = async (
 
 const dropped = (name: GroupName): GroupFailure => new GroupFailure('persistent-subscription-dropped', name);
 
-/** The groups of consumers of a log. Only one server runs them at a time. */
+/** The consumer groups of a log. Only one server runs them at a time. */
 export class GroupRegistry {
   readonly #services: GroupServices;
   readonly #logger: StreamsLog;
@@ -69,7 +69,7 @@ export class GroupRegistry {
   }
 
   /**
-   * Changes settings, and disconnects the consumers. A group with progress goes on from there.
+   * Changes settings, and disconnects the consumers. A group with progress resumes after it.
    *
    * @throws {GroupFailure} when the group does not exist, or its settings contradict each other.
    */
@@ -98,7 +98,7 @@ export class GroupRegistry {
   }
 
   /**
-   * Opens a group, once.
+   * Gives a running group, which is opened at the first call.
    *
    * @throws {GroupFailure} when it does not exist.
    */
@@ -106,7 +106,7 @@ export class GroupRegistry {
     return this.#inTurn(() => this.#running(name));
   }
 
-  /** Opens all groups, or those on one source; in the order of their creation. */
+  /** Gives all groups, or those on one source, each running, in the order of their creation. */
   list(source?: string): Promise<readonly RunningGroup[]> {
     return this.#inTurn(() => {
       const all = [...this.#recorded.groups.values()];
@@ -114,7 +114,7 @@ export class GroupRegistry {
     });
   }
 
-  /** Opens the groups that were created first, at most this many. */
+  /** Gives the groups that were created first, at most this many, each running. */
   oldest(count: number): Promise<readonly RunningGroup[]> {
     return this.#inTurn(() => this.#allRunning([...this.#recorded.groups.values()].slice(0, count)));
   }

@@ -1,7 +1,7 @@
 import type { RecordedEvent } from '../../../kernel/event.js';
 import type { EventLog, Subscription } from '../../../kernel/ports/event-store.js';
 
-/** A live subscription for groups that have read the whole log. */
+/** A live subscription that wakes groups which have read their source to its end. */
 export type LogWatch = {
   /** Resolves when the subscription is open, so that no later event is missed. */
   readonly begin: () => Promise<void>;

@@ -10,7 +10,7 @@ export type PendingEvent = {
   | { readonly state: 'waiting' }
   | { readonly state: 'sent'; readonly consumer: number; readonly dueMs: number }
   | { readonly state: 'parking'; readonly consumer: number | undefined }
-  /** Done, from the recording with this number on. */
+  /** Done; the recording with this number, and every later one, includes that. */
   | { readonly state: 'done'; readonly consumer: number | undefined; readonly recording: number }
 );
 

@@ -20,7 +20,7 @@ import { rememberSent, type SentIds } from './sent-ids.js';
 import { rulesOf } from './settings.js';
 import { untilReached, type Worker, worker } from './worker.js';
 
-/** A connected consumer. Event ids are texts of any one form. */
+/** A connected consumer. Ids of events are the 16 bytes of their UUIDs in hexadecimal. */
 export interface ConnectedConsumer {
   acknowledge(ids: readonly string[]): void;
   refuse(ids: readonly string[], refusal: Refusal, reason: string): void;
@@ -30,7 +30,7 @@ export interface ConnectedConsumer {
 /** A consumer as descriptions of its group show it. */
 type ShownConsumer = Consumer & Pick<ConsumerConnection, 'from' | 'connectionName'>;
 
-type Connected = { readonly connection: ConsumerConnection; readonly box: DeliveryQueue };
+type Connected = { readonly connection: ConsumerConnection; readonly queue: DeliveryQueue };
 
 /** A group in operation: reads its source, sends to its consumers, and appends its progress and parked events to the log. */
 export class RunningGroup {
@@ -82,7 +82,7 @@ export class RunningGroup {
     const id = this.#lastId;
     if (!this.#state.connect(id, bufferSize)) throw new GroupFailure('maximum-subscribers-reached', this.group);
     const sent: SentIds = new Map();
-    this.#connections.set(id, { connection, box: this.#boxOf(id, connection, sent) });
+    this.#connections.set(id, { connection, queue: this.#queueOf(id, connection, sent) });
     this.#proceed();
     const answer = (ids: readonly string[], apply: (at: bigint) => void): void => {
       for (const each of ids) {
@@ -163,7 +163,7 @@ export class RunningGroup {
     for (;;) {
       const delivery = this.#state.nextDelivery(this.#services.now());
       if (delivery === undefined) break;
-      this.#connections.get(delivery.consumer)?.box.put(delivery);
+      this.#connections.get(delivery.consumer)?.queue.put(delivery);
     }
     this.#keepTime();
     for (const each of Object.values(this.#workers)) each.wake();
@@ -248,7 +248,7 @@ export class RunningGroup {
     return links.length > 0;
   }
 
-  #boxOf(id: number, connection: ConsumerConnection, sent: SentIds): DeliveryQueue {
+  #queueOf(id: number, connection: ConsumerConnection, sent: SentIds): DeliveryQueue {
     return deliveryQueue(connection, {
       load: (at) => this.#reached(() => this.#source.at(at)),
       sending: (event, at) => rememberSent(sent, event, at, (place) => this.#state.has(id, place)),
