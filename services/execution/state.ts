@@ -54,6 +54,7 @@ export type ExecutionState = Reported &
     readonly nodes: Map<string, NodeState>;
     /** One object for each task, shared by all of its attempts. */
     readonly taskIds: Map<string, TaskId>;
+    /** The number of task attempts. */
     tasks: number;
   };
 

@@ -6,9 +6,9 @@ import type { ExecutionId } from '../wire/envelope.js';
 export type LaunchRefusal =
   /** The launch plan has as many executions as its policy allows. */
   | { readonly kind: 'limit-reached'; readonly max: number; readonly plan: string }
-  /** The request itself cannot be launched: it is malformed, or names what is not there or not active. */
+  /** The request itself cannot be launched: it is malformed, or names an entity that is missing or not active. */
   | { readonly kind: 'invalid'; readonly error: RpcError }
-  /** The stream of the execution says no. */
+  /** The decision on the stream of the execution is a refusal. */
   | { readonly kind: 'execution'; readonly refusal: ExecutionRefusal };
 
 /** The result of a launch. Nothing has been recorded in the execution's stream when it was refused. */

@@ -62,8 +62,8 @@ export const givenInputs = ({ inputs, spec }: ExecutionCreateRequest): LiteralMa
   return (isEmpty ? spec?.inputs : inputs) ?? create(LiteralMapSchema);
 };
 
-/** A request whose fields have been checked, each by itself. */
-type Sound = {
+/** The parts of a request whose fields have been checked, each by itself. */
+type CheckedRequest = {
   readonly spec: ExecutionSpec;
   readonly launches: Identifier;
 };
@@ -84,7 +84,7 @@ const assertLiterals = (given: GivenInputs): void => {
   if (problem !== undefined) throw invalidArgument(problem);
 };
 
-const soundOf = ({ spec }: ExecutionCreateRequest, given: GivenInputs): Sound => {
+const checkedRequest = ({ spec }: ExecutionCreateRequest, given: GivenInputs): CheckedRequest => {
   if (spec === undefined) throw missing('spec');
   const launches = assertLaunchable(spec.launchPlan);
   assertLiterals(given);
@@ -155,17 +155,21 @@ const storedSpec = (
   return spec;
 };
 
-const createdOf = async (services: LaunchServices, sound: Sound, context: Context): Promise<ExecutionCreated> => {
+const createdOf = async (
+  services: LaunchServices,
+  checked: CheckedRequest,
+  context: Context,
+): Promise<ExecutionCreated> => {
   const { id, target, inputs } = context;
-  const { config, engine, read } = await resolveConfiguration(services, sound.spec, context);
+  const { config, engine, read } = await resolveConfiguration(services, checked.spec, context);
   return create(ExecutionCreatedSchema, {
     id,
-    spec: storedSpec(services, sound.spec, config, context),
+    spec: storedSpec(services, checked.spec, config, context),
     workflowId: target.workflowId,
     ...(target.kind === 'task' ? { taskId: target.taskId } : { launchPlanId: target.launchPlanId }),
     inputs: { content: { case: 'inline', value: inputs.inputs } },
     userInputs: { content: { case: 'inline', value: inputs.userInputs } },
-    notifications: [...resolvedNotifications(sound.spec, target)],
+    notifications: [...resolvedNotifications(checked.spec, target)],
     config,
     engine,
     read: [...read],
@@ -199,11 +203,11 @@ const refused = (id: ExecutionId, refusal: LaunchRefusal, position?: bigint): La
 const planned = async (services: LaunchServices, id: ExecutionId, { request, given }: Launch, principal: string) => {
   const { project, domain } = request;
   await assertPlace(services, { project, domain, name: request.name });
-  const sound = soundOf(request, given);
-  const target = await targetOf(services, sound.launches);
+  const checked = checkedRequest(request, given);
+  const target = await targetOf(services, checked.launches);
   const inputs = await resolvedInputs(services, target, given);
-  const inherited = await inheritanceOf(services, sound.spec.metadata);
-  const created = await createdOf(services, sound, { id, principal, target, inputs, inherited });
+  const inherited = await inheritanceOf(services, checked.spec.metadata);
+  const created = await createdOf(services, checked, { id, principal, target, inputs, inherited });
   await target.prepare();
   return { target, created };
 };

@@ -31,7 +31,7 @@ import type { ExecutionId } from '../wire/envelope.js';
 /** A compiled workflow, decoded, and its size in bytes. */
 export type SizedClosure = { readonly closure: CompiledWorkflowClosure; readonly bytes: number };
 
-/** The inputs of a launch message. */
+/** The facts that a launch message is composed of, besides the state of its execution. */
 export type LaunchFacts = {
   readonly id: ExecutionId;
   readonly created: ExecutionCreated;
@@ -76,7 +76,7 @@ const progressOf = ({ phase, nodes }: ExecutionState): WorkProgress =>
 export const abortOf = ({ phase, abort, isTimedOut }: ExecutionState): WorkAbort | undefined =>
   phase === WORKFLOW.ABORTING ? create(WorkAbortSchema, { ...abort, timedOut: isTimedOut }) : undefined;
 
-/** Copies from a state the fields that a launch has. */
+/** Copies from a state the fields that a launch has. The first launch of an execution has no progress. */
 export const launchState = (state: ExecutionState): LaunchState => {
   const abort = abortOf(state);
   const isFirst = state.lease?.number === 1;
