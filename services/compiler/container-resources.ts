@@ -9,7 +9,7 @@ import {
 } from '../../proto/gen/platformidl/core/tasks_pb.js';
 import { parseQuantity, type Quantity } from './quantity.js';
 
-/** Quantities by resource; an absent or empty value says nothing. The shape of `admin.TaskResourceSpec`. */
+/** Kubernetes quantities by resource; an absent or empty value sets none. The shape of `admin.TaskResourceSpec`. */
 export type Quantities = {
   readonly cpu?: string;
   readonly gpu?: string;

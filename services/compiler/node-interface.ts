@@ -101,8 +101,8 @@ const listInterface = (array: ArrayNode, { inputs, outputs }: Interface): Interf
 };
 
 /**
- * When the client does not declare the inner interface as the original one, it has already turned its variables into
- * lists.
+ * The interface of an array node. Where the inner interface is not declared as the original one, the client has already
+ * turned its variables into lists.
  */
 const arrayInterface = (scope: Scope, node: Node, array: ArrayNode): Found => {
   if (array.node === undefined) return required('the node of an array node');

@@ -9,8 +9,8 @@ import { isObject, podContainers } from './pod.js';
 import { isWhole, parseQuantity, type Quantity, roundedUp } from './quantity.js';
 
 /**
- * The most resources that a task may request; an absent or empty value means no limit. The shape of
- * `admin.TaskResourceSpec`.
+ * The most resources that a task may request, as Kubernetes quantities; an absent, empty or zero value means no limit.
+ * The shape of `admin.TaskResourceSpec`.
  */
 export type PlatformLimits = {
   readonly cpu?: string;

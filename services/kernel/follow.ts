@@ -44,7 +44,7 @@ const keeping = ({ checkpoint, now, onFailure }: FollowOptions, start: bigint) =
     try {
       await flush();
     } catch (error) {
-      // Thrown on, it would stand for a failure of the log, whose pages this is called for.
+      // If it were thrown, the subscription, whose handler calls this, would end as if the log had failed.
       if (!(error instanceof StoreUnavailable)) throw error;
       onFailure(error);
     }

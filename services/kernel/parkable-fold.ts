@@ -35,8 +35,8 @@ export const parkableFold = (evolve: (event: RecordedEvent) => void, onParked: O
   const resumed = new Map<StreamName, bigint>();
 
   /**
-   * Folds until nothing is left, because `take` leaves what is recorded meanwhile, and forgets in the same turn that the
-   * stream is parked: in a later turn, `take` could have left another event, and no fold would get it.
+   * Folds the rest of a stream, with the events that `take` leaves meanwhile. The stream stops being parked in the turn
+   * of the event loop in which nothing is left: in a later turn, `take` could leave another event, which no fold gets.
    */
   const foldLeft = async (stream: StreamName, state: Parked, log: Pick<EventLog, 'readStream'>): Promise<void> => {
     while (state.next <= state.left) {

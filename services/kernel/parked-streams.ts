@@ -11,8 +11,8 @@ export interface ParkedStreams {
   /** In the order in which they were found. */
   readonly all: () => readonly StreamParked[];
   /**
-   * Forgets a stream, all of whose events could be read again: folds the rest of it, and then tells all listeners, also
-   * when a fold has failed.
+   * Forgets a stream, all of whose events could be read again: calls the folds of `onResuming` with it, and then all
+   * listeners of `onResumed`, also when a fold has failed.
    *
    * @throws what the first fold that has failed throws.
    */

@@ -117,8 +117,8 @@ export type Route = {
   readonly handle: (request: never, call: Call) => Promise<Answer<DescMessage>>;
   readonly large?: LargeRequests;
   /**
-   * Set for a command that is decided on data which follows the log, and so may lag behind the position that the caller
-   * has seen: the highest urgency that a command of this RPC can have.
+   * Set for a command that is decided on data which may lag behind the log: it is delayed until that data includes the
+   * caller's `minPosition`. The value is the highest urgency that a command of this RPC can have (admission control).
    */
   readonly awaitsPosition?: Urgency;
 };

@@ -12,17 +12,21 @@ import { scheduleStream } from '../schedule/events.js';
 import { followLog } from './live-folds.js';
 import { HOLD_TYPES, NO_HOLDS, type ScheduleHolds, scheduleHolds } from './schedule-holds.js';
 
-/** A launch plan, and when which of its versions were active. */
+/** A launch plan, and the periods in which its versions were active. */
 export type PlanHistory = { readonly plan: LaunchPlanName; readonly segments: readonly Segment[] };
 
-/** When which versions of launch plans were active and projects archived, folded live from the log. */
+/** The periods in which versions of launch plans were active and projects archived, folded live from the log. */
 export interface Activations {
-  /** The plans that were ever active, with the spans of their activations in the order of time. */
+  /** The plans that were ever active; see `of` for their segments. */
   plans(): readonly PlanHistory[];
+  /**
+   * The periods in which versions of a plan were active, in the order of time. When another version has become active,
+   * the segment of a version without a schedule is dropped.
+   */
   of(plan: LaunchPlanName): readonly Segment[];
   /** The pause and the skips of a launch plan's schedule. */
   holds(plan: LaunchPlanName): ScheduleHolds;
-  /** When a project was archived; the last span may go on. */
+  /** The periods in which a project was archived; the last one may not have ended. */
   archived(project: string): readonly Span[];
   /**
    * Waits until everything that was recorded before the call is folded.
@@ -33,8 +37,9 @@ export interface Activations {
   current(): Promise<void>;
   /** Folds the rest of a stream that was parked; does nothing for another one. */
   resume(stream: StreamName): Promise<void>;
-  /** Calls `listener` with each plan whose activation changes, and with all plans of a project that does. */
+  /** Calls `listener` with each plan whose activation changes, and with all plans of a project whose state changes. */
   onChange(listener: (plan: LaunchPlanName) => void): void;
+  /** Rejects when the subscription to the log has failed and does not continue. */
   readonly ended: Promise<void>;
   close(): Promise<void>;
 }

@@ -48,7 +48,7 @@ const NONE: readonly Binding[] = [];
 
 const bindingsIn = ({ state }: Folded<RoleBindingState>): readonly Binding[] => [...state.bindings.values()];
 
-/** Makes the reader of the role bindings. Callers look at each check, so that a new binding counts at once. */
+/** Makes the reader of the role bindings. Callers read them at each check, so that a new binding counts at once. */
 export const roleBindings = ({ fold, following, acknowledged }: RoleBindingsOptions): RoleBindings => {
   const known = new WeakMap<Folded<RoleBindingState>, readonly Binding[]>();
 

@@ -15,7 +15,7 @@ export const HOLD_TYPES = ['SchedulePaused', 'ScheduleResumed', 'ScheduleTickSki
 
 export const NO_HOLDS: ScheduleHolds = { isPaused: false, skips: [] };
 
-/** As many as may wait to be skipped at a time. */
+/** Maximum number of skips that are kept for a schedule: as many ticks may wait to be skipped at a time. */
 const MAX_SKIPS = 1_000;
 
 const after = (event: RecordedEvent, { isPaused, skips }: ScheduleHolds): ScheduleHolds => {

@@ -39,8 +39,8 @@ type Entry = { readonly key: string; readonly start: number; readonly end: numbe
 const MAX_INDEX = 2 ** 32 - 2;
 
 /**
- * Array-index keys: JavaScript always orders them first in an object, ascending, and no other order can be given to
- * them.
+ * The number of a key that is an array index; Infinity for another key. JavaScript always orders array indexes first in
+ * an object, ascending, and no other order can be given to them.
  */
 const indexOf = (key: string): number =>
   /^(?:0|[1-9]\d{0,9})$/u.test(key) && Number(key) <= MAX_INDEX ? Number(key) : Infinity;

@@ -3,8 +3,7 @@ import { BinaryReader, BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 
 /**
  * Extracts all occurrences of one field, as an encoded message that has only this field; the rest of a large message is
- * not decoded. With
- * `inner`, each occurrence is itself reduced to that field of the nested message.
+ * not decoded. With `inner`, each occurrence is itself reduced to that field of the nested message.
  *
  * @throws {Error} when the bytes are not a protobuf message; they are not validated beyond the scan for fields.
  */
