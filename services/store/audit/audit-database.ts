@@ -57,9 +57,8 @@ const valuesOf = (entry: AuditEntry) => [
 ];
 
 /**
- * Opens the audit entries in a data directory, and creates their file if it is missing; only the user of the process can
- * read it. Every method blocks the thread until
- * the disk has answered.
+ * Opens the audit entries in a data directory, and creates their file if it is missing; only the user of the process
+ * can read it. Every method blocks the thread until the disk has answered.
  */
 export const auditDatabase = (directory: string): Blocking<AuditStore> => {
   const path = join(directory, 'audit.db');

@@ -30,13 +30,16 @@ export type BackUp = {
   /** Uploads and the key of their links. */
   readonly files: BackupFiles;
   readonly target: ObjectTarget;
+  /** Codec of the events of each category, by which their payloads are found. */
   readonly codecs: ReadonlyMap<string, EventCodec<unknown>>;
+  /** Categories of other applications that write to the same event store; their events refer to no payloads. */
   readonly foreign: ReadonlySet<string>;
   readonly onProgress: (position: bigint, head: bigint) => void;
 };
 
 /** Contents of a backup, and what was copied for it; the rest was in the backup target already. */
 export type BackedUp = {
+  /** The position of the last event; 0 for an empty log. */
   readonly position: number;
   readonly events: number;
   readonly files: number;

@@ -32,12 +32,14 @@ export type Restore = {
   readonly directory: string;
   /** Takes payloads and uploads in place of the directory. */
   readonly bucket?: RestoreBucket;
+  /** Codec of the events of each category, by which their payloads are found. */
   readonly codecs: ReadonlyMap<string, EventCodec<unknown>>;
+  /** Categories of other applications that wrote to the same event store; their events refer to no payloads. */
   readonly foreign: ReadonlySet<string>;
   readonly onProgress: (events: number, of: number) => void;
 };
 
-/** Counts of the restored things, and the identity of the log before and after. */
+/** Counts of what was restored, the identity of the log before and after, and the time of the backup (ISO 8601). */
 export type Restored = {
   readonly before: string;
   readonly after: string;
@@ -139,9 +141,8 @@ const moveIntoPlace = async (from: string, directory: string): Promise<void> => 
 
 /**
  * Restores a backup into an empty directory: the log, with a new identity and every event at its revision, the payloads
- * that it refers to, and the files;
- * payloads and uploads into a bucket where one is given. All contents are checked against their hashes. Read models are
- * not in a backup; they are projected again at the next start.
+ * that it refers to, and the files; payloads and uploads into a bucket where one is given. All contents are checked
+ * against their hashes. Read models are not in a backup; they are projected again at the next start.
  *
  * @throws {DataDirectoryUnusable} when the directory is not empty, or cannot be created.
  * @throws {StoreUnavailable} when there is no backup.

@@ -27,12 +27,13 @@ export type EventstoreOptions = {
    * With `false`, all appends reach the server in call order, over all streams.
    */
   readonly retries?: boolean;
+  /** Is called with the reason each time a subscription breaks; it is retried. */
   readonly onTrouble?: (error: unknown) => void;
   /** Is called when the server has dropped the live subscription because this process was too slow; it is reopened. */
   readonly onDrop?: () => void;
   /**
    * Is called while the start waits for the store: with the error of each failed attempt, and without argument while
-   * an attempt has no answer. If it rejects, the start fails with that error.
+   * an attempt has no answer. If it rejects, the start fails with that error. By default `onTrouble` is called.
    */
   readonly onWait?: (error?: unknown) => Promise<void>;
 };
@@ -177,7 +178,7 @@ const withClient = async <Result>(
  * Gives the log in an event store a new identity, after a restore: position tokens issued before are then refused. No
  * other process may have the log open.
  *
- * @param isCopy the original goes on, and this log is a copy of it until it takes over.
+ * @param isCopy true when the original log stays in use: this log is then a copy of it until it takes over.
  * @throws {StoreUnavailable} when the server cannot be reached, or refuses.
  */
 export const renewEventstoreId = (
@@ -194,7 +195,9 @@ export const markEventstoreCopy = (options: EventstoreOptions, original: string)
   withClient(options, (client) => markCopy(client, original));
 
 /**
- * Ends that the log in an event store is a copy; gives its identity before.
+ * Notes that the log in an event store is no longer a copy.
+ *
+ * @returns its identity as it was before.
  *
  * @throws {StoreUnavailable} when the server cannot be reached, or refuses.
  */

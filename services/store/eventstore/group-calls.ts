@@ -35,7 +35,11 @@ type Internals = {
 
 const asIs = (bytes: Buffer): Buffer => bytes;
 
-/** @throws {StoreUnavailable} when the connection string is invalid. */
+/**
+ * Makes the calls of a connection string. They connect when the first of them is made; the caller closes them.
+ *
+ * @throws {StoreUnavailable} when the connection string is invalid.
+ */
 export const groupCalls = (url: string): GroupCalls => {
   const settings = nodeSettings(url);
   const connection = nodeConnection(settings);

@@ -82,7 +82,7 @@ export const markCopy = async (client: EventStoreDBClient, original: string): Pr
   if (copyOf !== original) await record(client, 'LogCopied', { logId, copyOf: original });
 };
 
-/** Ends that the log is a copy, and gives its identity before. */
+/** Notes that the log is no longer a copy, and gives its identity as it was before. */
 export const takeOver = async (client: EventStoreDBClient): Promise<LogIdentity> => {
   const { logId, copyOf } = await logIdentity(client);
   if (copyOf !== undefined) await record(client, 'LogTakenOver', { logId });

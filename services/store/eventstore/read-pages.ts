@@ -9,7 +9,7 @@ import { type EventRead, eventRead } from './wire/event-read.js';
 import type { ReadAnswer } from './wire/read-answer.js';
 import type { ReadParameters } from './wire/read-request.js';
 
-/** The server's own events begin so, such as `$streamDeleted`, also in streams of ours. */
+/** The types of the server's own events begin with it, such as `$streamDeleted`; any stream can have such events. */
 const SERVER_TYPE_PREFIX = '$';
 
 /** True for the events that a reader with this filter is to see; never for those of the server itself. */

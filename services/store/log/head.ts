@@ -12,8 +12,8 @@ export type LogHead = {
 };
 
 /**
- * The head of the log, and where available the head of the events that are not hot: it does not move while only hot
- * events are committed.
+ * The head of the log, and where available the head of the events that are not hot (`kinds.ts`): it does not move while
+ * only hot events are committed.
  */
 export type LogHeads = LogHead & { readonly rare?: LogHead };
 

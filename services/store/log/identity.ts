@@ -5,7 +5,7 @@ import { openFault } from './sqlite-fault.js';
 /** The identities of a log before and after its renewal. */
 export type RenewedLogId = { readonly before: string; readonly after: string };
 
-/** The identity of a log, and that of the original that it stood beside as a copy; `undefined` where it was none. */
+/** The identity of a log, and that of the log that it was a copy of; `undefined` when it was no copy. */
 export type TakenOver = { readonly logId: string; readonly copyOf: string | undefined };
 
 type OpenLog = { readonly db: Database } & TakenOver;
@@ -33,7 +33,7 @@ const changed = <Result>(directory: string, change: (log: OpenLog) => Result): R
  * Gives the log of a data directory a new identity: positions that were given out before are then refused instead of
  * being mixed with its own. The caller must hold the lock of the directory.
  *
- * @param isCopy the original goes on, and this log is a copy of it until it takes over.
+ * @param isCopy true when the original log stays in use: this log is then a copy of it until it takes over.
  * @throws {DataDirectoryUnusable} when there is no log, or one that cannot be used.
  */
 export const renewLogId = (directory: string, isCopy: boolean): RenewedLogId =>
@@ -55,8 +55,9 @@ export const markLogCopy = (directory: string, original: string): void =>
   changed(directory, ({ db }) => setCopyOf(db, original));
 
 /**
- * Ends that the log of a data directory is a copy. The caller must hold the lock of the directory.
+ * Notes that the log of a data directory is no longer a copy. The caller must hold the lock of the directory.
  *
+ * @returns its identity, and what it was a copy of.
  * @throws {DataDirectoryUnusable} when there is no log, or one that cannot be used.
  */
 export const takeLogOver = (directory: string): TakenOver =>

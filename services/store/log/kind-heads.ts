@@ -8,8 +8,9 @@ const NEWEST = 0;
 export const KIND_CELLS = 1 + MAX_KINDS;
 
 /**
- * The position of the last event of each kind that is not hot, in memory that all threads of the writer's process
- * share. Readers compare it with their own position, and need no query for kinds of which nothing new is recorded.
+ * The position of the last event of each kind that is not hot (`kinds.ts`), in memory that all threads of the writer's
+ * process share. Readers compare it with their own position, and need no query for kinds of which nothing new is
+ * recorded.
  *
  * The writer notes an event before its commit. A reader may therefore see a position that is not committed yet, or
  * never will be, and makes a query that finds nothing; it never misses an event that is committed.

@@ -63,7 +63,7 @@ export const nodeConnection = (settings: NodeSettings): Connection => {
   let present: NodeClient | undefined;
   let search: Search | undefined;
   let named: Endpoint | undefined;
-  let patienceMs = 0;
+  let waitMs = 0;
 
   const lose = (client: NodeClient, leader?: Endpoint): void => {
     if (client !== present) return;
@@ -86,7 +86,7 @@ export const nodeConnection = (settings: NodeSettings): Connection => {
       (client) => {
         present = client;
         search = undefined;
-        patienceMs = WAIT_AFTER_LOSS_MS;
+        waitMs = WAIT_AFTER_LOSS_MS;
         client.onDisconnect(() => lose(client));
         watchNode(client, settings, (leader) => lose(client, leader));
       },
@@ -103,7 +103,7 @@ export const nodeConnection = (settings: NodeSettings): Connection => {
       while (present === undefined) {
         search ??= begin();
         if (ending.signal.aborted) throw new StoreUnavailable('the event store is closed');
-        throwAfter(patienceMs, search);
+        throwAfter(waitMs, search);
         await search.round.catch(() => undefined); // `search` has the error in the next turn
       }
       return present;
