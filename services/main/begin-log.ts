@@ -14,7 +14,10 @@ export type LogToBegin = {
   readonly format: Pick<FormatInForce, 'refresh'>;
 };
 
-/** True when a control plane has written the log. Others may have written theirs before, or an event store its own. */
+/**
+ * True when a control plane has written the log. Events of other programs, and those of an event store itself, do not
+ * count.
+ */
 const isBegun = async (store: Pick<EventLog, 'readLog'>): Promise<boolean> => {
   const ours = { after: 0n, limit: 1, filter: { categories: [...codecs.keys()] } };
   for await (const { events } of store.readLog(ours)) if (events.length > 0) return true;

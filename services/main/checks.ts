@@ -18,7 +18,7 @@ const ASK_EVERY_MS = 1_000;
 export const presentChecks = (checks: readonly (Check | undefined)[]): readonly Check[] =>
   checks.filter((check) => check !== undefined);
 
-/** The checks of what a log is, rather than of how it does. */
+/** The checks of the log itself: its format, and that it is a copy of another log. */
 export const logChecks = (
   log: Pick<EventLog, 'copyOf'>,
   { format }: { readonly format: () => number },
@@ -26,7 +26,7 @@ export const logChecks = (
 
 /**
  * Health of a log subscriber, judged by its lag: `well` up to `maxMs`. Above it the state is `otherwise`, or `down` if the
- * log still ends before what was read of it: a log that has lost its end must not be written to.
+ * log ends before the position that this process has read: a log that has lost its end must not be written to.
  */
 export const lagCheck = (
   name: string,

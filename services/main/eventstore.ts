@@ -30,18 +30,18 @@ export type ServedEventstore = {
   readonly address: string | undefined;
   /** Rejects when the thread has failed. */
   readonly failed: Promise<never>;
-  /** Reads the figures of the groups of consumers; none when they do not come in time. */
+  /** Reads the figures of the consumer groups; empty when they do not come in time. */
   readonly groups: () => Promise<readonly GroupFigures[]>;
   readonly close: () => Promise<void>;
 };
 
-/** The parts of this process that the server of the EventStoreDB protocol needs. */
+/** The services that the server of the EventStoreDB protocol needs. */
 export type EventstoreServices = PayloadSource & {
   readonly source: LogSource;
   readonly store: EventStore;
   /** Identifies callers; absent without authentication. */
   readonly authentication: Authentication | undefined;
-  /** Identifies callers by a password; absent where no people and programs are known here. */
+  /** Identifies callers by a password; absent without an authorization server in this process. */
   readonly passwords: PasswordAuthentication | undefined;
   readonly audit: AuditTrail | undefined;
   /** Absent where connections are not encrypted. */
@@ -51,7 +51,7 @@ export type EventstoreServices = PayloadSource & {
 
 const FIGURES_WAIT_MS = 2_000;
 
-/** Reads the figures once for all that ask at the same time; none when they do not come in time. */
+/** Shares one read of the figures among concurrent callers; gives an empty list when they do not come in time. */
 const readOnce = (groups: ServedEventstore['groups']): ServedEventstore['groups'] => {
   let asked: Promise<readonly GroupFigures[]> | undefined;
   return () => {
@@ -108,7 +108,7 @@ const recordingIn =
     });
   };
 
-/** Opens the port over which the thread has its callers admitted; the other end closes with it. */
+/** Opens a message port by which the thread asks to admit its callers. Both ends close together. */
 const openAdmissions = (services: Admitting): MessagePort | undefined => {
   const { authentication, passwords, audit, logger, isBehindProxy } = services;
   if (!authentication) return undefined;
@@ -179,7 +179,7 @@ export const startEventstore = async (
   };
 };
 
-/** The server of the EventStoreDB protocol, for routes that ask for its groups and are made before it is started. */
+/** A server of the EventStoreDB protocol that is started later. Until then `groups` gives an empty list. */
 export const laterEventstore = (): Pick<ServedEventstore, 'groups'> & { readonly start: typeof startEventstore } => {
   let served: ServedEventstore | undefined;
   return {

@@ -45,7 +45,7 @@ const isNotable = (times: number): boolean => Number.isInteger(Math.log2(times))
 
 const HINT = 'Kafka must listen there, with TLS only if kafka.tls is set';
 
-const hearing = (logger: Logger, brokers: readonly string[]): ((message: ExportThreadMessage) => void) => {
+const messageLog = (logger: Logger, brokers: readonly string[]): ((message: ExportThreadMessage) => void) => {
   const report = lagReport(logger);
   return (message) => {
     if ('lagMs' in message) report(message.lagMs);
@@ -85,7 +85,7 @@ export const startExport = async (
   const worker = new Worker(new URL('./threads/export-thread.js', import.meta.url), {
     workerData: given satisfies ExportThreadData,
   });
-  worker.on('message', hearing(logger, kafka.brokers));
+  worker.on('message', messageLog(logger, kafka.brokers));
   let state: ExportState = { lagMs: 0 };
   worker.on('message', (message: ExportThreadMessage) => (state = stateAfter(state, message)));
   const failed = new Promise<never>((_, reject) => {

@@ -17,23 +17,23 @@ export type HeadLag = {
 const LOOK_EVERY_MS = 250;
 
 /**
- * Measures the lag in time, because a difference of positions is not a number of events. Reads the head again and
- * again, and remembers when the last head was read that has been reached since. A head below the position that was
- * reached before the read comes from a node that lags itself: it is ignored, and the lag grows on.
+ * Measures the lag in time, because a difference of positions is not a number of events. It reads the head again and
+ * again: the lag is the time since the read of the newest head that this process has reached. A head below the position
+ * that was reached before the read comes from a node that lags itself: it is ignored, and the lag grows.
  *
- * @param position the position that this process has reached; `BEYOND` where only the reads of the head count.
+ * @param position the position that this process has reached; `MAX_POSITION` where only the reads of the head count.
  */
 export const headLag = (log: Pick<EventLog, 'head'>, position: () => bigint): HeadLag => {
   let currentAt = performance.now();
-  let wanted: { readonly head: bigint; readonly at: number } | undefined;
+  let pending: { readonly head: bigint; readonly at: number } | undefined;
   let isLooking = false;
   let isAhead = false;
   let trouble: string | undefined;
 
   const note = (): void => {
-    if (wanted === undefined || position() < wanted.head) return;
-    currentAt = wanted.at;
-    wanted = undefined;
+    if (pending === undefined || position() < pending.head) return;
+    currentAt = pending.at;
+    pending = undefined;
   };
   const look = async (): Promise<void> => {
     const at = performance.now();
@@ -43,7 +43,7 @@ export const headLag = (log: Pick<EventLog, 'head'>, position: () => bigint): He
       const head = await log.head();
       isAhead = reached > head && reached !== MAX_POSITION;
       trouble = isAhead ? logEndText(head, reached) : undefined;
-      if (!isAhead) wanted = { head, at };
+      if (!isAhead) pending = { head, at };
     } catch (error) {
       // While the head cannot be read, the lag grows.
       trouble = error instanceof Error ? error.message : String(error);
@@ -53,7 +53,7 @@ export const headLag = (log: Pick<EventLog, 'head'>, position: () => bigint): He
   };
   const timer = setInterval(() => {
     note();
-    if (wanted === undefined && !isLooking) void look().then(note);
+    if (pending === undefined && !isLooking) void look().then(note);
   }, LOOK_EVERY_MS);
   timer.unref();
   return {

@@ -34,10 +34,12 @@ export type LaunchingParts = {
   readonly isShared: boolean;
 };
 
-/** The services that a process needs to launch executions, in any role: the reference, the definitions and the services of
- * executions. */
+/**
+ * The services that a process needs to launch executions, in any role: the reference, the definitions and the services
+ * of executions.
+ */
 export type Launching = {
-  /** When which versions of launch plans were active. */
+  /** The periods in which each version of a launch plan was active. */
   readonly activations: Activations;
   /** The caller closes `reference.following` and `activations`. */
   readonly reference: Reference;

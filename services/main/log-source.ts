@@ -91,7 +91,7 @@ export const openLog = (source: LogSource, logger?: Logger): Promise<EventLog> =
   return sqliteLogReader({ directory, ...(woken && { source: woken }) });
 };
 
-/** Opens calls about groups of consumers to the event store that has the log; its client library is loaded only here. */
+/** Opens calls about consumer groups to the event store that has the log; its client library is loaded only here. */
 export const openGroupCalls = async (url: string): Promise<GroupCalls> => {
   const { groupCalls } = await import('../store/eventstore/group-calls.js');
   return groupCalls(url);

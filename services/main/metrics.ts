@@ -40,7 +40,7 @@ export type MetricSources = {
   readonly sessions?: Pick<OpenSessions, 'cached'>;
   /** The figures of the reactors that this process runs, by name. */
   readonly reactors?: (() => ReadonlyMap<string, WorkFigures>) | undefined;
-  /** The figures of the groups of consumers that this process serves. */
+  /** The figures of the consumer groups that this process serves. */
   readonly groups?: () => Promise<readonly GroupFigures[]>;
 };
 
@@ -76,7 +76,10 @@ const parkedSamples = ({ parked, parkedInViews }: MetricSources): readonly Sampl
   ...(parkedInViews ? [{ labels: { by: 'views' }, value: parkedInViews() }] : []),
 ];
 
-/** Reads the lag of each read model; of one that is being built, how long this process has seen that. */
+/**
+ * Makes a function that reads the lag of each read model, in seconds. All have that of the views; one that is being
+ * built has at least the time since this process first found it being built.
+ */
 export const viewLags = (
   { checks, building = () => [] }: Pick<MetricSources, 'checks' | 'building'>,
   now = () => performance.now(),

@@ -14,8 +14,9 @@ const identityOf = ({ logId, copyOf }: EventLog): RecordedEvent => ({
 });
 
 /**
- * Adds the stream {@link IDENTITY_STREAM} to a log, with one event that has the log's id and what it is a copy of. An embedded log keeps its id
- * beside the events, so clients of the EventStoreDB protocol would find it in no stream, and they may not write one.
+ * Adds the stream {@link IDENTITY_STREAM} to a log. Its one event has the id of the log, and that of the original when
+ * the log is a copy. An embedded log keeps its id beside the events, so clients of the EventStoreDB protocol would find
+ * it in no stream, and they may not write one.
  */
 export const namedLog = (log: EventLog): EventLog => ({
   ...log,

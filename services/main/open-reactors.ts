@@ -20,7 +20,7 @@ export type ProcessReactors = RunningReactors & {
 };
 
 /**
- * Opens what the reactors of processes share.
+ * Opens the leases and checkpoints of reactors. The reactors themselves run from `start` on.
  *
  * @throws {OperatorError} when the store of the views cannot be used.
  */

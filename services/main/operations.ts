@@ -15,11 +15,11 @@ export type OperationsSources = {
   readonly readStore: Pick<ReadStore, 'parked'>;
   readonly parked: Pick<ParkedStreams, 'all'>;
   readonly feed: EngineFeed;
-  /** The figures of the groups of consumers that are connected to this process. */
+  /** The figures of the consumer groups whose clients are connected to this process. */
   readonly groups: () => Promise<readonly GroupFigures[]>;
 };
 
-/** Two sets of views may have parked a stream; the lowest position is listed. */
+/** Lists each stream once. Two sets of views may have parked it; the first entry, at the lowest position, counts. */
 const once = (parked: readonly Unreadable[]): readonly Unreadable[] => [
   ...new Map(parked.toReversed().map((each) => [each.stream, each])).values(),
 ];
@@ -27,7 +27,7 @@ const once = (parked: readonly Unreadable[]): readonly Unreadable[] => [
 const connectionsIn = (figures: readonly GroupFigures[], { source, group }: GroupName): GroupFigures['connections'] =>
   figures.find((each) => each.source === source && each.group === group)?.connections ?? [];
 
-/** Joins the reads for operators to the parts of this process. */
+/** Makes the services of the reads for operators from those of this process. */
 export const operationsOf = ({ store, readStore, parked, feed, groups }: OperationsSources): OperationsServices => ({
   engines: feed,
   unreadable: {

@@ -91,7 +91,8 @@ const startersOf = (services: ReactorServices): ReadonlyMap<string, Start> => {
     log,
     checkpoint: coordination.checkpoint(name, log.logId),
     timers: systemTimers,
-    // The release before, to which a log of an earlier format may return, would never do work that was given up.
+    // A log of an older format may be used by the release before again. It knows no dead letters, so it would never do
+    // the work that was given up here.
     ...(format() >= FORMAT_WITH_DEAD_LETTERS && {
       givingUp: {
         deadLetters: deadLetters({ name, log, sessions, parked }),

@@ -132,14 +132,14 @@ export const startServer = async (configuration: Configuration, logger: Logger):
   const routes = allRoutes({ ...served, agents, reactors: reactors.board });
   const { bindings, following } = launching.reference;
 
-  const keeping = watchLag(log, { warm, reference: following });
+  const logLag = watchLag(log, { warm, reference: following });
   if (duties.reactor) await reactors.start({ ...parts, slots, launching });
 
   const egress = duties.reactor ? await startExport(configuration, source, logger) : undefined;
-  const behind = watchViews(store, { ...current, parked });
+  const health = watchViews(store, { ...current, parked });
   const checks = (): readonly Check[] =>
-    presentChecks([keeping.check(), ...logChecks(store, format), watch.check(), ...behind.checks(), egress?.check()]);
-  const gauges = { parked, parkedInViews: behind.parked, building: () => views.building(), reactors: reactors.figures };
+    presentChecks([logLag.check(), ...logChecks(store, format), watch.check(), ...health.checks(), egress?.check()]);
+  const gauges = { parked, parkedInViews: health.parked, building: () => views.building(), reactors: reactors.figures };
   const commands = { followers: [following, ...(warm ? [warm] : [])], admission: sessions.admission };
   const hosting = { store, logId: store.logId, logger, uploads, checks, ...commands, metrics, bindings, audit };
   const transports = await startTransports(configuration, routes, hosting);
@@ -148,11 +148,11 @@ export const startServer = async (configuration: Configuration, logger: Logger):
 
   // Closed in this order: components that take calls first, those that others depend on last.
   const first = [
-    ...[threads.tails, threads.watches, feed, transports, behind, eventstore, egress, reactors, keeping, following],
+    ...[threads.tails, threads.watches, feed, transports, health, eventstore, egress, reactors, logLag, following],
     ...[launching.activations, unprojected, agents],
   ];
   const last = [audit, threads, current, foundation];
-  const followers = [log, format, foundation.retries, following, launching.activations, keeping, reactors];
+  const followers = [log, format, foundation.retries, following, launching.activations, logLag, reactors];
   return {
     grpc: transports.grpc,
     http: transports.http,

@@ -69,16 +69,16 @@ const reactorComponent = async (
   const parts = { configuration, payloads, sessions, executions, slots, parked, largeLaunches: launches };
   const launching = openLaunching({ ...parts, store: log.store, isShared: warm !== undefined });
   const { reference, activations } = launching;
-  const keeping = watchLag(log, { warm, reference: reference.following });
+  const logLag = watchLag(log, { warm, reference: reference.following });
   const reactors = await openReactors(configuration, foundation, logger);
   await reactors.start({ executions, slots, launching, logger });
   const egress = await startExport(configuration, source, logger);
   return {
-    checks: () => [keeping.check(), egress.check()],
-    ends: [keeping.ended, reactors.ended, reference.following.ended, activations.ended, egress.failed],
+    checks: () => [logLag.check(), egress.check()],
+    ends: [logLag.ended, reactors.ended, reference.following.ended, activations.ended, egress.failed],
     figures: reactors.figures,
     close: async () => {
-      for (const part of [egress, reactors, keeping, reference.following, activations, launches]) await part.close();
+      for (const part of [egress, reactors, logLag, reference.following, activations, launches]) await part.close();
     },
   };
 };

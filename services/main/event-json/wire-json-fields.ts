@@ -33,7 +33,7 @@ export type Compile = (schema: DescMessage) => ValueShape;
 
 const NEVER: ValueShape = { wireType: WireType.LengthDelimited, write: throwUnusual };
 
-/** A field that is left to the library: its writer always throws. */
+/** A field that is left to the protobuf library: its writer always throws. */
 export const NO_FIELD: FieldShape = NEVER;
 
 /** Moves past the tag when it comes next; false, without moving, when it does not. */

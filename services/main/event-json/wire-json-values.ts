@@ -10,7 +10,7 @@ import {
 import { type BinaryReader, getTextEncoding, WireType } from '@bufbuild/protobuf/wire';
 import { type JsonBytes, writeAscii, writePlainText, writeText } from '../../kernel/encoding/json-bytes.js';
 
-/** An encoding that this writer does not handle; the library does. */
+/** Thrown for an encoding that this writer does not handle: the protobuf library then converts the event. */
 class Unusual extends Error {}
 
 const UNUSUAL = new Unusual('an unusual encoding');

@@ -203,9 +203,9 @@ export type WireJsonOptions = {
 
 /**
  * Makes a writer of events of one type in the JSON mapping of protobuf, with every number, boolean and enum present,
- * and with the contents in them decoded. It works directly on the encoded bytes, at a fifth of the cost of the library,
- * which makes objects of everything twice. It handles what encoders usually produce; an unusual encoding, and bytes
- * that are not a message at all, are left to the library.
+ * and with the contents in them decoded. It works directly on the encoded bytes, at a fifth of the cost of the protobuf
+ * library, which makes objects of every message twice. It handles what encoders usually produce; an unusual encoding,
+ * and bytes that are not a message at all, are left to the library.
  */
 export const wireJson = (
   schema: DescMessage,

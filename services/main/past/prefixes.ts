@@ -69,7 +69,7 @@ export const openPrefixes = (sources: Omit<PrefixSources, 'openStore' | 'models'
       await closeOldest();
       const opened = await fold(needed, until);
       count += 1;
-      kept.set(opened.isClosed ? name : `growing ${count}`, opened); // one that may grow is never found again
+      kept.set(opened.isClosed ? name : `growing ${count}`, opened); // a prefix that may grow is folded anew each time
       return opened;
     },
   };

@@ -23,7 +23,10 @@ const NOTHING = new Uint8Array();
 /** False in streams of other writers, whose events are no messages of the control plane. */
 const isMessage = ({ stream }: RecordedEvent): boolean => codecs.has(categoryOf(stream));
 
-/** Makes the encodings of tails; each encodes an event once. In protobuf, events of other writers have no bytes. */
+/**
+ * Makes the encodings of tails; each encodes an event once. In protobuf, events of other writers have no bytes, so that
+ * they are left out.
+ */
 export const tailEncodings = (payloads: PayloadStore): Readonly<Record<TailForm, TailEncoding>> => {
   const dataOf = readable(payloads);
   const whole = wholeEventEncoder(payloads);

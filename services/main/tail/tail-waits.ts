@@ -4,8 +4,8 @@ import type { LiveFeed } from '../../streams/tail/live-feed.js';
 import type { TailSources } from '../../streams/tail/tail.js';
 
 /**
- * Makes the wait for the position after which a tail continues, shared by the tails of a process. It is reached when the
- * log has it, also while the live feed has not.
+ * Makes the wait for the position after which a tail continues, shared by the tails of a process. The wait
+ * ends when the log has the position, also while the live feed has not.
  *
  * @param maxLagMs the longest wait, in milliseconds; by default a second.
  */

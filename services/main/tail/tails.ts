@@ -34,6 +34,7 @@ export interface Tails {
   close(): Promise<void>;
 }
 
+/** The most tails that a process has at a time. */
 const MAX_TAILS = 1_000;
 
 type Open = { messages: (TailMessage | { readonly id: number; readonly ended: Error })[]; wake: () => void };
@@ -116,8 +117,8 @@ export const openTails = (data: ViewsThreadData): Tails => {
 };
 
 /**
- * A consumer that reads nothing for this time, in milliseconds, is disconnected: it would otherwise keep one of the
- * places, and up to a megabyte of encoded events, for as long as it likes. It can go on from its last position.
+ * A consumer that reads nothing for this time, in milliseconds, is disconnected. It would otherwise keep one of the
+ * {@link MAX_TAILS} tails, and up to a megabyte of encoded events, without end. It can resume from its last position.
  */
 const MAX_STALL_MS = 60_000;
 

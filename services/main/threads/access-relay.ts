@@ -26,12 +26,12 @@ const TOKEN_USER = 'token';
 /** The result of a call: its status, and the reason where it was refused. */
 type Result = { readonly code: string; readonly reason: string };
 
-/** Called with each call that was refused, and with each that has changed something or failed to. */
+/** Called with each call that was refused, and with each that needs the permission `admin`, when it has ended. */
 export type OnResult = (call: AskingCall & { readonly address: string }, caller: Admitted, result: Result) => void;
 
 type Services = {
   readonly authentication: Authentication;
-  /** Knows users and clients by their passwords; absent where another server does. */
+  /** Knows users and clients by their passwords; absent without an authorization server in this process. */
   readonly passwords: PasswordAuthentication | undefined;
   /** True where a proxy in front adds the addresses of clients to `x-forwarded-for`. */
   readonly isBehindProxy: boolean;

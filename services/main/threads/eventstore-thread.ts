@@ -35,7 +35,7 @@ export type EventstoreThreadData = PayloadSource & {
 /** The port that the thread listens on; `taken` where another process has it. */
 export type EventstoreThreadStart = number | 'taken';
 
-/** Asks the thread to end, to answer with the figures of the groups of consumers, or to use these certificates. */
+/** Asks the thread to end, to answer with the figures of the consumer groups, or to use these certificates. */
 export type EventstoreThreadRequest = 'close' | 'groups' | Tls;
 
 const DRAIN_MS = 2_000;
@@ -69,7 +69,10 @@ const relayedTls = (current: Tls): TlsSource => ({
     }),
 });
 
-/** Rules hide parked events that were replayed; clients can make none. */
+/**
+ * Only the streams of consumer groups have rules: the server hides parked events that were replayed. Clients cannot
+ * write the metadata of streams, so they make no rules.
+ */
 const rules = source.kind === 'embedded' ? await openStreamRules(log, { isRuled: isOfGroup }) : noStreamRules;
 
 const groupCalls = source.kind === 'eventstore' ? await openGroupCalls(source.url) : undefined;

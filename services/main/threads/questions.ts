@@ -23,7 +23,9 @@ export interface Questions<Question, Answer> {
   failAll(error: Error): void;
 }
 
-/** Sends the messages of one turn of the event loop as one, because each that crosses threads costs as much as an event. */
+/**
+ * Sends the messages of one turn of the event loop as one, because each message between threads has a high fixed cost.
+ */
 const sendTogether = (channel: ChannelEnd): ((message: unknown) => void) => {
   let unsent: unknown[] = [];
   const send = (): void => {

@@ -26,9 +26,11 @@ export type WatchQuestion =
 export type WatchReply = {
   /** Reply to `begin`: the first answers lead to this position; the topic has the answers after it. */
   readonly position?: bigint;
+  /** Reply to `begin`: nothing can change after the first answers. */
   readonly isEnded?: boolean;
   /** Reply to `more`. */
   readonly answers?: readonly SentAnswer[];
+  /** Reply to `more`: these were the last of the first answers. */
   readonly isLast?: boolean;
 };
 

@@ -124,12 +124,12 @@ export const openWatches = (data: ViewsThreadData): Watches => {
   const topics = openTopics(MAX_BEHIND_BYTES);
   let [reached, watchers, count] = [0n, 0, 0];
 
-  const hear = (message: WatchMessage): void => {
+  const onMessage = (message: WatchMessage): void => {
     if ('reached' in message) ({ reached } = message);
     else if ('answers' in message) topics.publish(message.topic, message.answers);
     else topics.fail(message.topic, new StoreUnavailable(message.failure));
   };
-  const thread = watchingThread(data, hear, (error) => topics.failAll(error));
+  const thread = watchingThread(data, onMessage, (error) => topics.failAll(error));
 
   return {
     async *open(encoded, { form, gone, readList }) {

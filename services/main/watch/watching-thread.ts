@@ -27,10 +27,13 @@ const start = (data: ViewsThreadData): Running => {
   return { worker, questions };
 };
 
-/** Makes the thread. `onEnd` is called with the error with which all watches end. */
+/**
+ * Makes the thread. `onMessage` gets the messages that no question asked for; `onEnd` is called with the error with
+ * which all watches end.
+ */
 export const watchingThread = (
   data: ViewsThreadData,
-  hear: (message: WatchMessage) => void,
+  onMessage: (message: WatchMessage) => void,
   onEnd: (error: StoreUnavailable) => void,
 ): WatchingThread => {
   let running: Running | undefined;
@@ -43,7 +46,7 @@ export const watchingThread = (
   };
   const started = (): Running => {
     const thread = start(data);
-    thread.worker.on('message', hear);
+    thread.worker.on('message', onMessage);
     thread.worker.on('error', (error: Error) => end(error.message));
     return thread;
   };
