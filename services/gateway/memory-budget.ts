@@ -27,7 +27,7 @@ export interface MemoryReservation {
   /**
    * Replaces all that the call holds by the size of its answer, which is in flight from now on. Never waits.
    *
-   * @throws {RpcError} RESOURCE_EXHAUSTED when the answer does not fit; CANCELLED after `leave()`.
+   * @throws {RpcError} RESOURCE_EXHAUSTED when the answer does not fit; CANCELLED after `release()`.
    */
   resizeToAnswer(bytes: number): void;
   /** Releases everything: the answer was read, or the call has ended without it. */
@@ -37,7 +37,9 @@ export interface MemoryReservation {
 /** A memory budget that calls of all connections share. */
 export interface MemoryBudget {
   readonly limits: MemoryBudgetLimits;
-  /** Opens the account of a call on a connection. Callers must call `leave()`; using the account afterwards throws. */
+  /**
+   * Opens the account of a call on a connection. Callers must call `release()`; using the account afterwards throws.
+   */
   open(socket: Socket): MemoryReservation;
   readonly close: () => void;
 }
@@ -123,7 +125,7 @@ const waitForTurn = (account: Account, bytes: number, abandoned: AbortSignal): P
   });
 };
 
-const make = (account: Account, bytes: number, abandoned: AbortSignal): Promise<void> => {
+const reserve = (account: Account, bytes: number, abandoned: AbortSignal): Promise<void> => {
   const { ledger } = account;
   if (abandoned.aborted) return Promise.reject(cancelled());
   if (ledger.waiting.size >= MAX_WAITING) return Promise.reject(ledger.exhausted('here'));
@@ -132,7 +134,7 @@ const make = (account: Account, bytes: number, abandoned: AbortSignal): Promise<
   return turn;
 };
 
-const fill = (account: Account, bytes: number): void => {
+const holdAnswer = (account: Account, bytes: number): void => {
   const { ledger, reader } = account;
   hold(account, -account.heldBytes);
   const isRefused = !fits(account, bytes);
@@ -166,12 +168,12 @@ const openBudget = (limits: MemoryBudgetLimits, exhausted: Exhausted): MemoryBud
       const end = new AbortController();
       return {
         reserve: async (bytes) => {
-          await make(account, bytes, end.signal);
+          await reserve(account, bytes, end.signal);
           if (end.signal.aborted) throw cancelled();
         },
         resizeToAnswer: (bytes) => {
-          if (end.signal.aborted) throw cancelled(); // `leave()` was called, so it would never be released
-          fill(account, bytes);
+          if (end.signal.aborted) throw cancelled(); // it was released already, and would not be again
+          holdAnswer(account, bytes);
         },
         release: () => {
           end.abort();

@@ -17,7 +17,9 @@ export type Reader = {
 export interface SlowConsumerWatch {
   /** Returns the reader of a connection, always the same one. */
   of(socket: Socket): Reader;
+  /** Adds an answer in flight; while a connection has one, it is checked. */
   sends(reader: Reader, bytes: number): void;
+  /** Removes an answer: it was read, or its call has ended. */
   sent(reader: Reader, bytes: number): void;
   close(): void;
 }
@@ -37,12 +39,12 @@ const takenBytes = (socket: Socket): number => {
 /** Closes a connection that has answers to read and has read none of them for `stallTimeoutMs`. */
 export const watchSlowConsumers = (stallTimeoutMs: number): SlowConsumerWatch => {
   const readers = new WeakMap<Socket, Reader>();
-  const slow = new Set<Reader>();
+  const checked = new Set<Reader>();
   let timer: NodeJS.Timeout | undefined;
 
   const check = (): void => {
     const now = performance.now();
-    for (const reader of slow) {
+    for (const reader of checked) {
       const taken = takenBytes(reader.socket);
       if (taken - reader.read >= Math.min(MIN_PROGRESS_BYTES, reader.sendingBytes)) {
         reader.read = taken;
@@ -63,17 +65,17 @@ export const watchSlowConsumers = (stallTimeoutMs: number): SlowConsumerWatch =>
     },
     sends: (reader, bytes) => {
       reader.sendingBytes += bytes;
-      if (slow.has(reader)) return;
+      if (checked.has(reader)) return;
       reader.read = takenBytes(reader.socket);
       reader.readAt = performance.now();
-      slow.add(reader);
+      checked.add(reader);
       timer ??= setInterval(check, Math.max(stallTimeoutMs / CHECKS_PER_TIMEOUT, 10)).unref();
     },
     sent: (reader, bytes) => {
       reader.sendingBytes -= bytes;
       if (reader.sendingBytes > 0) return;
-      slow.delete(reader);
-      if (slow.size === 0) stop();
+      checked.delete(reader);
+      if (checked.size === 0) stop();
     },
     close: stop,
   };

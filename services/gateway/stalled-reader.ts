@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
 
-/** The longest time, in milliseconds, that a client may read nothing while something waits for it; by default any. */
+/** The longest time, in milliseconds, that a client may read nothing while something waits for it; without it, any. */
 export type MaxStall = number | undefined;
 
 /** Calls `hangUp` unless the client reads, or leaves, within the limit. Returns the function that ends the wait. */

@@ -34,7 +34,7 @@ const send = async (request: FastifyRequest, reply: FastifyReply, file: ConsoleF
 };
 
 /**
- * Answers requests for the console, and leads from `/` to it; returns `false` for every other request. Its files are
+ * Answers requests for the console, and redirects `/` to it; returns `false` for every other request. Its files are
  * the same for every caller, so they need no token; what they show comes from RPCs, which do. The folder is that of the
  * built console.
  */

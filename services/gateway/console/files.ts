@@ -44,7 +44,7 @@ const asset = (name: string, folder: URL): ConsoleFile => ({
   readGzipped: () => readIfThere(new URL(`${name}.gz`, folder)),
 });
 
-/** The way from a page of the console to its root, relative, so that it holds below the path prefix of a proxy too. */
+/** The relative URL from a page of the console to its root; it is also right below the path prefix of a proxy. */
 const rootFrom = (path: string): string => {
   const depth = path.split('/').length - 3;
   return depth < 0 ? 'console/' : `./${'../'.repeat(depth)}`;

@@ -35,10 +35,13 @@ const assertStillAllowed = async (authentication: Authentication, call: Dispatch
   assertAllowed(call, access);
 };
 
-/** True unless the caller could not be checked, as while an issuer is away: then it counts as before. */
+/** True for a refusal. UNAVAILABLE is none: an issuer could not be asked, and the last check still counts. */
 const isRefusal = (error: unknown): error is RpcError => error instanceof RpcError && error.code !== 'UNAVAILABLE';
 
-/** Fails an open stream as soon as its caller may not have it any longer; the stream notices as it does at a deadline. */
+/**
+ * Rejects when the caller of an open stream loses its permission; the transport then ends the stream, as after a
+ * deadline.
+ */
 const whileAllowed = <Answer>(answer: Promise<Answer>, check: () => Promise<void>): Promise<Answer> =>
   new Promise((resolve, reject) => {
     const recheck = (): void =>

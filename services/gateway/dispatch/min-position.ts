@@ -25,7 +25,7 @@ export interface Follower {
   reached(position: bigint, timeoutMs: number): Promise<boolean>;
 }
 
-/** Admission control for commands, in the words of the wait before it. */
+/** Admission control for commands that wait for a position. */
 export interface CommandAdmission {
   /** The error for a command that is not admitted now. */
   refusal(urgency: Urgency): RpcError | undefined;

@@ -33,7 +33,7 @@ export type EncodedHosting = {
   readonly http1?: (socket: Socket) => void;
 };
 
-/** Requests that are being received hold at most as many of the largest size: of one connection, and in all. */
+/** The memory budget for requests that are being received, as a number of requests of the largest size. */
 const LARGEST_REQUESTS = { ofConnection: 4, inAll: 16 };
 
 const WAIT_MS = 10_000;

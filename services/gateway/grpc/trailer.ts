@@ -1,8 +1,8 @@
 import { rpcStatusBytes } from '../rpc-status.js';
 import { truncateText, type Failure, statuses } from '../status.js';
 
-// Limit for text and details as encoded for sending. Clients in the field refuse more than 8 kB of metadata in all,
-// some of them at random above that; the remainder is for the other entries and the overhead of each.
+// Limit for text and details as encoded for sending. Clients in the field refuse more than 8 kB of metadata, some of
+// them not always but at random; the remainder is for the other entries and the overhead of each.
 const MAX_STATUS_BYTES = 6_000;
 
 // The details are dropped only when the text would have to be shorter than this, in bytes. A shorter text would be less

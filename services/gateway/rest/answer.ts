@@ -106,7 +106,7 @@ const goneFrom = (reply: FastifyReply): AbortSignal => {
   return gone.signal;
 };
 
-/** Sends the answers without end to a request. */
+/** Sends the answers of an RPC that follows the log, as Server-Sent Events, until the client disconnects. */
 const sendFollowed = (
   { follow, maxStallMs }: FollowRoute,
   call: DispatchedCall,

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Hosting } from '../exchange.js';
 import { logFailure } from '../log.js';
 
-/** Hands requests for paths of their own over, unread. */
+/** Passes each request for one of `ownPaths` to its owner, with the body unread. */
 export const serveOwnPaths = (app: FastifyInstance, { ownPaths = [], logger }: Hosting): void => {
   if (ownPaths.length === 0) return;
   app.addHook('onRequest', (request, reply, done) => {

@@ -17,7 +17,10 @@ const PAGE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src data:; connect-src 'self'; frame-ancestors 'none'";
 
 const pagesOf = (hosting: Hosting, bindings: readonly Binding[]): Readonly<Record<string, BrowserFile>> => {
-  /** The document with the way from its own address to this server, which holds below the path prefix of a proxy too. */
+  /**
+   * The OpenAPI document. `server` is the URL of this server relative to the document, so that it is also right below
+   * the path prefix of a proxy.
+   */
   const documentWith = (server: string): BrowserFile => {
     let document: Buffer | undefined; // made for its first reader
     const make = (): Buffer => {

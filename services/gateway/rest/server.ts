@@ -129,7 +129,7 @@ const open = (hosting: Hosting, isClosing: () => boolean): FastifyInstance => {
 
 const IDLE_CHECK_MS = 50;
 
-/** A client that sends requests without longer pauses has its connection closed by an answer, in milliseconds. */
+/** The time in milliseconds for the next request of a busy client; its answer closes the connection. */
 const GRACE_MS = 50;
 
 /** Stops a server; what is still open after `drainMs` is cut off, also what a client opens at the last moment. */
