@@ -13,14 +13,21 @@ export type ClusterCall = {
 
 /** The metrics of a bridge, with those of its process. */
 export interface BridgeMetrics {
+  /** Records that the bridge has joined the work stream of the control plane, or has lost it. */
   joined(isJoined: boolean): void;
   /** True while the bridge has joined. */
   isJoined(): boolean;
+  /** Sets the function that gives the number of executions by the aim of the control plane (`run`, `abort`, `over`). */
   counts(read: () => Readonly<Record<string, number>>): void;
+  /** Records a call of an API server. */
   called(call: ClusterCall): void;
+  /** Counts a failed list or watch of the objects of a cluster. */
   watchFailed(cluster: string): void;
+  /** Counts a failed step for an execution. */
   stepFailed(): void;
+  /** Counts a rejected launch: `others` when another engine may take it, otherwise the code of its error. */
   rejected(why: string): void;
+  /** Adds the bytes of a closure or of inputs that were stored outside of their object. */
   offloaded(bytes: number): void;
   /** Renders all metrics in the text format of Prometheus. */
   text(): Promise<{ readonly mediaType: string; readonly body: string }>;

@@ -119,17 +119,17 @@ export const gauges = {
   },
   groupLag: {
     name: 'flightlog_consumer_group_lag',
-    help: 'Lag of a named consumer: the number of revisions of its stream after its checkpoint, or of positions of the log for $all; 0 when it has caught up. Only for the first 100 groups.',
+    help: 'Lag of a consumer group: the number of revisions of its stream after its checkpoint, or of positions of the log for $all; 0 when it has caught up. Only for the first 100 groups.',
     labelNames: ['stream', 'group'],
   },
   groupInFlight: {
     name: 'flightlog_consumer_group_in_flight',
-    help: 'Events that a named consumer was sent and has not answered.',
+    help: 'Events that the clients of a consumer group were sent and have not answered.',
     labelNames: ['stream', 'group'],
   },
   groupParked: {
     name: 'flightlog_consumer_group_parked',
-    help: 'Parked events of a named consumer.',
+    help: 'Parked events of a consumer group.',
     labelNames: ['stream', 'group'],
   },
   parked: {

@@ -40,8 +40,11 @@ export interface UnreadableStreams {
   retries(): Promise<ReadonlyMap<string, RetryRequest>>;
 }
 
-/** A named consumer. Its positions are revisions of the source, or positions of the log when it reads `$all`. */
-export type NamedConsumer = {
+/**
+ * A consumer group (persistent subscription). Its positions are revisions of the source, or positions of the log when
+ * it reads `$all`.
+ */
+export type ConsumerGroup = {
   readonly source: string;
   readonly group: string;
   /** Every event up to here is done; `undefined` when none is. */
@@ -55,7 +58,7 @@ export type NamedConsumer = {
   readonly connections: readonly ConnectedClient[];
 };
 
-/** A client that is connected to this process for a named consumer. */
+/** A client that is connected to this process for a consumer group. */
 export type ConnectedClient = {
   /** `host:port`. */
   readonly address: string;
@@ -66,8 +69,8 @@ export type ConnectedClient = {
   readonly bufferSize: number;
 };
 
-/** The named consumers of the log, in the order of their creation. */
-export interface NamedConsumers {
+/** The consumer groups of the log, in the order of their creation. */
+export interface ConsumerGroups {
   /** @throws {Fault} when the log cannot be read. */
-  all(): Promise<readonly NamedConsumer[]>;
+  all(): Promise<readonly ConsumerGroup[]>;
 }

@@ -14,8 +14,8 @@ import { invalid, route, type Route } from '../kernel/rpc.js';
 import type {
   Engines,
   KnownEngine,
-  NamedConsumer,
-  NamedConsumers,
+  ConsumerGroup,
+  ConsumerGroups,
   RetryRequest,
   Unreadable,
   UnreadableStreams,
@@ -24,7 +24,7 @@ import type {
 export type OperationsServices = {
   readonly engines: Engines;
   readonly unreadable: UnreadableStreams;
-  readonly consumers: NamedConsumers;
+  readonly consumers: ConsumerGroups;
 };
 
 const MAX_LIMIT = 1_000;
@@ -76,7 +76,7 @@ const listParkedStreams = async ({ unreadable }: OperationsServices, limit: numb
   return create(ParkedStreamListSchema, { streams, total: all.length });
 };
 
-const toListedConsumer = ({ checkpoint, last, connections, ...rest }: NamedConsumer) =>
+const toListedConsumer = ({ checkpoint, last, connections, ...rest }: ConsumerGroup) =>
   create(ListedConsumerSchema, {
     ...rest,
     connections: [...connections],
