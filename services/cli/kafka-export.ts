@@ -57,7 +57,7 @@ const opened = async (configuration: Configuration) => {
 
 type Opened = Awaited<ReturnType<typeof opened>>;
 
-const toldOf = (error: unknown, { brokers }: Configuration['kafka']): OperatorError => {
+const operatorErrorOf = (error: unknown, { brokers }: Configuration['kafka']): OperatorError => {
   const failure = failureOf(error, brokers);
   const text = failure instanceof Error ? failure.message : String(failure);
   const isWhole = failure instanceof ExportRefused || failure instanceof Fault;
@@ -70,7 +70,7 @@ const withKafka = async (configuration: Configuration, work: (parts: Opened) => 
   try {
     await work(parts);
   } catch (error) {
-    throw error instanceof OperatorError ? error : toldOf(error, parts.settings);
+    throw error instanceof OperatorError ? error : operatorErrorOf(error, parts.settings);
   } finally {
     await parts.log.close();
     await parts.payloads.close();

@@ -46,8 +46,9 @@ export const selectionOf = (flags: SelectionFlags): Selection => {
 };
 
 /**
- * The clocks of processes that write one log differ by less than this. So an event that was recorded earlier than
- * `since` by more has no event from `since` on before it. That holds for no event of another writer.
+ * The clocks of processes that write one log differ by less than this. So no event before one that was recorded earlier
+ * than `since` by more than this was recorded at `since` or later. Events of other writers are not compared: their
+ * clocks are unknown.
  */
 const CLOCK_SKEW_MS = 60_000;
 

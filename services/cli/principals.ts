@@ -50,6 +50,11 @@ const without = <Entry>(records: ReadonlyMap<string, Entry>, name: string, what:
   return left;
 };
 
+/**
+ * Adds a user, with a password that it asks for.
+ *
+ * @throws {OperatorError} when the name or the password is not allowed, or a user or client has the name already.
+ */
 export const addUser = async (settings: Settings, name: string, flags: UserFlags): Promise<void> => {
   await assertFree(settings, name);
   const { users, paths } = filesOf(settings);
@@ -64,6 +69,11 @@ export const addUser = async (settings: Settings, name: string, flags: UserFlags
   say(`${name} can sign in (${paths.users})`);
 };
 
+/**
+ * Changes the password of a user to one that it asks for.
+ *
+ * @throws {OperatorError} when there is no such user, or the password is not allowed.
+ */
 export const changePassword = async (settings: Settings, name: string): Promise<void> => {
   const { users } = filesOf(settings);
   const found = (await users.read()).get(name);
@@ -74,6 +84,7 @@ export const changePassword = async (settings: Settings, name: string): Promise<
   say(`the password of ${name} is changed`);
 };
 
+/** Removes a user. @throws {OperatorError} when there is none of this name. */
 export const removeUser = async (settings: Settings, name: string): Promise<void> => {
   await filesOf(settings).users.change((before) => without(before, name, 'user'));
   await recordChange(settings, 'flightlog user remove', name);
@@ -82,6 +93,7 @@ export const removeUser = async (settings: Settings, name: string): Promise<void
 
 const line = (name: string, roles: readonly string[]): string => `${name}  ${roles.join(', ')}`.trimEnd();
 
+/** Prints the users with their roles, one a line. */
 export const listUsers = async (settings: Settings): Promise<void> => {
   for (const [name, { roles }] of await filesOf(settings).users.read()) say(line(name, roles));
 };
@@ -93,6 +105,11 @@ const assertUsable = ({ redirectUri = [], public: isPublic }: ClientFlags): void
   if (isPublic && redirectUri.length === 0) throw new OperatorError('--public: name a --redirect-uri as well');
 };
 
+/**
+ * Adds a client, and prints its secret unless it is public.
+ *
+ * @throws {OperatorError} when the id or a redirect address is not allowed, or a user or client has the id already.
+ */
 export const addClient = async (settings: Settings, id: string, flags: ClientFlags): Promise<void> => {
   assertUsable(flags);
   await assertFree(settings, id);
@@ -109,12 +126,14 @@ export const addClient = async (settings: Settings, id: string, flags: ClientFla
   say(secret ?? `${id} is added, without a secret`);
 };
 
+/** Removes a client. @throws {OperatorError} when the clients file has none of this id. */
 export const removeClient = async (settings: Settings, id: string): Promise<void> => {
   await filesOf(settings).clients.change((before) => without(before, id, 'client'));
   await recordChange(settings, 'flightlog client remove', id);
   say(`${id} gets no more tokens`);
 };
 
+/** Prints the clients of the file, of the configuration and those built in, with their roles, one a line. */
 export const listClients = async (settings: Settings): Promise<void> => {
   const { server } = settings.auth;
   for (const [id, { roles }] of await filesOf(settings).clients.read()) say(line(id, roles));

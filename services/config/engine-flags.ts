@@ -29,7 +29,7 @@ export const withEngineFlags = (command: Command): Command =>
     .addOption(gates())
     .option(
       '--dynamic <directory>',
-      'compiled closures of dynamic tasks (default: those of the samples); others that say they are dynamic run two instances of themselves',
+      'compiled closures of dynamic tasks (default: those of the samples); a dynamic task without one runs two instances of itself',
     )
     .option('--group <name>', 'group of engines in the feed', 'default')
     .option('--name <name>', 'name of the engine in its group (default: one of its own)')

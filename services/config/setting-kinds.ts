@@ -51,6 +51,7 @@ export const publicUrl = z
     error: 'must be an http or https address without a query',
   })
   .transform((text) => text.replace(/\/+$/u, ''));
+
 /** The value of `event_store` for the embedded log in the data directory. */
 export const EMBEDDED = 'embedded:';
 
@@ -69,13 +70,15 @@ export const payloads = z.string({ error: 'must be file: or s3://BUCKET/PREFIX' 
   return z.NEVER;
 });
 
-export /** The location of the views. */
-const readStore = z.string({ error: 'must be sqlite: or mongodb://HOST:PORT/DATABASE' }).transform((text, context) => {
-  const location = readStoreLocation(text);
-  if (typeof location !== 'string') return location;
-  context.addIssue({ code: 'custom', message: location });
-  return z.NEVER;
-});
+/** The location of the views. */
+export const readStore = z
+  .string({ error: 'must be sqlite: or mongodb://HOST:PORT/DATABASE' })
+  .transform((text, context) => {
+    const location = readStoreLocation(text);
+    if (typeof location !== 'string') return location;
+    context.addIssue({ code: 'custom', message: location });
+    return z.NEVER;
+  });
 
 export const id = z.string().min(1);
 

@@ -40,7 +40,7 @@ const POLL_MS = 1_000;
 const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /**
- * The time of `--since`, in milliseconds since 1970: so long ago, or the time that is given.
+ * The time of `--since`, in milliseconds since 1970: a time before `now` (`15m`), or a date.
  *
  * @throws {OperatorError} for other text.
  */

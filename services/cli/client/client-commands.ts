@@ -34,7 +34,7 @@ const addNotificationCommands = (program: Command, configurationOf: Configuratio
   withScope(notifications.command('resend'))
     .argument('<name>', 'NAME, or PROJECT/DOMAIN/NAME')
     .argument('<message>', 'id of the message, as the list prints it')
-    .description('send a message again, whatever became of it')
+    .description('send a message again, also one that was sent or given up')
     .action(async (name: string, message: string, flags: ScopeFlags) => {
       const { resendNotification } = await import('./notifications.js');
       await resendNotification(name, message, flags);

@@ -1,14 +1,15 @@
 /** The words that may follow the words of a command: its own commands and its flags. */
 export type Completion = { readonly path: string; readonly words: readonly string[] };
 
-/**
- * Words to choose from; the names of a list of the server, `executions`, of which those in a project and domain are
- * scoped; or what a command prints about the argument before, in a column of its lines: `list tasks` the versions of
- * that name, `signal execution` the signals of that execution.
- */
+/** The words that a shell offers at one place of a command. */
 export type Offer =
   | { readonly kind: 'words'; readonly words: readonly string[] }
+  /** The names that `flightlog list` prints, such as of `executions`; `isScoped` for those in a project and domain. */
   | { readonly kind: 'names'; readonly list: string; readonly isScoped: boolean }
+  /**
+   * A column of the lines that a command prints about the argument before: `list tasks` prints the versions of a name,
+   * `signal execution` the signals of an execution.
+   */
   | { readonly kind: 'of argument'; readonly command: string; readonly column: 1 | 2 };
 
 /** Stands for the first argument in the words before a value. */

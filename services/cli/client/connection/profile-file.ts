@@ -9,7 +9,8 @@ const DEFAULT_SECRET_FILE = '/etc/secrets/client_secret';
 const DEFAULT_CLIENT = 'flytepropeller';
 
 /**
- * The keys of the configuration file that this client uses. The two of `useAuth…` name what it does in any case.
+ * The keys of the configuration file that this client uses. The values of `useAuth` and `useAudienceFromAdmin` are not
+ * read: the client behaves as if both were set.
  *
  * @see https://www.union.ai/docs/v1/flyte/api-reference/flytectl-cli/ for the keys of flytectl
  */

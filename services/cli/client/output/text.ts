@@ -19,7 +19,7 @@ const BY_PHASE: Readonly<Record<string, Colour>> = {
   ABORTING: 'yellow',
 };
 
-/** The colour of a phase; `undefined` for phases on the way. */
+/** The colour of a phase; `undefined` for the other phases. */
 export const colourOf = (phase: string): Colour | undefined => BY_PHASE[phase];
 
 /** Pads a text to a width and colours it; a longer text stays whole. Characters that a terminal obeys become spaces. */

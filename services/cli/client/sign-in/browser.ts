@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process';
 import { createServer, type RequestListener } from 'node:http';
 import { OperatorError } from '../../../config/operator-errors.js';
 
-/** A person may have to find a password first. */
-const PATIENCE_MS = 300_000;
+/** The longest time for a sign-in: a person may have to find a password first. */
+const SIGN_IN_MS = 300_000;
 
 const LOOPBACK: readonly string[] = ['localhost', '127.0.0.1', '[::1]'];
 
@@ -49,7 +49,7 @@ export const returnFromBrowser = async (redirectUri: URL, state: string, listeni
   try {
     return await new Promise((resolve, reject) => {
       const late = new OperatorError('the sign-in took longer than five minutes; run the command again');
-      timer = setTimeout(() => reject(late), PATIENCE_MS);
+      timer = setTimeout(() => reject(late), SIGN_IN_MS);
       server.on('error', (cause) => reject(portTaken(redirectUri, cause)));
       server.on('request', answerTo(redirectUri, state, resolve));
       server.listen(Number(redirectUri.port), redirectUri.hostname.replace(/^\[|\]$/gu, ''), listening);
