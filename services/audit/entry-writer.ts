@@ -67,7 +67,9 @@ const backlog = ({ now, onDropped }: EntryWriterOptions) => {
         if (isLoss(entry)) lost += entry.count;
         else batch.add(entry);
     },
-    /** Counts refused entries as lost. One about lost entries has no successor, which would be refused again. */
+    /**
+     * Counts refused entries as lost, except those about lost entries: the entry with the count would be refused again.
+     */
     drop: (entries: readonly AuditEntry[]): void => {
       for (const entry of entries) if (!isLoss(entry)) lose(entry.count);
     },

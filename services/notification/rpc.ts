@@ -62,7 +62,7 @@ const executionOf = (id: WorkflowExecutionIdentifier | undefined): ExecutionId =
 const notFound = ({ project, domain, name }: ExecutionId): RpcError =>
   new RpcError('NOT_FOUND', `execution ${project}/${domain}/${name} does not exist`);
 
-/** Most executions have no messages, so only for those without it is asked whether they exist at all. */
+/** An empty list does not show that the execution exists, so only then that is checked. */
 const list = async (
   { sessions, executionExists }: NotificationServices,
   id: ExecutionId,

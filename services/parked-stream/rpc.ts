@@ -34,7 +34,10 @@ const assertThere = async ({ log }: ParkedStreamServices, stream: string): Promi
   throw new RpcError('NOT_FOUND', `there is no stream ${stream}`);
 };
 
-/** Any process may have parked the stream, and only that process knows: so what must be there is the stream alone. */
+/**
+ * Only the process that has parked a stream knows it, and that may be another one. So the stream has to exist, and need
+ * not be parked here.
+ */
 const retry = async (services: ParkedStreamServices, { stream }: ParkedStreamRequest, call: Call) => {
   if (stream === '') throw missing('stream');
   assertFormat(services.format());

@@ -146,7 +146,7 @@ const comeBack: Step = async (asked, options) => {
 const isOwnRequest = ({ headers }: IncomingMessage): boolean =>
   ['same-origin', 'none'].includes(headers['sec-fetch-site'] ?? 'none');
 
-/** Ends the session here, and leads to the issuer to end it there. A request of another page ends nothing. */
+/** Ends the session here, and redirects to the issuer to end it there. A request of another page ends nothing. */
 const logOut: Step = async (asked, { issuer, jar }) => {
   const { request, response, baseUrl, address } = asked;
   const target = targetOf(asked);

@@ -38,7 +38,7 @@ export const passwordProblem = (password: string): string | undefined => {
 /** Opens the users file at a path; it may be missing. */
 export const usersFile = (path: string): RecordsFile<User> => recordsFile(path, 'users', user);
 
-/** The users of a file, as it is at each question. */
+/** The users of a file, which each call reads again when it has changed. */
 export const usersOf = (file: RecordsFile<User>): Users => {
   const find = async (name: string): Promise<User | undefined> => (await file.read()).get(name);
   return {

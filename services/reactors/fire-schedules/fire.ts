@@ -21,8 +21,9 @@ export type FireOptions = {
   readonly countTicks: CountTicks;
 };
 
-/** Time in milliseconds from one look at an execution that another tick waits for to the next. */
+/** The interval at which a tick checks whether the execution that it waits for has ended. */
 const QUEUED_MS = 1_000;
+/** The interval at which a tick checks whether all earlier ticks of its plan have an outcome. */
 const BEHIND_MS = 100;
 
 export const REACTOR = 'fire-schedules';
@@ -37,7 +38,7 @@ export const recordOutcome = async (
   const commandId = `${REACTOR}-${stream}-${tickKey(tick)}`;
   const command = { type: 'RecordOutcome', tick, outcome } as const;
   await sessions.handle(scheduleAggregate, stream, command, { actor: REACTOR, commandId });
-  // The reasons of failures are not counted apart: there is no end to them.
+  // Reasons of failures are not labels of the metric: their number is unbounded.
   countTicks(outcome.kind, 1, outcome.kind === 'skipped' ? outcome.reason : undefined);
 };
 
@@ -45,7 +46,7 @@ export const recordOutcome = async (
  * An obstacle to a tick that arose after the decision to fire it. Only a tick that is late has one: it waited, or its
  * process was stopped.
  */
-const cameInTheWay = async (
+const obstacleTo = async (
   { activated, timers }: FireOptions,
   { plan, tick }: OpenTick,
   isOff: boolean,
@@ -72,7 +73,7 @@ export const fireTick = (options: FireOptions): ((open: OpenTick) => Promise<Wor
 
   const outcomeOf = async (open: OpenTick, found: Awaited<ReturnType<typeof look>>): Promise<Outcome | 'wait'> => {
     const { plan, tick } = open;
-    const reason = await cameInTheWay(options, open, found.isOff);
+    const reason = await obstacleTo(options, open, found.isOff);
     // A process may have launched it, and have ended before it recorded that.
     if (reason !== undefined) return (await launcher.launched({ plan, ...tick })) ?? { kind: 'skipped', reason };
     const { overlap } = await settingsOf(plan, tick.version);

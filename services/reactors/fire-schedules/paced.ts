@@ -1,16 +1,16 @@
 import type { Timers } from '../../kernel/ports/timers.js';
 import { type Due, dueQueue } from '../frame/due-queue.js';
 
-/** Items that are let go one by one. */
+/** Items that are released one by one. */
 export interface PacedQueue<Item> {
   add(item: Item): void;
   size(): number;
-  /** From now on items are let go. */
+  /** Starts the release of items. */
   open(): void;
   close(): void;
 }
 
-/** Lets items go at a pace, the one with the earliest time first. */
+/** Makes a queue that releases at most `perSecond` items in a second, the one with the earliest time first. */
 export const paced = <Item extends Due>(
   timers: Timers,
   { perSecond, release }: { readonly perSecond: number; readonly release: (item: Item) => void },

@@ -3,7 +3,7 @@ import type { Segment, Span } from '../../schedule/calendar/segments.js';
 import type { Outcome } from '../../schedule/commands.js';
 import type { PlanName } from '../../schedule/events.js';
 
-/** A tick that is due, and the input that gets its time. */
+/** A tick to launch: the version of the launch plan, and the time of the tick. */
 export type TickLaunch = {
   readonly plan: PlanName;
   readonly version: string;

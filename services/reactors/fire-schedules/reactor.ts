@@ -15,13 +15,16 @@ export type FireSchedulesOptions = FireOptions &
   DecideOptions & {
     readonly activated: Activated & { readonly ended: Promise<void> };
     readonly timers: Timers;
-    /** Maximum number of missed ticks that are made up for in a second. */
+    /** Maximum number of missed ticks that are launched in a second. */
     readonly maxStartsPerSecond: number;
     /** A tick whose launch still fails this long after its first attempt is recorded as failed, in milliseconds. */
     readonly giveUpAfterMs: number;
-    /** Called with every failure; the work is tried again, if its stream is parked when a parked stream is resumed. */
+    /**
+     * Called with every failure. Failed work is retried after a delay; work that met a parked stream is retried when a
+     * stream is resumed.
+     */
     readonly onFailure: (error: unknown) => void;
-    /** Plans that met a parked stream are looked at again when a stream is resumed. */
+    /** The ticks of plans that met a parked stream are decided again when a stream is resumed. */
     readonly parked: Pick<ParkedStreams, 'onResumed'>;
     readonly random?: () => number;
   };
@@ -35,7 +38,7 @@ const messageOf = (error: unknown): string => (error instanceof Error ? error.me
 /** Called with a plan whose stream, or that of its execution, is parked. */
 type OnParked = (plan: PlanName) => void;
 
-/** Launches ticks when they are due; missed ones behind them, at a pace. */
+/** Launches ticks when they are due, and missed ticks at a limited rate. */
 const firing = (options: FireSchedulesOptions, onParked: OnParked) => {
   const { timers, maxStartsPerSecond, giveUpAfterMs } = options;
   const known = new Set<string>();
@@ -45,7 +48,7 @@ const firing = (options: FireSchedulesOptions, onParked: OnParked) => {
     work: fireTick(options),
     onDone: (open) => known.delete(keyOf(open)),
     onParked: (open) => {
-      known.delete(keyOf(open)); // a later look at the plan adds the tick again
+      known.delete(keyOf(open)); // the next decision on the plan adds the tick again
       onParked(open.plan);
       return Promise.resolve();
     },
@@ -74,10 +77,10 @@ const firing = (options: FireSchedulesOptions, onParked: OnParked) => {
   };
 };
 
-/** A look at a plan; a newer one makes it needless. */
+/** A request to decide the ticks of a plan; one with a higher number replaces it. */
 type Look = { readonly plan: PlanName; readonly number: number };
 
-/** Looks at each plan when a tick of it is due, and when its activation changes. */
+/** Decides the ticks of each plan when one of them is due, and when the activation of the plan changes. */
 const looking = (
   options: FireSchedulesOptions,
   {
@@ -93,7 +96,7 @@ const looking = (
   const { timers } = options;
   const decide = decidePlan(options);
   const latest = new Map<string, number>();
-  /** The plans of the start that have not been looked at. */
+  /** The plans of the start whose ticks have not been decided yet. */
   const first = new Set<string>();
 
   const lookAt = async ({ plan, number }: Look): Promise<WorkResult> => {
@@ -131,7 +134,7 @@ const looking = (
   };
 };
 
-/** False for a plan that never had a tick: most launch plans have no schedule, and need no look. */
+/** False for a plan that never had a tick: most launch plans have no schedule, and nothing to decide. */
 const hasSchedule = (segments: readonly Segment[]): boolean => segments.some(({ schedule }) => schedule !== undefined);
 
 const joined = (plans: WorkFigures, fires: WorkFigures, missed: number): WorkFigures => ({
@@ -142,7 +145,7 @@ const joined = (plans: WorkFigures, fires: WorkFigures, missed: number): WorkFig
 });
 
 /**
- * Fires the schedules of launch plans. What is to become of a tick is decided and recorded first, in the stream of the
+ * Fires the schedules of launch plans. The decision to fire or skip a tick is recorded first, in the stream of the
  * plan's schedule; then its execution is launched, under a name that the tick gives it, and the outcome recorded. So
  * any number of processes may do this, and each may be stopped anywhere. It needs no checkpoint: the streams of
  * schedules say what is decided, and those of launch plans what is due.
@@ -153,7 +156,7 @@ export const fireSchedules = (options: FireSchedulesOptions): MeasuredReactor =>
   const parked = new Map<string, PlanName>();
   const onParked: OnParked = (plan) => void parked.set(scheduleStream(plan), plan);
   const { queue: fires, missed, add } = firing(options, onParked);
-  // Missed ticks go in the order of time over all plans, so all plans are looked at before the first one.
+  // Missed ticks are launched in the order of time over all plans, so all plans are decided before the first one.
   const { queue: plans, look, begin } = looking(options, { fire: add, onAll: () => missed.open(), onParked });
   const state = { isClosed: false };
 

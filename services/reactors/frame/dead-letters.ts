@@ -25,7 +25,10 @@ export interface DeadLetters {
   isSkipped(event: LetterKey): boolean;
   /** The number of open dead letters. */
   count(): number;
-  /** Those to be tried from the start on: they were asked for again, or an upgrade may have made them readable. */
+  /**
+   * The dead letters to retry at the start: an operator has asked for it, or a parked stream may have become readable
+   * with an upgrade.
+   */
   again(): readonly DeadLetterRecord[];
   /**
    * Gives work up.
@@ -82,7 +85,7 @@ export const NO_DEAD_LETTERS: DeadLetters = {
 /** Opens the dead letters of a reactor; `onRetry` is called with each that is asked for again from now on. */
 export type OpenDeadLetters = (onRetry: (letter: DeadLetterRecord) => void) => DeadLetters;
 
-/** Makes what opens the dead letters of a reactor. */
+/** Makes the function that opens the dead letters of a reactor. */
 export const deadLetters =
   ({ name, log, sessions, parked }: DeadLettersOptions): OpenDeadLetters =>
   (onRetry) => {

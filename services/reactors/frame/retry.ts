@@ -6,8 +6,8 @@ export type RetryPolicy = {
   /** Work that still fails this long after its first failure is given up; absent: never. */
   readonly giveUpAfterMs?: number;
   /**
-   * Set where that time counts from when the work was due, which a restart does not change; so many attempts must have
-   * failed here, one after another, because the work may have been due long before this process looked at it.
+   * When set, `giveUpAfterMs` counts from the due time of the work, which a restart does not change. So many attempts
+   * in a row must have failed in this process before the work is given up: it may have been due long before the start.
    */
   readonly giveUpAttempts?: number;
 };

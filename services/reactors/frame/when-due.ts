@@ -13,7 +13,7 @@ import { type FailedEvent, letterOf, NO_DEAD_LETTERS, type OpenDeadLetters } fro
 import type { RetryPolicy } from './retry.js';
 import { type WorkFigures, type WorkResult, workQueue } from './work-queue.js';
 
-/** The place of dead letters, and how long after it was due work that fails becomes one. */
+/** The dead letters of a reactor, and the time in milliseconds after its due time at which failing work becomes one. */
 export type DeadLetterRule = { readonly deadLetters: OpenDeadLetters; readonly afterMs: number };
 
 export type WhenDueOptions<Item> = {

@@ -54,7 +54,7 @@ export const attempts = (options: AttemptOptions) => {
   const channels = new Map([...options.channels].map(([name, each]) => [name, opened(each)]));
   const { lostAfterMs, handle, known, recordDigested } = messageRecords(options);
 
-  /** Messages that wait for it as their digest are placed again. */
+  /** Forgets the message as a digest; its members without an outcome are placed again. */
   const settled = ({ key }: Due): void => channels.get(key.channel)?.digests.settled(key.id);
 
   const giveUp = async (due: Due, reason: string): Promise<undefined> => {
@@ -68,7 +68,7 @@ export const attempts = (options: AttemptOptions) => {
   const send = async (due: Due, to: OpenChannel, attempt: string): Promise<WorkResult> => {
     const { key, facts, sinceMs } = due;
     const { count, mayHaveArrived, digest } = await known(key);
-    // Of an attempt that was lost, it is not known whether it has recorded them all.
+    // A lost attempt may have recorded only some of them.
     if (count === 1 || mayHaveArrived) await recordDigested(due, digest);
     settled(due);
     const names = digest.map(({ execution }) => execution?.name ?? '');
@@ -114,8 +114,8 @@ export const attempts = (options: AttemptOptions) => {
     if (inTheWay) return afterRefusal(inTheWay);
     const place = placed(due, to, isKnown);
     if (place.kind === 'later') return { againAtMs: place.atMs };
-    const leave = to.limit.take(timers.now());
-    if (leave.kind === 'later') return { againAtMs: leave.atMs };
+    const permit = to.limit.take(timers.now());
+    if (permit.kind === 'later') return { againAtMs: permit.atMs };
     try {
       return await begin(due, to, place.digest);
     } finally {

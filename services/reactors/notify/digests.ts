@@ -16,8 +16,12 @@ export type Placed =
 
 /** Joins messages about failures. The messages that wait are unfinished work: after a restart they are read again. */
 export interface Digests {
+  /** Decides whether a message that was never tried is sent by itself, waits, or is sent as a digest. */
   place(key: MessageKey, content: MessageContent, nowMs: number): Placed;
-  /** The messages that a digest stands for have their outcome, or it is not sent: they then are placed again. */
+  /**
+   * Forgets a digest: the messages that it stands for have their outcome, or it is not sent. Those without an outcome
+   * are placed again.
+   */
   settled(digestId: string): void;
 }
 
@@ -38,11 +42,11 @@ type Digest = {
 
 /** The messages to one recipient about one launch plan. */
 type Group = {
-  /** Those that went out by themselves, and when. */
+  /** The messages that were sent by themselves within the window, each with its time in milliseconds since 1970. */
   readonly sentMs: Map<string, number>;
-  /** The digest that is being collected. */
+  /** The digest that is being collected; empty without one. */
   digestId: string;
-  /** Until then messages are collected at once. */
+  /** Until this time, in milliseconds since 1970, no message is sent by itself: the next one begins a digest. */
   busyUntilMs: number;
 };
 

@@ -6,7 +6,7 @@ export type Limits = {
   readonly maxConcurrent: number;
 };
 
-/** Leave for one attempt, or when to ask again, in milliseconds since 1970. */
+/** Permission for one attempt, or when to ask again, in milliseconds since 1970. */
 export type AttemptPermit = { readonly kind: 'granted' } | { readonly kind: 'later'; readonly atMs: number };
 
 /** Time in milliseconds after which a channel that is busy is asked again. */

@@ -33,9 +33,9 @@ const resentIn = (event: RecordedEvent): Item | undefined => {
 };
 
 /**
- * Sends the messages about executions: those that the executions ask for, and those of the configured rules. What
- * becomes of each is recorded in the stream of the execution's notifications, on which it is decided whether a message
- * is sent, so that any number of processes may do this at the same time.
+ * Sends the messages about executions: those that the executions ask for, and those of the configured rules. The
+ * stream of the execution's notifications records the outcome of each message, and decides whether one is sent, so that
+ * any number of processes may do this at the same time.
  */
 export const notify = (options: NotifyOptions): MeasuredReactor => {
   const { routing, send, reactorOf } = sending(options);

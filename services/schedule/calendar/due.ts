@@ -4,16 +4,18 @@ import type { Ticks } from './cron-ticks.js';
 /** The policy for ticks that were not decided in time. */
 export type CatchUp = {
   readonly policy: 'all' | 'last' | 'none';
-  /** Maximum number of missed ticks that are made up for. */
+  /** Maximum number of missed ticks that are fired late. */
   readonly max: number;
-  /** Older ones are not made up for, in milliseconds. */
+  /** Ticks older than this, in milliseconds, are not fired late. */
   readonly maxAgeMs: number;
 };
 
 /** Why a tick is not fired. */
 export type SkipReason = 'archived' | 'deactivated' | 'paused' | 'too-old' | 'missed' | 'queue-full' | 'by-hand';
 
+/** A tick that is to be fired. */
 export type DueTick = {
+  /** Milliseconds since 1970. */
   readonly atMs: number;
   readonly version: string;
   readonly principal: string;
@@ -23,6 +25,7 @@ export type DueTick = {
   readonly request?: string | undefined;
 };
 
+/** Consecutive ticks that are skipped for one reason; times are in milliseconds since 1970. */
 export type SkippedTicks = {
   readonly version: string;
   readonly reason: SkipReason;
@@ -52,7 +55,7 @@ export type DueFacts = {
 
 /** The facts of the schedule's own stream that a decision depends on. */
 export type Decided = {
-  /** The last tick that is decided. */
+  /** The last tick that is decided, in milliseconds since 1970. */
   readonly untilMs: number;
   /** When the schedule was paused. */
   readonly paused: readonly Span[];
@@ -62,7 +65,7 @@ export type Decided = {
   readonly open: number;
 };
 
-/** A tick that is decided later than this is missed, in milliseconds: catching up applies to it. */
+/** A tick that is decided later than this, in milliseconds, is missed: the catch-up policy applies to it. */
 export const ON_TIME_MS = 60_000;
 /** The most ticks of one decision: more are decided one after another. */
 const MAX_DECIDED = 5_000;
@@ -89,7 +92,7 @@ const ticksUntilNow = ({ segments, ticksOf, nowMs }: DueFacts, afterMs: number):
 
 const isMissed = ({ atMs }: Pick<Tick, 'atMs'>, { nowMs }: DueFacts): boolean => nowMs - atMs > ON_TIME_MS;
 
-/** Why a tick is not fired, whatever its policy; `undefined` for one that may be. */
+/** Why a tick is not fired, regardless of other ticks; `undefined` for one that may be fired. */
 const barred = ({ atMs, segment }: Tick, facts: DueFacts, { paused, skips }: Decided): SkipReason | undefined => {
   const { nowMs, archived, catchUp } = facts;
   if (archived.some((span) => isWithin(span, atMs))) return 'archived';
@@ -101,7 +104,7 @@ const barred = ({ atMs, segment }: Tick, facts: DueFacts, { paused, skips }: Dec
   return catchUp.policy === 'none' ? 'missed' : undefined;
 };
 
-/** Maximum number of missed ticks of a plan that are made up for: no more can wait. */
+/** Maximum number of missed ticks of a plan that are fired late: no more can wait. */
 const mostCaughtUp = ({ policy, max }: CatchUp): number => Math.min(max, policy === 'last' ? 1 : MAX_OPEN);
 
 /** The end of the time around a tick for which no tick is fired, at least the tick itself. */
@@ -111,7 +114,7 @@ const barredUntil = ({ atMs, segment }: Tick, { nowMs, archived, catchUp }: DueF
   return segment.isDeactivated === true ? Infinity : Math.max(atMs, nowMs - catchUp.maxAgeMs - 1);
 };
 
-/** The number of missed ticks after an instant that may be made up for, up to `most`. Passes over barred times. */
+/** The number of missed ticks after an instant that may be fired late, up to `most`. Passes over barred times. */
 const missedAfter = (facts: DueFacts, decided: Decided, afterMs: number, most: number): number => {
   const { segments, ticksOf, nowMs } = facts;
   let count = 0;
@@ -129,7 +132,7 @@ const missedAfter = (facts: DueFacts, decided: Decided, afterMs: number, most: n
   return count;
 };
 
-/** The ticks that are made up for: the newest ones. More may be missed than are decided at once. */
+/** The missed ticks that are fired late: the newest ones. More may be missed than are decided at once. */
 const caughtUp = (missed: readonly Tick[], ticks: readonly Tick[], facts: DueFacts, decided: Decided): Set<Tick> => {
   const last = ticks.at(-1);
   if (missed.length === 0) return new Set();
