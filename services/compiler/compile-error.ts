@@ -47,7 +47,7 @@ export const problem = (code: CompileErrorCode, text: string): Problem => ({ cod
 
 export const required = (what: string): Problem => problem('ValueRequired', `${what} is required`);
 
-/** The most errors in the text: more would not be read. */
+/** Maximum number of errors that the text lists; the text says how many more there are. */
 const MAX_LINES = 100;
 
 const line = ({ code, nodeId, text }: CompileError, index: number): string =>

@@ -20,6 +20,7 @@ const PRIMITIVES: Readonly<Record<NonNullable<Primitive['value']['case']>, Liter
   duration: types.DURATION,
 };
 
+/** The type of a primitive; `undefined` when it has no value. */
 export const typeOfPrimitive = ({ value }: Primitive): LiteralType | undefined =>
   value.case === undefined ? undefined : PRIMITIVES[value.case];
 

@@ -17,7 +17,7 @@ export interface ParkedStreams {
    * @throws what the first fold that has failed throws.
    */
   readonly resume: (stream: StreamName) => Promise<void>;
-  /** Adds a fold that continues with each stream that is resumed. If it cannot read the stream, it parks it again by `note`. */
+  /** Adds a fold that continues with each resumed stream. If it cannot read the stream, it parks it again by `note`. */
   readonly onResuming: (fold: (stream: StreamName) => Promise<void> | void) => void;
   /**
    * Calls `listener` with each stream that is resumed, after the folds.

@@ -42,6 +42,7 @@ export type ProjectDirectoryOptions = {
   readonly readProject: (stream: StreamName) => Promise<Folded<ProjectState>>;
 };
 
+/** Makes the fold of all projects; it is empty until `followLog` feeds it. */
 export const projectFold = (onParked?: OnParked): FoldedStreams<ProjectState> =>
   foldedStreams(
     {

@@ -11,6 +11,7 @@ export type ScheduleHolds = {
   readonly skips: readonly number[];
 };
 
+/** The types of events that holds are folded from. */
 export const HOLD_TYPES = ['SchedulePaused', 'ScheduleResumed', 'ScheduleTickSkipRequested'];
 
 export const NO_HOLDS: ScheduleHolds = { isPaused: false, skips: [] };

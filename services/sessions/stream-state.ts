@@ -8,7 +8,7 @@ import type { StreamName } from '../kernel/stream.js';
 import { type Encoded, encodeEvents, targetOf } from './encode-events.js';
 import type { CommandTurn, Decided } from './turn.js';
 
-/** Maximum number of observed events that wait for the end of a turn. With more, the stream is folded again from the start. */
+/** Maximum number of observed events that wait for the end of a turn. With more, the stream is folded again. */
 const MAX_OBSERVED = 1_000;
 
 /** The state of a stream and the revision up to which it is folded; -1n before the first event. */

@@ -51,7 +51,7 @@ const assertNode = async (
   return id;
 };
 
-/** The largest value of its field, a uint32. The nesting is sent by the client and may be anything. */
+/** The maximum of a uint32, the type of the field `nesting`. Clients may have sent any number for the parent. */
 const MAX_NESTING = 2 ** 32 - 1;
 
 /** The values that a child inherits from the execution that launches it. */

@@ -20,7 +20,7 @@ export type ConfigServices = {
   readonly platform: Platform;
 };
 
-/** The execution to configure, its caller, the launch plan or task that it runs, and what it inherits from its parent execution. */
+/** The execution to configure, its caller, the launch plan or task that it runs, and its parent's cluster label. */
 export type ConfigContext = {
   readonly id: ExecutionId;
   readonly principal: string;

@@ -34,7 +34,7 @@ export type SignalServices = {
   readonly aggregate: ExecutionAggregate;
   readonly log: Pick<EventLog, 'readStream'>;
   readonly payloads: PayloadStore;
-  /** The largest value, in bytes: the limit of outputs. */
+  /** The largest value of a signal, in bytes: the same as the limit of outputs. */
   readonly maxOutputBytes: number;
 };
 

@@ -19,6 +19,7 @@ export type TaskId = {
   readonly org: string;
 };
 
+/** A time since 1970 in UTC, as in `google.protobuf.Timestamp`. */
 export type Instant = { readonly seconds: bigint; readonly nanos: number };
 
 /** A phase that an engine reported. It is encoded and decoded by hand, for speed: every engine event is one. */

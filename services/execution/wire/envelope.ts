@@ -83,6 +83,7 @@ const task = (event: Fields): TaskId => {
   return id;
 };
 
+/** @throws {RpcError} INVALID_ARGUMENT naming the field of a workflow event that is missing or invalid. */
 export const scanWorkflow = (event: Fields, assertOutputSize: OutputLimit): ScannedFields => {
   const id = execution(event, 1);
   const phase = phaseIn('workflow', event, 3);
@@ -128,6 +129,7 @@ const checkDynamicWorkflow = (event: Fields): void => {
   if (!has(primary, 1)) throw missing('primary dynamic workflow template');
 };
 
+/** @throws {RpcError} INVALID_ARGUMENT naming the field of a node event that is missing or invalid. */
 export const scanNode = (event: Fields, assertOutputSize: OutputLimit): ScannedFields => {
   if (!has(event, 1)) throw missing('id');
   const id = node(nested(event, 1));
@@ -151,6 +153,7 @@ export const scanNode = (event: Fields, assertOutputSize: OutputLimit): ScannedF
   };
 };
 
+/** @throws {RpcError} INVALID_ARGUMENT naming the field of a task event that is missing or invalid. */
 export const scanTask = (event: Fields, assertOutputSize: OutputLimit): ScannedFields => {
   const at = occurredAt(event, 7);
   assertOutputSize(sizeIn(event, 17));

@@ -14,8 +14,8 @@ const MAX_GROUP_DEPTH = 100;
 const MAX_NUMBER = 31;
 
 /**
- * The byte ranges of the fields of one message. The bytes are well-formed: they have been checked, or this program wrote
- * them.
+ * The byte ranges of the fields of one message. The fields of nested messages and the values have not been checked: the
+ * functions that read them throw `Malformed`.
  */
 export type Fields = {
   readonly bytes: Uint8Array;
@@ -31,7 +31,11 @@ export type Fields = {
   repeated: number;
 };
 
-/** Indexes the message in the bytes from `start` to `end`. */
+/**
+ * Indexes the message in the bytes from `start` to `end`.
+ *
+ * @throws {Malformed} when they are not a sequence of fields.
+ */
 export const fieldsOf = (bytes: Uint8Array, start: number, end: number): Fields => {
   const fields: Fields = { bytes, spans: [], present: 0, repeated: 0 };
   const cursor: Cursor = { bytes, pos: start };
@@ -59,6 +63,7 @@ const NOTHING = new Uint8Array();
 /** The empty message. */
 const NO_FIELDS: Fields = { bytes: NOTHING, spans: [], present: 0, repeated: 0 };
 
+/** True when the message has a field with this number. */
 export const has = (fields: Fields, number: number): boolean => (fields.present & (1 << number)) !== 0;
 
 /** The index of the last span of a field, which counts when it is repeated; -1 when the field is absent. */
@@ -91,6 +96,7 @@ const sizeAt = (_: Uint8Array, start: number, end: number): number => end - star
 /** The fields of a nested message; empty when it is absent. */
 export const messageIn = (fields: Fields, number: number): Fields => valueIn(fields, number, NO_FIELDS, fieldsOf);
 
+/** The value of a text field; empty when it is absent. */
 export const textIn = (fields: Fields, number: number): string => valueIn(fields, number, '', textAt);
 
 /** The value of an unsigned 32-bit field; 0 when it is absent. */

@@ -1,10 +1,13 @@
-// Wire types: https://protobuf.dev/programming-guides/encoding/#structure
+// https://protobuf.dev/programming-guides/encoding/#structure
+/** Wire type of integers, booleans and enums. */
 export const VARINT = 0;
+/** Wire type of values of eight bytes. */
 export const FIXED64 = 1;
 /** Wire type of values that are preceded by their length. */
 export const DELIMITED = 2;
 const START_GROUP = 3;
 const END_GROUP = 4;
+/** Wire type of values of four bytes. */
 export const FIXED32 = 5;
 
 const MAX_TAG_BYTES = 5;

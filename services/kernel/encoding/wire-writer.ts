@@ -1,9 +1,10 @@
-const LAST_SEVEN_BITS = 0x80;
+/** A byte of a varint holds seven bits of the number. */
+const BASE = 0x80;
 
 /** Computes the size of an integer from 0 to 2^53 as a varint, in bytes. */
 export const varintBytes = (value: number): number => {
   let bytes = 1;
-  for (let rest = value; rest >= LAST_SEVEN_BITS; rest = Math.floor(rest / LAST_SEVEN_BITS)) bytes += 1;
+  for (let rest = value; rest >= BASE; rest = Math.floor(rest / BASE)) bytes += 1;
   return bytes;
 };
 
@@ -25,7 +26,7 @@ export class WireWriter {
 
   varint(value: number): this {
     let rest = value;
-    for (; rest >= LAST_SEVEN_BITS; rest = Math.floor(rest / LAST_SEVEN_BITS)) this.tag((rest & 0x7f) | 0x80);
+    for (; rest >= BASE; rest = Math.floor(rest / BASE)) this.tag((rest & 0x7f) | 0x80);
     return this.tag(rest);
   }
 

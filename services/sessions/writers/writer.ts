@@ -4,14 +4,14 @@ import type { InFlightAppends } from '../in-flight.js';
 import type { FoldedState, StreamState } from '../stream-state.js';
 import type { CommandTurn, Decided, InFlight } from '../turn.js';
 
-/** Appends the events of decided commands to one stream: in one way to a log that only this process writes, in another to a shared one. */
+/** Appends the events of decided commands to one stream. */
 export interface Writer<State, Command, Event, Refusal> {
   /**
-   * True when other processes may have recorded events that the state lacks, as of the time when that turn was requested.
+   * True when other processes may have recorded events that the state lacks, before that turn was requested.
    */
   mayLackEvents(ticket: number): boolean;
   /**
-   * Appends the events of a command, which was decided on the current state. Answers the command, or has it decided again.
+   * Appends the events of a command that was decided on the current state. Answers it, or has it decided again.
    *
    * @param othersWait true when other turns of the stream wait behind it.
    * @returns a promise only when the stream has to wait for the append.

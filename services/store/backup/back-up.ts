@@ -168,7 +168,7 @@ const copyFile = async (
   return { path, ...found, chunks };
 };
 
-/** Copies uploads, and the other files each time. Uploads never change under one version, so none is read a second time. */
+/** Copies uploads that the target lacks, and the other files each time: an upload never changes under one version. */
 const copyFiles = async (backingUp: BackUp, writer: Writer, before: Manifest | undefined) => {
   const known = new Map(before?.files.map((file) => [file.path, file]));
   const files: BackedUpFile[] = [];
@@ -191,10 +191,10 @@ const areThere = ({ chunks, sizeBytes }: BackedUpFile, { has }: Writer): boolean
   );
 
 /**
- * Backs up a log, the payloads that it refers to, the uploads and {@link CONTROL_PLANE_FILES}, while servers use them. The log
- * is read first, up to its head at the start, then the files beside it: a file is durable before the event that refers
- * to it. Objects that are already in the target are not copied again. The manifest is replaced last, so the previous
- * backup stays valid when this one is interrupted.
+ * Backs up a log, the payloads that it refers to, the uploads and {@link CONTROL_PLANE_FILES}, while servers use them.
+ * The log is read first, up to its head at the start, then the files beside it: a file is durable before the event that
+ * refers to it. Objects that are already in the target are not copied again. The manifest is replaced last, so the
+ * previous backup stays valid when this one is interrupted.
  *
  * @throws {DataDirectoryUnusable} when the target has a backup of another log.
  * @throws {CorruptPayload} when a payload is missing or damaged.

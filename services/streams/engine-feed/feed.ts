@@ -47,7 +47,7 @@ export const openEngineFeed = (services: FeedServices): EngineFeed => {
     leave: ({ id }) => sessions.end(id, 'the engine has left'),
   });
 
-  /** Detaches an engine from its stream. Its session lasts for the lease duration, in which the engine may join again. */
+  /** Detaches an engine from its stream. Its leases last for the lease duration, in which the engine may join again. */
   const detach = ({ engine }: Stream): void => {
     if (engine === undefined || engines.get(engine.id.session) !== engine) return;
     engines.delete(engine.id.session);
@@ -55,7 +55,7 @@ export const openEngineFeed = (services: FeedServices): EngineFeed => {
     if (left) left.seenAtMs = now();
   };
 
-  /** Handles the requests of an engine in their order. Reads no further request while too many messages wait for the engine. */
+  /** Handles the requests of an engine in order. Reads no further one while too many messages wait for the engine. */
   const serve = async (requests: AsyncIterable<Uint8Array>, stream: Stream): Promise<void> => {
     for await (const bytes of requests) {
       await stream.sendQueue.writable();

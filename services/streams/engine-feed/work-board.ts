@@ -267,7 +267,10 @@ export class WorkBoard {
     for (const session of this.sessions.all()) this.#check(session).catch(this.#services.onFailure);
   }
 
-  /** Ends the session of an engine that has sent nothing for the lease duration, unless another process has renewed it. */
+  /**
+   * Ends the session of an engine that has sent nothing for the lease duration, unless another process has renewed it.
+   * A session without leases is left open while its engine is not connected to this process: nothing waits for its end.
+   */
   async #check(session: KnownSession): Promise<void> {
     const { leaseMs, isShared, now, sessions } = this.#services;
     const engine = this.engines.get(session.id.session);

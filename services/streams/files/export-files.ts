@@ -36,7 +36,7 @@ export type Exported = {
 
 /** An opened export, which knows the position after which it continues. */
 export interface FileExport {
-  /** Writes all events up to the present end of the log. Once `isStopping` returns true, it ends after the current file. */
+  /** Writes all events up to the present end of the log. Once `isStopping` is true, it ends after the current file. */
   run(isStopping: () => boolean): Promise<Exported>;
   /** All events up to this position are in files, or do not match. */
   readonly position: bigint;

@@ -113,8 +113,8 @@ const assertThere = async ({ log }: HistorySources, request: TransitionListReque
 };
 
 /**
- * Lists a page of the transitions of an execution. Only the transitions of the page and the one event at a time that is
- * examined are in memory.
+ * Lists a page of the transitions of an execution. Only the transitions of this page, and one page of events at a time,
+ * are in memory.
  *
  * @throws {RpcError} INVALID_ARGUMENT naming the field; NOT_FOUND when the execution has no events.
  * @throws {StreamParked} when an event cannot be read.

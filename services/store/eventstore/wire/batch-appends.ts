@@ -16,7 +16,7 @@ export interface BatchAppends {
 }
 
 /**
- * One batch stream. Appends sent on it are answered on it, or fail when it ends. Those of one turn of the event loop are
+ * Opens one batch stream. Appends sent on it are answered on it, or fail when it ends. Those of one turn of the event loop are
  * sent together.
  */
 const appendStream = (client: NodeClient, onEnd: () => void): BatchAppends => {

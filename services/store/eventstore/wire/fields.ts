@@ -7,7 +7,7 @@ import {
   skipValue,
 } from '../../../kernel/encoding/wire-cursor.js';
 
-/** The most levels of groups that are skipped. */
+/** Maximum nesting of groups in a field that is skipped. */
 export const MAX_GROUP_DEPTH = 100;
 
 /** The bytes of a nested message or other field, from `start` up to but not including `end`. */

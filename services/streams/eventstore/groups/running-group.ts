@@ -32,7 +32,7 @@ type ShownConsumer = Consumer & Pick<ConsumerConnection, 'from' | 'connectionNam
 
 type Connected = { readonly connection: ConsumerConnection; readonly queue: DeliveryQueue };
 
-/** A group in operation: reads its source, sends to its consumers, and appends its progress and parked events to the log. */
+/** An open group: reads its source, sends to its consumers, and appends its progress and links to parked events. */
 export class RunningGroup {
   readonly group: ConfiguredGroup;
   readonly #services: GroupServices;

@@ -3,7 +3,7 @@ import type { RecordedEvent } from '../../../kernel/event.js';
 /** The positions of the events that a consumer was sent, by their ids. */
 export type SentIds = Map<string, bigint>;
 
-/** Above this number (twice the most events in flight of a consumer), ids of events that are not in flight are forgotten. */
+/** Above this number, twice the maximum buffer of a consumer, ids of events that are not in flight are forgotten. */
 const MAX_REMEMBERED = 20_000;
 
 const idOf = ({ id }: RecordedEvent): string => Buffer.from(id.buffer, id.byteOffset, id.length).toString('hex');
