@@ -10,7 +10,7 @@ const MAX_KNOWN_FOLDERS = 10_000;
 /** A half-written file that was not written to for this time, in milliseconds, was left by a process that has ended. */
 const LEFT_MS = 3_600_000;
 
-/** Writes files so that each is either complete and durable, or absent. */
+/** Writes files so that each is complete and durable, or absent. Throws errors of the file system as they are. */
 export type DurableFiles = {
   /** Creates a folder if missing, and makes it and all folders up to the root durable. */
   folder(path: string): Promise<void>;

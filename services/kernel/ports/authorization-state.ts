@@ -26,7 +26,11 @@ export type StoredKey = {
   readonly createdAt: number;
 };
 
-/** The durable state of an authorization server. Every write is durable when it resolves. */
+/**
+ * The durable state of an authorization server. Every write is durable when it resolves.
+ *
+ * @throws {StoreUnavailable} from every method, when the store cannot be reached.
+ */
 export interface AuthorizationState {
   /** Replaces an object of the same kind and key; one that was consumed stays consumed. */
   put(object: StoredObject): Promise<void>;

@@ -61,7 +61,13 @@ export interface Subscription {
   close(): Promise<void>;
 }
 
-/** Read access to the log. */
+/**
+ * Read access to the log.
+ *
+ * @throws {StoreUnavailable} from every read and `head`, when the log cannot be read now, or the node that answers lags
+ *   behind.
+ * @throws {CorruptEvent} from a read of a stream that was deleted in the event store.
+ */
 export interface EventLog {
   /**
    * The identity of this log. A restored or copied log gets a new one, so that positions of two logs are never mixed.

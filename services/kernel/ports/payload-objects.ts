@@ -21,7 +21,11 @@ export type Dropped =
 
 /** Access to the objects of a payload store for their cleanup, while others read and write them. */
 export interface PayloadObjects {
-  /** Lists all objects in pages; an object and its quarantined copies are adjacent. Other files are omitted. */
+  /**
+   * Lists all objects in pages; an object and its quarantined copies are adjacent. Other files are omitted.
+   *
+   * @throws {StoreUnavailable} when they cannot be listed.
+   */
   list(): AsyncIterable<readonly PayloadObject[]>;
 
   /**

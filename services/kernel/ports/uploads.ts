@@ -42,7 +42,12 @@ export interface UploadStore {
    */
   find(key: UploadKey): Promise<FoundUpload | undefined>;
 
+  /** @throws {StoreUnavailable} when the link cannot be signed. */
   linkToPut(key: UploadKey, terms: UploadTerms): Promise<UploadLink>;
+  /**
+   * @returns the URL of the link.
+   * @throws {StoreUnavailable} when the link cannot be signed.
+   */
   linkToGet(key: UploadKey, expiresInSeconds: number): Promise<string>;
 }
 

@@ -16,7 +16,11 @@ export interface ExclusiveObject {
   replace(bytes: Uint8Array): Promise<void>;
 }
 
-/** A folder or a bucket that backups and exports are written to. Each object is either complete or absent. */
+/**
+ * A folder or a bucket that backups and exports are written to. Each object is either complete or absent.
+ *
+ * @throws {StoreUnavailable} from every method but `close`, when the folder or bucket cannot be used.
+ */
 export interface ObjectTarget {
   /** Name of the folder or bucket in messages. */
   readonly shown: string;

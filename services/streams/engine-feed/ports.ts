@@ -31,7 +31,7 @@ export interface WorkLeases {
    *   of the previous lease, if it is over because its session has ended.
    */
   lease(id: WorkId, to: Leaseholder, terms: { untilMs: number; over: number | undefined }): Promise<Leased>;
-  /** Gives a lease back; true when the session held it. */
+  /** Gives a lease back; true when it is the last one and of this session, also when it was given back before. */
   giveBack(lease: HeldLease, reason: string): Promise<boolean>;
   /** Records FAILED as the end of the execution, reported by the engine; true when the session held the lease. */
   fail(lease: HeldLease, producerId: string, error: ExecutionError): Promise<boolean>;

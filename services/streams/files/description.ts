@@ -1,12 +1,17 @@
 import { DataDirectoryUnusable } from '../../kernel/fault.js';
 import { rangeOf } from './exported-file.js';
 
-/** The place that the files of an export are written to. Each object is either complete or absent. */
+/**
+ * The place that the files of an export are written to. Each object is either complete or absent.
+ *
+ * @throws {StoreUnavailable} from every method, when the place cannot be used.
+ */
 export interface FileTarget {
   /** Name of the place in messages. */
   readonly shown: string;
   /** The size in bytes of every object in the place, by its path. */
   sizes(): Promise<ReadonlyMap<string, number>>;
+  /** @returns `undefined` when there is no such object. */
   read(path: string): Promise<Uint8Array | undefined>;
   /** Resolves when the object is durable. */
   write(path: string, bytes: Uint8Array): Promise<void>;
