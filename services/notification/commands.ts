@@ -14,7 +14,7 @@ export type MessageKey = {
   readonly phase: WorkflowExecution_Phase;
   readonly channel: string;
   readonly recipient: string;
-  /** Set where the message is about an execution that was still running so long after the event. */
+  /** Set for a message about an execution that was still running this long after the event. */
   readonly runningLongerThan?: Duration | undefined;
 };
 
@@ -24,7 +24,7 @@ export type BeginNotification = {
   readonly message: MessageKey;
   readonly attempt: string;
   readonly nowMs: number;
-  /** An attempt without an outcome for so long, in milliseconds, has been lost. */
+  /** An attempt that has no outcome after this time, in milliseconds, counts as lost. */
   readonly lostAfterMs: number;
   /** Messages that this one is to stand for. */
   readonly digest?: readonly MessageKey[];

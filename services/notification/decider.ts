@@ -128,7 +128,7 @@ const failed = (known: MessageState, command: EndNotification): Verdict => {
   return accepted({ type: 'NotificationFailed', data });
 };
 
-/** An attempt that was taken for lost can still report that it sent the message, but not that it failed. */
+/** An attempt that counts as lost can still report that it sent the message, but not that it failed. */
 const end = ({ messages }: NotificationState, command: EndNotification): Verdict => {
   const { messageId, attempt, outcome, nowMs } = command;
   const known = messages.get(messageId);
@@ -149,7 +149,7 @@ const giveUp = ({ messages }: NotificationState, { message, reason, nowMs }: Giv
   return known && isFinished(known) ? accepted() : accepted(givenUp(message, reason, nowMs));
 };
 
-/** A message that was tried has an outcome of its own. */
+/** Records nothing for a message that was tried: it has an outcome of its own. */
 const digest = ({ messages }: NotificationState, { message, digest: by, nowMs }: DigestNotification): Verdict =>
   messages.has(message.id)
     ? accepted()

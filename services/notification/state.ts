@@ -39,7 +39,7 @@ export const initialNotifications = (): NotificationState => ({ messages: new Ma
 
 const msOf = (time: Timestamp | undefined): number => (time ? timestampMs(time) : 0);
 
-/** An attempt that begins while another one has no outcome shows that the outcome of that one is unknown. */
+/** When an attempt begins while an earlier one has no outcome, the outcome of the earlier one counts as unknown. */
 const started = (
   before: MessageState | undefined,
   message: NotificationMessage,

@@ -45,7 +45,7 @@ const decideTicks = ({ untilMs, paused, skips, open }: ScheduleState, { due }: D
   return decided === undefined ? NOTHING_TO_DO : recorded(decidedEvent(decided));
 };
 
-/** Only a tick that is open can have an outcome, so it has one alone. */
+/** Records an outcome only for a tick that is open, so that a tick has at most one. */
 const record = ({ open }: ScheduleState, { tick, outcome }: RecordOutcome): Verdict => {
   if (!open.has(tickKey(tick))) return NOTHING_TO_DO;
   const at = timestampFromMs(tick.atMs);

@@ -2,16 +2,16 @@ import type { Segment, Span } from './calendar/segments.js';
 import type { Outcome } from './commands.js';
 import type { PlanName } from './events.js';
 
-/** A launch plan that was ever active, and when which of its versions were. */
+/** A launch plan that was ever active, and the periods in which each of its versions was. */
 export type ScheduledPlan = { readonly plan: PlanName; readonly segments: readonly Segment[] };
 
 /** The activations of launch plans and the archivals of projects. */
 export interface Activations {
-  /** In no order. */
+  /** All launch plans that were ever active, in no order. */
   plans(): readonly ScheduledPlan[];
-  /** Of a launch plan; empty when it was never active. */
+  /** The segments of a launch plan; empty when it was never active. */
   of(plan: PlanName): readonly Segment[];
-  /** When a project was archived; the last span may go on. */
+  /** The periods in which a project was archived; the last may not have ended. */
   archived(project: string): readonly Span[];
   /**
    * Waits until everything that was recorded before the call is known.

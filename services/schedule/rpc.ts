@@ -88,7 +88,8 @@ const firedBefore = async (services: ScheduleServices, { plan }: ScheduledPlan, 
 
 /**
  * The tick is recorded before it is launched. When the launch fails, or the process ends, the reactor that fires
- * schedules finds the tick open and launches it when it looks at the plan next; so does the same request, sent again.
+ * schedules finds the tick open and launches it with its next decision on the plan; so does the same request, sent
+ * again.
  */
 const fire = async (services: ScheduleServices, request: PlanName, call: Call) => {
   const scheduled = await scheduledPlan(services, request);
@@ -101,7 +102,7 @@ const fire = async (services: ScheduleServices, request: PlanName, call: Call) =
   if (before === undefined)
     await record(services, plan, { type: 'FireByHand', tick, principal, request: requestOf(call) }, call);
   const outcome = await services.launcher.launch({ plan, ...tick, principal });
-  // Without the idempotency key, which stands for the tick.
+  // Without the idempotency key, which the command for the tick has used.
   await record(services, plan, { type: 'RecordOutcome', tick, outcome }, { ...call, idempotency: undefined });
   return create(ScheduleFireResponseSchema, { tick: outcomeMessage({ ...tick, outcome }) });
 };

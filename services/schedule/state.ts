@@ -15,7 +15,7 @@ export type ScheduleState = {
   untilMs: number;
   /** Ticks that are to be fired and have no outcome yet, in the order of their decision. */
   readonly open: Map<string, DueTick>;
-  /** When the schedule was paused, as far as ticks are not decided; the last one may go on. */
+  /** The periods in which the schedule was paused and whose ticks are not all decided; the last may not have ended. */
   paused: readonly Span[];
   /** Ticks that are to be skipped and are not decided yet, ascending, in milliseconds since 1970. */
   skips: readonly number[];

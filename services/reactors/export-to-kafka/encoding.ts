@@ -20,7 +20,7 @@ export interface EventDataEncoder {
  */
 export interface Encoding {
   readonly contentType: string;
-  /** Encodes one event at a time: the next call waits for the result of the one before. */
+  /** Encodes an event with its data. Callers wait for the result before the next call. */
   whole(event: RecordedEvent, described: CloudEventAttributes): Promise<Buffer> | Buffer;
   referring(described: CloudEventAttributes, dataref: string): Buffer;
 }

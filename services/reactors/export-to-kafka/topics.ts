@@ -98,7 +98,7 @@ const notMade = (error: unknown): never => {
   throw new Kind(`topics cannot be made: ${each.join(', ')}`, { cause: error });
 };
 
-/** Errors of brokers that do not know yet that a topic was created or deleted: they learn it one after another. */
+/** Errors of brokers to which a new or deleted topic is not known yet: brokers learn of it one after another. */
 const UNSETTLED: ReadonlySet<unknown> = new Set([
   'UNKNOWN_TOPIC_OR_PARTITION',
   'LEADER_NOT_AVAILABLE',

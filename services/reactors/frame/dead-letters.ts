@@ -60,9 +60,10 @@ export type FailedEvent = Pick<DeadLetterRecord, 'position' | 'stream' | 'revisi
 
 const isOfParked = ({ parked }: DeadLetterRecord): boolean => parked;
 
+/** The longest reason that is recorded, in characters. */
 const MAX_REASON = 1_000;
 
-/** The dead letter of work that has failed so many times in a row. */
+/** Makes the dead letter of work that has failed `attempts` times in a row. */
 export const letterOf = (event: FailedEvent, error: unknown, attempts: number): DeadLetterRecord => {
   const { position, stream, revision, sinceMs } = event;
   const reason = (error instanceof Error ? error.message : String(error)).slice(0, MAX_REASON);
@@ -82,7 +83,7 @@ export const NO_DEAD_LETTERS: DeadLetters = {
   close: () => Promise.resolve(),
 };
 
-/** Opens the dead letters of a reactor; `onRetry` is called with each that is asked for again from now on. */
+/** Opens the dead letters of a reactor; `onRetry` is called with each that is to be retried from now on. */
 export type OpenDeadLetters = (onRetry: (letter: DeadLetterRecord) => void) => DeadLetters;
 
 /** Makes the function that opens the dead letters of a reactor. */

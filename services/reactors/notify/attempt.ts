@@ -91,7 +91,7 @@ export const attempts = (options: AttemptOptions) => {
     return outcome.kind === 'refused' ? afterRefusal(outcome.refusal) : send(due, to, attempt);
   };
 
-  /** Only a message that was never tried waits for others, or stands for them. */
+  /** Only a message that was never tried joins a digest, or becomes one. */
   const placed = ({ key, facts }: Due, { digests }: OpenChannel, isKnown: boolean): Placed =>
     isKnown ? { kind: 'send', digest: [] } : digests.place(key, facts, timers.now());
 

@@ -31,7 +31,7 @@ export type MessageContent = {
   readonly createdAtMs: number;
   readonly occurredAtMs: number;
   readonly recordedAtMs: number;
-  /** Set where the execution was still running so long after the event, in milliseconds. */
+  /** Set for an execution that was still running this long after the event, in milliseconds. */
   readonly runningLongerThanMs?: number | undefined;
   /** W3C trace context of the request behind the event. */
   readonly traceParent?: string | undefined;
@@ -197,7 +197,7 @@ export const readFacts = async (
   return { ...(await factsOf(notified, created, payloads)), failingNode: failingNodeIn(before), createdAtMs };
 };
 
-/** The content of a message about an execution that was still running so long after an event, in milliseconds. */
+/** The content of a message about an execution that was still running `runningLongerThanMs` after an event. */
 export const longRunningContent = (content: MessageContent, runningLongerThanMs: number): MessageContent => ({
   ...content,
   runningLongerThanMs,

@@ -12,7 +12,7 @@ export type NotificationRule = {
   readonly projects: readonly string[];
   readonly domains: readonly string[];
   readonly phases: readonly Phase[];
-  /** It is for executions that run for long, too. */
+  /** The rule also applies to executions that have been running for a long time. */
   readonly longRunning: boolean;
   /** Labels that the execution must have. */
   readonly labels: Readonly<Record<string, string>>;

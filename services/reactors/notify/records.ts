@@ -42,7 +42,7 @@ type MessageRecords = {
   /** @param step names the command among those about the message, so that it is recorded once. */
   readonly handle: (due: Due, command: NotificationCommand, step: string) => Promise<Outcome<NotificationRefusal>>;
   readonly known: (key: MessageKey) => Promise<KnownMessage>;
-  /** Records for each message of a digest that the digest stands for it; nothing new where that is recorded. */
+  /** Records for each message of a digest that the digest replaces it; records it only once. */
   readonly recordDigested: (due: Due, digest: readonly NotificationMessage[]) => Promise<void>;
 };
 

@@ -49,7 +49,7 @@ export type DueFacts = {
   readonly segments: readonly Segment[];
   readonly ticksOf: (segment: Segment) => Ticks;
   readonly catchUp: CatchUp;
-  /** When the project was archived. */
+  /** The periods in which the project was archived. */
   readonly archived: readonly Span[];
 };
 
@@ -57,7 +57,7 @@ export type DueFacts = {
 export type Decided = {
   /** The last tick that is decided, in milliseconds since 1970. */
   readonly untilMs: number;
-  /** When the schedule was paused. */
+  /** The periods in which the schedule was paused. */
   readonly paused: readonly Span[];
   /** Ticks that are to be skipped, in milliseconds since 1970. */
   readonly skips: readonly number[];

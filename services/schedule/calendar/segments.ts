@@ -3,7 +3,10 @@ import type { Schedule } from '../../../proto/gen/platformidl/admin/schedule_pb.
 /** A period between two instants, both in milliseconds since 1970; without `untilMs` it has not ended. */
 export type Span = { readonly fromMs: number; readonly untilMs?: number };
 
-/** A period in which one version of a launch plan was active; that version fires the ticks after its beginning, up to its end. */
+/**
+ * A period in which one version of a launch plan was active. The version fires the ticks after the beginning of the
+ * period, up to and including its end.
+ */
 export type Segment = Span & {
   readonly version: string;
   /** Absent for a version without a schedule. */

@@ -16,8 +16,8 @@ export type TickOwner = {
 };
 
 /**
- * The name of the execution that a tick launches: the one that FlyteAdmin's scheduler gives it, so that a tick that
- * both fire is one execution.
+ * The name of the execution that a tick launches. FlyteAdmin's scheduler gives the same name, so that a tick that both
+ * fire is one execution.
  */
 export const tickName = ({ project, domain, name, version }: TickOwner, tickMs: number): string => {
   const bytes = new DataView(new ArrayBuffer(8));

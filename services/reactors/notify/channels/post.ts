@@ -25,6 +25,7 @@ export type PostResult =
   /** There was no whole answer, and the request may have been received. */
   | { readonly kind: 'unknown'; readonly reason: string };
 
+/** The longest beginning of a body that is kept, in characters. */
 const MAX_TEXT = 200;
 
 /** The beginning of the body; the rest is not read, and neither is a body that does not come. */
