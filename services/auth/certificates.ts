@@ -5,7 +5,7 @@ import { unauthenticated } from './tokens/refusal.js';
 /** The issuer of identities of client certificates, in grants and role bindings. */
 export const CERTIFICATE_ISSUER = 'certificate';
 
-/** The principal that certificates with these names stand for; a name that is not given may be any. */
+/** Maps client certificates with these names to a principal. A name that is not given matches every certificate. */
 export type CertificateRule = {
   readonly common_name?: string | undefined;
   readonly uri?: string | undefined;

@@ -92,8 +92,8 @@ const authenticationOf = ({ clientSecret }: ExternalClient): ClientAuth =>
   clientSecret === '' ? None() : ClientSecretBasic(clientSecret);
 
 /**
- * An issuer of another process. Its metadata are fetched at the first sign-in, and every ten minutes while people sign
- * in, by one request at a time; while it is away, the last ones count.
+ * An issuer of another process. Its metadata are fetched at the first sign-in, and at the next one after ten minutes,
+ * by one request at a time. While the issuer cannot be reached, the last metadata stay in use.
  */
 export const externalIssuer = (client: ExternalClient, now: () => number): IssuerClient => {
   const { issuer, clientId, scope, audience } = client;

@@ -37,7 +37,9 @@ const answerOf = (found: z.output<typeof document>): Answer => ({
   tokenEndpointAuthMethodsSupported: found.token_endpoint_auth_methods_supported,
 });
 
-/** The metadata of an external issuer: fetched when asked for, and kept for ten minutes; longer while it is away. */
+/**
+ * The metadata of an external issuer: fetched on request, and kept for ten minutes; longer while it cannot be reached.
+ */
 export const externalMetadata = (
   issuer: string,
   fetchJson: FetchJson,

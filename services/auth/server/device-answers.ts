@@ -14,8 +14,9 @@ const isDeviceAnswer = ({ method, path, status }: KoaContextWithOIDC): boolean =
   method === 'POST' && path === ROUTES.device_authorization && status === 200;
 
 /**
- * Middleware of Koa that completes answers of the device flow: it adds the polling interval to a new device code, and
- * shows the form with the code of the address in place of a page that sends itself by a script.
+ * Middleware of Koa that completes answers of the device flow. It adds the polling interval to a new device code. Where
+ * the address has a user code, it shows the form filled in with it; the page of the library would send itself by a
+ * script.
  */
 export const completeDeviceAnswers =
   (showCode: (context: KoaContextWithOIDC, code: string) => void) =>

@@ -43,7 +43,7 @@ export interface Upstream {
   /**
    * Begins a sign-in for an interaction.
    *
-   * @returns the address at the provider to which the browser is led.
+   * @returns the address at the provider to which the browser is redirected.
    * @throws {Error} when the provider does not answer.
    */
   begin(interaction: string): Promise<URL>;
@@ -174,15 +174,15 @@ export const upstream = ({ provider, state, issuer, now }: Options): Upstream =>
   };
 };
 
-/** The paths of the pages to which a browser is led that comes back from the provider. */
+/** The paths to which browsers that come back from the provider are redirected. */
 export type ReturnPages = { readonly interactions: string; readonly signedOut: string };
 
 const INTERACTION = /^([\w-]{1,64})\./u;
 
 /**
- * Leads on a browser that comes back from the provider. After a sign-in it goes to the page of its interaction, which
- * alone gets the cookie of the interaction: the answer counts in the browser that has begun it. After a sign-out, when
- * the provider sends no parameters, it goes to the page that is shown after a sign-out.
+ * Redirects a browser that comes back from the provider. After a sign-in it goes to the page of its interaction. Only
+ * requests for that page carry the cookie of the interaction, so only the browser that began the sign-in can end it.
+ * After a sign-out, when the provider sends no parameters, it goes to the page that is shown after a sign-out.
  */
 export const returnFromUpstream = (request: IncomingMessage, response: ServerResponse, pages: ReturnPages): void => {
   const { searchParams } = new URL(request.url ?? '', 'http://localhost');
