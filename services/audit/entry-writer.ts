@@ -78,7 +78,7 @@ const backlog = ({ now, onDropped }: EntryWriterOptions) => {
 
 /** Writes batches, and remembers the one that may have been stored. */
 const batchWriter = ({ store, onError }: EntryWriterOptions, keep: (entries: readonly AuditEntry[]) => void) => {
-  /** The batch of which the store has not said whether it has it; no other one is written before it says so. */
+  /** The batch whose outcome is unknown; no other batch is written before the outcome is known. */
   let unsure: Writing | undefined;
 
   /** Writes a batch. After a failure it waits for the next attempt; one that may have been stored waits as it is. */

@@ -12,7 +12,7 @@ export type SelectionFlags = {
   /** In milliseconds since 1970. */
   readonly since?: number;
   readonly from?: bigint | 'end';
-  /** Only the last so many of the selected events. */
+  /** Prints only this many of the selected events, the last ones. */
   readonly tail?: number;
 };
 

@@ -61,6 +61,7 @@ type Waiting = { readonly account: Account; readonly bytes: number; readonly ent
 /** Makes the error for a call that gets no memory. */
 type Exhausted = (where: 'here' | 'on this connection') => RpcError;
 
+/** The most calls that wait for memory; further ones are refused. */
 const MAX_WAITING = 1_000;
 const RETRY_AFTER_MS = 1_000;
 

@@ -47,8 +47,8 @@ const rolesEverywhere = (issuer: string): readonly ClaimGrant[] =>
 type ReadsBindings = Pick<RoleBindings, 'readerOf'>;
 
 /**
- * Returns a function that gives the grants of a caller at the time of the call: those of the token, and those of role
- * bindings, which may have changed since the call before.
+ * Returns a function that gives the present grants of a caller: those of the token, and those of role bindings, which
+ * may change between two calls.
  */
 const grantsOf = (
   identity: Identity,

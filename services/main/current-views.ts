@@ -23,8 +23,8 @@ export type CurrentViews = {
 
 const CATCH_UP_REPORT_MS = 2_000;
 /**
- * A process whose views are written by another process waits for them no longer than this at its start; after that it
- * serves without them, because commands do not need them.
+ * The longest time that a process waits at its start for views that another process writes. Then it serves without
+ * them, because commands do not need views.
  */
 const CATCH_UP_MS = 10_000;
 

@@ -130,7 +130,7 @@ const notifyOptions = (settings: Settings, { metrics, ...parts }: NotifyParts): 
 export const startNotify = (settings: Settings, parts: NotifyParts): MeasuredReactor =>
   notify(notifyOptions(settings, parts));
 
-/** Starts the reactor that sends messages about executions that run for long. */
+/** Starts the reactor that sends messages about executions that have been running for a long time. */
 export const startNotifyLongRunning = (
   settings: Settings,
   parts: NotifyParts,

@@ -13,9 +13,9 @@ type Parts = Pick<ReactorServices, 'executions' | 'slots' | 'launching' | 'logge
 
 /** The reactors of a process, which may run none of them. */
 export type ProcessReactors = RunningReactors & {
-  /** The reactors of all processes, as far as they are known here. */
+  /** Lists the reactors of all processes; without leases, those of this process. */
   readonly board: Reactors;
-  /** Starts those of this process: all of them, or those that are assigned to it by leases. */
+  /** Starts the reactors of this process: all of them or, with leases, those that the leases assign to it. */
   readonly start: (parts: Parts) => Promise<void>;
 };
 

@@ -33,7 +33,7 @@ const lagWarning = (logger: Logger): ((lagMs: number) => void) => {
   };
 };
 
-/** Logs the views that are being built, and that they are complete, each time that they change. */
+/** Logs each view when its build from the log begins, and when it is complete. */
 const buildingNotice = (logger: Logger): ((building: readonly string[]) => void) => {
   let before: readonly string[] = [];
   return (building) => {

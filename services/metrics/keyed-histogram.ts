@@ -55,7 +55,7 @@ export const tallyIn = (
       type: 'histogram',
       values: [...rows.values()].flatMap((row) => exposed(name, buckets, row)),
     });
-  // The registry exposes a metric by these two methods; the library's histogram only stands for its name.
+  // The registry exposes a metric by these two methods; the library's histogram only reserves its name.
   Object.assign(histogram, { get, getForPromString: get });
   return {
     observe: (key, value, labels) => {

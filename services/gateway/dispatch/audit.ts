@@ -13,6 +13,7 @@ export type Audit = {
 
 const REFUSALS: ReadonlySet<string> = new Set(['UNAUTHENTICATED', 'PERMISSION_DENIED']);
 
+/** The longest text of a request that is recorded, in characters. */
 const MAX_TEXT = 256;
 
 /** The address of the client; behind a proxy, the last one that the proxy has added. */

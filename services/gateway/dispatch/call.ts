@@ -137,9 +137,10 @@ export const openCall = (arrival: ArrivedCall): DispatchedCall => {
 const SENT_REQUEST_ID = /^[\x20-\x7e]{1,256}$/u;
 
 /**
- * The trailers (gRPC) or headers (REST) that describe an answer: the request id that its events, its line in the log and
- * the audit have, its log position and its unread fields, if any. Proxies often replace `x-request-id`, so callers
- * compare with the id in the answer. An id of more than 256 characters, or not of printable ASCII, is left out.
+ * The trailers (gRPC) or headers (REST) that describe an answer: the request id, its log position and its unread
+ * fields, if any. The events of the request, its line in the log and the audit have the same request id. Proxies often
+ * replace `x-request-id`, so callers compare with the id in the answer. An id of more than 256 characters, or not of
+ * printable ASCII, is left out.
  */
 export const noteOf = (
   { requestId, position, unreadFields }: Pick<DispatchedCall, 'requestId' | 'position' | 'unreadFields'>,

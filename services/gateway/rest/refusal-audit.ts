@@ -5,6 +5,7 @@ import { RpcError } from '../../kernel/rpc.js';
 import { addressOf, type Audit } from '../dispatch/audit.js';
 import { headerOf } from './header.js';
 
+/** The longest text of a request that is recorded, in characters. */
 const MAX_TEXT = 256;
 
 /** Records for auditors that a request which reaches no RPC was refused. Errors that are no refusals are left out. */

@@ -7,10 +7,10 @@ import { threadCaller } from '../threads/thread-caller.js';
 import type { ViewsThreadData } from '../threads/views-thread.js';
 import { acceptsAsOf } from './as-of.js';
 
-/** A read of the past: the RPC, its encoded request, and the moment that it asks for, where it asks for one. */
+/** A read of the past: the RPC, its encoded request, and the requested moment, if any. */
 export type PastQuestion = { readonly rpc: string; readonly request: Uint8Array; readonly until?: Moment };
 
-/** The encoded answer, and the position that it is based on, where it is based on one. */
+/** The encoded answer, and the position of the log that it is based on, if any. */
 export type PastAnswer = { readonly answer: Uint8Array; readonly position: bigint | undefined };
 
 /** Answers reads of the past. */

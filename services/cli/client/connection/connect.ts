@@ -16,8 +16,9 @@ export const transportTo = async ({ address, ...profile }: Profile): Promise<Tra
 const isUnauthenticated = (error: unknown): boolean => error instanceof Refused && error.code === 'UNAUTHENTICATED';
 
 /**
- * Connects to the server of a profile. A token that is at hand is sent at once; others are got when the server asks for
- * one, because servers without authentication have nowhere to get one. A new one replaces a token that has expired.
+ * Connects to the server of a profile. A token from a file or an earlier sign-in is sent with the first call. Other
+ * tokens are fetched when the server asks for one, because a server without authentication has no issuer. A new token
+ * replaces one that has expired.
  */
 const connect = async (profile: Profile): Promise<Connection> => {
   const transport = await transportTo(profile);
@@ -45,7 +46,7 @@ const connect = async (profile: Profile): Promise<Connection> => {
         yield answer;
       }
     } catch (error) {
-      if (hasBegun) throw error; // the caller knows where to go on
+      if (hasBegun) throw error; // the caller resumes the stream
       await signIn(error);
       yield* ask(headersOf());
     }

@@ -111,7 +111,8 @@ const askedOf = (kind: ListedKind, name: string, flags: ListFlags): ListRequestF
 };
 
 /**
- * Prints a page of a list, the newest first. That there are more is said on standard error.
+ * Prints a page of a list, by default the newest first. When there are more, it prints on standard error how to get
+ * them.
  *
  * @throws {Refused} when the server refuses; the message has its reason.
  */

@@ -33,7 +33,7 @@ type Created = {
   readonly id?: { readonly project: string; readonly domain: string; readonly name: string } | undefined;
 };
 
-/** Says which execution there is now, and follows it to its end where that is asked for. */
+/** Prints the name of the new execution, and follows it to its end with `--wait`. */
 const announce = async (connection: Connection, { id }: Created, flags: NewFlags): Promise<void> => {
   const { output: form, wait } = flags;
   if (!id) throw new OperatorError('the server did not name the execution');

@@ -20,10 +20,11 @@ const COLUMNS: readonly Column<Signal>[] = [
   { header: 'VALUE', text: ({ value }) => (value ? JSON.stringify(jsonOf(value)) : '') },
 ];
 
-const MOST = 1_000;
+/** The most signals of an execution that are read. */
+const MAX_SIGNALS = 1_000;
 
 const listSignals = (connection: Connection, workflowExecutionId: ExecutionId) =>
-  connection.call(SignalService.method.listSignals, { workflowExecutionId, limit: MOST });
+  connection.call(SignalService.method.listSignals, { workflowExecutionId, limit: MAX_SIGNALS });
 
 /**
  * Prints the signals that the gates of an execution wait for.

@@ -15,7 +15,9 @@ const NO_LINES = Object.fromEntries(
     .map((line) => [line, '']),
 );
 
+/** The spaces between two columns. */
 const GAP = 2;
+/** The least width of the last column, in characters. */
 const LEAST = 20;
 
 /** The width that is left for the last column on a terminal; without a terminal nothing is shortened. */

@@ -28,7 +28,9 @@ export const cell = (text: string, width: number, colour?: Colour): string =>
 
 const TIME_WIDTH = '2026-03-02T09:58:16.000Z'.length;
 
-/** Pads a time with milliseconds to one width: at a whole second it has none of them, and four characters less. */
+/**
+ * Pads a time to the width of one with milliseconds; a time at a whole second has none, and is four characters shorter.
+ */
 export const timeCell = (at: string): string => cell(at, TIME_WIDTH, 'grey');
 
 /** Makes one line of a text, without the characters that a terminal would obey. */
