@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 import { skippedTests } from './test/support/skipped-tests.js';
-import { filesOf, LOADS, MATRICES } from './test/support/suites.js';
+import { filesOf, LOADS, MATRICES, OPERATIONS } from './test/support/suites.js';
 
 /** The files that are skipped. */
 const LEFT_OUT = Object.keys(skippedTests(process.env)).map((name) => `dist/test/e2e/${name}.test.js`);
@@ -43,7 +43,7 @@ const STOP_LOGS = ['./dist/test/support/stop-test-logs.js'];
 const E2E_MS = process.env['FLIGHTLOG_TEST_READ_STORE'] === 'mongodb' ? 600_000 : 120_000;
 
 const stories = { timeoutMs: E2E_MS, setupFiles: STOP_LOGS };
-const [loads, matrices] = [filesOf(LOADS), filesOf(MATRICES)];
+const [loads, matrices, operations] = [filesOf(LOADS), filesOf(MATRICES), filesOf(OPERATIONS)];
 
 export default defineConfig({
   test: {
@@ -54,7 +54,8 @@ export default defineConfig({
       kind('unit', { timeoutMs: 20_000, isolate: false }),
       kind('contract', { timeoutMs: 20_000, isolate: false }),
       kind('integration', { timeoutMs: 120_000, setupFiles: STOP_LOGS }),
-      kind('e2e', { ...stories, apart: [...loads, ...matrices], isolate: false }),
+      kind('e2e', { ...stories, apart: [...loads, ...matrices, ...operations], isolate: false }),
+      kind('operations', { ...stories, files: operations, isolate: false }),
       kind('loads', { ...stories, files: loads }),
       kind('matrices', { ...stories, files: matrices }),
       kind('console', { timeoutMs: 60_000 }),

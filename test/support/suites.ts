@@ -10,6 +10,7 @@ export const LOADS: Apart = {
   'engine-feed-kill': 'kills and stops engines of the feed, and the processes that give them work, under load',
   kill: 'kills a server again and again under load, and compares all that was acknowledged with the log and the views',
   'kill-two-processes': 'kills two control planes and their log by turns under load',
+  'large-launch-plans': 'registers launch plans of many megabytes while other calls are answered',
   'list-costs': 'lists in a store of many executions, and counts what each page reads',
   'log-copy': 'copies thousands of events from log to log, killed on the way',
   'roles-kill': 'kills five processes of a role each by turns under load, while clients follow the log',
@@ -18,6 +19,7 @@ export const LOADS: Apart = {
 
 /** `npm run test:matrices`: the same check for each of very many requests, or each operation of a recording. */
 export const MATRICES: Apart = {
+  access: 'sends each RPC without a token, without the permission, and with it',
   'conformance/hostile': 'sends each RPC, over each transport, a request for everything that can be wrong with it',
   'conformance/openapi-fuzz': 'sends each operation of the API description requests drawn from its schemas',
   'startup-faults': 'starts a process for each way in which a store or a setting can be wrong',
@@ -25,6 +27,37 @@ export const MATRICES: Apart = {
   'eventstore-hostile': 'sends changed messages of every RPC of the EventStoreDB protocol to two servers',
   'eventstore-hostile-connections': 'opens connections by the hundred that say nothing, or nonsense',
   'eventstore-recording': 'plays 185 recorded operations against three servers, and waits for what must not come',
+};
+
+/** `npm run test:operations`: what operators and people at a terminal do; most files start ten processes or more. */
+export const OPERATIONS: Apart = {
+  'authorization-server': 'kills servers while people, programs and devices sign in',
+  backup: 'makes and restores backups, killed on the way',
+  'browser-sessions': 'signs people in at a server and its issuer',
+  'command-line': 'starts each command for its help and its refusals',
+  'command-line-people': 'starts the commands with which people follow, launch and end executions',
+  'command-line-serving': 'starts servers with each of their settings',
+  'command-line-sign-in': 'signs in from commands, each of which is a process',
+  'data-directory-gone': 'takes the data directory of servers away',
+  'engine-bridge': 'kills and starts bridges to a cluster',
+  'engine-credentials': 'starts engines with each kind of credentials',
+  'export-files': 'starts the command that writes the log to files',
+  'first-start': 'translates a checkout at its first start',
+  health: 'starts control planes of many processes',
+  'load-balancer': 'restarts servers behind a load balancer',
+  'log-format': 'starts servers and commands on a log of a newer format',
+  notifications: 'kills servers between a mail and its answer',
+  passwords: 'starts the commands that keep users and clients beside a server',
+  'path-prefix': 'signs people in behind a proxy that has a path prefix',
+  'payloads-gc': 'removes payloads beside a server that writes them',
+  reactors: 'kills a server after each step of giving a slot back',
+  readme: 'runs the commands of the README',
+  'release-before': 'runs the release before beside this one on one log',
+  roles: 'starts a process for each role',
+  'roles-parked': 'starts a process for each role on a log with events that they cannot read',
+  sandbox: 'starts the sandbox with each of its flags',
+  schedules: 'waits for many ticks of a schedule that fires every second',
+  tls: 'starts servers and clients with good, changed and wrong certificates',
 };
 
 /** The compiled files of a list. */

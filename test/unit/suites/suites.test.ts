@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
-import { filesOf, LOADS, MATRICES } from '../../support/suites.js';
+import { filesOf, LOADS, MATRICES, OPERATIONS } from '../../support/suites.js';
 
 /** The compiled tests are in `dist/test`. */
 const ROOT = join(import.meta.dirname, '../../../..');
@@ -15,7 +15,7 @@ const projectsOf = (script: string): readonly string[] =>
   [...(scripts[script] ?? '').matchAll(/--project (\w+)/gu)].map(([, name]) => name!);
 
 describe('the parts of the tests', () => {
-  it.each([...filesOf(LOADS), ...filesOf(MATRICES)])('have a file that exists: %s', (file) => {
+  it.each([...filesOf(LOADS), ...filesOf(MATRICES), ...filesOf(OPERATIONS)])('have a file that exists: %s', (file) => {
     expect(existsSync(join(ROOT, file))).toBe(true);
   });
 
@@ -25,6 +25,7 @@ describe('the parts of the tests', () => {
       'unit',
       'contract',
       'e2e',
+      'operations',
       'loads',
       'matrices',
       'console',
@@ -37,6 +38,6 @@ describe('the parts of the tests', () => {
   });
 
   it.each(['test:eventstore', 'test:mongodb', 'test:roles'])('run on other stores too: %s', (script) => {
-    expect(projectsOf(script)).toEqual(['e2e', 'loads', 'matrices']);
+    expect(projectsOf(script)).toEqual(['e2e', 'operations', 'loads', 'matrices']);
   });
 });
