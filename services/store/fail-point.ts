@@ -6,7 +6,7 @@ export type FailPoint =
   | 'after-upload'
   | 'after-consume'
   | 'authorization-write'
-  | 'payload-aside'
+  | 'payload-quarantined'
   | 'before-views-write'
   | 'inside-checkpoint'
   | 'backup-object'

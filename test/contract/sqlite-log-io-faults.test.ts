@@ -23,7 +23,7 @@ const recordedIn = async (directory: string): Promise<Set<string>> => {
   return found;
 };
 
-/** Runs a writer whose file fails from a system call on; kills it as soon as an append has failed or all are done. */
+/** Runs a writer with a fault injected into the system calls on its file; kills it when an append has failed or all are done. */
 const killedOnFault = async (
   file: string,
   inject: string,
@@ -62,15 +62,21 @@ const STEPS = [
 const reason = noInjection();
 
 describe.skipIf(reason !== undefined)(`a commit that fails${reason === undefined ? '' : ` (${reason})`}`, () => {
-  it.each(STEPS)('while %s is answered as it is found after a kill', async (_, file, inject, expected) => {
-    const { said, recorded } = await killedOnFault(file, inject);
-    expectTruth(said, recorded);
-    expect(faults(said)).toEqual([expected]);
-  });
+  it.each(STEPS)(
+    'at each call while %s: what the append answers is true after a kill',
+    async (_, file, inject, expected) => {
+      const { said, recorded } = await killedOnFault(file, inject);
+      expectTruth(said, recorded);
+      expect(faults(said)).toEqual([expected]);
+    },
+  );
 
-  it.each(STEPS)('once while %s is acknowledged, or is not there', async (_, file, inject, expected) => {
-    const { said, recorded } = await killedOnFault(file, inject.replace('+', ''));
-    expectTruth(said, recorded);
-    expect(faults(said)).toEqual(expected === 'store-unavailable' ? [expected] : []);
-  });
+  it.each(STEPS)(
+    'at one call while %s: an acknowledged event is there after a kill, and a refused one is not',
+    async (_, file, inject, expected) => {
+      const { said, recorded } = await killedOnFault(file, inject.replace('+', ''));
+      expectTruth(said, recorded);
+      expect(faults(said)).toEqual(expected === 'store-unavailable' ? [expected] : []);
+    },
+  );
 });

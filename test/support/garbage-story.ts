@@ -187,7 +187,7 @@ export const garbageStory = (name: string, open: (directory: string) => GarbageS
         plane.grpc.close();
         const [ref] = await plant([execution]);
         await start();
-        const { child } = gc([], { FLIGHTLOG_FAIL_POINT: 'payload-aside:1' });
+        const { child } = gc([], { FLIGHTLOG_FAIL_POINT: 'payload-quarantined:1' });
         await once(child, 'exit');
         expect(child.signalCode).toBe('SIGKILL');
         expect(await isThere(ref!)).toBe(true);

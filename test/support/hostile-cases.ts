@@ -44,7 +44,7 @@ const inOctets =
   (method, whole, { bytes }) =>
     client.bytesAt(method, whole, bytes);
 
-/** Skips requests that have no form in JSON, and those that lack a segment of the path: they cannot be sent. */
+/** Skips malformed bytes, which have no JSON, and requests without a segment of their path: they cannot be sent. */
 const inJson =
   (client: RestClient): Ask =>
   (method, _, { bytes, names }) =>
@@ -92,7 +92,7 @@ export const hostileCases = (way: Way, rpcs: readonly Endpoint[], start: () => P
   };
 
   it.for(rpcs.map(({ name, method }) => [name, method] as const))(
-    'to %s, it is refused for that, or is harmless',
+    'sent to %s, is refused for what is wrong with it, or has no effect',
     { timeout: LIMIT_MS },
     async ([name, method], context) => {
       const whole = wholeBytes.get(name) ?? new Uint8Array();

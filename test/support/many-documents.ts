@@ -92,7 +92,7 @@ const node = (index: number): Fields => ({
   created_at: FIRST_AT + index,
 });
 
-/** One of two versions of each of many names. */
+/** Two documents of each of many names. */
 const workflow = (index: number): Fields => {
   const at = Math.floor(index / 2);
   return { ...version(index), name: `workflow-${digits(at)}${words(at)}` };

@@ -10,7 +10,7 @@ export type EndpointLimits = {
   readonly onAttempt: OnAttempt;
 };
 
-/** Endpoints at which a client could guess; `failures`: only failed requests count, `all`: each one does. */
+/** Endpoints at which a client could guess, and the requests that count towards the limits. */
 const COUNTED: Readonly<Record<string, 'failures' | 'all'>> = {
   '/oauth2/token': 'failures',
   '/oauth2/revoke': 'failures',
@@ -64,7 +64,7 @@ const refuse = (context: KoaContextWithOIDC, seconds: number): void => {
   context.body = { error: 'temporarily_unavailable', error_description: `too many attempts, wait ${seconds} seconds` };
 };
 
-/** Middleware of Koa that refuses requests for a while after too many failed ones, by address and by client. */
+/** Middleware of Koa that refuses requests for a while after too many that count, by address and by client. */
 export const limitEndpoints =
   ({ limits, addressOf, onAttempt }: EndpointLimits) =>
   async (context: KoaContextWithOIDC, next: () => Promise<unknown>): Promise<void> => {

@@ -5,24 +5,24 @@ import { truncateText, type Failure, statuses } from '../status.js';
 // them not always but at random; the remainder is for the other entries and the overhead of each.
 const MAX_STATUS_BYTES = 6_000;
 
-// The details are dropped only when the text would have to be shorter than this, in bytes. A shorter text would be less
-// useful than the details.
+// The text is shortened down to this length, in bytes, to keep the details. If they still do not fit, they are left out
+// and the text may be longer again: callers can do with a text alone, but not with less of it than this.
 const MIN_TEXT_BYTES = 256;
 
 const ELLIPSIS = '…';
 
-/** A message and encoded details that fit the trailer together. */
-type Fitted = { readonly message: string; readonly details: Uint8Array | undefined };
+/** A message and encoded details, to be sent together in the trailer. */
+type Content = { readonly message: string; readonly details: Uint8Array | undefined };
 
 const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
 const base64Bytes = (bytes: Uint8Array | undefined): number => Math.ceil((bytes?.length ?? 0) / 3) * 4;
 
-const fits = ({ message, details }: Fitted): boolean =>
+const fits = ({ message, details }: Content): boolean =>
   encodeURI(message).length + base64Bytes(details) <= MAX_STATUS_BYTES;
 
 /** Shortens the text in steps until the result fits; `undefined` when it does not fit with `least` bytes of text. */
-const shorten = (text: string, least: number, fitted: (message: string) => Fitted): Fitted | undefined => {
+const shorten = (text: string, least: number, fitted: (message: string) => Content): Content | undefined => {
   const whole = truncateText(text, MAX_STATUS_BYTES * 2);
   const first = fitted(whole);
   if (whole.length === text.length && fits(first)) return first;
@@ -35,12 +35,12 @@ const shorten = (text: string, least: number, fitted: (message: string) => Fitte
 };
 
 /** Shortens a failure until it fits the trailer. With details the text is sent twice: `Status` contains it as well. */
-const fitTrailer = (failure: Failure, callersPackage: string): Fitted => {
-  const withDetails = (message: string): Fitted => ({
+const fitTrailer = (failure: Failure, callersPackage: string): Content => {
+  const withDetails = (message: string): Content => ({
     message,
     details: rpcStatusBytes({ ...failure, message }, callersPackage),
   });
-  const alone = (message: string): Fitted => ({ message, details: undefined });
+  const alone = (message: string): Content => ({ message, details: undefined });
   const { message, details } = failure;
   const whole = details.length > 0 ? shorten(message, MIN_TEXT_BYTES, withDetails) : undefined;
   return whole ?? shorten(message, 1, alone) ?? alone('');

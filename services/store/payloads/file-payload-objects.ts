@@ -88,7 +88,7 @@ export const filePayloadObjects = ({ directory }: { readonly directory: string }
     const aside = object.aside ?? quarantineName(path, Date.now());
     const taken = join(root, aside);
     if (object.aside === undefined && !(await did(rename(join(root, path), taken)))) return 'kept';
-    failPoint('payload-aside');
+    failPoint('payload-quarantined');
     if ((await stat(taken)).mtimeMs >= cutoffMs) {
       await restore({ ...object, aside });
       return 'kept';

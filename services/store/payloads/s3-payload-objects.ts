@@ -69,7 +69,7 @@ export const s3PayloadObjects = (
       return 'removed';
     }
     if ((await wasPutSince(path, cutoffMs)) || !(await copy(path, quarantineName(path, now())))) return 'kept';
-    failPoint('payload-aside');
+    failPoint('payload-quarantined');
     await remove(path);
     return 'set-aside';
   };

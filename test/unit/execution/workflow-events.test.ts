@@ -107,7 +107,7 @@ describe('a workflow event', () => {
     expect(await run.answer(workflow('QUEUED', { producer: 'west', second: 2 }))).toBe('back-to-queued');
   });
 
-  it('ABORTING announces the termination to the reactor that ends it in time', () => {
+  it('ABORTING records an announcement of the termination, by which a reactor ends the execution if the engine does not', () => {
     const events = openStream(creation, workflow('ABORTING')).events();
     expect(events.slice(1)).toMatchObject([
       { type: 'WorkflowPhaseReported' },

@@ -15,10 +15,10 @@ const refusalOf = async (answer: Promise<unknown>): Promise<RpcError> => {
   return error as RpcError;
 };
 
-/** Makes the name of a detail comparable in both spellings: the interface's and our field's. */
+/** Makes field names comparable: without underscores, in lower case. */
 const plain = (text: string): string => text.replaceAll('_', '').toLowerCase();
 
-describe('recorded registrations', () => {
+describe('the registrations of the fixtures', () => {
   let registry: Registry;
 
   beforeAll(async () => {
@@ -28,7 +28,7 @@ describe('recorded registrations', () => {
   });
   afterAll(() => registry.close());
 
-  it('are each recorded once', async () => {
+  it('are each one event in the log', async () => {
     const sent = fixtureFolders().flatMap(({ entries }) => entries.filter(({ kind }) => REGISTRATIONS.has(kind)));
     const types = (await registry.events()).map(({ type }) => type);
     expect(types.filter((type) => type.endsWith('Registered'))).toHaveLength(
@@ -36,12 +36,15 @@ describe('recorded registrations', () => {
     );
   });
 
-  it.each(againEntries())('are the same when sent again: $path', async ({ method, bytes, expect: code }) => {
-    const before = await registry.store.head();
-    const refusal = await refusalOf(registry.send(method, bytes));
-    expect([refusal.code, refusal.message]).toEqual([code, expect.stringContaining('identical')]);
-    expect(await registry.store.head()).toBe(before);
-  });
+  it.each(againEntries())(
+    'are refused as identical when they are sent again: $path',
+    async ({ method, bytes, expect: code }) => {
+      const before = await registry.store.head();
+      const refusal = await refusalOf(registry.send(method, bytes));
+      expect([refusal.code, refusal.message]).toEqual([code, expect.stringContaining('identical')]);
+      expect(await registry.store.head()).toBe(before);
+    },
+  );
 
   const invalid = invalidEntries().filter(({ method }) => /^Create(Task|Workflow|LaunchPlan)$/u.test(method));
 

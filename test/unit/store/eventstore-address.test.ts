@@ -21,7 +21,7 @@ describe('the address of an event store', () => {
     expect(eventstoreAddress(text)).toMatchObject({ hosts, tls });
   });
 
-  it('has the user, and whether its one name is of all nodes', () => {
+  it('has the user, and whether its host name stands for all nodes of a cluster', () => {
     expect(eventstoreAddress('esdb+discover://us%3Aer:se%40cret@logs?tls=false')).toEqual({
       hosts: [{ host: 'logs', port: 2113 }],
       isDiscovered: true,

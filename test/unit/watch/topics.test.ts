@@ -46,7 +46,7 @@ describe('the answers of a topic', () => {
     expect(() => stalled.take()).toThrow('dropped, because more than 10000 bytes of changes were not read');
   });
 
-  it('may be larger than what a watcher may be behind', () => {
+  it('that are published together reach a watcher, although they exceed its limit together', () => {
     const topics = openTopics(10_000);
     const watcher = topics.join('a');
     topics.publish('a', [change(1, 9_000), change(1, 9_000)]);

@@ -13,8 +13,8 @@ import { watchNode } from './watch-node.js';
 export interface Connection {
   /**
    * Returns the client of that node; callers ask for it before each call. While there is no node, the search goes on
-   * without limit. Callers wait until two seconds after a node was lost; before the first connection, they wait only
-   * for the attempt in progress.
+   * without limit. Once an attempt to find one has failed, callers are refused: at once before the first connection, and
+   * from two seconds after the loss of a node. Until then they wait.
    *
    * @throws {NodeUnreached} when there is none; nothing was sent.
    * @throws {Fault} when a node refuses permanently.
@@ -25,13 +25,13 @@ export interface Connection {
   close(): Promise<void>;
 }
 
-/** The time that callers wait for a node after one was lost, in milliseconds. */
+/** The time after the loss of a node from which callers are refused while none is found, in milliseconds. */
 const WAIT_AFTER_LOSS_MS = 2_000;
 
 /** The state of a search for a node. */
 type Search = { readonly sinceMs: number; round: Promise<NodeClient>; trouble?: unknown };
 
-/** Throws when the search has failed at least once and the caller has waited for long enough. */
+/** Throws when an attempt of the search has failed and the search began `waitMs` ago or earlier. */
 const throwAfter = (waitMs: number, { sinceMs, trouble }: Search): void => {
   if (trouble === undefined || performance.now() - sinceMs < waitMs) return;
   throw permanentFault(trouble) ?? new NodeUnreached(trouble);
