@@ -1,4 +1,5 @@
-import { resolve } from 'node:path';
+import { existsSync, realpathSync } from 'node:fs';
+import { basename, dirname, join, resolve, sep } from 'node:path';
 import { DataDirectoryUnusable } from '../kernel/fault.js';
 import { backUp } from '../store/backup/back-up.js';
 import { type BackupFiles, directoryFiles, mergedFiles } from '../store/backup/backup-files.js';
@@ -48,17 +49,29 @@ const assertEmbedded = (configuration: Configuration): void => {
   );
 };
 
+/** Resolves symbolic links, also those above a folder that does not exist yet. */
+const realPathOf = (path: string): string =>
+  existsSync(path) ? realpathSync(path) : join(realPathOf(dirname(path)), basename(path));
+
+/** Both have folders `payloads`, `files` and `log`, whose objects would be mixed. */
+const assertOutside = (to: string, directory: string): void => {
+  if (to.startsWith('s3:') || !`${realPathOf(resolve(to))}${sep}`.startsWith(`${realPathOf(directory)}${sep}`)) return;
+  throw new OperatorError(`--to: ${resolve(to)} is in the data directory ${directory}: choose a folder outside of it`);
+};
+
 /**
  * Backs up the data directory, with payloads and uploads that are in a bucket, into a folder or a bucket; servers may
  * use it meanwhile. Prints a summary as a JSON object.
  *
- * @throws {OperatorError} when the log is not in the data directory, or the folder or bucket cannot be used.
+ * @throws {OperatorError} when the log is not in the data directory, or the folder or bucket cannot be used, or the
+ * folder is in the data directory.
  * @throws {Fault} when an object that the log refers to is missing or damaged.
  */
 export const backup = async (configuration: Configuration, { to, foreign = [] }: BackupFlags): Promise<void> => {
   assertEmbedded(configuration);
   const started = performance.now();
   const directory = resolve(configuration.data);
+  assertOutside(to, directory);
   const log = await openOwnLog(configuration);
   const bar = progressBar();
   const payloads = await forSetting('payload_store', () =>

@@ -106,6 +106,15 @@ describe('a log that is gone', () => {
     expect(() => assertLogIsThere(directory, [])).toThrow(/is empty, and log\.db-wal shows/u);
   });
 
+  it('is not taken for a new one where a restore was interrupted', async () => {
+    const directory = newDirectory();
+    mkdirSync(join(directory, 'restoring'));
+    expect(() => assertLogIsThere(directory, [])).toThrow(DataDirectoryUnusable);
+    expect(() => assertLogIsThere(directory, [])).toThrow(/has half of a backup: .* run `flightlog restore` again/u);
+    await openStore(directory);
+    assertLogIsThere(directory, []);
+  });
+
   it('is none in a new directory, or beside a log that has begun', async () => {
     const directory = newDirectory();
     assertLogIsThere(directory, ['views.db']);

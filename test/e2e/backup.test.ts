@@ -236,5 +236,11 @@ describe('a backup of a server that is killed in the middle of load', () => {
       );
     }
     await expect(backedUpHere(copy)).rejects.toThrow(/^backup .* is of another log: of .* choose an empty one$/u);
+    const inside = await backup(join(data, 'backups', 'daily'));
+    expect(inside).toMatchObject({ code: 1, stdout: '' });
+    expect(inside.stderr).toMatch(
+      /^flightlog: --to: .*daily is in the data directory .*data: choose a folder outside/u,
+    );
+    expect(existsSync(join(data, 'backups'))).toBe(false);
   });
 });

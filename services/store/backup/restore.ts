@@ -15,6 +15,7 @@ import { payloadPath } from '../payloads/object-name.js';
 import { payloadsNamedBy } from '../payloads/payload-references.js';
 import { limitConcurrency, MAX_CONCURRENT_COPIES } from './limit-concurrency.js';
 import { markLogCopy } from '../log/identity.js';
+import { RESTORING_FOLDER } from '../log/presence.js';
 import { sqliteEventStore } from '../log/sqlite-event-store.js';
 import { chunkPath, payloadObject, readManifest, segmentPath, type BackedUpFile, type Manifest } from './manifest.js';
 import { isControlPlaneFile, CONTROL_PLANE_FILES } from './backup-files.js';
@@ -49,20 +50,17 @@ export type Restored = {
   readonly files: number;
 };
 
-/** Everything is assembled in this folder, and moved to its final path when it is complete. */
-const UNFINISHED = 'restoring';
-
 const prepared = async (directory: string): Promise<string> => {
   await createFolder(directory).catch((error: unknown) => {
     throw new DataDirectoryUnusable(`${directory} cannot be created: ${(error as Error).message}`, error);
   });
   const found = await readdir(directory);
   // A directory that an interrupted restore has left has no log yet.
-  const isLeft = found.includes(UNFINISHED) && !found.includes('log.db');
+  const isLeft = found.includes(RESTORING_FOLDER) && !found.includes('log.db');
   if (found.length > 0 && !isLeft)
     throw new DataDirectoryUnusable(`${directory} is not empty: restore into a directory with nothing in it`);
   for (const name of found) await rm(join(directory, name), { recursive: true });
-  const unfinished = join(directory, UNFINISHED);
+  const unfinished = join(directory, RESTORING_FOLDER);
   await mkdir(unfinished);
   return unfinished;
 };
