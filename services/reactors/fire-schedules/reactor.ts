@@ -4,6 +4,7 @@ import type { DueTick } from '../../schedule/calendar/due.js';
 import type { Segment } from '../../schedule/calendar/segments.js';
 import { tickKey } from '../../schedule/decider.js';
 import { type PlanName, scheduleStream } from '../../schedule/events.js';
+import { retryDelayMs } from '../frame/retry.js';
 import type { MeasuredReactor } from '../frame/when-due.js';
 import { type WorkFigures, type WorkResult, type WorkQueue, workQueue } from '../frame/work-queue.js';
 import { decidePlan, type DecideOptions } from './decide.js';
@@ -151,24 +152,39 @@ const joined = (plans: WorkFigures, fires: WorkFigures, missed: number): WorkFig
  * schedules say what is decided, and those of launch plans what is due.
  */
 export const fireSchedules = (options: FireSchedulesOptions): MeasuredReactor => {
-  const { activated, onFailure } = options;
+  const { activated, timers, onFailure, random = Math.random } = options;
   /** The plans that met a parked stream since a stream was last resumed, by the names of their streams. */
   const parked = new Map<string, PlanName>();
   const onParked: OnParked = (plan) => void parked.set(scheduleStream(plan), plan);
   const { queue: fires, missed, add } = firing(options, onParked);
   // Missed ticks are launched in the order of time over all plans, so all plans are decided before the first one.
   const { queue: plans, look, begin } = looking(options, { fire: add, onAll: () => missed.open(), onParked });
-  const state = { isClosed: false };
+  const state = { isClosed: false, endPause: (): void => undefined };
 
-  const start = async (): Promise<void> => {
-    while (!state.isClosed) {
+  const pause = (ms: number): Promise<void> =>
+    new Promise((resolve) => {
+      const cancel = timers.after(ms, resolve);
+      state.endPause = () => {
+        cancel();
+        resolve();
+      };
+    });
+
+  /** Waits until the activations are read, with as many attempts as that takes. */
+  const read = async (): Promise<void> => {
+    for (let attempts = 1; !state.isClosed; attempts += 1) {
       try {
         await activated.current();
-        break;
+        return;
       } catch (error) {
         onFailure(error);
+        await pause(retryDelayMs(RETRY, attempts, random()));
       }
     }
+  };
+
+  const start = async (): Promise<void> => {
+    await read();
     if (state.isClosed) return;
     activated.onChange((plan) => {
       if (!state.isClosed && hasSchedule(activated.of(plan))) look(plan);
@@ -188,6 +204,7 @@ export const fireSchedules = (options: FireSchedulesOptions): MeasuredReactor =>
     figures: () => joined(plans.figures(), fires.figures(), missed.size()),
     close: async () => {
       state.isClosed = true;
+      state.endPause();
       endResumed();
       missed.close();
       await started;

@@ -72,7 +72,13 @@ const openProcess = (
     settings = DEFAULTS,
     fails = () => undefined,
     parked = parkedStreams(() => undefined),
-  }: { settings?: ScheduleSettings; fails?: (when: 'before' | 'after') => void; parked?: ParkedStreams } = {},
+    current = () => Promise.resolve(),
+  }: {
+    settings?: ScheduleSettings;
+    fails?: (when: 'before' | 'after') => void;
+    parked?: ParkedStreams;
+    current?: () => Promise<void>;
+  } = {},
 ) => {
   const { timers, plans, launched, running, hearers, archived } = world;
   const sessions = openSessions({
@@ -85,7 +91,7 @@ const openProcess = (
     plans: () => [...plans.values()],
     of: ({ name }) => plans.get(name)?.segments ?? [],
     archived: () => archived.spans,
-    current: () => Promise.resolve(),
+    current,
     onChange: (hear) => hearers.add(hear),
     ended: new Promise(() => undefined),
   };
@@ -161,6 +167,40 @@ describe('the schedules of launch plans', () => {
     expect([...world.launched.values()]).toMatchObject([{ principal: 'ada', times: 1 }, { times: 1 }, { times: 1 }]);
     expect(await process.stateOf('a')).toMatchObject({ fired: 3, skipped: 0, failed: 0, open: 0 });
     await process.close();
+  });
+
+  it('fire after the activations could be read, which is tried again after a pause', async () => {
+    const world = openWorld();
+    world.change('a', 'v1');
+    let reads = 0;
+    const process = openProcess(world, {
+      current: () => {
+        reads += 1;
+        return reads < 3 ? Promise.reject(new Error('the log cannot be read')) : Promise.resolve();
+      },
+    });
+    await turns();
+    expect(reads).toBe(1);
+    await process.advance(2_000);
+    expect(reads).toBe(2);
+    await process.advance(2_000);
+    await process.advance(MINUTE);
+    expect(minutesOf(world)).toEqual([1]);
+    await process.close();
+  });
+
+  it('read nothing more when the process is closed during that pause', async () => {
+    let reads = 0;
+    const process = openProcess(openWorld(), {
+      current: () => {
+        reads += 1;
+        return Promise.reject(new Error('the log cannot be read'));
+      },
+    });
+    await turns();
+    await process.close();
+    await process.advance(MINUTE);
+    expect(reads).toBe(1);
   });
 
   it('move with the active version, and end with a deactivation', async () => {
