@@ -1,4 +1,5 @@
-import { metadataOf, type RecordedEvent } from '../../services/kernel/event.js';
+import { recordedMetadata } from '../../services/kernel/decode-event.js';
+import type { RecordedEvent } from '../../services/kernel/event.js';
 import { StoreUnavailable } from '../../services/kernel/fault.js';
 import type { EventLog } from '../../services/kernel/ports/event-store.js';
 import type { StreamName } from '../../services/kernel/stream.js';
@@ -98,7 +99,7 @@ export const openExecution = (stream: StreamName, sources: ExecutionSources): Fo
     const changes: EventChange[] = [];
     for (const event of events.filter((each) => each.revision > revision)) {
       const documents = await fold([event]);
-      const { recordedAtMs } = metadataOf(event);
+      const { recordedAtMs } = recordedMetadata(event);
       if (documents.length > 0) changes.push({ position, type: event.type, recordedAtMs, documents });
     }
     return changes;

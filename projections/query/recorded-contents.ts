@@ -1,5 +1,5 @@
 import type { EventCodec } from '../../services/kernel/aggregate.js';
-import { metadataOf } from '../../services/kernel/event.js';
+import { schemaOf } from '../../services/kernel/event.js';
 import type { EventLog } from '../../services/kernel/ports/event-store.js';
 import { Fault } from '../../services/kernel/fault.js';
 import type { PayloadStore } from '../../services/kernel/ports/payload-store.js';
@@ -40,7 +40,7 @@ export const eventAt = async <Event>(
   revision: bigint,
 ): Promise<Event | undefined> => {
   for await (const [event] of log.readStream(stream, { from: revision, limit: 1 })) {
-    if (event !== undefined) return codec.decode(event.type, event.data, metadataOf(event).schema);
+    if (event !== undefined) return codec.decode(event.type, event.data, schemaOf(event));
   }
   return undefined;
 };

@@ -1,4 +1,4 @@
-import { metadataOf, type RecordedEvent } from '../../services/kernel/event.js';
+import { ownTimeOf, type RecordedEvent } from '../../services/kernel/event.js';
 import type { StreamName } from '../../services/kernel/stream.js';
 import {
   type FollowingGroup,
@@ -61,6 +61,9 @@ const buildingPositions = ({ building }: Groups): ReadonlyMap<string, bigint> =>
   return new Map([...names].map((name) => [name, positionOf(building.filter((run) => has(run, name)))]));
 };
 
+/** The age of an event; 0 where the event does not say when it was recorded. */
+const ageOf = (event: RecordedEvent, atMs: number): number => Math.max(0, atMs - (ownTimeOf(event) ?? atMs));
+
 /**
  * Makes the function that reports progress after a commit of a group. The lag is that of the last event of a known
  * category in the groups in service: events that other applications wrote into the log do not say when they were
@@ -69,7 +72,7 @@ const buildingPositions = ({ building }: Groups): ReadonlyMap<string, bigint> =>
 const reporter = ({ now, onProgress }: PartitionRunOptions, groups: Groups) => {
   let lagMs = 0;
   return ({ group }: GroupRun, last?: RecordedEvent): void => {
-    if (!group.isBuilding) lagMs = last ? Math.max(0, now() - metadataOf(last).recordedAtMs) : 0;
+    if (!group.isBuilding) lagMs = last ? ageOf(last, now()) : 0;
     onProgress({
       position: positionOf(groups.inService),
       lagMs,

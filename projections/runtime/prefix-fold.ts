@@ -1,4 +1,4 @@
-import { metadataOf, type RecordedEvent } from '../../services/kernel/event.js';
+import { ownTimeOf, type RecordedEvent } from '../../services/kernel/event.js';
 import type { EventLog } from '../../services/kernel/ports/event-store.js';
 import { StoreUnavailable } from '../../services/kernel/fault.js';
 import type { StreamName } from '../../services/kernel/stream.js';
@@ -80,7 +80,7 @@ const MEMORY: FoldMemory = {
 
 const isAfter = (event: RecordedEvent, moment: Moment | undefined): boolean => {
   if (moment === undefined) return false;
-  return 'position' in moment ? event.position > moment.position : metadataOf(event).recordedAtMs > moment.timeMs;
+  return 'position' in moment ? event.position > moment.position : (ownTimeOf(event) ?? -Infinity) > moment.timeMs;
 };
 
 /** The index of the first event after a moment, or -1. Positions and times ascend, so mostly the last event tells. */

@@ -1,5 +1,5 @@
 import type { EventCodec } from './aggregate.js';
-import { type RecordedEvent, schemaOf } from './event.js';
+import { type EventMetadata, metadataOf, type RecordedEvent, schemaOf } from './event.js';
 import { StreamParked } from './fault.js';
 
 /**
@@ -22,3 +22,10 @@ export const readingEvent = <Result>({ stream, position }: RecordedEvent, read: 
  */
 export const decodeEvent = <Event>(codec: EventCodec<Event>, event: RecordedEvent): Event =>
   readingEvent(event, () => codec.decode(event.type, event.data, schemaOf(event)));
+
+/**
+ * Reads the metadata of an event of a stream.
+ *
+ * @throws {StreamParked} when a control plane records no such metadata.
+ */
+export const recordedMetadata = (event: RecordedEvent): EventMetadata => readingEvent(event, () => metadataOf(event));

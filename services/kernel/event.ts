@@ -1,3 +1,4 @@
+import { CorruptEvent } from './fault.js';
 import type { StreamName } from './stream.js';
 
 /** 16 bytes, derived from the command, so that a retry of the same command makes the same ids. */
@@ -41,12 +42,35 @@ export type RecordedEvent = NewEvent & {
   readonly position: bigint;
 };
 
-/** Reads the metadata of an event. */
-export const metadataOf = (event: Pick<NewEvent, 'metadata'>): EventMetadata =>
-  JSON.parse(event.metadata) as EventMetadata;
-
 /** The end of the year 9999, in milliseconds since 1970. A message holds no later time. */
 const LAST_MS = 253_402_300_799_999;
+
+const isTime = (value: unknown): value is number =>
+  typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= LAST_MS;
+
+const isOfControlPlane = (value: unknown): value is EventMetadata => {
+  const { recordedAtMs, actor, commandId, schema } = (value ?? {}) as Partial<Record<keyof EventMetadata, unknown>>;
+  return isTime(recordedAtMs) && typeof actor === 'string' && typeof commandId === 'string' && Number.isInteger(schema);
+};
+
+const parsed = (metadata: string): unknown => {
+  try {
+    return JSON.parse(metadata);
+  } catch {
+    return undefined;
+  }
+};
+
+/**
+ * Reads the metadata of an event that a control plane recorded.
+ *
+ * @throws {CorruptEvent} when a control plane records no such metadata: another program, or a fault, has written them.
+ */
+export const metadataOf = ({ metadata }: Pick<NewEvent, 'metadata'>): EventMetadata => {
+  const read = parsed(metadata);
+  if (!isOfControlPlane(read)) throw new CorruptEvent('the metadata of the event cannot be decoded');
+  return read;
+};
 
 const NUMBERS: ReadonlySet<string> = new Set(['recordedAtMs', 'schema'] satisfies (keyof EventMetadata)[]);
 
@@ -57,17 +81,10 @@ const fieldsOf = (value: unknown): readonly (readonly [string, unknown])[] =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.entries(value) : [];
 
 /** The texts and numbers of metadata; nothing where it is no JSON object. */
-const plainFields = (metadata: string): PlainMetadata => {
-  try {
-    return Object.fromEntries(
-      fieldsOf(JSON.parse(metadata)).filter(
-        ([name, value]) => typeof value === (NUMBERS.has(name) ? 'number' : 'string'),
-      ),
-    );
-  } catch {
-    return {};
-  }
-};
+const plainFields = (metadata: string): PlainMetadata =>
+  Object.fromEntries(
+    fieldsOf(parsed(metadata)).filter(([name, value]) => typeof value === (NUMBERS.has(name) ? 'number' : 'string')),
+  );
 
 /**
  * Reads the metadata of an event that another program may have written: other programs can append to the log in an event
@@ -75,8 +92,7 @@ const plainFields = (metadata: string): PlainMetadata => {
  */
 export const metadataOfAny = ({ metadata }: Pick<NewEvent, 'metadata'>): PlainMetadata => {
   const { recordedAtMs, ...others } = plainFields(metadata);
-  if (recordedAtMs === undefined || !Number.isInteger(recordedAtMs)) return others;
-  return recordedAtMs >= 0 && recordedAtMs <= LAST_MS ? { ...others, recordedAtMs } : others;
+  return isTime(recordedAtMs) ? { ...others, recordedAtMs } : others;
 };
 
 /**

@@ -17,8 +17,12 @@ export interface ParkedStreams {
    * @throws what the first fold that has failed throws.
    */
   readonly resume: (stream: StreamName) => Promise<void>;
-  /** Adds a fold that continues with each resumed stream. If it cannot read the stream, it parks it again by `note`. */
-  readonly onResuming: (fold: (stream: StreamName) => Promise<void> | void) => void;
+  /**
+   * Adds a fold that continues with each resumed stream. If it cannot read the stream, it parks it again by `note`.
+   *
+   * @returns a function that removes the fold.
+   */
+  readonly onResuming: (fold: (stream: StreamName) => Promise<void> | void) => () => void;
   /**
    * Calls `listener` with each stream that is resumed, after the folds.
    *
@@ -37,7 +41,7 @@ const MAX_STREAMS = 10_000;
  */
 export const parkedStreams = (onParked: (parked: StreamParked) => void): ParkedStreams => {
   const known = new Map<string, StreamParked>();
-  const folds: ((stream: StreamName) => Promise<void> | void)[] = [];
+  const folds = new Set<(stream: StreamName) => Promise<void> | void>();
   const listeners = new Set<(stream: StreamName) => void>();
   return {
     note: (parked) => {
@@ -48,11 +52,14 @@ export const parkedStreams = (onParked: (parked: StreamParked) => void): ParkedS
     all: () => [...known.values()],
     resume: async (stream) => {
       if (!known.delete(stream)) return;
-      const folded = await Promise.allSettled(folds.map(async (fold) => fold(stream)));
+      const folded = await Promise.allSettled([...folds].map(async (fold) => fold(stream)));
       for (const listener of listeners) listener(stream);
       for (const each of folded) if (each.status === 'rejected') throw each.reason;
     },
-    onResuming: (fold) => void folds.push(fold),
+    onResuming: (fold) => {
+      folds.add(fold);
+      return () => void folds.delete(fold);
+    },
     onResumed: (listener) => {
       listeners.add(listener);
       return () => void listeners.delete(listener);

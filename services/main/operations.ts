@@ -13,7 +13,7 @@ import { describedGroups } from '../streams/eventstore/groups/described-groups.j
 export type OperationsSources = {
   readonly store: EventStore;
   readonly readStore: Pick<ReadStore, 'parked'>;
-  readonly parked: Pick<ParkedStreams, 'all'>;
+  readonly parked: Pick<ParkedStreams, 'all' | 'note'>;
   readonly feed: EngineFeed;
   /** The figures of the consumer groups whose clients are connected to this process. */
   readonly groups: () => Promise<readonly GroupFigures[]>;
@@ -33,7 +33,7 @@ export const operationsOf = ({ store, readStore, parked, feed, groups }: Operati
   unreadable: {
     inViews: async () => once(await readStore.parked()),
     inProcess: () => parked.all().map(({ stream, position, message }) => ({ stream, position, reason: message })),
-    retries: () => lastRetries(store),
+    retries: () => lastRetries(store, (unreadable) => parked.note(unreadable)),
   },
   consumers: {
     all: async () => {

@@ -23,8 +23,8 @@ const decodeAll = async (store: EventLog, stream: StreamName): Promise<void> => 
  * Reads each stream that this process has parked again when an operator asks for it, and resumes the stream when all its
  * events can be read. The views have parked streams of their own, which their thread retries.
  */
-export const retryParkedStreams = ({ store, parked, logger }: ParkedRetriesParts): Promise<RetryRequests> =>
-  followRetryRequests(store, async (stream) => {
+export const retryParkedStreams = ({ store, parked, logger }: ParkedRetriesParts): Promise<RetryRequests> => {
+  const retry = async (stream: StreamName): Promise<void> => {
     if (!parked.all().some((each) => each.stream === stream)) return;
     try {
       await decodeAll(store, stream);
@@ -33,4 +33,6 @@ export const retryParkedStreams = ({ store, parked, logger }: ParkedRetriesParts
     } catch (error) {
       logger.error({ stream, err: error }, 'the stream stays parked');
     }
-  });
+  };
+  return followRetryRequests(store, retry, (unreadable) => parked.note(unreadable));
+};

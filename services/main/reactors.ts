@@ -45,7 +45,7 @@ export type ReactorServices = {
   readonly launching: Launching;
   /** Called with the outcome and the number of ticks of schedules. */
   readonly countTicks: CountTicks;
-  readonly parked: Pick<ParkedStreams, 'note' | 'onResumed'>;
+  readonly parked: Pick<ParkedStreams, 'note' | 'onResuming' | 'onResumed'>;
   /** The format of the log. */
   readonly format: () => number;
   readonly logger: Logger;

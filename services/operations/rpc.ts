@@ -70,8 +70,8 @@ const toListedStream = (each: ReturnType<typeof joined>[number], retry: RetryReq
   });
 
 const listParkedStreams = async ({ unreadable }: OperationsServices, limit: number) => {
+  const retries = await unreadable.retries(); // may find the stream of the requests itself to be parked
   const all = joined(await unreadable.inViews(), unreadable.inProcess());
-  const retries = await unreadable.retries();
   const streams = all.slice(0, limit).map((each) => toListedStream(each, retries.get(each.stream)));
   return create(ParkedStreamListSchema, { streams, total: all.length });
 };

@@ -1,6 +1,6 @@
 import { Project_ProjectState as ProjectState } from '../../proto/gen/platformidl/admin/project_pb.js';
-import { decodeEvent, readingEvent } from '../kernel/decode-event.js';
-import { metadataOf, type RecordedEvent } from '../kernel/event.js';
+import { decodeEvent, recordedMetadata } from '../kernel/decode-event.js';
+import type { RecordedEvent } from '../kernel/event.js';
 import { type OnParked, parkableFold } from '../kernel/parkable-fold.js';
 import type { EventLog } from '../kernel/ports/event-store.js';
 import { RpcError } from '../kernel/rpc.js';
@@ -50,8 +50,6 @@ const TYPES: ReadonlySet<string> = new Set([
 ]);
 const WAIT_MS = 5_000;
 
-const recordedAtMs = (event: RecordedEvent): number => readingEvent(event, () => metadataOf(event).recordedAtMs);
-
 const activationFold = (changed: (plan: LaunchPlanName) => void) => {
   const plans = new Map<string, PlanHistory>();
   return {
@@ -62,11 +60,9 @@ const activationFold = (changed: (plan: LaunchPlanName) => void) => {
       if (type === 'LaunchPlanRegistered' || data.id === undefined) return;
       const { project, domain, name, version } = data.id;
       const plan = { project, domain, name };
-      const atMs = recordedAtMs(event);
+      const { recordedAtMs: atMs, actor: principal } = recordedMetadata(event);
       const activation =
-        type === 'LaunchPlanActivated'
-          ? { atMs, version, schedule: data.schedule, principal: readingEvent(event, () => metadataOf(event).actor) }
-          : { atMs };
+        type === 'LaunchPlanActivated' ? { atMs, version, schedule: data.schedule, principal } : { atMs };
       const segments = withActivation(plans.get(event.stream)?.segments ?? [], activation);
       plans.set(event.stream, { plan, segments });
       changed(plan);
@@ -86,7 +82,7 @@ const archivalFold = (changed: (project: string) => void) => {
       const wasArchived = before.length > 0 && before.at(-1)?.untilMs === undefined;
       const isArchived = project.state !== ProjectState.ACTIVE;
       if (wasArchived === isArchived) return;
-      const atMs = recordedAtMs(event);
+      const { recordedAtMs: atMs } = recordedMetadata(event);
       const ended = before.map((span) => (span.untilMs === undefined ? { ...span, untilMs: atMs } : span));
       spans.set(project.id, isArchived ? [...ended, { fromMs: atMs }] : ended);
       changed(project.id);

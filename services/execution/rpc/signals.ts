@@ -16,8 +16,8 @@ import { literalProblem } from '../../compiler/literal-map.js';
 import { typeOfLiteral } from '../../compiler/literal-type.js';
 import { hasManyParts } from '../../compiler/types.js';
 import { contextOf } from '../../kernel/command-context.js';
+import { decodeEvent } from '../../kernel/decode-event.js';
 import { digestOf } from '../../kernel/encoding/digest.js';
-import { metadataOf } from '../../kernel/event.js';
 import type { EventLog } from '../../kernel/ports/event-store.js';
 import { bytesOf, MAX_INLINE_BYTES, type PayloadStore } from '../../kernel/ports/payload-store.js';
 import { type Call, invalid, missing, type Route, route, RpcError } from '../../kernel/rpc.js';
@@ -75,7 +75,7 @@ const valueAt = async (
   revision: number,
 ): Promise<Literal | undefined> => {
   for await (const [first] of log.readStream(executionStream(id), { from: BigInt(revision), limit: 1 })) {
-    const event = first && executionCodec.decode(first.type, first.data, metadataOf(first).schema);
+    const event = first && decodeEvent(executionCodec, first);
     if (event?.type === 'SignalSet' && event.data.value)
       return fromBinary(LiteralSchema, await bytesOf(event.data.value, payloads));
   }

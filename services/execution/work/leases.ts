@@ -11,8 +11,7 @@ import {
 import type { Identifier } from '../../../proto/gen/platformidl/core/identifier_pb.js';
 import type { WorkAbort, WorkLaunch } from '../../../proto/gen/platformidl/eventlog/engine_work_pb.js';
 import type { ExecutionCreated } from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
-import { decodeEvent } from '../../kernel/decode-event.js';
-import { metadataOf } from '../../kernel/event.js';
+import { decodeEvent, recordedMetadata } from '../../kernel/decode-event.js';
 import { lru } from '../../kernel/lru.js';
 import type { EventLog } from '../../kernel/ports/event-store.js';
 import { bytesOf, type PayloadStore } from '../../kernel/ports/payload-store.js';
@@ -57,7 +56,8 @@ const creationOf = async ({ log }: LeaseServices, id: ExecutionId): Promise<Crea
   for await (const page of log.readStream(executionStream(id), { limit: 16 }))
     for (const recorded of page) {
       const event = decodeEvent(executionCodec, recorded);
-      if (event.type === 'ExecutionCreated') return { created: event.data, atMs: metadataOf(recorded).recordedAtMs };
+      if (event.type === 'ExecutionCreated')
+        return { created: event.data, atMs: recordedMetadata(recorded).recordedAtMs };
     }
   throw missing('the creation of the execution');
 };

@@ -3,7 +3,7 @@ import { LaunchPlanCreateRequestSchema } from '../../../proto/gen/platformidl/ad
 import { TaskCreateRequestSchema } from '../../../proto/gen/platformidl/admin/task_pb.js';
 import { WorkflowCreateRequestSchema } from '../../../proto/gen/platformidl/admin/workflow_pb.js';
 import { decode } from '../../gateway/decode.js';
-import { metadataOf } from '../../kernel/event.js';
+import { decodeEvent } from '../../kernel/decode-event.js';
 import { launchPlanAggregate } from '../../launch-plan/decider.js';
 import { registrationOf as launchPlanFrom } from '../../launch-plan/registration/request.js';
 import { type DefinitionsOptions, registeredDefinitions } from '../../reference/definitions.js';
@@ -24,8 +24,7 @@ const { decider, codec } = launchPlanAggregate;
 const readLaunchPlan: DefinitionsOptions['readLaunchPlan'] = async (stream, look) => {
   let state = decider.initial();
   for await (const page of log.readStream(stream)) {
-    for (const event of page)
-      state = decider.evolve(state, codec.decode(event.type, event.data, metadataOf(event).schema));
+    for (const event of page) state = decider.evolve(state, decodeEvent(codec, event));
   }
   return look({ state });
 };

@@ -1,8 +1,8 @@
 import type { ExpireTermination, TimeOutExecution } from '../../execution/commands.js';
 import { EXECUTION_CATEGORY, executionCodec } from '../../execution/events.js';
 import type { Checkpoint } from '../../kernel/ports/checkpoint.js';
-import { decodeEvent, readingEvent } from '../../kernel/decode-event.js';
-import { metadataOf, type RecordedEvent } from '../../kernel/event.js';
+import { decodeEvent, recordedMetadata } from '../../kernel/decode-event.js';
+import type { RecordedEvent } from '../../kernel/event.js';
 import type { EventLog } from '../../kernel/ports/event-store.js';
 import type { CommandContext } from '../../kernel/ports/sessions.js';
 import type { StreamName } from '../../kernel/stream.js';
@@ -49,7 +49,7 @@ const itemOf = (event: RecordedEvent): Item | undefined => {
   const id = 'id' in data ? data.id : undefined;
   if (id === undefined) return undefined;
   const { project, domain, name } = id;
-  const traceParent = readingEvent(event, () => metadataOf(event).traceparent);
+  const { traceparent: traceParent } = recordedMetadata(event);
   return { stream: event.stream, id: { project, domain, name }, cause: hex(event.id), traceParent };
 };
 

@@ -1,5 +1,5 @@
 import { type FlatFields, flatFields } from '../../execution/events.js';
-import { type EventMetadata, metadataOf, type RecordedEvent } from '../../kernel/event.js';
+import type { EventMetadata, RecordedEvent } from '../../kernel/event.js';
 import type { StreamAttributes } from './stream-attributes.js';
 
 /** The package of the messages in which events are stored; their full names are the published event types. */
@@ -83,8 +83,12 @@ const flatAttributes = (event: RecordedEvent): Pick<Attributes, keyof FlatFields
 };
 
 /** Describes an event without its data. The result is the same for the same event, however often it is published. */
-export const described = (event: RecordedEvent, subject: StreamAttributes, logId: string): CloudEventAttributes => {
-  const metadata = metadataOf(event);
+export const described = (
+  event: RecordedEvent,
+  metadata: EventMetadata,
+  subject: StreamAttributes,
+  logId: string,
+): CloudEventAttributes => {
   const attributes = {
     id: uuidText(event.id),
     source: sourceOf(logId),

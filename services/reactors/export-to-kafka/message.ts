@@ -1,5 +1,5 @@
 import type { Message } from 'kafkajs';
-import type { RecordedEvent } from '../../kernel/event.js';
+import { type EventMetadata, metadataOf, metadataOfAny, type RecordedEvent } from '../../kernel/event.js';
 import { CorruptEvent, UnknownEvent } from '../../kernel/fault.js';
 import { dataRefOf, described } from './cloud-event.js';
 import type { Encoding, EventDataEncoder } from './encoding.js';
@@ -62,6 +62,22 @@ export type MessageMaker = (event: RecordedEvent) => Outgoing | Promise<Outgoing
  */
 const isUnreadable = (error: unknown): boolean => error instanceof UnknownEvent || error instanceof CorruptEvent;
 
+/** The metadata of an event; `undefined` when they are not those of a control plane. */
+const metadataIn = (event: RecordedEvent): EventMetadata | undefined => {
+  try {
+    return metadataOf(event);
+  } catch (error) {
+    if (isUnreadable(error)) return undefined;
+    throw error;
+  }
+};
+
+/** The metadata of an event whose own cannot be decoded: what can be read of them, and by default the first time of 1970. */
+const metadataWithout = (event: RecordedEvent): EventMetadata => ({
+  ...{ recordedAtMs: 0, actor: '', commandId: '', schema: 0 },
+  ...metadataOfAny(event),
+});
+
 /**
  * Makes messages of events: CloudEvents in structured mode. An event that is too large for its topic, or cannot be
  * read, is published without its data.
@@ -70,7 +86,8 @@ export const messageMaker = ({ format, logId, presenting, maxBytes }: MessageOpt
   const encoding = ENCODINGS[format](presenting);
   const subjectOf = subjects();
   return (event) => {
-    const about = described(event, subjectOf(event.stream), logId);
+    const metadata = metadataIn(event);
+    const about = described(event, metadata ?? metadataWithout(event), subjectOf(event.stream), logId);
     const { id, type } = about.attributes;
     const { category, key } = about.subject;
     const message = (value: Buffer): Outgoing => ({
@@ -92,6 +109,7 @@ export const messageMaker = ({ format, logId, presenting, maxBytes }: MessageOpt
       if (isUnreadable(error)) return referring();
       throw error;
     };
+    if (metadata === undefined) return referring();
     try {
       const value = encoding.whole(event, about);
       return value instanceof Promise ? value.then(fitting, unreadable) : fitting(value);

@@ -2,15 +2,11 @@ import { randomUUID } from 'node:crypto';
 
 import type { DeadLetterCommand, DeadLetterRecord } from '../../dead-letter/commands.js';
 import { deadLetterAggregate, letterAt, letterKey, MAX_DEAD_LETTERS } from '../../dead-letter/decider.js';
-import {
-  DEAD_LETTER_CATEGORY,
-  deadLetterCodec,
-  type DeadLetterEvent,
-  deadLetterStream,
-} from '../../dead-letter/events.js';
+import { DEAD_LETTER_CATEGORY, deadLetterCodec, deadLetterStream } from '../../dead-letter/events.js';
 import { decodeEvent } from '../../kernel/decode-event.js';
 import type { RecordedEvent } from '../../kernel/event.js';
 import { StreamParked } from '../../kernel/fault.js';
+import { parkableFold } from '../../kernel/parkable-fold.js';
 import type { ParkedStreams } from '../../kernel/parked-streams.js';
 import type { EventLog } from '../../kernel/ports/event-store.js';
 import type { Sessions } from '../../kernel/ports/sessions.js';
@@ -51,8 +47,11 @@ export type DeadLettersOptions = {
   readonly name: string;
   readonly log: Pick<EventLog, 'head' | 'readStream' | 'subscribe'>;
   readonly sessions: Pick<Sessions, 'handle'>;
-  /** Letters of parked streams are tried again when a stream is resumed. */
-  readonly parked: Pick<ParkedStreams, 'onResumed'>;
+  /**
+   * Letters of parked streams are tried again when a stream is resumed. While the stream of the letters itself is parked,
+   * the letters are those before the event that cannot be read, and none is recorded.
+   */
+  readonly parked: Pick<ParkedStreams, 'note' | 'onResuming' | 'onResumed'>;
 };
 
 /** The event that a dead letter is about, and when its work was first due, in milliseconds since 1970. */
@@ -91,23 +90,24 @@ export const deadLetters =
   ({ name, log, sessions, parked }: DeadLettersOptions): OpenDeadLetters =>
   (onRetry) => {
     const stream = deadLetterStream(name);
-    const known = { state: deadLetterAggregate.decider.initial(), revision: -1n };
+    const known = { state: deadLetterAggregate.decider.initial(), revision: -1n, isLive: false };
     const filter = { categories: [DEAD_LETTER_CATEGORY] };
 
-    const apply = (each: RecordedEvent): DeadLetterEvent | undefined => {
-      if (each.stream !== stream || each.revision <= known.revision) return undefined;
-      known.revision = each.revision;
+    const apply = (each: RecordedEvent): void => {
+      if (each.revision <= known.revision) return;
       const event = decodeEvent(deadLetterCodec, each);
+      known.revision = each.revision;
       known.state = deadLetterAggregate.decider.evolve(known.state, event);
-      return event;
-    };
-
-    const takeLive = (each: RecordedEvent): void => {
-      const event = apply(each);
-      if (event?.type !== 'DeadLetterRetryRequested') return;
+      if (!known.isLive || event.type !== 'DeadLetterRetryRequested') return;
       const asked = letterAt(known.state, event.data.position);
       if (asked) onRetry(asked);
     };
+
+    const fold = parkableFold(apply, (error) => parked.note(error));
+    const take = (each: RecordedEvent): void => {
+      if (each.stream === stream) fold.take(each);
+    };
+    const endResuming = parked.onResuming((resumed) => fold.resume(resumed, log));
 
     // The letter names the stream of its event; the stream that is parked may be another.
     const endResumed = parked.onResumed(() => [...known.state.open.values()].filter(isOfParked).forEach(onRetry));
@@ -115,8 +115,9 @@ export const deadLetters =
     // The stream is read by itself: a subscription from the start would read the whole log of an event store.
     const begin = async (): Promise<ReturnType<typeof log.subscribe>> => {
       const after = await log.head();
-      for await (const page of log.readStream(stream)) page.forEach(apply);
-      return log.subscribe({ after, filter }, ({ events }) => events.forEach(takeLive));
+      for await (const page of log.readStream(stream)) page.forEach(take);
+      known.isLive = true;
+      return log.subscribe({ after, filter }, ({ events }) => events.forEach(take));
     };
     const begun = begin();
     const ended = begun.then((following) => following.ended);
@@ -143,6 +144,7 @@ export const deadLetters =
       },
       ended,
       close: () => {
+        endResuming();
         endResumed();
         return begun.then(
           (following) => following.close(),

@@ -1,5 +1,5 @@
-import { readingEvent } from '../../kernel/decode-event.js';
-import { metadataOf, type RecordedEvent } from '../../kernel/event.js';
+import { recordedMetadata } from '../../kernel/decode-event.js';
+import type { RecordedEvent } from '../../kernel/event.js';
 import { StreamParked } from '../../kernel/fault.js';
 import { follow, type OnReached } from '../../kernel/follow.js';
 import type { Checkpoint } from '../../kernel/ports/checkpoint.js';
@@ -170,7 +170,7 @@ export const whenDue = <Item>(options: WhenDueOptions<Item>): MeasuredReactor =>
     try {
       const item = itemOf(event);
       if (item === undefined) return;
-      const { recordedAtMs } = readingEvent(event, () => metadataOf(event));
+      const { recordedAtMs } = recordedMetadata(event);
       const dueMs = Math.min(recordedAtMs, timers.now()) + afterMs;
       positions.begin(position);
       queue.add({ position, stream, revision, sinceMs: dueMs, item }, dueMs);

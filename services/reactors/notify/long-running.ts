@@ -2,8 +2,8 @@ import { durationFromMs } from '@bufbuild/protobuf/wkt';
 
 import { WorkflowExecution_Phase as Phase } from '../../../proto/gen/platformidl/core/execution_pb.js';
 import { EXECUTION_CATEGORY, executionCodec } from '../../execution/events.js';
-import { decodeEvent } from '../../kernel/decode-event.js';
-import { metadataOf, type RecordedEvent } from '../../kernel/event.js';
+import { decodeEvent, recordedMetadata } from '../../kernel/decode-event.js';
+import type { RecordedEvent } from '../../kernel/event.js';
 import type { StreamName } from '../../kernel/stream.js';
 import { notificationAggregate } from '../../notification/decider.js';
 import type { ExecutionId } from '../../notification/commands.js';
@@ -31,7 +31,7 @@ const CONCURRENCY = 16;
 const itemOf = (event: RecordedEvent): Item | undefined => {
   if (phaseBrought(decodeEvent(executionCodec, event)) !== Phase.RUNNING) return undefined;
   const { stream, revision } = event;
-  return { cause: { stream, revision }, recordedAtMs: metadataOf(event).recordedAtMs };
+  return { cause: { stream, revision }, recordedAtMs: recordedMetadata(event).recordedAtMs };
 };
 
 /**

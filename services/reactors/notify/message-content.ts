@@ -7,8 +7,8 @@ import type { Identifier } from '../../../proto/gen/platformidl/core/identifier_
 import { WorkflowExecutionEventSchema } from '../../../proto/gen/platformidl/event/event_pb.js';
 import type { ExecutionCreated } from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
 import { executionCodec, type ExecutionEvent, flatFields } from '../../execution/events.js';
-import { decodeEvent } from '../../kernel/decode-event.js';
-import { metadataOf, type RecordedEvent } from '../../kernel/event.js';
+import { decodeEvent, recordedMetadata } from '../../kernel/decode-event.js';
+import type { RecordedEvent } from '../../kernel/event.js';
 import type { EventLog } from '../../kernel/ports/event-store.js';
 import { bytesOf, type PayloadStore } from '../../kernel/ports/payload-store.js';
 import type { StreamName } from '../../kernel/stream.js';
@@ -162,7 +162,7 @@ const factsOf = async (
   created: ExecutionCreated,
   payloads: FactsOptions['payloads'],
 ) => {
-  const { recordedAtMs, traceparent: traceParent } = metadataOf(cause);
+  const { recordedAtMs, traceparent: traceParent } = recordedMetadata(cause);
   const { error, occurredAtMs = recordedAtMs } = await saidIn(event, payloads);
   const { id: eventId, revision } = cause;
   return {
@@ -193,7 +193,7 @@ export const readFacts = async (
   const created = createdIn(first);
   const notified = notifiedIn(before.find(({ revision }) => revision === at.revision));
   if (!first || !created || !notified) return undefined;
-  const createdAtMs = metadataOf(first).recordedAtMs;
+  const createdAtMs = recordedMetadata(first).recordedAtMs;
   return { ...(await factsOf(notified, created, payloads)), failingNode: failingNodeIn(before), createdAtMs };
 };
 

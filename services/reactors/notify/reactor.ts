@@ -1,8 +1,8 @@
 import { durationMs } from '@bufbuild/protobuf/wkt';
 
 import { EXECUTION_CATEGORY, executionCodec } from '../../execution/events.js';
-import { decodeEvent } from '../../kernel/decode-event.js';
-import { metadataOf, type RecordedEvent } from '../../kernel/event.js';
+import { decodeEvent, recordedMetadata } from '../../kernel/decode-event.js';
+import type { RecordedEvent } from '../../kernel/event.js';
 import { type StreamName, streamName } from '../../kernel/stream.js';
 import type { MessageKey } from '../../notification/commands.js';
 import { NOTIFICATION_CATEGORY, notificationCodec } from '../../notification/events.js';
@@ -29,7 +29,7 @@ const resentIn = (event: RecordedEvent): Item | undefined => {
   const stream: StreamName = streamName(EXECUTION_CATEGORY, [project, domain, name]);
   const execution = { project, domain, name };
   const resent = { id, revision, phase, channel, recipient, execution, runningLongerThan };
-  return { cause: { stream, revision }, sinceMs: metadataOf(event).recordedAtMs, resent };
+  return { cause: { stream, revision }, sinceMs: recordedMetadata(event).recordedAtMs, resent };
 };
 
 /**
@@ -45,7 +45,7 @@ export const notify = (options: NotifyOptions): MeasuredReactor => {
     if (event.stream.startsWith(`${NOTIFICATION_CATEGORY}-`)) return resentIn(event);
     const phase = phaseBrought(decodeEvent(executionCodec, event));
     if (phase === undefined || !phases.has(phase)) return undefined;
-    return { cause: { stream: event.stream, revision: event.revision }, sinceMs: metadataOf(event).recordedAtMs };
+    return { cause: { stream: event.stream, revision: event.revision }, sinceMs: recordedMetadata(event).recordedAtMs };
   };
 
   const settle = async ({ cause, sinceMs, resent }: Item): Promise<WorkResult> => {

@@ -1,6 +1,6 @@
 import { UnknownEvent } from '../../kernel/fault.js';
 import type { EventCodec } from '../../kernel/aggregate.js';
-import { metadataOf, type RecordedEvent } from '../../kernel/event.js';
+import { schemaOf, type RecordedEvent } from '../../kernel/event.js';
 import type { EventLog } from '../../kernel/ports/event-store.js';
 import { sha256Hex } from '../../kernel/encoding/hash.js';
 import type { PayloadRef } from '../../kernel/ports/payload-store.js';
@@ -71,7 +71,7 @@ export const payloadsNamedBy = (
   if (codec === undefined) {
     throw new UnknownEvent(`stream ${event.stream} at position ${event.position}: category ${category} is unknown`);
   }
-  const decoded = codec.decode(event.type, event.data, metadataOf(event).schema);
+  const decoded = codec.decode(event.type, event.data, schemaOf(event));
   return codec.contents(decoded).flatMap(({ content }) => (content.case === 'ref' ? [content.value] : []));
 };
 

@@ -4,8 +4,8 @@ import {
 } from '../../../proto/gen/platformidl/core/execution_pb.js';
 import type { ExecutionCreated } from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
 import { endsExecution, executionCodec, type ExecutionEvent } from '../../execution/events.js';
-import { decodeEvent } from '../../kernel/decode-event.js';
-import { metadataOf, type RecordedEvent } from '../../kernel/event.js';
+import { decodeEvent, recordedMetadata } from '../../kernel/decode-event.js';
+import type { RecordedEvent } from '../../kernel/event.js';
 import type { StreamName } from '../../kernel/stream.js';
 import type { WorkId } from './ports.js';
 import type { EngineRequirements } from './work-order.js';
@@ -61,7 +61,7 @@ const itemOf = (recorded: RecordedEvent, created: ExecutionCreated): WorkItem =>
     id,
     lane: laneOf(id, created),
     tier: created.engine?.tier ?? Tier.UNDEFINED,
-    createdAtMs: metadataOf(recorded).recordedAtMs,
+    createdAtMs: recordedMetadata(recorded).recordedAtMs,
     budgetMs: budget && Number(budget.seconds) * 1_000 + budget.nanos / NANOS_IN_MS,
     lease: undefined,
     isAborting: false,

@@ -14,8 +14,8 @@ import {
   TransitionSchema,
 } from '../../../proto/gen/platformidl/eventlog/history_pb.js';
 import { type EngineReport, type ExecutionEvent, executionCodec, flatFields } from '../../execution/events.js';
-import { decodeEvent, readingEvent } from '../../kernel/decode-event.js';
-import { metadataOf, type RecordedEvent } from '../../kernel/event.js';
+import { decodeEvent, readingEvent, recordedMetadata } from '../../kernel/decode-event.js';
+import type { RecordedEvent } from '../../kernel/event.js';
 import { bytesOf, type Content, type PayloadStore } from '../../kernel/ports/payload-store.js';
 
 type Facts = Exclude<MessageInitShape<typeof TransitionSchema>, Transition>;
@@ -60,7 +60,7 @@ const subjectOf = (event: ExecutionEvent): Facts => {
 };
 
 const whenAndWho = (event: RecordedEvent): Facts => {
-  const { recordedAtMs, actor, $correlationId } = metadataOf(event);
+  const { recordedAtMs, actor, $correlationId } = recordedMetadata(event);
   const recordedAt = timestampFromMs(recordedAtMs);
   const { position, revision } = event;
   return { position, revision, occurredAt: recordedAt, recordedAt, principal: actor, requestId: $correlationId ?? '' };

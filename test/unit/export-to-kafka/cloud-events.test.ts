@@ -196,7 +196,9 @@ describe('an event as a CloudEvent', () => {
     'names in %s where its data is when this release does not know it, or cannot read it',
     async (format) => {
       const broken = recorded(newEvent('ExecutionCreated', Uint8Array.of(0xff, 0xff)));
-      for (const event of [recorded(newEvent('ExecutionForgotten', new Uint8Array())), broken]) {
+      const report = recorded(nodeReported('a1b2', 0));
+      const foreign = ['null', 'no JSON', '{"schema":1}'].map((metadata) => ({ ...report, metadata }));
+      for (const event of [recorded(newEvent('ExecutionForgotten', new Uint8Array())), broken, ...foreign]) {
         const { value, key } = await made(event, format);
         const dataref = `urn:flightlog:log:${LOG}:execution-flytesnacks:development:a1b2:7`;
         expect([value.toString(), key.toString()]).toEqual([

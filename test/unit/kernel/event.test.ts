@@ -1,8 +1,31 @@
 import { describe, expect, it } from 'vitest';
 
-import { metadataOfAny, ownTimeOf } from '../../../services/kernel/event.js';
+import { metadataOf, metadataOfAny, ownTimeOf, schemaOf } from '../../../services/kernel/event.js';
+import { CorruptEvent } from '../../../services/kernel/fault.js';
 
 const OWN = { recordedAtMs: 7, actor: 'a', commandId: '', schema: 1 };
+
+describe('the metadata of an event of a control plane', () => {
+  it('are read as they were recorded', () => {
+    const own = { ...OWN, $correlationId: 'c', idempotency: { operation: 'a', target: 'b', content: 'c' } };
+    expect(metadataOf({ metadata: JSON.stringify(own) })).toEqual(own);
+  });
+
+  it.each([
+    ...['null', '[]', '"text"', '5', 'no JSON', '', '{}'],
+    ...[{ schema: 'one' }, { schema: null }, { actor: 5 }, { commandId: null }].map((wrong) =>
+      JSON.stringify({ ...OWN, ...wrong }),
+    ),
+    ...['-5', '1.5', '1e300', '"7"', 'null'].map((ms) => `{"recordedAtMs":${ms},"actor":"","commandId":"","schema":1}`),
+  ])('are corrupt where they are %s', (metadata) => {
+    expect(() => metadataOf({ metadata })).toThrow(CorruptEvent);
+  });
+
+  it('are corrupt where they have no schema', () => {
+    for (const metadata of ['null', '{}', 'no JSON']) expect(() => schemaOf({ metadata })).toThrow(CorruptEvent);
+    expect(schemaOf({ metadata: JSON.stringify(OWN) })).toBe(1);
+  });
+});
 
 describe('the metadata of any event', () => {
   it.each(['"text"', '["a","b"]', '5', 'null', 'no JSON', ''])('are nothing where they are %s', (metadata) => {

@@ -39,6 +39,12 @@ const ask = async (stream: string): Promise<void> => {
   await retry.handle(create(ParkedStreamRequestSchema, { stream }) as never, { ...call, requestId: randomUUID() });
 };
 
+const recordedIn = async (stream: StreamName): Promise<readonly RecordedEvent[]> => {
+  const recorded: RecordedEvent[] = [];
+  for await (const page of store.readStream(stream)) recorded.push(...page);
+  return recorded;
+};
+
 beforeEach(async () => {
   ({ directory, store } = await openTestLog());
   [format, answeredAt] = [2, 0n];
@@ -58,9 +64,7 @@ describe('RetryParkedStream', () => {
       [executionStream('e0'), expect.objectContaining({ actor: 'ann', recordedAtMs: 1_000 })],
     ]);
     expect(answeredAt).toBe(await store.head());
-    const recorded: RecordedEvent[] = [];
-    for await (const page of store.readStream(RETRIES_STREAM)) recorded.push(...page);
-    expect(recorded).toHaveLength(2);
+    expect(await recordedIn(RETRIES_STREAM)).toHaveLength(2);
   });
 
   it('refuses a stream that is not there, and a log of a format without such requests', async () => {
@@ -69,6 +73,42 @@ describe('RetryParkedStream', () => {
     format = 1;
     await expect(ask(executionStream('e0'))).rejects.toMatchObject({ code: 'FAILED_PRECONDITION' });
     expect(await lastRetries(store)).toEqual(new Map());
+  });
+});
+
+describe('a request that this release cannot read', () => {
+  const ofNewerRelease = () => store.append(RETRIES_STREAM, 'any', [newEvent('OfANewerRelease', new Uint8Array())]);
+
+  it('hides no other in the list', async () => {
+    await report(store, 1, 1, 1);
+    await ask(executionStream('e0'));
+    await ofNewerRelease();
+    const unreadable: string[] = [];
+    const last = await lastRetries(store, ({ stream }) => unreadable.push(stream));
+    expect([[...last.keys()], unreadable]).toEqual([[executionStream('e0')], [RETRIES_STREAM]]);
+  });
+
+  it('stops no process, and no later request', async () => {
+    const parked = parkedStreams(() => undefined);
+    const retries = await retryParkedStreams({ store, parked, logger: pino({ enabled: false }) });
+    await report(store, 1, 1, 1);
+    parked.note(new StreamParked(executionStream('e0'), 1n, new UnknownEvent('unknown')));
+    await ask(executionStream('e0'));
+    const [request] = await recordedIn(RETRIES_STREAM);
+    await until(
+      () => Promise.resolve(parked.all()),
+      ({ length }) => length === 0,
+    );
+
+    parked.note(new StreamParked(executionStream('e0'), 1n, new UnknownEvent('unknown')));
+    await ofNewerRelease();
+    await store.append(RETRIES_STREAM, 'any', [newEvent(request!.type, request!.data)]);
+    await until(
+      () => Promise.resolve(parked.all().map((each) => each.stream)),
+      (streams) => streams.join() === RETRIES_STREAM,
+    );
+    await retries.close();
+    await retries.ended;
   });
 });
 

@@ -152,4 +152,13 @@ describe('a prefix of a stream', () => {
     await expect(foldOf(broken, { until: undefined })).rejects.toMatchObject({ code: 'store-unavailable' });
     expect((await foldOf(broken, { until: { position: 1n } })).position).toBe(1n);
   });
+
+  it('is unavailable up to any time when the metadata of an event cannot be decoded', async () => {
+    const events = await recordedBy([workflow('RUNNING'), node('RUNNING')]);
+    const broken = withTimes(events).map((event, index) => (index === 1 ? { ...event, metadata: 'null' } : event));
+    const sources = { log: logIn(broken), payloads: noPayloads, codecs, models, openStore };
+    await expect(foldPrefix(sources, { stream, until: { timeMs: 1 } })).rejects.toMatchObject({
+      code: 'store-unavailable',
+    });
+  });
 });

@@ -307,6 +307,23 @@ describe('running projections', () => {
     await store.close();
   });
 
+  it.each(['null', 'no JSON', '{}', ''])('park a stream whose last event has the metadata %j', async (wrong) => {
+    const store = openStore();
+    const { running, reached, progress } = await run(store);
+    const { type, data } = tallyCodec.encode({ parts: ['a'], amount: 1 });
+    const event = { id: Buffer.from('a damaged event.'), type, data, metadata: wrong };
+    await append({ stream: 'good' });
+    const { position } = await log.append(streamName('tally', ['bad']), 'any', [event]);
+    expect(await reached(position)).toBe(true);
+    expect(running.parked().map(({ stream }) => stream)).toEqual(['tally-bad']);
+    expect(progress.at(-1)).toEqual({ position, lagMs: 0, parked: 1 });
+    await reached(await append({ stream: 'good' }));
+    expect(await sumOf(store, 'good')).toBe(2);
+    await running.close();
+    await running.ended;
+    await store.close();
+  });
+
   it('park what they cannot take, and try it again when started', async () => {
     const store = openStore();
     const { running, reached, progress } = await run(store);

@@ -8,6 +8,7 @@ import type { DeadLetterCommand } from '../../../services/dead-letter/commands.j
 import { deadLetterAggregate, MAX_DEAD_LETTERS } from '../../../services/dead-letter/decider.js';
 import { deadLetterStream } from '../../../services/dead-letter/events.js';
 import type { OpenLetter } from '../../../services/dead-letter/state.js';
+import type { RecordedEvent } from '../../../services/kernel/event.js';
 import { StreamParked } from '../../../services/kernel/fault.js';
 import { type ParkedStreams, parkedStreams } from '../../../services/kernel/parked-streams.js';
 import type { Checkpoint } from '../../../services/kernel/ports/checkpoint.js';
@@ -46,6 +47,8 @@ let failureOf: (position: bigint) => Error | undefined;
 let unreadableOf: (position: bigint) => Error | undefined;
 /** The attempts to record a dead letter that are still to fail. */
 let failingRecords: number;
+/** True while the reactor is of a release that does not know all events of dead letters. */
+let isOlder: boolean;
 
 beforeEach(async () => {
   directory = mkdtempSync(join(tmpdir(), 'flightlog-dead-'));
@@ -55,7 +58,7 @@ beforeEach(async () => {
   sessions = openSessions({ store, payloads: filePayloadStore({ directory }), now: () => timers.now() });
   checkpoint = fileCheckpoint({ directory, name: reactor, logId: store.logId });
   [tried, done] = [[], []];
-  [failureOf, unreadableOf, failingRecords] = [() => undefined, () => undefined, 0];
+  [failureOf, unreadableOf, failingRecords, isOlder] = [() => undefined, () => undefined, 0, false];
 });
 afterEach(async () => {
   await running.close();
@@ -83,16 +86,31 @@ const handle: Sessions['handle'] = (...command) => {
   return Promise.reject(new Error('the log cannot be reached'));
 };
 
+/** The log as a release reads it that does not know that dead letters can be skipped. */
+const olderLog = (): EventStore => {
+  const older = (events: readonly RecordedEvent[]): RecordedEvent[] =>
+    events.map((event) => (isOlder && event.type === 'DeadLetterSkipped' ? { ...event, type: 'OfANewer' } : event));
+  return {
+    ...store,
+    async *readStream(...asked) {
+      for await (const page of store.readStream(...asked)) yield older(page);
+    },
+    subscribe: (options, onPage) =>
+      store.subscribe(options, (page, isLive) => onPage({ ...page, events: older(page.events) }, isLive)),
+  };
+};
+
 const open = (): void => {
+  const log = olderLog();
   running = whenDue<bigint>({
-    log: store,
+    log,
     filter: { categories: ['thing'] },
     checkpoint,
     afterMs: 0,
     timers,
     random: () => 0,
     givingUp: {
-      deadLetters: deadLetters({ name: reactor, log: store, sessions: { handle }, parked }),
+      deadLetters: deadLetters({ name: reactor, log, sessions: { handle }, parked }),
       afterMs: GIVE_UP_MS,
     },
     itemOf: ({ position }) => {
@@ -245,6 +263,28 @@ describe('a dead letter', () => {
     await restart();
     await hasBeen(() => tried, 3n);
     expect(tried).toEqual([1n, 3n]);
+  });
+});
+
+describe('a stream of dead letters that cannot be read', () => {
+  it.each(['met', 'started on'] as const)('is parked by a reactor that has %s it, and resumed', async (how) => {
+    await becomesDead();
+    isOlder = true;
+    if (how === 'started on') await running.close();
+    await ask('SkipDeadLetter', 2n);
+    if (how === 'started on') open();
+    await until(
+      () => Promise.resolve(parked.all().map((each) => each.stream)),
+      (streams) => streams.includes(deadLetterStream(reactor)),
+    );
+    await record(1);
+    const { position: last } = await record(1);
+    await hasBeen(() => done, last);
+    expect(running.figures().dead).toBe(1);
+
+    isOlder = false;
+    await parked.resume(deadLetterStream(reactor));
+    expect([running.figures().dead, parked.all()]).toEqual([0, []]);
   });
 });
 
