@@ -18,7 +18,7 @@ export const descriptionEntityCollection: Collection = {
     created_at: 'integer',
     /** Position of the registration: it orders versions, also within a millisecond. */
     recorded: 'integer',
-    /** Only the beginnings of the texts are indexed. */
+    /** The first 1,024 characters of each text. */
     short_description: 'text',
     long_description: 'text',
     link: 'text',

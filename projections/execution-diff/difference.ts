@@ -3,7 +3,7 @@ import type { JsonValue } from '@bufbuild/protobuf';
 /** The leaves of a JSON value, by their JSON pointers (RFC 6901). An empty object or list is a leaf. */
 export type Leaves = ReadonlyMap<string, JsonValue>;
 
-/** A leaf that has another value on the other side; absent where it is not there. */
+/** A leaf whose two values differ; `undefined` on the side that does not have it. */
 export type LeafDifference = {
   readonly path: string;
   readonly before: JsonValue | undefined;

@@ -25,11 +25,12 @@ export type PastExecution = FoldedPrefix & {
   readonly inputs: () => Promise<JsonValue>;
 };
 
-/** Gives executions as they were. */
+/** Reads executions as they were at a moment of the past. */
 export interface Moments {
   readonly logId: string;
   /** The kinds of entities, in the order in which differences list them. */
   readonly kinds: readonly EntityKind[];
+  /** The execution at `until`, by default now; its position is 0n when it has no event up to then. */
   at(id: ExecutionId, until: Moment | undefined): Promise<PastExecution>;
 }
 

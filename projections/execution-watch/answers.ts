@@ -21,7 +21,7 @@ export type WatchAnswer = {
   readonly of?: string;
 };
 
-/** The most documents of one answer, and their most bytes; a larger document is an answer of its own. */
+/** Limits of one answer: its number of documents, and their bytes. A larger document is an answer of its own. */
 const MAX_DOCUMENTS = 256;
 const MAX_BYTES = 256 * 1024;
 

@@ -19,7 +19,7 @@ export interface ExecutionFolds {
   pass(event: RecordedEvent): Promise<void>;
 }
 
-/** The most executions kept in memory; others are folded from their streams again. */
+/** Number of executions kept in memory; others are folded from their streams again. */
 const MAX_KEPT = 10_000;
 
 /** Opens folds. `sources` has only the read model of executions, and `executions` is its collection. */

@@ -22,8 +22,8 @@ const { phase: ALL_PHASES = [] } = executionCollection.values ?? {};
 const IN_ANY_PHASE: Condition = { field: 'phase', is: 'in', values: ALL_PHASES };
 
 /**
- * The fields whose index is read: the index of the filtered time has the phases too, and so have the indexes of each
- * phase.
+ * Chooses the index to count over, one that also contains the phase: the index of `updated_at` for a filter on it, else
+ * the index of the phase and `created_at`, which needs a condition on the phase.
  */
 const readBy = (filtered: ReadonlySet<string>): { readonly order: string; readonly also: readonly Condition[] } => {
   if (filtered.has('updated_at')) return { order: 'updated_at', also: [] };

@@ -5,14 +5,14 @@ import { LaunchPlanSchema } from '../../proto/gen/platformidl/admin/launch_plan_
 import type { Identifier } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import { fieldBytes } from '../../services/kernel/encoding/field-bytes.js';
 
-/** Tells when the schedule of a version fires next, in milliseconds since 1970. */
+/** The time at which the schedule of a version fires next, in milliseconds since 1970; `undefined` when it does not. */
 export type NextFire = (id: Identifier) => number | undefined;
 
 const ID = LaunchPlanSchema.field.id.number;
 
 /**
- * Adds the next fire time to an encoded launch plan. It is not part of the view, because it changes with the clock. In
- * an encoded message, a closure that stands behind another one is merged into it.
+ * Adds the next fire time to an encoded launch plan. It is not part of the view, because it changes with the clock. It
+ * is appended as a second closure, which Protobuf decoders merge into the first.
  */
 export const withNextFire = (plan: Uint8Array, nextFire: NextFire): Uint8Array => {
   const { id } = fromBinary(LaunchPlanSchema, fieldBytes(plan, ID));

@@ -15,7 +15,7 @@ import { type Call, missing, type Route, route, RpcError } from '../../services/
 import type { StreamName } from '../../services/kernel/stream.js';
 import { LAUNCH_PLAN_CATEGORY, launchPlanStream } from '../../services/launch-plan/events.js';
 import { findFresh, type Freshness, latestDocument } from '../query/freshness.js';
-import type { EntityKind } from '../query/columns.js';
+import type { LinkedEntities } from '../query/columns.js';
 import { listMessage } from '../query/list-message.js';
 import type { ListPage } from '../query/list-query.js';
 import type { Condition, ReadStore, StoredDocument } from '../runtime/read-store.js';
@@ -26,7 +26,7 @@ import { launchPlanKey } from './projection.js';
 
 export type LaunchPlanReads = {
   readonly store: ReadStore;
-  readonly entities: EntityKind;
+  readonly entities: LinkedEntities;
   readonly freshness: Freshness;
   readonly nextFire: NextFire;
 };

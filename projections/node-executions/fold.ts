@@ -83,7 +83,7 @@ const isPhaseChange = ({ closedBy }: NodeDocument, { phase }: NodeEventFields, {
  * replaces it.
  *
  * Outputs sent inside the event are shown in the closure as they are: they are stored in the log, so there is no
- * location of ours to show instead. Lists omit them.
+ * location that could be shown instead. Lists omit them.
  */
 const setResult = (
   document: NodeDocument,
@@ -151,14 +151,14 @@ export const reported = (
   const closure = closureOf(document.node);
   const at = timestampOf(report.occurredAt);
   const revision = Number(event.revision);
-  const news = isPhaseChange(document, message, report);
+  const isNewPhase = isPhaseChange(document, message, report);
   keepFlags(document, message);
   keepInputs(document, message, revision);
-  setResult(document, message, news, revision);
+  setResult(document, message, isNewPhase, revision);
   keepTarget(document, message, revision);
   if (message.deckUri) closure.deckUri = message.deckUri;
   if (message.phase === Phase.RUNNING) closure.startedAt = earliest(closure.startedAt, at);
-  if (news) {
+  if (isNewPhase) {
     end(closure, message.phase, at);
     document.closedBy = '';
   }

@@ -6,7 +6,7 @@ import type { TaskExecutionIdentifier } from '../../proto/gen/platformidl/core/i
 import type { Call } from '../../services/kernel/rpc.js';
 import type { StreamName } from '../../services/kernel/stream.js';
 import { type Freshness, latestDocument } from '../query/freshness.js';
-import type { EntityKind } from '../query/columns.js';
+import type { LinkedEntities } from '../query/columns.js';
 import { listMessage } from '../query/list-message.js';
 import { type Listed, listPage } from '../query/list-query.js';
 import type { Condition, DocumentReads } from '../runtime/read-store.js';
@@ -21,7 +21,11 @@ import {
 import { nodeExecutionCollection, nodeExecutionColumns } from './columns.js';
 
 /** The sources of lists of nodes. */
-export type NodeLists = { readonly store: DocumentReads; readonly entities: EntityKind; readonly freshness: Freshness };
+export type NodeLists = {
+  readonly store: DocumentReads;
+  readonly entities: LinkedEntities;
+  readonly freshness: Freshness;
+};
 
 /** Lookup of task executions for lists of their nodes. */
 export interface ParentTasks {

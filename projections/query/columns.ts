@@ -69,7 +69,7 @@ export type Columns = {
 };
 
 /** Entities that filters of other lists may look up, by name. */
-export type EntityKind = ReadonlyMap<string, { readonly collection: Collection; readonly columns: Columns }>;
+export type LinkedEntities = ReadonlyMap<string, { readonly collection: Collection; readonly columns: Columns }>;
 
 /** Precedes the key of a label in the name of its column. */
 const LABEL = 'label.';

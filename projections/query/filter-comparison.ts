@@ -5,7 +5,7 @@ import { valueOf } from './filter-values.js';
 import { ANY_TEXT, patternTokens, plainText } from './like-pattern.js';
 import type { Condition } from '../runtime/read-store.js';
 
-/** Limit of `%` signs in a pattern: matching tries each character position for each of them. */
+/** Maximum number of `%` in a pattern: matching tries each character position for each of them. */
 const MAX_ANY_TEXT = 8;
 
 /** Characters of a name that an error message quotes. */
@@ -13,7 +13,7 @@ const SHOWN = 200;
 
 type Values = readonly (string | number)[];
 
-/** Phases that Flyte's console asks for and that nothing ever has. Filters accept them, so that its pages work. */
+/** Phases that Flyte's console filters by although no entity has them. Filters accept them, so that its pages work. */
 const CONSOLE_PHASES: ReadonlySet<string> = new Set(['PAUSED', 'UNKNOWN', 'WAITING']);
 
 /** Functions whose value is a pattern or a part of a text. */
@@ -42,9 +42,9 @@ const onlyText = (piece: FilterPiece, values: Values): string => {
 
 const plainOf = (piece: FilterPiece, pattern: string): string | undefined => {
   const parts = patternTokens(pattern);
-  if (parts === undefined) throw invalid(piece.field, 'a backslash stands before the character that it is for');
+  if (parts === undefined) throw invalid(piece.field, 'a backslash must be followed by the character that it escapes');
   if (parts.filter((part) => part === ANY_TEXT).length > MAX_ANY_TEXT)
-    throw invalid(piece.field, `more than ${MAX_ANY_TEXT} signs for any text`);
+    throw invalid(piece.field, `more than ${MAX_ANY_TEXT} % signs in the pattern`);
   return plainText(parts);
 };
 

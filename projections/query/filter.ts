@@ -1,5 +1,12 @@
 import { invalid, RpcError } from '../../services/kernel/rpc.js';
-import { type Column, columnNamed, type Columns, type EntityKind, filterFields, ownFilterFields } from './columns.js';
+import {
+  type Column,
+  columnNamed,
+  type Columns,
+  type LinkedEntities,
+  filterFields,
+  ownFilterFields,
+} from './columns.js';
 import { isJoinable, shortNameOf } from './entities.js';
 import { comparisonOf } from './filter-comparison.js';
 import { type FilterPiece, parseFilters } from './filter-grammar.js';
@@ -25,7 +32,7 @@ type Placed = {
   readonly entity: string;
 };
 
-const NO_ENTITIES: EntityKind = new Map();
+const NO_ENTITIES: LinkedEntities = new Map();
 
 const refused = (message: string): RpcError => new RpcError('INVALID_ARGUMENT', message);
 
@@ -53,7 +60,7 @@ const split = (field: string): { prefix: string; name: string } => {
   return isPrefix ? { prefix, name: rest.join('.') } : { prefix: '', name: field };
 };
 
-const elsewhere = (columns: Columns, entities: EntityKind, prefix: string, name: string): Column => {
+const elsewhere = (columns: Columns, entities: LinkedEntities, prefix: string, name: string): Column => {
   const other = columns.links?.[prefix] === undefined ? undefined : entities.get(prefix)?.columns;
   const column = other && columnNamed(other, name);
   if (!column || column.filter === false || column.part !== undefined)
@@ -61,7 +68,7 @@ const elsewhere = (columns: Columns, entities: EntityKind, prefix: string, name:
   return column;
 };
 
-const placed = (columns: Columns, entities: EntityKind, piece: FilterPiece): Placed => {
+const placed = (columns: Columns, entities: LinkedEntities, piece: FilterPiece): Placed => {
   const { prefix, name } = split(piece.field);
   const isOwn = prefix === '' || prefix === columns.entity;
   if (!isOwn && !isJoinable(columns.entity, prefix)) {
@@ -91,7 +98,7 @@ const pairTerm = (group: readonly Placed[]): FilterTerm => {
   return { condition: { field, is: 'has pair', where: [...named, ...where] } };
 };
 
-const linkTerm = (columns: Columns, entities: EntityKind, group: readonly Placed[]): FilterTerm => {
+const linkTerm = (columns: Columns, entities: LinkedEntities, group: readonly Placed[]): FilterTerm => {
   const { entity = '' } = group[0] ?? {};
   const other = entities.get(entity);
   const field = columns.links?.[entity];

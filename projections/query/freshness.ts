@@ -35,8 +35,8 @@ export interface Freshness {
   awaitAcknowledged(call: Call, stream: StreamName, collection: Collection): Promise<FoldUnprojected>;
 
   /**
-   * For a Get that finds nothing: like `awaitAcknowledged`, for all events recorded in the stream, by any process; `undefined`
-   * when the stream has no events. The view may have caught up meanwhile.
+   * For a Get that finds nothing: like `awaitAcknowledged`, for all events recorded in the stream, by any process;
+   * `undefined` when the stream has no events. The view may have caught up meanwhile.
    */
   recorded(stream: StreamName, collection: Collection): Promise<FoldUnprojected | undefined>;
 
@@ -112,7 +112,7 @@ export const lastPositionOf =
     return undefined;
   };
 
-/** Creates the read-your-writes rules: decision 26. */
+/** Creates the read-your-writes rules over the views of this process. */
 export const freshness = (
   acknowledged: Acknowledged,
   views: Views,
@@ -161,8 +161,8 @@ const assertNotParked = async (store: DocumentReads, stream: StreamName): Promis
 };
 
 /**
- * Looks up documents of a collection that a stream feeds: first with every event of the stream that this process has acknowledged,
- * then, when nothing is found, with all recorded events.
+ * Looks up documents of a collection that a stream feeds: first with every event of the stream that this process has
+ * acknowledged, then, when nothing is found, with all recorded events.
  *
  * @throws {RpcError} UNAVAILABLE when nothing is found and the stream is parked.
  * @throws {StoreUnavailable} when the views have nothing and the events that are not yet projected cannot be read.

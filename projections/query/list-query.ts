@@ -1,6 +1,6 @@
 import { QueryTooSlow } from '../../services/kernel/fault.js';
 import { RpcError } from '../../services/kernel/rpc.js';
-import { columnNamed, type Columns, type EntityKind, sortKeys } from './columns.js';
+import { columnNamed, type Columns, type LinkedEntities, sortKeys } from './columns.js';
 import { type Filters, filtersOf } from './filter.js';
 import { narrowQuery } from './narrowed-query.js';
 import type {
@@ -32,7 +32,7 @@ export type Listed = {
   readonly collection: Collection;
   readonly columns: Columns;
   /** The other entities that filters may name. */
-  readonly entities?: EntityKind;
+  readonly entities?: LinkedEntities;
   /** The order when the request names none. */
   readonly order: { readonly field: string; readonly direction: 'ascending' | 'descending' };
   /** `all`: limit 0 means no limit (ListProjects). */

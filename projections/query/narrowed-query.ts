@@ -77,6 +77,7 @@ const asValues = async (
   return hasMore ? undefined : { field, is: 'in', values };
 };
 
+/** The kinds of conditions that `asValues` can replace by the list of values that satisfy them. */
 const SPREAD: ReadonlySet<Condition['is']> = new Set(['<>', 'not in', '<', '<=', '>', '>=']);
 
 const isSpreadable = (condition: Condition, { orderBy }: Query): boolean =>

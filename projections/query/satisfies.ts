@@ -59,7 +59,7 @@ const textSatisfies = (text: string, condition: Condition): boolean => {
  */
 export const satisfies = (fields: Fields, condition: Condition): boolean => {
   const value = fields[condition.field] ?? null;
-  if ('collection' in condition) throw new Error('the document has no documents of another collection');
+  if ('collection' in condition) throw new Error('a condition on documents of another collection needs a store');
   if (value === null) return condition.is === '=' && condition.value === null;
   if ('values' in condition) return condition.values.includes(value) === (condition.is === 'in');
   if (!('value' in condition) || condition.is === 'contains') return textSatisfies(String(value), condition);

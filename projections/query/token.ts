@@ -39,7 +39,7 @@ const jsonOf = (text: string): unknown => {
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    return undefined; // not a token of ours: refused because it yields no cursor
+    return undefined; // not a token of flightlog: refused because it yields no cursor
   }
 };
 

@@ -18,7 +18,7 @@ const MAX_QUERY_TRIGRAMS = 8;
 /** Characters as stores see them: an unpaired surrogate is not a character. */
 const charactersOf = (text: string): readonly string[] => Array.from(Buffer.from(text).toString());
 
-/** The substrings of `PART_LENGTH` characters of a text, each once, in order. */
+/** The trigrams of a text, each once, in order. */
 const trigramsOf = (text: string): readonly string[] => {
   const characters = charactersOf(text);
   const starts = Math.max(0, characters.length - TRIGRAM_LENGTH + 1);
@@ -31,16 +31,16 @@ export const isLong = (text: string): boolean => text.length > MAX_INDEXED_TEXT;
 /** Indexed in place of the trigrams of a long text; no trigram is empty. */
 export const LONG_TEXT = '';
 
-/** The trigrams that are indexed for a text: all of them, or the marker `LONG`. */
+/** The trigrams that are indexed for a text: all of them, or the marker `LONG_TEXT`. */
 export const indexedTrigrams = (text: string): readonly string[] => (isLong(text) ? [LONG_TEXT] : trigramsOf(text));
 
-/** At most `MAX_ASKED` of the trigrams, spread evenly from the first to the last. */
-const spread = (trigrams: readonly string[]): readonly string[] =>
-  trigrams.length <= MAX_QUERY_TRIGRAMS
-    ? trigrams
+/** At most `MAX_QUERY_TRIGRAMS` of the texts, spread evenly from the first to the last. */
+const spread = (texts: readonly string[]): readonly string[] =>
+  texts.length <= MAX_QUERY_TRIGRAMS
+    ? texts
     : Array.from(
         { length: MAX_QUERY_TRIGRAMS },
-        (_, i) => trigrams[Math.round((i * (trigrams.length - 1)) / (MAX_QUERY_TRIGRAMS - 1))] ?? '',
+        (_, i) => texts[Math.round((i * (texts.length - 1)) / (MAX_QUERY_TRIGRAMS - 1))] ?? '',
       );
 
 /** The literal texts that every match of a pattern contains. */
@@ -65,7 +65,7 @@ export const containsAllOf = (condition: Condition): ContainsAll | undefined => 
   return kept.length === 0 ? undefined : { field: condition.field, is: 'contains all', texts: spread(kept) };
 };
 
-/** At most `MAX_ASKED` trigrams of the texts searched for. */
+/** At most `MAX_QUERY_TRIGRAMS` trigrams of the texts searched for. */
 export const queryTrigrams = (texts: readonly string[]): readonly string[] =>
   spread([...new Set(texts.flatMap((text) => trigramsOf(text)))]);
 

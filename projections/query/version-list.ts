@@ -1,6 +1,6 @@
 import { type Call, missing } from '../../services/kernel/rpc.js';
 import { streamName } from '../../services/kernel/stream.js';
-import type { Columns, EntityKind } from './columns.js';
+import type { Columns, LinkedEntities } from './columns.js';
 import type { Freshness } from './freshness.js';
 import { type ListPage, type ListRequest, listNames, listPage, type NamePage } from './list-query.js';
 import type { Collection, Condition, ReadStore } from '../runtime/read-store.js';
@@ -14,7 +14,7 @@ export type VersionList = {
   readonly collection: Collection;
   readonly columns: Columns;
   /** The other entities that filters may name. */
-  readonly entities?: EntityKind;
+  readonly entities?: LinkedEntities;
 };
 
 /** The scope of a list; without a name, it covers all names. */

@@ -30,11 +30,14 @@ export type Put = (entries: readonly Entry[], to?: bigint) => Promise<void>;
 export type BatchWriter = {
   /** Folds a batch, and writes all that is gathered once it is enough. */
   readonly gather: (enough: Gathered) => Put;
-  /** Folds and writes a batch, and goes around entries that fail. Nothing else may be gathered. */
+  /**
+   * Folds and writes a batch. An entry that fails has its stream parked, and the other entries are written; with
+   * `onPoison: 'stop'` it throws. Nothing else may be gathered.
+   */
   readonly writeAround: Put;
 };
 
-/** Creates a writer of batches; the caller forgets the documents of a batch that fails. */
+/** Creates a writer of batches. When `gather` fails, the caller must call `documents.forget()`. */
 export const batchWriter = (
   views: ViewWriter,
   documents: Folding,

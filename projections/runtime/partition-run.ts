@@ -98,7 +98,7 @@ const projectUpTo = async (options: PartitionRunOptions, { target }: GroupRun, e
 };
 
 /** Brings all groups to one position, so that they can be opened again as one. */
-const level = async (options: PartitionRunOptions, runs: readonly GroupRun[]): Promise<void> => {
+const align = async (options: PartitionRunOptions, runs: readonly GroupRun[]): Promise<void> => {
   const { serially, onUnavailable, isClosed } = options;
   // A group may have gathered events above the positions of others, and its documents cannot go back to these.
   for (const { target } of runs) await retryUnavailable(() => serially(() => target.flush()), onUnavailable, isClosed);
@@ -144,7 +144,7 @@ const followAll = (
       await closeAll();
     }
     if ((await Promise.all(ends)).includes(true)) return true;
-    if (isReached && !isClosing) await level(options, runs);
+    if (isReached && !isClosing) await align(options, runs);
     return false;
   };
 

@@ -6,9 +6,9 @@ import type { EventSources } from './event-reader.js';
 export type Partition = number;
 
 /** Number of partitions. It is part of the stored layout, and of the names of the checkpoints. */
-export const COUNT = 8;
+export const PARTITION_COUNT = 8;
 
-export const PARTITIONS: readonly Partition[] = Array.from({ length: COUNT }, (_, partition) => partition);
+export const PARTITIONS: readonly Partition[] = Array.from({ length: PARTITION_COUNT }, (_, partition) => partition);
 
 /** Entity names that are longer than this when encoded are truncated in the names of some of their streams. */
 const MAX_NAME_BYTES = 400;
@@ -36,7 +36,7 @@ const hash = (text: string): number => {
 };
 
 /** The partition of all documents that a stream feeds. */
-export const partitionOf = (stream: StreamName): Partition => hash(routingKey(stream)) % COUNT;
+export const partitionOf = (stream: StreamName): Partition => hash(routingKey(stream)) % PARTITION_COUNT;
 
 /** Base name of the checkpoints of these read models: their names and versions. */
 export const viewsName = ({ models }: Pick<EventSources, 'models'>): string =>
@@ -54,7 +54,8 @@ export const leasesName = (sources: Pick<EventSources, 'models'>, build = 0): st
   `views ${sha256Hex(viewsName(sources)).slice(0, 8)}.${build}`;
 
 /** Name of the checkpoint of a partition. */
-export const checkpointName = (views: string, partition: Partition): string => `${views} ${partition}/${COUNT}`;
+export const checkpointName = (views: string, partition: Partition): string =>
+  `${views} ${partition}/${PARTITION_COUNT}`;
 
 /** Greater than every position: the lowest position over no partitions, so a process that writes none is not behind. */
 export const MAX_POSITION = 2n ** 63n - 1n;

@@ -58,12 +58,12 @@ export type PrefixSources = EventSources & {
 
 /** The limits of a fold's memory. */
 export type FoldMemory = {
-  /** Changed documents, and the bytes of their events, before they are written to the store. */
+  /** Limits of the changed documents, and of the bytes of their events, before they are written to the store. */
   readonly maxDocuments: number;
   readonly maxEventBytes: number;
-  /** Documents that are kept when they are written. */
+  /** Bytes of written documents, in stored form, that stay decoded in memory. */
   readonly cacheBytes: number;
-  /** The bytes of the events of documents that are held in memory after the fold, instead of written. */
+  /** At the end of the fold, documents whose events have at most this many bytes stay in memory and are not written. */
   readonly heldEventBytes: number;
 };
 

@@ -1,6 +1,6 @@
 import { sha256Hex } from '../../services/kernel/encoding/hash.js';
 import type { EventSources } from './event-reader.js';
-import { checkpointName, COUNT, type Partition, PARTITIONS, viewsName } from './partitions.js';
+import { checkpointName, PARTITION_COUNT, type Partition, PARTITIONS, viewsName } from './partitions.js';
 import type { Checkpoint, ReadStore } from './read-store.js';
 
 type Models = EventSources['models'];
@@ -46,8 +46,8 @@ export const isReplacedBy = (models: Models, name: string, group: Models): boole
 };
 
 const rowOf = ([name, checkpoint]: readonly [string, Checkpoint]): readonly Row[] => {
-  const { group = '', partition, count = COUNT } = NAME.exec(name)?.groups ?? {};
-  if (Number(count) !== COUNT) return [];
+  const { group = '', partition, count = PARTITION_COUNT } = NAME.exec(name)?.groups ?? {};
+  if (Number(count) !== PARTITION_COUNT) return [];
   const number = partition === undefined ? undefined : Number(partition);
   return [{ group, members: new Set(group.split(' ')), partition: number, checkpoint }];
 };

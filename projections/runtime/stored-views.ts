@@ -14,8 +14,8 @@ export type StoredViewsOptions = {
 };
 
 /** Pause between polls of the checkpoints, in milliseconds: while a read waits for the views, and otherwise. */
-const WAITING_LOOK_MS = 10;
-const LOOK_MS = 250;
+const WAITING_POLL_MS = 10;
+const POLL_MS = 250;
 
 /** The positions of the views in service, by partition, and those of each view that is behind them. */
 type InStore = { readonly inService: readonly bigint[]; readonly building: ReadonlyMap<string, readonly bigint[]> };
@@ -39,30 +39,30 @@ const positionsIn = async ({ readStore, models, logId }: StoredViewsOptions): Pr
 export const storedViews = (options: StoredViewsOptions): Views & { close(): Promise<void> } => {
   const { timer } = options;
   const progress = settableViews(timer);
-  const state = { isClosed: false, isLooking: false, waiting: 0, callOff: (): void => undefined };
+  const state = { isClosed: false, isPolling: false, waiting: 0, cancel: (): void => undefined };
 
-  const look = async (): Promise<void> => {
-    state.callOff();
-    state.isLooking = true;
+  const poll = async (): Promise<void> => {
+    state.cancel();
+    state.isPolling = true;
     try {
       const { inService, building } = await positionsIn(options);
       progress.setPositions(inService, building);
     } catch {
       // Waiting reads are not failed by an unavailable store: their own query to the store reports the error.
     } finally {
-      state.isLooking = false;
-      if (!state.isClosed) state.callOff = timer(state.waiting > 0 ? WAITING_LOOK_MS : LOOK_MS, () => void look());
+      state.isPolling = false;
+      if (!state.isClosed) state.cancel = timer(state.waiting > 0 ? WAITING_POLL_MS : POLL_MS, () => void poll());
     }
   };
 
-  void look();
+  void poll();
   return {
     position: (scope) => progress.position(scope),
     building: () => progress.building(),
     reached: async (position, timeoutMs, scope) => {
       if (position <= progress.position(scope)) return true;
       state.waiting += 1;
-      if (!state.isLooking) void look();
+      if (!state.isPolling) void poll();
       try {
         return await progress.reached(position, timeoutMs, scope);
       } finally {
@@ -71,7 +71,7 @@ export const storedViews = (options: StoredViewsOptions): Views & { close(): Pro
     },
     close: () => {
       state.isClosed = true;
-      state.callOff();
+      state.cancel();
       return Promise.resolve();
     },
   };

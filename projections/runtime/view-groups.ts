@@ -6,7 +6,7 @@ import { groupName, isReplacedBy, type StoredProgress, storedProgress } from './
 
 type Models = EventSources['models'];
 
-/** Views at one position of some partitions: one run projects them, with one checkpoint for each partition. */
+/** Views that are at the same position in each of some partitions: one run projects them, with one checkpoint each. */
 export type ViewGroup = {
   /** Base name of the group's checkpoints. */
   readonly name: string;

@@ -50,10 +50,10 @@ export const settableViews = (timer: Timer): SettableViews => {
   };
   const wait = (isOver: () => boolean, timeoutMs: number): Promise<boolean> =>
     new Promise((resolve) => {
-      const callOff = timer(timeoutMs, () => each.settle(false));
+      const cancel = timer(timeoutMs, () => each.settle(false));
       const settle = (hasReached: boolean): void => {
         waiting.delete(each);
-        callOff();
+        cancel();
         resolve(hasReached);
       };
       const each: Waiting = { isOver, settle };

@@ -8,8 +8,8 @@ export type Plan = {
   readonly alternatives: readonly (readonly Condition[])[];
   /** The search of indexed substrings that serves the query in its order, when there is one. */
   readonly search?: Search;
-  /** True when the query scans rows that do not match, so that it needs a time limit. */
-  readonly walks: boolean;
+  /** True when the query reads index entries or rows that do not match, so that it needs a time limit. */
+  readonly scans: boolean;
 };
 
 type In = Extract<Condition, { is: 'in' | 'not in' }>;
@@ -44,7 +44,7 @@ const alternativesOf = (index: readonly string[], where: readonly Condition[]): 
   return [...new Set(split.values)].map((value) => [{ field: split.field, is: '=', value }, ...rest]);
 };
 
-const sorted = (where: readonly Condition[]): Plan => ({ index: undefined, alternatives: [where], walks: true });
+const sorted = (where: readonly Condition[]): Plan => ({ index: undefined, alternatives: [where], scans: true });
 
 const longest = (indexes: readonly (readonly string[])[]): readonly string[] | undefined =>
   indexes.toSorted((a, b) => b.length - a.length)[0];
@@ -61,7 +61,7 @@ export const planOf = (collection: Collection, query: Query): Plan => {
     where.every(isServed) && where.filter((each) => each.is === '=').length < index.length;
   const isFar = (query.offset ?? 0) > MAX_SKIP;
   const search = searchOf(collection, query);
-  return { index, alternatives, ...(search && { search }), walks: isFar || !alternatives.every(isNarrow) };
+  return { index, alternatives, ...(search && { search }), scans: isFar || !alternatives.every(isNarrow) };
 };
 
 /** Chooses an index that has the values of the sort field in order; fields after it do not matter. */
@@ -73,5 +73,5 @@ export const valuesPlanOf = (collection: Collection, { where, orderBy: { field: 
   const full = collection.indexes.find((each) => index.every((field, i) => each[i] === field));
   const isServed = (each: Condition): boolean =>
     each.field === sort ? COMPARISONS.has(each.is) : each.is === '=' && index.includes(each.field);
-  return { index: full, alternatives: [where], walks: !where.every(isServed) };
+  return { index: full, alternatives: [where], scans: !where.every(isServed) };
 };

@@ -48,7 +48,7 @@ const keepInputs = (document: TaskDocument, { inputValue }: TaskExecutionEvent, 
  * replaces it.
  *
  * Outputs sent inside the event are shown in the closure as they are: they are stored in the log, so there is no
- * location of ours to show instead. Lists omit them.
+ * location that could be shown instead. Lists omit them.
  */
 const setResult = (
   document: TaskDocument,
@@ -98,7 +98,7 @@ const end = (closure: TaskExecutionClosure, phase: Phase, at: Instant): void => 
 
 const keepPhase = (document: TaskDocument, { phase, phaseVersion }: TaskExecutionEvent, at: Instant): void => {
   const closure = closureOf(document.task);
-  document.phaseVersion = phaseVersion; // a repeated phase is news only with a higher version
+  document.phaseVersion = phaseVersion; // a repeated phase counts as reported only with a higher version
   end(closure, phase, at);
   document.closedBy = '';
 };
@@ -114,13 +114,13 @@ export const reported = (
   const at = timestampOf(report.occurredAt);
   const revision = Number(event.revision);
   // An inferred end does not count as reported.
-  const news = !report.samePhase || (document.closedBy !== '' && TERMINAL.has(message.phase));
+  const isNewPhase = !report.samePhase || (document.closedBy !== '' && TERMINAL.has(message.phase));
   keepInputs(document, message, revision);
-  setResult(document, message, news, revision);
+  setResult(document, message, isNewPhase, revision);
   keepReasons(closure, message);
   keepDetails(closure, message);
   if (message.phase === Phase.RUNNING) closure.startedAt = earliest(closure.startedAt, at);
-  if (news) keepPhase(document, message, at);
+  if (isNewPhase) keepPhase(document, message, at);
   closure.updatedAt = latest(closure.updatedAt, given(message.reportedAt) ?? at);
   return document;
 };

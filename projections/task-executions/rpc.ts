@@ -11,7 +11,7 @@ import {
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { type Call, type Route, route } from '../../services/kernel/rpc.js';
 import type { Freshness } from '../query/freshness.js';
-import type { EntityKind } from '../query/columns.js';
+import type { LinkedEntities } from '../query/columns.js';
 import { listMessage } from '../query/list-message.js';
 import { type Listed, listPage } from '../query/list-query.js';
 import { type RecordedContents, type CallContents, contentsFor } from '../query/recorded-contents.js';
@@ -24,7 +24,7 @@ import { findTask } from './find.js';
 
 export type TaskExecutionReads = {
   readonly store: DocumentReads;
-  readonly entities: EntityKind;
+  readonly entities: LinkedEntities;
   readonly freshness: Freshness;
   readonly past: RecordedContents;
 };

@@ -36,14 +36,14 @@ export const assertUsable = ({ setName, msg, maxWireVersion = 0 }: Hello, shown:
 };
 
 /** Default time limits; the connection string can override each. */
-const PATIENCE = { waitQueueTimeoutMS: 5_000, serverSelectionTimeoutMS: 5_000, connectTimeoutMS: 5_000 } as const;
+const TIMEOUTS = { waitQueueTimeoutMS: 5_000, serverSelectionTimeoutMS: 5_000, connectTimeoutMS: 5_000 } as const;
 
-const patience = (url: string): Partial<typeof PATIENCE> =>
-  Object.fromEntries(Object.entries(PATIENCE).filter(([name]) => !url.includes(`${name}=`)));
+const timeoutsFor = (url: string): Partial<typeof TIMEOUTS> =>
+  Object.fromEntries(Object.entries(TIMEOUTS).filter(([name]) => !url.includes(`${name}=`)));
 
 const clientOf = ({ url }: MongoLocation, maxPoolSize: number): MongoClient =>
   new MongoClient(url, {
-    ...patience(url),
+    ...timeoutsFor(url),
     appName: 'flightlog',
     useBigInt64: true,
     readPreference: 'primary',

@@ -24,7 +24,7 @@ export type Row = {
   /** Number of rewrites of the document at this position. */
   readonly rewrites?: number;
   readonly f: Readonly<Record<string, StoredField>>;
-  /** Hashes of the parts of each searched text, by the text's index in the collection's `searched`. */
+  /** Hashes of the trigrams of each searched text, by the text's index in the collection's `searched`. */
   readonly s?: Readonly<Record<number, readonly number[]>>;
   /** The element of a list response. */
   readonly element: Binary;
@@ -65,7 +65,7 @@ export const bytesOf = (binary: Binary): Uint8Array => new Uint8Array(binary.val
 const storedValue = (value: FieldValue | undefined): FieldValue =>
   typeof value === 'string' ? storedText(value) : (value ?? null);
 
-/** Hashes of the parts of a document's searched texts, each within its scope. */
+/** Hashes of the trigrams of a document's searched texts, each within its scope. */
 const searchedOf = ({ searched }: Collection, { fields }: StoredDocument): Pick<DriverRow, 's'> => {
   if (!searched) return {};
   const numbers = searched.map(({ field, scope }) => {

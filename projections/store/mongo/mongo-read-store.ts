@@ -26,7 +26,7 @@ export type MongoReadStoreOptions = {
   readonly readOf?: string;
   /** Time limit of a query, in milliseconds; 2,000 by default. */
   readonly queryLimitMs?: number;
-  /** Maximum number of connections in use at a time. */
+  /** Maximum number of connections in use at a time; 8 by default. */
   readonly connections?: number;
   /** Called after the writes of a batch and before its commit; for tests that stop the process there. */
   readonly beforeCommit?: () => void;

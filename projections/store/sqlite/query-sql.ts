@@ -42,7 +42,7 @@ export const conditionsAfter = (query: Query): readonly Sql[] => {
  */
 const watches = ({ plan, isCounted }: PlannedQuery, readsDocument: boolean): readonly string[] => [
   ...(isCounted ? [COUNT_KEY] : []),
-  ...(plan.walks ? ['(rowid & 63 OR within_time())'] : []),
+  ...(plan.scans ? ['(rowid & 63 OR within_time())'] : []),
   ...(isCounted && readsDocument ? [COUNT_DOCUMENT] : []),
 ];
 

@@ -150,7 +150,7 @@ const rowsAtSql = (run: PlannedQuery, query: Query, value: FieldValue): Sql => {
   const alternatives = run.plan.alternatives.map((where) => [...where.filter((each) => !isServed(each)), at]);
   const { after, ...rest } = query;
   const [condition = { text: 'TRUE', values: [] }] = conditionsAfter(after?.value === value ? query : rest);
-  const found = { ...run, plan: { ...run.plan, alternatives, walks: false } };
+  const found = { ...run, plan: { ...run.plan, alternatives, scans: false } };
   return pageSql(found, { ...query, offset: 0, limit: query.limit + (query.offset ?? 0) }, condition);
 };
 

@@ -140,8 +140,8 @@ const searchWriter = (db: Database, collection: Collection): Adding => {
 export type NewDocument = { readonly collection: Collection; readonly fields: Fields };
 
 /**
- * Indexes the searched texts of all documents that a batch adds at once, because they are written in the order of the
- * tables.
+ * Makes the function that indexes the searched texts of new documents. It takes all new documents of a write batch
+ * together, so that the entries of each table are written in the table's order.
  */
 export const searchKeeper = (db: Database): ((added: readonly NewDocument[]) => void) => {
   const writers = new Map<string, Adding>();

@@ -7,7 +7,7 @@ import { sqliteReadStore } from './sqlite-read-store.js';
 const MAX_PAGE = 100;
 
 const isShort = (collection: Collection, query: Query, plan: typeof planOf): boolean =>
-  query.limit <= MAX_PAGE && !plan(collection, query).walks;
+  query.limit <= MAX_PAGE && !plan(collection, query).scans;
 
 /** Tries a long page as a short one, since most lists have few rows; `undefined` when there are more. */
 const foundShort = async (local: ReadStore, collection: Collection, query: Query): Promise<Found | undefined> => {

@@ -66,7 +66,7 @@ const counted = (
 ): ValueCounts => {
   if (isImpossible(asked)) return new Map();
   const query = storedQuery(asked);
-  const plan = { ...planOf(collection, query), walks: true };
+  const plan = { ...planOf(collection, query), scans: true };
   const rows = all(countsSql({ collection, plan, isCounted: false }, by)) as [FieldValue, number][];
   return new Map(rows.map(([value, count]) => [originalValue(value), count]));
 };

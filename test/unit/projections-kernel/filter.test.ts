@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ExecutionMetadata_ExecutionMode } from '../../../proto/gen/platformidl/admin/execution_pb.js';
-import type { Columns, EntityKind } from '../../../projections/query/columns.js';
+import type { Columns, LinkedEntities } from '../../../projections/query/columns.js';
 import { filtersOf } from '../../../projections/query/filter.js';
 import type { Collection } from '../../../projections/runtime/read-store.js';
 
@@ -28,7 +28,7 @@ const columns: Columns = {
 
 const collection = (name: string): Collection => ({ name, version: 1, fields: {}, indexes: [] });
 const plans = collection('plans');
-const entities: EntityKind = new Map([
+const entities: LinkedEntities = new Map([
   [
     'launch_plan',
     {
@@ -193,8 +193,8 @@ describe('a filter', () => {
     ['eq(phase,A;B)', 'invalid value for phase: eq takes one value'],
     ['contains(state,1)', 'invalid value for state: contains takes a field of text'],
     ['not_like(launch_plan.state,1)', 'invalid value for launch_plan.state: not_like takes a field of text'],
-    ['contains(name,a\\)', 'invalid value for name: a backslash stands before the character that it is for'],
-    [`contains(name,${'%'.repeat(9)})`, 'invalid value for name: more than 8 signs for any text'],
+    ['contains(name,a\\)', 'invalid value for name: a backslash must be followed by the character that it escapes'],
+    [`contains(name,${'%'.repeat(9)})`, 'invalid value for name: more than 8 % signs in the pattern'],
     ['eq(state,one)', "invalid value for state: 'one' is not a whole number"],
     [
       'eq(mode,manual)',
