@@ -17,14 +17,14 @@ export type ClientCredentials = {
 type Issuer = { readonly url: string; readonly scopes: readonly string[]; readonly audience: string };
 
 const MS = 1_000;
-/** A control plane that is slower than this, in milliseconds, counts as away. */
+/** Time limit of the control plane's answer, in milliseconds. */
 const ANSWER_MS = 10_000;
-/** The life of a token whose issuer does not say it, in seconds. */
+/** Lifetime, in seconds, of a token whose issuer does not state one. */
 const LIFE_S = 60;
 
 const { getOAuth2Metadata, getPublicClientConfig } = AuthMetadataService.method;
 
-/** Reads the issuer of its tokens from the control plane, and what they are issued for. */
+/** Reads from the control plane the issuer of tokens for it, with their scopes and audience. */
 const issuerOf = async (plane: ControlPlane, tokenUrl: string | undefined): Promise<Issuer> => {
   const signal = AbortSignal.timeout(ANSWER_MS);
   const client = createClient({ ...plane, getToken: undefined, concurrency: 2, signal });
@@ -44,7 +44,7 @@ const issuerOf = async (plane: ControlPlane, tokenUrl: string | undefined): Prom
   }
 };
 
-/** Scopes for people: their names, and refresh tokens. Issuers refuse them to clients. */
+/** Scopes for people: identity and refresh tokens. Issuers refuse them to clients. */
 const OF_PEOPLE: ReadonlySet<string> = new Set(['offline', 'offline_access', 'openid', 'profile', 'email']);
 
 const issue = async (plane: ControlPlane, { id, secret, tokenUrl }: ClientCredentials): Promise<IssuedToken> => {

@@ -8,12 +8,11 @@ import { type InterfaceClient } from './client.js';
 const { listProjects, getDomains, listExecutions } = AdminService.method;
 const PAGE = 100;
 
-/**
- * Phases of executions that no engine has started yet, that are to be aborted, and that an engine has started and may
- * have abandoned.
- */
+/** Phases of executions that no engine has started yet. */
 export const WAITING = [WorkflowExecution_Phase.QUEUED];
+/** Phases of executions that are to be aborted. */
 export const ENDING = [WorkflowExecution_Phase.ABORTING];
+/** Phases of executions that an engine has started and may have abandoned. */
 export const STARTED = [
   WorkflowExecution_Phase.RUNNING,
   WorkflowExecution_Phase.SUCCEEDING,

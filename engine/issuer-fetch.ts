@@ -3,7 +3,7 @@ import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps, type RequestOptions } from 'node:https';
 import type { CustomFetch } from 'openid-client';
 
-/** An issuer that is slower than this, in milliseconds, counts as away. */
+/** Time limit of the issuer's answer, in milliseconds. */
 const ANSWER_MS = 10_000;
 
 /** Own certificates to trust, and the agent that reaches the issuer through a proxy. */

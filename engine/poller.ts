@@ -10,12 +10,12 @@ import { createWakeSignal, pause } from './pace.js';
 
 const SHORTEST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 1_000;
-/** Between polls of an engine that is woken when there is work; they find what a wake-up has missed. */
+/** The longest pause of an engine that is woken when there is work: its polls find only what a wake-up has missed. */
 const LONGEST_PAUSE_WOKEN_MS = 5_000;
-/** Between polls for executions that another engine has started and abandoned. */
-const LOOK_FOR_LEFT_MS = 2000;
-/** Polls in a row that must find nothing before the engine is idle, because a list may lag. */
-const LOOKS_UNTIL_IDLE = 2;
+/** Interval of thorough polls, which also find executions that another engine has started and abandoned. */
+const THOROUGH_POLL_MS = 2000;
+/** Number of polls in a row that must find nothing before the engine is idle: a list may lag. */
+const POLLS_UNTIL_IDLE = 2;
 
 export type PollerOptions = {
   readonly client: InterfaceClient;
@@ -49,7 +49,11 @@ export const nextPause = (pauseMs: number, hasActed: boolean, isWoken: boolean):
  * One poll of the lists: executions to be aborted always, waiting ones while there is capacity, and in a thorough poll
  * also those that another engine may have left.
  */
-const look = async ({ workers, capacity }: PollerOptions, findWork: FindWork, isThorough: boolean): Promise<void> => {
+const pollLists = async (
+  { workers, capacity }: PollerOptions,
+  findWork: FindWork,
+  isThorough: boolean,
+): Promise<void> => {
   const waiting = workers.pending() < capacity ? WAITING : [];
   const isEnough = (): boolean => workers.pending() >= capacity * 4;
   for await (const execution of findWork([...ENDING, ...waiting, ...(isThorough ? STARTED : [])])) {
@@ -66,14 +70,14 @@ export const createPoller = (needs: PollerOptions): Poller => {
   const findWork = createFindWork(client);
   let pauseMs = SHORTEST_PAUSE_MS;
   let lastThorough = 0;
-  let quietLooks = 0;
+  let quietPolls = 0;
   let isAwake = false;
-  const bell = createWakeSignal(signal);
+  const wakeSignal = createWakeSignal(signal);
 
   /** An INTERNAL answer fails one poll; the caller handles any other error. */
-  const lookThrough = async (isThorough: boolean): Promise<boolean> => {
+  const tryPoll = async (isThorough: boolean): Promise<boolean> => {
     try {
-      await look(needs, findWork, isThorough);
+      await pollLists(needs, findWork, isThorough);
       return true;
     } catch (error) {
       if (!(error instanceof CallError) || error.code !== status.INTERNAL) throw error;
@@ -83,33 +87,33 @@ export const createPoller = (needs: PollerOptions): Poller => {
   };
 
   /** Polls once; true when nothing happened and no execution is active. */
-  const lookOnce = async (): Promise<boolean> => {
+  const pollOnce = async (): Promise<boolean> => {
     const before = workers.activity();
-    const isThorough = (untilIdle && active.busy() === 0) || Date.now() - lastThorough > LOOK_FOR_LEFT_MS;
+    const isThorough = (untilIdle && active.busy() === 0) || Date.now() - lastThorough > THOROUGH_POLL_MS;
     if (isThorough) lastThorough = Date.now();
-    if (!(await lookThrough(isThorough))) return false;
+    if (!(await tryPoll(isThorough))) return false;
     return isThorough && workers.activity() === before && workers.pending() === 0 && active.busy() === 0;
   };
 
   const run = async (): Promise<'idle' | 'stopped'> => {
     while (!signal.aborted) {
       const before = workers.activity();
-      quietLooks = (await lookOnce()) ? quietLooks + 1 : 0;
-      if (untilIdle && quietLooks >= LOOKS_UNTIL_IDLE) return 'idle';
+      quietPolls = (await pollOnce()) ? quietPolls + 1 : 0;
+      if (untilIdle && quietPolls >= POLLS_UNTIL_IDLE) return 'idle';
       pauseMs = nextPause(pauseMs, isAwake || workers.activity() !== before, isWoken);
       isAwake = false;
       // A wake-up shortens the pause, but not to zero: polls cost the control plane time.
       await pause(SHORTEST_PAUSE_MS, signal);
-      await bell.wait(pauseMs - SHORTEST_PAUSE_MS);
+      await wakeSignal.wait(pauseMs - SHORTEST_PAUSE_MS);
     }
     return 'stopped';
   };
 
   return {
-    hurry: () => bell.ring(),
+    hurry: () => wakeSignal.ring(),
     wake: () => {
       isAwake = true;
-      bell.ring();
+      wakeSignal.ring();
     },
     run: async () => {
       try {

@@ -98,7 +98,7 @@ export type Reporter = (report: Report) => Promise<void>;
 
 type ReporterNeeds = {
   readonly client: InterfaceClient;
-  /** The name of the engine in its events; by default that of an engine without one. */
+  /** The name of the engine in its events; by default events keep the producer id of the walk, `propeller`. */
   readonly producerId?: string | undefined;
   readonly pace: () => Promise<void>;
   readonly counters: EngineCounters;

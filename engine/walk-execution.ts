@@ -41,8 +41,8 @@ const waitOf = (outcomes: readonly Outcome[]): ActiveExecution['waiting'] => {
 };
 
 /**
- * Returns the next rest in milliseconds. While nothing happens, each rest is longer than the one before, up to a limit that
- * grows with the number of executions.
+ * The next rest between two rounds of a walk, in milliseconds. While every effect waits, each rest is longer than the
+ * one before, up to a limit that grows with the number of executions.
  */
 export const nextRest = (restMs: number, hasMoved: boolean, held: number): number =>
   hasMoved ? SHORTEST_REST_MS : Math.min(Math.max(LONGEST_REST_MS, held * REST_MS_OF_EACH), restMs * 1.5);
@@ -133,7 +133,7 @@ export const walkActiveExecution = async (
   id: Execution['id'],
 ): Promise<void> => {
   const leasedAt = given.leasedAt(id);
-  // What an earlier engine has reported must be seen: a task that it has started must not be started again.
+  // Reads must include all reports of earlier engines: a task that one of them has started must not be started again.
   const needs = leasedAt === undefined ? given : { ...given, client: readingFrom(given.client, leasedAt) };
   const execution = await readExecution(needs.client, id);
   if (OVER.has(phaseOf(execution))) return;

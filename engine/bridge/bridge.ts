@@ -23,13 +23,14 @@ import { openWorkStream, type WorkMessage, type WorkStream } from './work-stream
 
 export type BridgeOptions = Omit<ReconcilerOptions, 'send' | 'logger' | 'client'> & {
   readonly plane: ControlPlane;
+  /** The group of engines among which the control plane divides executions. */
   readonly group: string;
   /** The name of the bridge, unique in its group. */
   readonly engine: string;
   readonly scopes: readonly { readonly project: string; readonly domain: string }[];
-  /** The most executions at a time. */
+  /** Maximum number of executions at a time. */
   readonly capacity: number;
-  /** The most objects that are worked on at a time. */
+  /** Maximum number of objects that are worked on at a time. */
   readonly concurrency: number;
   /** The time for which the object of a finished execution is kept. */
   readonly keepFinishedMs: number;
@@ -55,9 +56,9 @@ type BridgeNeeds = {
 };
 
 /** The interval of checks of an object without a launch in this process. */
-const STRAY_MS = 600_000;
+const STRAY_CHECK_MS = 600_000;
 /** The interval of checks of an object that is being deleted, or whose end was reported. */
-const AGAIN_MS = 30_000;
+const RECHECK_MS = 30_000;
 
 const rejectionOf = ({ then }: Rejection): string => (then?.case === 'fail' ? (then.value.code ?? '') : 'others');
 
@@ -250,7 +251,7 @@ class Bridge {
     const state = await stateOf(this.#needs.client, id);
     const cluster = this.#strays.get(key);
     if (this.#managed.has(key) || cluster === undefined) return;
-    if (state === 'open') this.#queue.addAfter(key, STRAY_MS);
+    if (state === 'open') this.#queue.addAfter(key, STRAY_CHECK_MS);
     if (state !== 'over') return;
     const stray: ManagedExecution = { id, cluster, aim: 'run', accepted: 'no', keptUntilMs: 0 };
     this.#managed.set(key, stray);
@@ -270,7 +271,7 @@ class Bridge {
     const managed = this.#managed.get(key);
     if (managed === undefined) return this.#lookAtStray(key);
     if ((await this.#reconciler.reconcile(managed)) === 'wait') {
-      if (managed.aim !== 'run' && managed.keptUntilMs <= Date.now()) this.#queue.addAfter(key, AGAIN_MS);
+      if (managed.aim !== 'run' && managed.keptUntilMs <= Date.now()) this.#queue.addAfter(key, RECHECK_MS);
       return;
     }
     if (this.#managed.get(key) === managed) this.#managed.delete(key);

@@ -35,9 +35,9 @@ type Stream = ClientDuplexStream<Buffer, Buffer>;
 const PATH = '/platformidl.eventlog.EngineService/Work';
 const RECONNECT_MS = 200;
 /** The interval of checks of the held leases: for executions whose walk has failed, and for free capacity. */
-const LOOK_MS = 250;
-/** The engine is idle after so many answers in a row that there is no other work: the server's list may lag. */
-const LOOKS_UNTIL_IDLE = 2;
+const CHECK_MS = 250;
+/** Number of answers in a row without other work after which the engine is idle: the server's list may lag. */
+const QUIET_ANSWERS_UNTIL_IDLE = 2;
 /** Statuses of a broken stream that is opened again without a warning. */
 const BROKEN: ReadonlySet<status> = new Set([status.UNAVAILABLE, status.CANCELLED, status.ABORTED]);
 const asIs = (bytes: Buffer): Buffer => bytes;
@@ -51,7 +51,7 @@ export class FeedReader implements Poller {
   #stream: Stream | undefined;
   #session = '';
   /** The free capacity that was last sent to the server. */
-  #told = 0;
+  #sentFree = 0;
   /** The activity of the workers when the server was last asked for other work. */
   #askedAt: number | undefined;
   #quietAnswers = 0;
@@ -63,8 +63,8 @@ export class FeedReader implements Poller {
   /** Called when capacity may be free again. */
   hurry(): void {
     const free = this.#free();
-    if (free === this.#told) return;
-    this.#told = free;
+    if (free === this.#sentFree) return;
+    this.#sentFree = free;
     this.#send({ case: 'places', value: { free } });
   }
 
@@ -89,7 +89,7 @@ export class FeedReader implements Poller {
   }
 
   #isIdle(): boolean {
-    return this.#quietAnswers >= LOOKS_UNTIL_IDLE;
+    return this.#quietAnswers >= QUIET_ANSWERS_UNTIL_IDLE;
   }
 
   /** Keeps one stream until it ends. */
@@ -98,7 +98,7 @@ export class FeedReader implements Poller {
     const stream = client.makeBidiStreamRequest(PATH, asIs, asIs, new Metadata());
     this.#stream = stream;
     let beat: NodeJS.Timeout | undefined;
-    const look = setInterval(() => this.#look(), LOOK_MS);
+    const check = setInterval(() => this.#checkLeases(), CHECK_MS);
     const leave = (): void => {
       this.#send({ case: 'leave', value: {} });
       stream.end();
@@ -123,7 +123,7 @@ export class FeedReader implements Poller {
     return new Promise((resolve) => {
       stream.on('status', () => {
         clearInterval(beat);
-        clearInterval(look);
+        clearInterval(check);
         signal.removeEventListener('abort', leave);
         this.#stream = undefined;
         resolve();
@@ -134,8 +134,8 @@ export class FeedReader implements Poller {
   #join(): void {
     const { group, name } = this.#options;
     const leases = [...this.#leases.values()];
-    this.#told = this.#free();
-    const value = { group, engine: name, session: this.#session, leases, freePlaces: this.#told };
+    this.#sentFree = this.#free();
+    const value = { group, engine: name, session: this.#session, leases, freePlaces: this.#sentFree };
     this.#send({ case: 'join', value });
   }
 
@@ -163,7 +163,7 @@ export class FeedReader implements Poller {
     if (lease?.execution === undefined) return;
     this.#leases.set(executionKey(lease.execution), lease);
     this.#positions.set(executionKey(lease.execution), position);
-    this.#told -= 1;
+    this.#sentFree -= 1;
     this.#send({ case: 'accept', value: { lease } });
     if (abort) this.#abort(lease, abort.cause);
     else this.#walk(lease, spec);
@@ -183,7 +183,7 @@ export class FeedReader implements Poller {
   }
 
   /** Starts a walk again for each leased execution without a running walk, because its walk has failed. */
-  #look(): void {
+  #checkLeases(): void {
     const { active, untilIdle } = this.#options;
     for (const [key, lease] of this.#leases) if (!active.all.has(key)) this.#walk(lease);
     if (this.#leases.size > 0) this.hurry();

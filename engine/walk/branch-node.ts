@@ -39,6 +39,7 @@ export function* walkBranch(
   return yield* run.walkNode(run, position, choice.taken, given.values);
 }
 
+/** Reports a node as skipped, unless an earlier engine has reported it. */
 export function* skip(run: ExecutionWalk, position: GraphPosition, node: Node): Walk<void> {
   const id = uniqueNodeId(position.parent, position.attempt, node.id);
   if (run.known.nodes.has(id)) return;

@@ -110,7 +110,7 @@ export function* walkGraph(
 ): Walk<WalkOutcome> {
   const order = orderOf(workflow);
   const progress = begin(order, inputs);
-  const goesOn = workflow.template?.metadata?.onFailure === Policy.FAIL_AFTER_EXECUTABLE_NODES_COMPLETE;
+  const continuesAfterFailure = workflow.template?.metadata?.onFailure === Policy.FAIL_AFTER_EXECUTABLE_NODES_COMPLETE;
   yield* reportNode(run, at(position, create(NodeSchema, { id: START_NODE })), Phase.SUCCEEDED, withOutputs(inputs));
   start(
     run,
@@ -121,7 +121,7 @@ export function* walkGraph(
   while (progress.active.size > 0) {
     const { effects, ready } = advance(progress);
     if (effects.length > 0) yield effects;
-    if (progress.error && !goesOn) break;
+    if (progress.error && !continuesAfterFailure) break;
     start(run, position, progress, ready);
   }
   if (!progress.error) return { kind: 'succeeded', outputs: progress.values.get(END_NODE) ?? {} };

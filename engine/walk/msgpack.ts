@@ -1,4 +1,4 @@
-/** A value of a data class, as far as the engine makes and reads it. */
+/** A value of a data class, of the kinds that the engine makes and reads. */
 export type PlainValue =
   | null
   | boolean

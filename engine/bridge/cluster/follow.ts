@@ -55,7 +55,7 @@ const withHeaders = (kubeConfig: KubeConfig, timeoutMs: number): KubeConfig =>
   });
 
 /** Lists the objects in pages; returns the resource version to watch from. */
-const listed = async (options: FollowOptions, onPlace: OnObject): Promise<string> => {
+const listed = async (options: FollowOptions, onObject: OnObject): Promise<string> => {
   for (let next = ''; ;) {
     const page = (await options.api.listClusterCustomObject(
       {
@@ -68,7 +68,7 @@ const listed = async (options: FollowOptions, onPlace: OnObject): Promise<string
       },
       setHeaderOptions('Accept', METADATA_LIST),
     )) as Page;
-    for (const { metadata } of page.items ?? []) onPlace(executionOfObject(metadata));
+    for (const { metadata } of page.items ?? []) onObject(executionOfObject(metadata));
     next = page.metadata.continue ?? '';
     if (next === '') return page.metadata.resourceVersion;
   }
@@ -86,20 +86,20 @@ const keyOf = ({ namespace, name }: ExecutionObject): string => `${namespace}/${
 const relist = async (options: FollowOptions, following: Following): Promise<void> => {
   const before = new Map(following.known);
   following.known.clear();
-  following.version = await listed(options, (place) => {
-    following.known.set(keyOf(place), place);
-    options.onObject(place);
+  following.version = await listed(options, (object) => {
+    following.known.set(keyOf(object), object);
+    options.onObject(object);
   });
-  for (const [key, place] of before) if (!following.known.has(key)) options.onObject(place);
+  for (const [key, object] of before) if (!following.known.has(key)) options.onObject(object);
 };
 
 const onEvent = (options: FollowOptions, following: Following, type: string, metadata: AnsweredMetadata): void => {
   following.version = metadata.resourceVersion ?? following.version;
   if (type === 'BOOKMARK') return;
-  const place = executionOfObject(metadata);
-  if (type === 'DELETED') following.known.delete(keyOf(place));
-  else following.known.set(keyOf(place), place);
-  options.onObject(place);
+  const object = executionOfObject(metadata);
+  if (type === 'DELETED') following.known.delete(keyOf(object));
+  else following.known.set(keyOf(object), object);
+  options.onObject(object);
 };
 
 const watched = (options: FollowOptions, following: Following): Promise<WatchEnd> => {
@@ -135,7 +135,7 @@ const watched = (options: FollowOptions, following: Following): Promise<WatchEnd
   });
 };
 
-/** Watches until the version has expired. Throws when the cluster is unreachable for longer than one attempt. */
+/** Watches until the version has expired or the signal is aborted; a watch that fails is retried with backoff. */
 const watchOn = async (options: FollowOptions, following: Following): Promise<void> => {
   for (let failures = 0; !options.signal.aborted;) {
     const end = await watched(options, following);

@@ -18,7 +18,7 @@ export type AnsweredMetadata = {
   readonly deletionTimestamp?: string;
 };
 
-/** Reads the execution and the place of an object from its metadata. */
+/** Reads the key of an object, and the project and domain of its execution, from its metadata. */
 export const executionOfObject = ({ name = '', namespace = '', labels = {} }: AnsweredMetadata): ExecutionObject => ({
   name,
   namespace,
