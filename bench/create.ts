@@ -100,7 +100,7 @@ const aloneFigure = (name: string, times: readonly Pair[]): Figure => {
   };
 };
 
-/** The least number of pairs. With 34, as in a small run, medians on a busy machine varied from 0.84 to 2.68 in one run. */
+/** The minimum number of pairs. With 34, as in a small run, medians on a busy machine varied from 0.84 to 2.68 in one run. */
 const LEAST_ROUNDS = 500;
 
 /** Measures pairs on a server that nothing else uses, each call after the other kind. */

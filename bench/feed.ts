@@ -16,7 +16,7 @@ const { method } = AdminService;
 /** The project of a few executions beside one of very many. */
 const SMALL = 'small';
 const TIERS = [Tier.HIGH, Tier.MEDIUM, Tier.LOW] as const;
-/** One of so many executions is of the small project. */
+/** One in this number of executions is of the small project. */
 const SMALL_SHARE = 50;
 const IN_FLIGHT = 64;
 /** Launches that the engine may be given at a time. */
@@ -24,8 +24,8 @@ const PLACES = 256;
 const ABORTS = 200;
 /** An abort reaches the engine within this time, in milliseconds, at p99. */
 const ABORT_MS = 100;
-/** Launches handed out each second that are aimed for. */
-const AIM = 5_000;
+/** Target for the launches handed out per second. */
+const TARGET_PER_SECOND = 5_000;
 
 const launchRequest = (project: string, name: string, tier: Tier): Uint8Array =>
   toBinary(
@@ -138,7 +138,7 @@ export const feed: Bench = {
       {
         name: `${executions} launches handed out`,
         perSecond: executions / seconds,
-        baseline: { what: 'aimed for', perSecond: AIM },
+        baseline: { what: 'aimed for', perSecond: TARGET_PER_SECOND },
         notes: waits(handed),
       },
       {

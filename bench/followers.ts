@@ -6,13 +6,13 @@ import { frameOf, HEAD_BYTES } from '../services/kernel/encoding/grpc-frame.js';
 export type FollowedStream =
   { readonly url: string } | { readonly address: string; readonly path: string; readonly request: string };
 
-/** Order for the followers, a process of its own: to read streams, and to report when so many events have come. */
+/** Order for the followers, a process of its own: to read streams, or to report when `expected` events have arrived. */
 export type FollowOrder = { readonly streams: readonly FollowedStream[] } | { readonly expected: number };
 
 /** The events that all followers together have received since the last report. */
 export type Followed = {
   readonly events: number;
-  /** From the time at which the control plane recorded an event until it was here: more than from its answer on. */
+  /** Time from the recording of an event to its arrival here; the answer to the report was sent in between. */
   readonly p50Ms: number;
   readonly p99Ms: number;
   /** Events that did not come after the one before them on their connection. */
@@ -28,13 +28,13 @@ const ID = 'id: ';
 /** The beginning of the line after the id, for an event of the log and for a change of an execution. */
 const COUNTED = ['event: event', 'event: chang'];
 const COUNTED_LENGTH = 'event: event'.length;
-/** One of so many events is read for its time: to read them must cost less than to send them. */
+/** The time is read from one in this number of events: reading must cost less than sending. */
 const TIMED = 8;
 
 let samples: number[] = [];
 let [received, outOfOrder] = [0, 0];
 
-/** Counts an event at a position; returns it. */
+/** Counts an event at a position; returns the position. */
 const count = (event: Buffer, position: number, last: number): number => {
   if (position <= last) outOfOrder += 1;
   received += 1;
@@ -64,7 +64,7 @@ const countMessage = (message: Buffer, last: number): number => {
   return at === message.length ? last : count(message, position, last);
 };
 
-/** Takes whole pieces from the beginning of bytes; returns the bytes after them, and the position reached. */
+/** Takes whole messages from the beginning of bytes; returns the bytes after them, and the position reached. */
 type Take = (bytes: Buffer, last: number) => readonly [rest: Buffer, last: number];
 
 const takeBlocks: Take = (bytes, before) => {
@@ -99,7 +99,7 @@ const read = (source: NodeJS.ReadableStream, take: Take, onFirst: () => void): v
   });
 };
 
-/** Reads one stream; `onFirst` is called when something has come. */
+/** Reads one stream; `onFirst` is called when the first bytes have arrived. */
 const follow = (stream: FollowedStream, onFirst: () => void): void => {
   if ('url' in stream) {
     get(stream.url, { agent: false }, (response) => read(response, takeBlocks, onFirst));

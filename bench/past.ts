@@ -27,7 +27,7 @@ const READS: Readonly<Record<string, PathOf>> = {
     `/api/v1/history/diff/${SCOPED}?asOf=${other.position}&otherAsOf=${at.position}&paths=/closure/phase`,
 };
 
-/** Each read is made so often, at moments of its own: a prefix that was folded lately would be found again. */
+/** Number of times that each read is made, each at another moment: a prefix that was folded lately is cached. */
 const TIMES = 3;
 
 type Moment = { readonly position: bigint; readonly time: string };

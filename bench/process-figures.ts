@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 
 const TICKS_PER_SECOND = 100;
-const MB = 1_024;
+const KB_PER_MB = 1_024;
 /** Indexes of fields of `/proc/PID/stat`, counted after the program's name, which may contain spaces. */
 const USER_TICKS = 11;
 const SYSTEM_TICKS = 12;
@@ -20,7 +20,8 @@ export const figuresOf = (pid: number): ProcessFigures => {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-  const megabytes = (name: string): number => Number(new RegExp(`^${name}:\\s+(\\d+)`, 'mu').exec(status)?.[1]) / MB;
+  const megabytes = (name: string): number =>
+    Number(new RegExp(`^${name}:\\s+(\\d+)`, 'mu').exec(status)?.[1]) / KB_PER_MB;
   return {
     cpuSeconds: (Number(fields[USER_TICKS]) + Number(fields[SYSTEM_TICKS])) / TICKS_PER_SECOND,
     rssMb: megabytes('VmRSS'),

@@ -75,7 +75,7 @@ const reportsOf = (nodes: number): Uint8Array[] => {
   return reports;
 };
 
-/** Registers a workflow of so many nodes, launches it, and reports six events of each node. */
+/** Registers a workflow of `nodes` nodes, launches it, and reports six events of each node. */
 export const runLargeExecution = async (
   client: GrpcClient,
   { address, framesFile, nodes }: { readonly address: string; readonly framesFile: string; readonly nodes: number },

@@ -20,7 +20,7 @@ const FRESH_SAMPLES = 10;
 
 type Target = { readonly address: string; readonly framesFile: string };
 
-/** Creates so many executions. */
+/** Creates `count` executions. */
 export const createMany = async ({ address, framesFile }: Target, count: number): Promise<void> => {
   writeFrames(framesFile, createRequests('listed', count));
   await generateLoad({ address, framesFile, path: `${SERVICE}/CreateExecution`, from: 0, count, inFlight: 128 });
@@ -28,7 +28,10 @@ export const createMany = async ({ address, framesFile }: Target, count: number)
 
 const nameOf = (name: string, page: Page) => page.getByRole('link', { name, exact: true });
 
-/** Reports 500 events a second of some executions; resolves with the rate that was reached. */
+/**
+ * Prepares 20 seconds of 500 events a second. The function that it returns sends them, and resolves with the events per
+ * second that were reached.
+ */
 const events = async (client: GrpcClient, { address, framesFile }: Target): Promise<() => Promise<number>> => {
   for (const request of createRequests('live', LIVE_EXECUTIONS))
     await client.raw(`${SERVICE}/CreateExecution`, request);
@@ -39,7 +42,7 @@ const events = async (client: GrpcClient, { address, framesFile }: Target): Prom
   return async () => (await generateLoad({ ...order, inFlight: 64, maxPerSecond: EVENTS_A_SECOND })).perSecond;
 };
 
-/** The time from the answer to a create until its row is shown, sorted. */
+/** The times from the answer to a create until its row is shown, in milliseconds, ascending. */
 const freshnessOf = async ({ page }: Measured, client: GrpcClient): Promise<readonly number[]> => {
   const took: number[] = [];
   for (const [index, request] of createRequests('seen', FRESH_SAMPLES).entries()) {

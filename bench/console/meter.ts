@@ -6,7 +6,7 @@ import { processorMs } from '../processor-time.js';
 /** Frames of a page over some time, and what they cost. */
 export type Frames = {
   readonly perSecond: number;
-  /** The time between two frames that a twentieth of them exceeded. */
+  /** 95th percentile of the time between two frames. */
   readonly p95Ms: number;
   /** Processor time of the page's main thread for a frame. */
   readonly mainThreadMs: number;
@@ -23,20 +23,20 @@ const STOP_FRAMES = `(() => { const all = window.frames_; window.frames_ = undef
 
 const KB = 1_024;
 
-/** Processor time of two cores in a window, in milliseconds, below which nothing much is done. */
+/** The browser and the server are idle when both together take less processor time than this within a window. */
 const IDLE_MS = 20;
 const IDLE_WINDOW_MS = 500;
 const MAX_IDLE_WAIT_MS = 30_000;
 
-/** Reads what a page costs. */
+/** Measures the frames, the processor time and the memory of a page. */
 export type Meter = {
   /** Measures the frames while something is done to the page. */
   readonly frames: (work: () => Promise<void>) => Promise<Frames>;
   /** Processor time of the main thread since the last navigation, in milliseconds. */
   readonly mainThreadMs: () => Promise<number>;
   /**
-   * Waits until the browser and this process do next to nothing: a browser that has just started loads pages of its own,
-   * and a server goes on with its views.
+   * Waits, for at most 30 seconds, until the browser and the process `pid` are idle: a browser that has just started
+   * loads pages of its own, and a server may still be updating its views.
    */
   readonly untilIdle: (pid: number) => Promise<void>;
   /** JavaScript values that are in use, and memory that the process of the page shares with no other, in MB. */

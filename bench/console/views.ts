@@ -3,7 +3,7 @@ import type { Limited } from '../bench.js';
 import { processorMs } from '../processor-time.js';
 import type { Frames, Meter } from './meter.js';
 
-/** Least frames a second, and what the main thread may take for one of them. */
+/** Minimum number of frames per second, and maximum time of the main thread for a frame, in milliseconds. */
 const FRAMES = { perSecond: 30, ms: 1_000 / 30 };
 const STEPS = 90;
 const WHEEL_PX = 900;
@@ -48,7 +48,7 @@ export const painted = async (page: Page): Promise<void> => {
 
 const boxOf = async (place: Locator): Promise<{ x: number; y: number; width: number; height: number }> => {
   const box = await place.boundingBox();
-  if (!box) throw new Error('it is not on the page');
+  if (!box) throw new Error('the element is not on the page');
   return box;
 };
 
