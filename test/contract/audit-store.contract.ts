@@ -59,7 +59,7 @@ export const auditStoreContract = (name: string, open: () => Promise<AuditStore>
       expect(await listed({ after: second!.id, limit: 2 })).toEqual(['domain', 'actor']);
     });
 
-    it('reach a reader that goes on after the last id, each once, while two processes write', async () => {
+    it('reach a reader that resumes after the last id, each once, while two processes write', async () => {
       const from = await end();
       const names = (writer: string) => Array.from({ length: BATCHES }, (_, batch) => `${writer} ${batch}`);
       const write = async (store: AuditStore, writer: string): Promise<void> => {

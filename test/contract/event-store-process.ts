@@ -36,7 +36,7 @@ export type ProcessMessage =
 
 const say = (said: ProcessMessage): void => void process.stdout.write(`${JSON.stringify(said)}\n`);
 
-/** The stream of that number. */
+/** The stream with a number. */
 export const workStream = (stream: number): StreamName => streamName('execution', [`e${stream}`]);
 
 /** The event at a revision of a stream; the same in every process, so that it can be sent again. */

@@ -100,7 +100,7 @@ export const eventStoreContract = (name: string, open: () => Promise<OpenStore>)
         expect(position).toBeGreaterThan(start);
       });
 
-      it('answers the place of the last event of an append', async () => {
+      it('answers the revision and the position of the last event of an append', async () => {
         const first = await store.append(stream, 'no-stream', events(3));
         const second = await store.append(stream, 2n, events(2));
         expect([first.revision, second.revision]).toEqual([2n, 4n]);
@@ -162,7 +162,7 @@ export const eventStoreContract = (name: string, open: () => Promise<OpenStore>)
         expect(await streamOf(store, stream)).toHaveLength(1);
       });
 
-      it('lets one of many appends at once win, and the others on the same stream know', async () => {
+      it('accepts one of many concurrent appends to a stream, and refuses the others as conflicts', async () => {
         const tries = Array.from({ length: 20 }, () => store.append(stream, 'no-stream', events(1)));
         const beside = Array.from({ length: 20 }, (_, i) => store.append(other(`b${i}`), 'no-stream', events(1)));
         const outcomes = await Promise.allSettled(tries);
@@ -213,12 +213,15 @@ export const eventStoreContract = (name: string, open: () => Promise<OpenStore>)
     });
 
     describe('an append that is sent again', () => {
-      it.each([['no-stream'], ['any']] as const)('is a success with its old place, expecting %s', async (expected) => {
-        const given = events(3);
-        const first = await store.append(stream, expected, given);
-        expect(await store.append(stream, expected, given)).toEqual(first);
-        expect(await streamOf(store, stream)).toHaveLength(3);
-      });
+      it.each([['no-stream'], ['any']] as const)(
+        'is a success at its first position, expecting %s',
+        async (expected) => {
+          const given = events(3);
+          const first = await store.append(stream, expected, given);
+          expect(await store.append(stream, expected, given)).toEqual(first);
+          expect(await streamOf(store, stream)).toHaveLength(3);
+        },
+      );
 
       it('is a success when others have followed', async () => {
         await store.append(stream, 'no-stream', events(1));
@@ -230,7 +233,7 @@ export const eventStoreContract = (name: string, open: () => Promise<OpenStore>)
         expect(await streamOf(store, stream)).toHaveLength(7);
       });
 
-      it('is a success when both are under way at once', async () => {
+      it('is a success when both are in flight at once', async () => {
         const given = events(2);
         const [first, second] = await Promise.all([
           store.append(stream, 'no-stream', given),
@@ -261,7 +264,7 @@ export const eventStoreContract = (name: string, open: () => Promise<OpenStore>)
         expect(await streamOf(store, stream)).toHaveLength(2);
       });
 
-      it('is a conflict when it expects another place', async () => {
+      it('is a conflict when it expects another revision', async () => {
         const given = events(1);
         await store.append(stream, 'no-stream', given);
         await store.append(stream, 0n, events(2));
@@ -303,7 +306,7 @@ export const eventStoreContract = (name: string, open: () => Promise<OpenStore>)
         expect(await streamOf(store, stream, { direction, limit: 301 })).toHaveLength(301);
       });
 
-      it('tells streams apart that begin alike', async () => {
+      it('distinguishes streams whose names begin alike', async () => {
         await store.append(other('x'), 'no-stream', [event('x')]);
         await store.append(other('x:y'), 'no-stream', [event('xy')]);
         expect((await streamOf(store, other('x'))).map(textOf)).toEqual(['x']);
@@ -329,7 +332,7 @@ export const eventStoreContract = (name: string, open: () => Promise<OpenStore>)
         expect(pages.at(-1)!.position).toBe(await store.head());
       });
 
-      it('goes on after a position', async () => {
+      it('resumes after a position', async () => {
         await fill();
         const found = eventsOf(await logAfter(store, start));
         expect(eventsOf(await logAfter(store, found[2]!.position)).map(textOf)).toEqual(['c0', 'a2']);
@@ -431,7 +434,7 @@ export const eventStoreContract = (name: string, open: () => Promise<OpenStore>)
     describe('subscribing', () => {
       const filter = (): EventFilter => ({ categories: [category] });
 
-      it('hands over what is there, and then what comes', async () => {
+      it('delivers the events that are there, and then new ones', async () => {
         await store.append(stream, 'no-stream', events(450));
         const { pages, seen, until, onPage } = collector();
         const subscription = store.subscribe({ after: start, filter: filter() }, onPage);
@@ -489,7 +492,7 @@ export const eventStoreContract = (name: string, open: () => Promise<OpenStore>)
         await subscription.close();
       });
 
-      it('follows a page with another where it has said that one is at hand', async () => {
+      it('delivers another page after one with `hasNext`', async () => {
         const before = await store.append(stream, 'no-stream', events(450));
         const { pages, seen, until, onPage } = collector();
         const subscription = store.subscribe({ after: start }, onPage);
@@ -510,7 +513,7 @@ export const eventStoreContract = (name: string, open: () => Promise<OpenStore>)
         await subscription.close();
       });
 
-      it('hands over nothing after it is closed', async () => {
+      it('delivers nothing after it is closed', async () => {
         const [closed, open] = [collector(), collector()];
         const [subscription, other] = [closed, open].map(({ onPage }) => store.subscribe({ after: start }, onPage));
         await Promise.all([closed, open].map(({ pages, until }) => until(() => pages.some(({ isLive }) => isLive))));

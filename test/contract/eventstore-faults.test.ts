@@ -108,7 +108,7 @@ describe('the log in an event store that is not always there', () => {
       expect(await textsOf(store, stream)).toEqual(given[at]!.map(({ data }) => data.toString()));
   });
 
-  it('has every command of two processes that was acknowledged once and in its place, whatever answers are lost', async () => {
+  it('has each acknowledged command of two processes once, at the answered revision, although answers are lost', async () => {
     const streams = Array.from({ length: 3 }, () => streamName('purse', [randomUUID()]));
     const payloads = filePayloadStore({ directory });
     const beside = await eventstoreEventStore({ url: urlOf(proxy.address) });
@@ -150,7 +150,7 @@ describe('the log in an event store that is not always there', () => {
     await payloads.close();
   });
 
-  it('goes on handing over events after the server was killed, each once', async () => {
+  it('delivers events again after the server was killed, each once', async () => {
     const stream = fresh();
     const seen: string[] = [];
     let check = (): void => undefined;
@@ -188,7 +188,7 @@ describe('the log in an event store that is not always there', () => {
     expect(await textsOf(store, stream)).toHaveLength(1);
   });
 
-  it('still knows a conflict from trouble', async () => {
+  it('reports a conflict as a conflict, and not as a fault', async () => {
     const stream = fresh();
     await store.append(stream, 'no-stream', [event()]);
     await expect(store.append(stream, 'no-stream', [event()])).rejects.toBeInstanceOf(RevisionConflict);
@@ -204,7 +204,7 @@ describe('the log in an event store that is not always there', () => {
     await expect(store.append(stream, 0n, [event()])).rejects.toBeInstanceOf(CorruptEvent);
   });
 
-  it('hands over events that others have written as they are', async () => {
+  it('delivers events that other applications have written as they are', async () => {
     const stream = fresh();
     const other = EventStoreDBClient.connectionString(urlOf(server.address));
     await other.appendToStream(stream, jsonEvent({ type: 'Foreign', data: { any: 'thing' } }));

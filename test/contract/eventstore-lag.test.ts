@@ -39,7 +39,7 @@ describe('a cluster whose followers show nothing new, of which a follower is pre
     return texts;
   };
 
-  it('answers with all that was acknowledged, and goes on without a gap when the leader is gone', async () => {
+  it('answers with all that was acknowledged, and resumes without a gap when the leader is gone', async () => {
     const stream = streamName('counted', [randomUUID()]);
     const seen: string[] = [];
     const claimed: boolean[] = [];
@@ -47,16 +47,16 @@ describe('a cluster whose followers show nothing new, of which a follower is pre
     open.push(
       store.subscribe({ after: 0n, filter: { categories: ['counted'] } }, ({ events, position }) => {
         seen.push(...events.map(({ data }) => Buffer.from(data).toString()));
-        for (const [text, at] of places) if (at <= position) following.add(text);
+        for (const [text, at] of positions) if (at <= position) following.add(text);
         claimed.push([...following].every((text) => seen.includes(text)));
       }),
     );
-    const places = new Map<string, bigint>();
+    const positions = new Map<string, bigint>();
     const add = async (text: string): Promise<void> => {
       const { position } = await store.append(stream, 'any', [event(stream, text)]);
-      places.set(text, position);
+      positions.set(text, position);
       expect(await store.head()).toBeGreaterThanOrEqual(position);
-      expect(await textsOf(stream)).toEqual([...places.keys()]);
+      expect(await textsOf(stream)).toEqual([...positions.keys()]);
     };
     for (const text of ['one', 'two', 'three']) await add(text);
     await (await cluster.leader()).kill();

@@ -17,7 +17,7 @@ const fresh = () => streamName('counted', [randomUUID()]);
 /** Nothing listens there. */
 const NOWHERE = '127.0.0.1:1';
 
-/** Longer than the library's own search, which ends after 10 attempts and a second. */
+/** Longer than the client library's own search for a node, which ends after 10 attempts in about a second. */
 const AWAY_MS = 3_000;
 
 describe('a cluster of which no node can be found for seconds', () => {
@@ -38,7 +38,7 @@ describe('a cluster of which no node can be found for seconds', () => {
     rmSync(directory, { recursive: true });
   });
 
-  it('answers reads meanwhile, and has every append and every reader go on when it is back', async () => {
+  it('fails reads meanwhile, and completes appends and delivers events when it is back', async () => {
     const stream = fresh();
     const given = Array.from({ length: 3 }, event);
     const heard: string[] = [];

@@ -34,7 +34,7 @@ describe('an event store whose positions are byte offsets', () => {
   const drops: number[] = [];
   const troubles: unknown[] = [];
   /** The positions of `one`, `two` and `three`, the first events of this test. */
-  const places: bigint[] = [];
+  const known: bigint[] = [];
 
   beforeAll(async () => {
     cluster = await startEventstoreCluster({ size: 1 });
@@ -45,7 +45,7 @@ describe('an event store whose positions are byte offsets', () => {
       onDrop: () => drops.push(1),
     });
     for (const text of ['one', 'two', 'three'])
-      places.push((await store.append(streamName('counted', [text]), 'no-stream', [event(text)])).position);
+      known.push((await store.append(streamName('counted', [text]), 'no-stream', [event(text)])).position);
   });
   afterAll(async () => {
     await store.close();
@@ -53,7 +53,7 @@ describe('an event store whose positions are byte offsets', () => {
     await cluster.close();
   });
 
-  const [categories, first] = [['counted'], () => places[0]!];
+  const [categories, first] = [['counted'], () => known[0]!];
 
   it.each([
     ['the whole log', undefined],
@@ -73,17 +73,17 @@ describe('an event store whose positions are byte offsets', () => {
   ] as const)('is read from a position on, its event too, with %s', async (_, filter) => {
     const from = async (position: bigint) =>
       textsIn(await all(store.readLog({ after: position, isInclusive: true, ...(filter && { filter }) })));
-    expect(await from(places[1]!)).toEqual(['two', 'three']);
-    expect(await from(places[1]! + 1n)).toEqual(['three']);
-    expect(await from(places[2]!)).toEqual(['three']);
+    expect(await from(known[1]!)).toEqual(['two', 'three']);
+    expect(await from(known[1]! + 1n)).toEqual(['three']);
+    expect(await from(known[2]!)).toEqual(['three']);
   });
 
-  it('is read back from a position that no event has, and from beyond its end', async () => {
+  it('is read backwards from a position that no event has, and from beyond its end', async () => {
     const before = async (position: bigint) =>
       (await all(store.readLogBackwards({ before: position }))).flat().map(textOf);
-    expect(await before(places[2]!)).toEqual(['two', 'one']);
-    expect(await before(places[2]! + 1n)).toEqual(['three', 'two', 'one']);
-    expect(await before(places[1]! - 1n)).toEqual(['one']);
+    expect(await before(known[2]!)).toEqual(['two', 'one']);
+    expect(await before(known[2]! + 1n)).toEqual(['three', 'two', 'one']);
+    expect(await before(known[1]! - 1n)).toEqual(['one']);
     expect(await before((await store.head()) + 1_000n)).toEqual(['three', 'two', 'one']);
   });
 
@@ -113,24 +113,24 @@ describe('an event store whose positions are byte offsets', () => {
       (reached) => reached === position?.commit,
     );
     expect(await store.head()).toBe(position?.commit);
-    const pages = await all(store.readLog({ after: places[2]! }));
+    const pages = await all(store.readLog({ after: known[2]! }));
     expect(pages).toEqual([{ events: [], position: position?.commit }]);
     await subscription.close();
   });
 
-  it('waits for a log that ends before what was read of it, says so, and then goes on', async () => {
+  it('waits for a log that ends before the position of a subscription, reports it, and then resumes', async () => {
     const after = (await store.head()) + 1_500n;
     const seen: string[] = [];
-    const told: boolean[] = [];
+    const liveness: boolean[] = [];
     const subscription = store.subscribe({ after, filter: { categories } }, ({ events }, isLive) => {
       seen.push(...events.map(textOf));
-      told.push(isLive);
+      liveness.push(isLive);
     });
     await until(
       () => Promise.resolve(troubles.map(String)),
       (texts) => texts.some((text) => text.includes(`before position ${after}`)),
     );
-    expect(told).toEqual([]);
+    expect(liveness).toEqual([]);
     await store.append(streamName('counted', ['passed']), 'no-stream', [event('passed', 3_000)]);
     await store.append(streamName('counted', ['next']), 'no-stream', [event('next')]);
     await until(
@@ -140,7 +140,7 @@ describe('an event store whose positions are byte offsets', () => {
     await subscription.close();
   });
 
-  it('drops a subscription that leaves events unread, which goes on at once and loses and doubles nothing', async () => {
+  it('drops a subscription that leaves events unread, which resumes at once and loses and doubles nothing', async () => {
     const seen: string[] = [];
     const stream = streamName('counted', [randomUUID()]);
     const before = troubles.length;

@@ -37,7 +37,7 @@ describe('an event store that does not do what it is asked', () => {
     rmSync(directory, { recursive: true });
   });
 
-  it('is left for the leader that it names, with what it was to append', async () => {
+  it('is replaced by the leader that it names, and the appends are sent there', async () => {
     const follower = await startFollower(log.address);
     const store = await eventstoreEventStore({ url: urlOf(follower.address) });
     const stream = fresh();
@@ -50,7 +50,7 @@ describe('an event store that does not do what it is asked', () => {
     await follower.close();
   });
 
-  it('is not waited for where it denies access', async () => {
+  it('is refused at once when it denies access', async () => {
     const reading = await startServerProcess({
       data: join(directory, 'reading'),
       args: ['--event-store', 'embedded:', '--eventstore-mode', 'read'],
@@ -65,7 +65,7 @@ describe('an event store that does not do what it is asked', () => {
     await reading.stop();
   });
 
-  it('is not waited for where it is of a version that never says when a subscription has caught up', async () => {
+  it('is refused at once when its version never reports that a subscription has caught up', async () => {
     const old = await startForgetfulLog(log.address, '22.10.5');
     await expect(eventstoreEventStore({ url: urlOf(old.address) })).rejects.toThrow(
       'the event store has version 22.10.5; 23.10 or later is required',
@@ -73,7 +73,7 @@ describe('an event store that does not do what it is asked', () => {
     await old.close();
   });
 
-  it('is connected to anew when it says nothing more, and has the append once', async () => {
+  it('is connected to again when its connection is silent, and has the append once', async () => {
     const proxy = await startProxy(log.address);
     const store = await eventstoreEventStore({
       url: urlOf(proxy.address, '&keepAliveInterval=500&keepAliveTimeout=500'),
@@ -121,19 +121,19 @@ describe('an event store that does not do what it is asked', () => {
     await beside.close();
   };
 
-  it('is heard again when its connection says nothing more, from where it was', async () => {
+  it('delivers events again when its connection was silent, from the last one on', async () => {
     const proxy = await startProxy(log.address);
     await expectHeardAgain(urlOf(proxy.address, '&keepAliveInterval=500&keepAliveTimeout=500'), proxy.stallAnswers);
     await proxy.close();
   });
 
-  it('is followed again when it has dropped a subscription over a live connection', async () => {
+  it('is subscribed to again when it has dropped a subscription over a live connection', async () => {
     const forgetful = await startForgetfulLog(log.address);
     await expectHeardAgain(urlOf(forgetful.address), forgetful.forget);
     await forgetful.close();
   }, 60_000);
 
-  it('has another name after a restore, and everything that it had', async () => {
+  it('has another log id after a restore, and all its events', async () => {
     const url = urlOf(log.address);
     const store = await eventstoreEventStore({ url });
     await store.append(fresh(), 'no-stream', [event()]);

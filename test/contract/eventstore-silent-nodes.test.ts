@@ -22,7 +22,7 @@ describe('a cluster whose leader answers pings and nothing else', () => {
     await cluster.close();
   });
 
-  it('has the appends go on at the next leader where the leader is cut off from the others', async () => {
+  it('gets appends at its next leader when the old one is cut off from the other nodes', async () => {
     const stream = fresh();
     await store.append(stream, 'no-stream', [event()]);
     const leader = await cluster.leader();
@@ -31,7 +31,7 @@ describe('a cluster whose leader answers pings and nothing else', () => {
     await leader.rejoin();
   });
 
-  it('answers what is read of a leader that says nothing, and goes on when it speaks', async () => {
+  it('fails reads while the leader is silent, and accepts appends when it answers again', async () => {
     const leader = await cluster.leader();
     await store.head();
     await leader.mute();

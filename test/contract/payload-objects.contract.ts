@@ -74,21 +74,21 @@ export const payloadObjectsContract = (name: string, open: () => OpenObjects): v
       expect(await opened.store.get(ref)).toBeDefined();
     });
 
-    it('removes what is older, in the end', async () => {
+    it('removes a payload that is older than the cutoff, after some runs', async () => {
       const ref = await put();
       await remove();
       expect(await listed()).toEqual([]);
       expect(await opened.store.get(ref)).toBeUndefined();
     });
 
-    it('does not mind what is no longer there', async () => {
+    it('ignores a payload that is no longer there', async () => {
       await put();
       const object = await only();
       await remove();
       expect(await opened.objects.drop(object, ALL)).toBe('kept');
     });
 
-    it('has what is put again while it is let go', async () => {
+    it('keeps a payload that is put again while it is being removed', async () => {
       const content = randomBytes(1_000);
       const ref = await put(content);
       const object = await only();
@@ -96,7 +96,7 @@ export const payloadObjectsContract = (name: string, open: () => OpenObjects): v
       expect(Buffer.compare((await opened.store.get(ref))!, content)).toBe(0);
     });
 
-    it('has what is put again after it was removed', async () => {
+    it('has a payload that is put again after it was removed', async () => {
       const content = randomBytes(1_000);
       await put(content);
       await remove();

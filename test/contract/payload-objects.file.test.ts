@@ -28,8 +28,8 @@ const left = async () => {
   return { ...opened, ref, object: object!, at };
 };
 
-describe('a payload file that was left aside', () => {
-  it('is read as if it were in its place', async () => {
+describe('a payload file that was left in quarantine', () => {
+  it('is read as if it were not in quarantine', async () => {
     const { store, ref } = await left();
     expect([...(await store.get(ref))!]).toEqual([1, 2, 3]);
   });
@@ -61,7 +61,7 @@ describe('a payload file that was left aside', () => {
   });
 });
 
-it('has what is put again after it was listed as old, before it is removed and meanwhile', async () => {
+it('keeps a payload that was listed as old and is put again before or during its removal', async () => {
   const { objects, store } = open();
   const content = Uint8Array.of(1, 2, 3);
   const ref = await store.put('definitions/a', content);

@@ -564,11 +564,11 @@ describe('a process that is killed', () => {
   ): Promise<void> => {
     const again = start(work(directory, { streams, eventsEach }));
     await again.ended;
-    const places = new Map(acknowledged(again.said).map((one) => [`${one.stream}/${one.revision}`, one.position]));
-    for (const { stream, revision, position } of answers) expect(places.get(`${stream}/${revision}`)).toBe(position);
+    const positions = new Map(acknowledged(again.said).map((one) => [`${one.stream}/${one.revision}`, one.position]));
+    for (const { stream, revision, position } of answers) expect(positions.get(`${stream}/${revision}`)).toBe(position);
     const recorded = await eventsOf(await openReader({ directory }));
     const ids = new Set(recorded.map(({ id }) => Buffer.from(id).toString('hex')));
-    expect([recorded.length, ids.size, places.size]).toEqual(Array(3).fill(streams * eventsEach));
+    expect([recorded.length, ids.size, positions.size]).toEqual(Array(3).fill(streams * eventsEach));
     expect(recorded.map(({ position }) => position)).toEqual(recorded.map((_, i) => BigInt(i + 1)));
   };
 

@@ -173,7 +173,7 @@ export const textSearchContract = (
       await fc.assert(property, { numRuns: runs });
     });
 
-    it('finds what has the text, be it long, where each document has a place of its own', async () => {
+    it('finds what has the text, be it long, where no two documents have the same sort value', async () => {
       const property = fc.asyncProperty(fc.array(texts(0, 12), { maxLength: 20 }), texts(3, 8), async (all, wanted) => {
         count += 1;
         const project = `films ${count}`;
@@ -189,7 +189,7 @@ export const textSearchContract = (
       await fc.assert(property, { numRuns: runs / 5 });
     });
 
-    it('finds each of those that share a place in the order and were written apart', async () => {
+    it('finds each of the documents that have the same sort value and were written separately', async () => {
       for (const [i, title] of ['qwerty', 'zzzzzzwertzz'].entries())
         await put([documentOf('shared', { title, state: 0, at: 777 }, i)]);
       if (settle) reader = await settle();
@@ -201,7 +201,7 @@ export const textSearchContract = (
       expect(await keysOf('wert')).toEqual(['shared/00', 'shared/01']);
     });
 
-    it('finds what fits a pattern by the texts in it', async () => {
+    it('finds the documents that match a pattern by the literal texts in it', async () => {
       const book = (title: string, at: number): Book => ({ title, state: 0, at });
       const found = ['train_model', 'train-model', 'pretrain.models', 'train model train'];
       const others = ['train', 'model train', 'trainmodel', 'TRAIN_MODEL'];
@@ -215,7 +215,7 @@ export const textSearchContract = (
       expect(query.where).toContainEqual({ field: 'title', is: 'contains all', texts: ['train'] });
     });
 
-    it('finds no document twice that is written again, and none that is cleared', async () => {
+    it('finds a document that is written again once, and none after the store is cleared', async () => {
       const documents = ['once more', 'once only'].map((title, i) =>
         documentOf('twice', { title, state: 0, at: i }, i),
       );

@@ -42,7 +42,7 @@ const inVersion = <Document>(model: ReadModel<Document>, version: number): ReadM
   collection: { ...model.collection, version },
 });
 
-/** A model that several streams feed, and that makes the same of events that it sees again: parts that exist. */
+/** A model that several streams feed; events that are folded again leave its documents as they are. */
 const parts: ReadModel<{ least: number }> = {
   collection: { name: 'parts', version: 1, fields: { sum: 'integer' }, indexes: [] },
   follows: totals.follows,
@@ -90,7 +90,7 @@ const inPages = (log: EventLog, size: number): EventLog => {
   };
 };
 
-/** Gives pages to one subscription; it is left open afterwards. */
+/** Delivers pages to one subscription, which stays open afterwards. */
 type Feed = (onPage: (page: LogPage) => Promise<void> | void) => Promise<void>;
 
 /** A log whose first subscriptions, in the order in which they are opened, get the pages of `feeds`. */
@@ -260,7 +260,7 @@ export const viewGroupsContract = (
         expect(changed.folds).toBe(1_000);
       });
 
-      it('is built beside a process of the release before, which goes on', async () => {
+      it('is built beside a process of the release before, which keeps running', async () => {
         const head = await appendMany(300);
         const before = await start([tallies, counts]);
         await before.complete(head);
@@ -494,7 +494,7 @@ export const viewGroupsContract = (
         expect(await groupsOf()).toMatchObject([{ name: own, takeover: undefined }]);
       });
 
-      it('go on from a checkpoint of all partitions', async () => {
+      it('start from a checkpoint of all partitions', async () => {
         await stored({ [own]: 6n });
         const [group] = await viewGroups(store, { models: all }, PARTITIONS);
         await store.write(group!.takeover!);

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { LEASE_MS } from '../../services/kernel/ports/leases.js';
 import { kafkaBrokers, newPrefix } from '../support/kafka-server.js';
-import { areFilesOpen } from '../support/open-files.js';
+import { isSharedFileLocked } from '../support/locked-files.js';
 import { expectNothingLost, type Load, type Setting, underLoad } from '../support/killed-load.js';
 import { dropDatabase, mongoUrl, newMongoLocation } from '../support/mongo-server.js';
 import { reconciled } from '../support/processes-apart.js';
@@ -66,7 +66,7 @@ const standStill = async (late: Part, load: Load, directory: string | undefined)
       () => load.progress(1),
       () => isSuspended(late),
     );
-  } while (directory !== undefined && areFilesOpen(directory));
+  } while (directory !== undefined && isSharedFileLocked(directory));
 };
 
 /**

@@ -17,7 +17,7 @@ import { scheduleCodec, scheduleStream } from '../../services/schedule/events.js
 import { register } from '../support/control-plane.js';
 import { fixtureFolder, withNeeds } from '../support/fixtures.js';
 import { isOnMongodb } from '../support/mongo-server.js';
-import { areFilesOpen } from '../support/open-files.js';
+import { isSharedFileLocked } from '../support/locked-files.js';
 import { type Part, type RoleProcesses, startRoleProcesses } from '../support/roles.js';
 import { overGrpc, type Transport } from '../support/transports.js';
 import { until } from '../support/until.js';
@@ -62,7 +62,7 @@ const fires = async ({ server }: Part): Promise<boolean> => {
 /** Stops a process, not while it has write locks on files that the others need. */
 const stop = async ({ server }: Part): Promise<void> => {
   server().child.kill('SIGSTOP');
-  while (!isOnMongodb && areFilesOpen(join(parts.directory, 'data'))) {
+  while (!isOnMongodb && isSharedFileLocked(join(parts.directory, 'data'))) {
     server().child.kill('SIGCONT');
     await fetch(`${server().ready.http}/readyz`);
     server().child.kill('SIGSTOP');

@@ -2,7 +2,7 @@ import { isOnMongodb } from './mongo-server.js';
 import { type Answer, type Transport, transport } from './transports.js';
 
 const PAUSE_MS = 50;
-const PATIENCE_MS = 30_000;
+const MAX_WAIT_MS = 30_000;
 
 const isBehind = ({ code, message }: Answer): boolean =>
   code === 'UNAVAILABLE' && / not reached position \d+ yet/u.test(message);
@@ -10,8 +10,8 @@ const isBehind = ({ code, message }: Answer): boolean =>
 /** The later of two tokens `LOG.POSITION` of one log. */
 const later = (one: string | undefined, other: string | undefined): string | undefined => {
   if (one === undefined || other === undefined) return one ?? other;
-  const place = (token: string): bigint => BigInt(token.slice(token.lastIndexOf('.') + 1));
-  return place(one) < place(other) ? other : one;
+  const positionIn = (token: string): bigint => BigInt(token.slice(token.lastIndexOf('.') + 1));
+  return positionIn(one) < positionIn(other) ? other : one;
 };
 
 /** The state of a client: the last position that it was answered at, over any transport. */
@@ -32,7 +32,7 @@ export const byTurns = (ways: readonly Transport[], client: Client): Transport =
     const way = ways[(turn += 1) % ways.length] ?? first;
     const position = client.seen;
     const asked = { ...(position !== undefined && { 'flightlog-min-position': position }), ...headers };
-    const deadline = performance.now() + PATIENCE_MS;
+    const deadline = performance.now() + MAX_WAIT_MS;
     let answer = await way.send(rpc, request, asked);
     while (asked['flightlog-min-position'] === position && isBehind(answer) && performance.now() < deadline) {
       await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));

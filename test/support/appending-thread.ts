@@ -3,8 +3,8 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { binaryEvent, EventStoreDBClient } from '@eventstore/db-client';
 
 /**
- * The worker data of a thread that appends beside a test: numbered events to one stream, 100 at a time, until it is
- * told to end.
+ * The worker data of a thread that appends beside a test: numbered events to one stream, 100 at a time, until it gets a
+ * message.
  */
 export type Appending = { readonly url: string; readonly stream: string; readonly bytes: number };
 

@@ -107,7 +107,7 @@ export const startControlPlane = async (
       const before = await head();
       const result = await ask();
       const after = await head();
-      if (after !== before) throw new Error(`the log went from ${before} to ${after}`);
+      if (after !== before) throw new Error(`the head of the log moved from ${before} to ${after}`);
       return result;
     },
     events: () => eventsAfter(0n),

@@ -27,10 +27,10 @@ const CONSUMED = ['ExecutionCreated', 'WorkflowPhaseReported'];
 /** Streams of executions in the domain begin with this. */
 const IN_DOMAIN = executionStream('');
 
-/** The most executions that are watched one by one. */
+/** Maximum number of executions that are watched one by one. */
 const WATCHED = 12;
 
-/** Clients that follow what processes record, while these are killed. */
+/** Clients that follow the log of processes while the processes are killed. */
 export type Followers = {
   /** Watches one execution to its end; only the first of them. */
   readonly watch: (name: string) => void;

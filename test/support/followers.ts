@@ -17,10 +17,10 @@ import {
   WatchResponseSchema,
 } from '../../proto/gen/platformidl/eventlog/watch_pb.js';
 
-/** An answer: its position, when a client may go on after it, and its kind: an event or a change, the end, or another. */
+/** An answer; `position` is absent when a client cannot resume after it, and `isEvent` holds for changes too. */
 export type Answer = { readonly position: string | undefined; readonly isEvent: boolean; readonly isEnd: boolean };
 
-/** Connects, to go on after a position; the answers end or throw when the connection breaks. */
+/** Connects, to resume after a position; the answers end or throw when the connection breaks. */
 export type Connect = (after: string) => AsyncIterable<Answer>;
 
 /** The server of the next connection, as `host:port`. */
@@ -97,16 +97,16 @@ export const watchByEvents = (next: NextServer, { project, domain, name }: Watch
 /** The positions of the events that a follower received, and of its first and its last answer. */
 export type Followed = { readonly events: readonly string[]; readonly state: string; readonly end: string };
 
-/** The answers that a client may go on after, of one connection until it breaks. */
+/** The answers of one connection that a client can resume after, until the connection breaks. */
 const untilBroken = async function* (answers: AsyncIterable<Answer>): AsyncGenerator<Answer> {
   try {
     for await (const each of answers) if (each.position !== undefined) yield each;
   } catch {
-    // broken: the next connection goes on
+    // broken: the next connection resumes
   }
 };
 
-/** The pause before a client connects again, as clients make one: a server that is away refuses at once. */
+/** The pause before a client connects again: a server that is away refuses at once. */
 const PAUSE_MS = 20;
 
 type Following = {

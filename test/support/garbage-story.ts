@@ -26,7 +26,7 @@ export type GarbageStore = {
   /** The age from which payloads are removed, in milliseconds: much longer than from a put to its event. */
   readonly ageMs: number;
   readonly open: () => { readonly store: PayloadStore; readonly objects: PayloadObjects };
-  /** Makes payloads older than that, or waits until they are. */
+  /** Makes the payloads older than `ageMs`, or waits until they are. */
   readonly grow: (refs: readonly PayloadRef[]) => Promise<void>;
   /** The number of runs until a payload is permanently removed. */
   readonly runs: number;
@@ -125,7 +125,7 @@ export const garbageStory = (name: string, open: (directory: string) => GarbageS
       rmSync(directory, { recursive: true, force: true });
     });
 
-    it('is counted, and left, by a dry run', async () => {
+    it('is counted, and not removed, by a dry run', async () => {
       const refs = await plant(['planted-1', 'planted-2']);
       await start();
       const found = await counts(['--dry-run']);
@@ -133,7 +133,7 @@ export const garbageStory = (name: string, open: (directory: string) => GarbageS
       for (const ref of refs) expect(await isThere(ref)).toBe(true);
     });
 
-    it('goes, and what an event names stays', async () => {
+    it('is removed, and payloads that an event refers to stay', async () => {
       for (let run = 0; run < garbage.runs; run += 1) {
         const { removed, setAside } = await counts();
         expect(run === garbage.runs - 1 ? removed : setAside).toBe(2);
@@ -144,7 +144,7 @@ export const garbageStory = (name: string, open: (directory: string) => GarbageS
     });
 
     it(
-      'is put again while it goes, in a loop, and nothing is lost',
+      'is put again while it is being removed, in a loop, and nothing is lost',
       async () => {
         let planted = new Set<string>();
         for (let round = 0; round < garbage.rounds; round += 1) {
@@ -180,7 +180,7 @@ export const garbageStory = (name: string, open: (directory: string) => GarbageS
     };
 
     it(
-      'is put again after its removal was cut off in the middle',
+      'is put again after its removal was killed in the middle',
       async () => {
         const execution = newName();
         await plane.server().stop();
@@ -202,7 +202,7 @@ export const garbageStory = (name: string, open: (directory: string) => GarbageS
     );
 
     it(
-      'is also what a server has put that was killed before it recorded it',
+      'includes the payload of a server that was killed before it recorded the event',
       async () => {
         plane.grpc.close();
         await plane.server().stop();
@@ -223,7 +223,7 @@ export const garbageStory = (name: string, open: (directory: string) => GarbageS
     );
 
     it(
-      'has taken nothing from any execution, and the views are what the log makes of them',
+      'is removed without loss for any execution, and the views can be rebuilt from the log',
       async () => {
         for (const execution of created) {
           const id = { project: 'flytesnacks', domain: 'development', name: execution };

@@ -25,10 +25,11 @@ for (const [rpc, request] of wholeRequests) {
 
 /** The fault of an answer to a bad request; `undefined` when the answer is as it must be. */
 const faultIn = (code: string, message: string, names: string | undefined): string | undefined => {
-  if (NEVER.has(code)) return 'never for a mistake of the caller';
-  if (code === 'OK') return names === undefined ? undefined : 'it was not seen';
-  if (message === '') return 'it says nothing';
-  return names === undefined || code === 'UNIMPLEMENTED' || message.includes(names) ? undefined : `it hides ${names}`;
+  if (NEVER.has(code)) return 'not a status for a mistake of the caller';
+  if (code === 'OK') return names === undefined ? undefined : 'it was accepted';
+  if (message === '') return 'it has no message';
+  if (names === undefined || code === 'UNIMPLEMENTED' || message.includes(names)) return undefined;
+  return `its message does not name ${names}`;
 };
 
 type Said = { readonly code: string; readonly message: string };

@@ -26,8 +26,8 @@ const AS_FAST_AS_IT_GOES = 0;
 const ENDED = new Set([4, 6, 7, 8]);
 
 /**
- * The most executions that wait for the engine, and the least number of events of each: so the engine never runs out of
- * work, and never has more work than a test waits for.
+ * Launches stay at most 30 executions ahead of the engine, at 12 or more events of each: so the engine never runs out
+ * of work, and never has more work than a test waits for.
  */
 const AHEAD = { executions: 30, events: 12 };
 

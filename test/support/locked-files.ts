@@ -3,10 +3,10 @@ import { DatabaseSync } from '@photostructure/sqlite';
 
 const BUSY = 5;
 /** Far longer than any write of a running process takes. */
-const PATIENCE_MS = 1_000;
+const BUSY_TIMEOUT_MS = 1_000;
 
 const isHeld = (file: string): boolean => {
-  const db = new DatabaseSync(file, { timeout: PATIENCE_MS });
+  const db = new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS });
   try {
     db.exec('BEGIN IMMEDIATE; ROLLBACK');
     return false;
@@ -19,5 +19,5 @@ const isHeld = (file: string): boolean => {
 };
 
 /** True when a suspended process holds a write lock on a file that processes share in a data directory. */
-export const areFilesOpen = (directory: string): boolean =>
+export const isSharedFileLocked = (directory: string): boolean =>
   ['views.db', 'claims.db'].some((name) => isHeld(join(directory, name)));

@@ -88,7 +88,7 @@ export const reconciled = async (
   };
   const found = await until(ask, ({ missing, doubled, reordered }) => missing === 0 || doubled + reordered > 0);
   if (found.expected === 0 || found.doubled + found.reordered > 0)
-    throw new Error(`Kafka is not what the log is: ${JSON.stringify(found)}`);
+    throw new Error(`the Kafka topics differ from the log: ${JSON.stringify(found)}`);
   return found;
 };
 

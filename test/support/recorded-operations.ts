@@ -45,5 +45,5 @@ export const playOperations = (address: string): Promise<Answers> =>
 /** Runs the same steps of persistent subscriptions on another server; takes two minutes, most of them waiting. */
 export const playSteps = (address: string): Promise<Answers> => play([join(FOLDER, 'persistent.mjs')], address);
 
-/** The file with the outcomes on one of our servers that differ from EventStoreDB's. */
+/** The file with the outcomes on the server of this name that differ from EventStoreDB's. */
 export const differingAnswersFile = (server: string): string => join(FOLDER, `differs-${server}.json`);

@@ -33,21 +33,21 @@ export const openReport = (client: Client, headers: Readonly<Record<string, stri
   for (const [name, value] of Object.entries(headers)) metadata.set(name, value);
   const call = client.makeBidiStreamRequest(PATH, asIs, asIs, metadata);
   const answers: ReportResponse[] = [];
-  const looks = new Set<() => void>();
+  const waiters = new Set<() => void>();
   let isOver = false;
-  const look = (): void => {
-    for (const each of looks) each();
+  const wakeAll = (): void => {
+    for (const each of waiters) each();
   };
   call.on('data', (bytes: Buffer) => {
     answers.push(fromBinary(ReportResponseSchema, bytes));
-    look();
+    wakeAll();
   });
   call.on('error', () => undefined); // the status reports it
   const ended = new Promise<Ended>((resolve) => {
     call.on('status', ({ code, details }: StatusObject) => {
       isOver = true;
       resolve({ code: status[code] as keyof typeof status, message: details });
-      look();
+      wakeAll();
     });
   });
   const sendBytes = (bytes: Uint8Array): void => void call.write(Buffer.from(bytes));
@@ -62,10 +62,10 @@ export const openReport = (client: Client, headers: Readonly<Record<string, stri
       new Promise((resolve) => {
         const each = (): void => {
           if (answers.length < count && !isOver) return;
-          looks.delete(each);
+          waiters.delete(each);
           resolve([...answers]);
         };
-        looks.add(each);
+        waiters.add(each);
         each();
       }),
     ended,

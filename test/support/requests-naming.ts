@@ -13,8 +13,8 @@ import { http } from '../../proto/gen/google/api/annotations_pb.js';
 import type { Requirement } from '../../services/gateway/dispatch/requirement.js';
 import { fieldPath } from '../../services/gateway/field-path.js';
 
-/** The project, domain and name that the request's target has; `name` of an execution, a launch plan, and so on. */
-type Place = { readonly project: string; readonly domain: string; readonly name: string };
+/** The project, domain and name of the request's target, such as an execution or a launch plan. */
+type Target = { readonly project: string; readonly domain: string; readonly name: string };
 
 const FIELD = /\{([^}=]+)[^}]*\}/gu;
 
@@ -34,7 +34,7 @@ const put = (target: JsonObject, [key = '', ...rest]: readonly string[], value: 
   put(inner, rest, value);
 };
 
-/** A value of the field's type; `place` replaces it where the field is part of the target. */
+/** A value of the field's type; the caller replaces it where the field is part of the target. */
 const anyValue = (method: DescMethod, path: string): JsonValue => {
   const field = fieldPath(method.input, path)?.at(-1);
   if (field?.fieldKind === 'enum') return field.enum.values[1]?.number ?? 0;
@@ -43,12 +43,12 @@ const anyValue = (method: DescMethod, path: string): JsonValue => {
 };
 
 /**
- * The smallest request of an RPC that names a place, and has every field of its REST path, as bytes; made from the
+ * The smallest request of an RPC that names this target, and has every field of its REST path, as bytes; made from the
  * descriptors, so that a new RPC has one by itself.
  */
-export const requestNaming = (method: DescMethod, { target }: Requirement, place: Place): Uint8Array => {
+export const requestNaming = (method: DescMethod, { target }: Requirement, named: Target): Uint8Array => {
   const message: JsonObject = {};
   for (const path of boundFields(method)) put(message, path.split('.'), anyValue(method, path));
-  for (const [part, path] of Object.entries(target)) put(message, path.split('.'), place[part as keyof Place]);
+  for (const [part, path] of Object.entries(target)) put(message, path.split('.'), named[part as keyof Target]);
   return toBinary(method.input, fromJson(method.input, message));
 };

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { create, type DescMessage, fromBinary, type MessageInitShape, type MessageShape } from '@bufbuild/protobuf';
 
 import { entities } from '../../services/main/entities.js';
-import type { EntityKind } from '../../projections/query/columns.js';
+import type { LinkedEntities } from '../../projections/query/columns.js';
 import type { Freshness } from '../../projections/query/freshness.js';
 import { projector } from '../../projections/runtime/projector.js';
 import type { ReadModel, SeenEvent } from '../../projections/runtime/read-model.js';
@@ -110,7 +110,7 @@ const logOf = (events: readonly RecordedEvent[]): EventLog => ({
 /** The services of routes, over the views of given events. */
 export type Reads = {
   readonly store: ReadStore;
-  readonly entities: EntityKind;
+  readonly entities: LinkedEntities;
   readonly freshness: Freshness;
   readonly past: { readonly log: EventLog; readonly payloads: PayloadStore; readonly warn: (message: string) => void };
   readonly domains: readonly { readonly id: string; readonly name: string }[];

@@ -80,7 +80,7 @@ const watchFile = (directory: string): TakeoverWatch => {
   };
 };
 
-const LOOK_EVERY_MS = 50;
+const POLL_EVERY_MS = 50;
 
 type Row = { readonly _id: string; readonly owner: string; readonly until: Date };
 
@@ -102,29 +102,29 @@ const watchDatabase = ({ url, database }: MongoLocation): TakeoverWatch => {
     last.set(row._id, row);
   };
   let present: ReadonlySet<string> = new Set();
-  const look = async (): Promise<void> => {
+  const poll = async (): Promise<void> => {
     const rows = await claims.find({ _id: OF_VIEWS }).toArray();
     for (const row of rows) see(row, present);
     present = new Set(rows.map(({ _id }) => _id));
   };
-  const state = { isClosed: false, looks: Promise.resolve() };
+  const state = { isClosed: false, polls: Promise.resolve() };
   // One poll after another, so that the result of an older poll never comes after that of a newer one.
-  const lookAgain = (): Promise<void> => (state.looks = state.looks.then(look));
-  const looking = (async () => {
+  const pollAgain = (): Promise<void> => (state.polls = state.polls.then(poll));
+  const polling = (async () => {
     while (!state.isClosed) {
-      await lookAgain();
-      await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+      await pollAgain();
+      await new Promise((resolve) => setTimeout(resolve, POLL_EVERY_MS));
     }
   })();
   return {
     all: async () => {
-      await lookAgain();
+      await pollAgain();
       return [...found];
     },
     shares: async () => sharesOf((await claims.find({ _id: OF_VIEWS }).toArray()).map(({ owner }) => owner)),
     close: async () => {
       state.isClosed = true;
-      await looking;
+      await polling;
       await client.close();
     },
   };

@@ -58,7 +58,7 @@ export const testIssuer = (issuer = 'https://issuer.test', audience = 'flightlog
 /** The header and payload of a token in the encoding of a JWT. */
 const encoded = (part: object): string => Buffer.from(JSON.stringify(part)).toString('base64url');
 
-/** The tokens that no issuer would take, by what is wrong with them. */
+/** Tokens that a server must refuse, by what is wrong with them. */
 export const wrongTokens = async (issuer: TestIssuer): Promise<Readonly<Record<string, string>>> => {
   const now = secondsOf(issuer.clock.now);
   const good = await issuer.token();

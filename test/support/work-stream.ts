@@ -26,7 +26,7 @@ export type WorkStream = {
   /** Takes the next message of a kind, which may have arrived before. */
   readonly next: <Name extends Case>(name: Name) => Promise<ValueOf<Name>>;
   readonly ended: Promise<Ended>;
-  /** Ends the connection without a word. */
+  /** Closes the connection without a `leave` message. */
   readonly drop: () => void;
 };
 

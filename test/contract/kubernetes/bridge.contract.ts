@@ -12,7 +12,7 @@ import { clusterOf, NAMESPACE, prepare } from './cluster.contract.js';
 const SILENT = { debug: () => undefined, info: () => undefined, warn: () => undefined };
 const hello = fixtureLaunch('01-hello');
 
-/** A bridge on this cluster; `kill` ends it as it is, with nothing given back. */
+/** A bridge on this cluster; `kill` ends it without giving its leases back. */
 const startBridge = (server: KubernetesServer, work: WorkServer) => {
   const stop = new AbortController();
   const client = createClient({ endpoint: work.endpoint, concurrency: 8, signal: stop.signal });
@@ -115,7 +115,7 @@ export const bridgeContract = <Server extends KubernetesServer>(
       await gone(own);
     });
 
-    it('removes the object of a finished execution, and has a place again', async () => {
+    it('removes the object of a finished execution, and then has free capacity again', async () => {
       const own = newName();
       work.launch(own, hello);
       await accepts(1);

@@ -138,7 +138,7 @@ export const clusterContract = (name: string, open: () => Promise<KubernetesServ
       expect((await cluster.find(object.metadata))?.finalizers).toEqual([FINALIZER]);
     });
 
-    it('reports the objects of this bridge: those that stand, change and go', async () => {
+    it('reports the objects of this bridge: existing, changed and deleted ones', async () => {
       const [object, foreign] = [newObject(), newObject('west')];
       const { name: own } = object.metadata;
       await cluster.create(foreign);
@@ -162,7 +162,7 @@ export const clusterContract = (name: string, open: () => Promise<KubernetesServ
       await stop();
     });
 
-    it('is away while the namespace is not there', async () => {
+    it('is unavailable while the namespace does not exist', async () => {
       const object = newObject();
       const elsewhere = { ...object, metadata: { ...object.metadata, namespace: 'no-such' } } as WorkflowObject;
       await expect(cluster.create(elsewhere)).rejects.toThrow(ClusterUnavailable);
@@ -176,7 +176,7 @@ export const clusterContract = (name: string, open: () => Promise<KubernetesServ
       }
     });
 
-    it('is away while it is killed, and reports afterwards what it missed', async () => {
+    it('is unavailable while it is killed, and reports the changes of that time afterwards', async () => {
       const [standing, later] = [newObject(), newObject()];
       await cluster.create(standing);
       const { times, stop } = following(cluster);

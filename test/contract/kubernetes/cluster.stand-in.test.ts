@@ -52,7 +52,7 @@ describe('a cluster with faults', () => {
     await stop();
   });
 
-  it('reports objects that went while its history was forgotten', async () => {
+  it('reports objects that were deleted while its history was forgotten', async () => {
     const object = newObject();
     await cluster.create(object);
     const { times, stop } = following(cluster);
@@ -72,7 +72,7 @@ describe('a cluster with faults', () => {
     await stop();
   });
 
-  it('goes on when a watch or a list stalls', async () => {
+  it('reports objects again after a watch or a list has stalled', async () => {
     const object = newObject();
     server.fail('list', 'stall', 1);
     server.fail('watch', 'stall', 1);

@@ -12,8 +12,9 @@ const SCRIPT = fileURLToPath(new URL('engine-process.js', import.meta.url));
 export type FedEngine = {
   readonly name: string;
   readonly child: ChildProcess;
-  /** The attempts that it has started, in their order, and how many of its events were refused. */
+  /** The attempts that it has started, in their order. */
   readonly started: () => readonly string[];
+  /** The number of its events that were refused. */
   readonly refused: () => number;
   /** Executions that it has given up, with the reason. */
   readonly dropped: () => readonly string[];

@@ -94,7 +94,7 @@ const openNode = (options: NodeOptions, restartMs: number): ClusterNode => {
     await exited;
   };
 
-  const tell = async (command: Omit<Command, 'id'>): Promise<void> => {
+  const order = async (command: Omit<Command, 'id'>): Promise<void> => {
     const id = (commands += 1);
     // A deposed leader is away for a while, and is started again without a call.
     await until(
@@ -104,13 +104,13 @@ const openNode = (options: NodeOptions, restartMs: number): ClusterNode => {
     const running = child;
     if (running === undefined || !isRunning()) throw new Error(`${options.name} is not running`);
     const done = new Promise<void>((resolve) => {
-      const hear = (message: { readonly done: number }): void => {
+      const onMessage = (message: { readonly done: number }): void => {
         if (message.done === id) {
-          running.off('message', hear);
+          running.off('message', onMessage);
           resolve();
         }
       };
-      running.on('message', hear);
+      running.on('message', onMessage);
     });
     running.send({ ...command, id });
     await done;
@@ -124,14 +124,14 @@ const openNode = (options: NodeOptions, restartMs: number): ClusterNode => {
     start,
     kill: () => end('SIGKILL'),
     stop: () => end('SIGTERM'),
-    standStill: () => tell({ kind: 'stand' }),
+    standStill: () => order({ kind: 'stand' }),
     goOn: () => void child?.kill('SIGCONT'),
-    mute: () => tell({ kind: 'mute' }),
-    speak: () => tell({ kind: 'speak' }),
-    lag: (ms) => tell({ kind: 'lag', ms }),
-    isolate: () => tell({ kind: 'isolate' }),
-    rejoin: () => tell({ kind: 'rejoin' }),
-    resign: () => tell({ kind: 'resign' }),
+    mute: () => order({ kind: 'mute' }),
+    speak: () => order({ kind: 'speak' }),
+    lag: (ms) => order({ kind: 'lag', ms }),
+    isolate: () => order({ kind: 'isolate' }),
+    rejoin: () => order({ kind: 'rejoin' }),
+    resign: () => order({ kind: 'resign' }),
   };
 };
 
@@ -167,12 +167,12 @@ export const startEventstoreCluster = async ({
   const nodes = given.map((port, at) =>
     openNode({ name: `node-${at + 1}`, file, port, size, version, timing: { ...TIMING, ...timing } }, restartMs),
   );
-  const office = log.db.prepare(
+  const leadership = log.db.prepare(
     'SELECT name, heardMs FROM leadership JOIN nodes ON nodes.instance = leadership.leader',
   );
   const deadMs = timing?.deadMs ?? TIMING.deadMs;
   const leaderNow = (): ClusterNode | undefined => {
-    const held = office.get() as { readonly name: string; readonly heardMs: number } | undefined;
+    const held = leadership.get() as { readonly name: string; readonly heardMs: number } | undefined;
     if (held === undefined || Date.now() - held.heardMs >= deadMs) return undefined;
     return nodes.find(({ name, isRunning }) => name === held.name && isRunning());
   };

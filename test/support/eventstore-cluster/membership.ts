@@ -50,10 +50,10 @@ export const membership = (options: MembershipOptions): Membership => {
   const quorum = Math.floor(size / 2) + 1;
   const beat = log.db.prepare('INSERT OR REPLACE INTO nodes VALUES (?, ?, ?, ?, ?)');
   const allNodes = log.db.prepare('SELECT * FROM nodes ORDER BY name');
-  const office = log.db.prepare('SELECT epoch, leader, vacantMs FROM leadership');
+  const leadership = log.db.prepare('SELECT epoch, leader, vacantMs FROM leadership');
   const vacate = log.db.prepare('UPDATE leadership SET leader = NULL, vacantMs = ?');
   const elect = log.db.prepare('UPDATE leadership SET leader = ?, epoch = epoch + 1');
-  for (const each of [allNodes, office]) each.setReadBigInts(true);
+  for (const each of [allNodes, leadership]) each.setReadBigInts(true);
 
   let led = false;
   let isIsolated = false;
@@ -65,8 +65,8 @@ export const membership = (options: MembershipOptions): Membership => {
   const isFresh = ({ heardMs }: NodeRow): boolean => Date.now() - Number(heardMs) < timing.deadMs;
   const leads = (): boolean => current.leader === instance;
 
-  const look = (): void => {
-    current = office.get() as Leadership;
+  const refresh = (): void => {
+    current = leadership.get() as Leadership;
     nodes = allNodes.all() as NodeRow[];
   };
 
@@ -100,9 +100,9 @@ export const membership = (options: MembershipOptions): Membership => {
   const meet = (): void => {
     log.transaction(() => {
       heartbeat();
-      look();
+      refresh();
       settle();
-      look();
+      refresh();
     });
   };
 
@@ -125,7 +125,7 @@ export const membership = (options: MembershipOptions): Membership => {
     tick: () => {
       if (isIsolated) return;
       if (isDue()) meet();
-      else look();
+      else refresh();
       if (led && current.leader !== null && !leads()) onDeposed();
       led ||= leads();
     },
@@ -134,12 +134,12 @@ export const membership = (options: MembershipOptions): Membership => {
     isLeader: () => leads() && !isLost(),
     mayWrite: () => {
       if (isIsolated) return false;
-      look();
+      refresh();
       return leads();
     },
     resign: () =>
       log.transaction(() => {
-        look();
+        refresh();
         if (leads()) vacate.run(Date.now());
         led = false;
       }),

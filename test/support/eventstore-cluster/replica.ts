@@ -1,6 +1,6 @@
 import type { LogFile, Stored } from './log-file.js';
 
-/** The most events of one read of the log file. */
+/** Maximum number of events of one read of the log file. */
 const PAGE_EVENTS = 500;
 
 /** The part of the log that a node has, which may lag behind the log file. */

@@ -20,7 +20,7 @@ import { answer, eventAnswer, type IdForm, positionFields } from './wire.js';
 /** The number of live events that may wait for a reader; with more the subscription is dropped. */
 const MAX_WAITING = 32;
 
-/** The most answers in flight to the connection. */
+/** Maximum number of answers in flight to the connection. */
 const MAX_UNSENT = 16;
 
 /** The time that a slow reader has to catch up once more than {@link MAX_WAITING} events wait. */

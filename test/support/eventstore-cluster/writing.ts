@@ -77,8 +77,8 @@ export const writerOf = (log: LogFile, replica: Replica, members: Membership): W
     waiting = [];
     const outcomes = writeAll(batch);
     if (outcomes === undefined) {
-      // This node is isolated, or another node has become the leader. A real node would write the events to its own log, and the cluster would drop them
-      // later; here all nodes read one log file, so the events are not written at all.
+      // This node is isolated, or another node has become the leader. A real node would write the events to its own
+      // log, and the cluster would drop them later; here all nodes read one log file, so they are not written at all.
       setTimeout(() => batch.forEach(({ settle }) => settle({ kind: 'timeout' })), WRITE_TIMEOUT_MS);
       return;
     }

@@ -123,7 +123,7 @@ export const startStandIn = async (): Promise<StandIn> => {
   const watch = (call: Call, response: ServerResponse): void => {
     const send = (type: string, object: unknown): void => void response.write(`${JSON.stringify({ type, object })}\n`);
     const wanted = isWanted(call);
-    const tell = ({ type, path, object }: Change): void => {
+    const notify = ({ type, path, object }: Change): void => {
       if (wanted(path, object)) send(type, shown(call, object));
     };
     response.writeHead(200, { 'content-type': 'application/json' });
@@ -133,8 +133,8 @@ export const startStandIn = async (): Promise<StandIn> => {
       response.end();
       return;
     }
-    missed.forEach(tell);
-    table.onChange.add(tell);
+    missed.forEach(notify);
+    table.onChange.add(notify);
     const seconds = Number(call.url.searchParams.get('timeoutSeconds') ?? 60);
     const timer = setTimeout(() => {
       send('BOOKMARK', { metadata: { resourceVersion: table.version } });
@@ -142,7 +142,7 @@ export const startStandIn = async (): Promise<StandIn> => {
     }, seconds * 1_000);
     response.on('close', () => {
       clearTimeout(timer);
-      table.onChange.delete(tell);
+      table.onChange.delete(notify);
     });
     response.flushHeaders();
   };
