@@ -30,7 +30,7 @@ const markOfSources = () => createHash('sha256').update(SOURCES.flatMap(filesIn)
 const isUpToDate = (mark) =>
   existsSync(join(TARGET, 'index.html')) && existsSync(RECORD) && readFileSync(RECORD, 'utf8') === mark;
 
-/** Components mark themselves for servers that render pages; here, browsers render all. */
+/** True for a log entry about a directive such as `'use client'`, which only servers that render pages need. */
 const isAboutServers = ({ code }) => code === 'MODULE_LEVEL_DIRECTIVE';
 
 /** One file has all that each view needs: a browser asks for six files at a time, and waits for the last of them. */

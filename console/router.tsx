@@ -46,7 +46,7 @@ const home = createRoute({
 
 type Asked = { readonly location: { readonly pathname: string; readonly search: Readonly<Record<string, unknown>> } };
 
-/** Leads from an address that this console does not have to the one that an older link means. */
+/** Redirects an older link to the address of this console that it means; any other address is not found. */
 const leadOn = ({ location: { pathname, search } }: Asked): void => {
   const address = addressOfOlderLink(pathname, search);
   // oxlint-disable-next-line typescript/only-throw-error -- how the router is led on

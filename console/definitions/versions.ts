@@ -11,7 +11,7 @@ import { call } from '../server/call.js';
 import type { Named } from '../server/ids.js';
 import type { Kind } from './kinds.js';
 
-/** The most versions that a page lists. */
+/** Maximum number of versions that a page lists. */
 export const MAX_VERSIONS = 100;
 
 /** A version of a definition, of any kind. */

@@ -47,7 +47,7 @@ type StartsProps = {
   readonly setFilters: (filters: string) => void;
 };
 
-/** The starts of the listed executions over time; those of the slices that are chosen are shown alone. */
+/** A chart of the starts of the listed executions over time. Choosing slices of it filters the list by their time. */
 export const Starts = ({ executions, filters, setFilters }: StartsProps): ReactNode => {
   const buckets = useMemo(() => bucketsOf(momentsOf(executions), SLICES), [executions]);
   const highest = Math.max(1, ...buckets.map(totalOf));

@@ -12,7 +12,7 @@ import { type CreatedRange, type ExecutionList, filtersWithin, withPage, withRan
 /** The first page is small, to be there soon; the others are large, to be there before the rows that are scrolled to. */
 const FIRST_ROWS = 100;
 const PAGE_ROWS = 500;
-/** As many pages are read again at once; more have come only after a long pause, and the list begins anew. */
+/** Maximum number of pages that are read of a range; when it has more, the list ends after them. */
 const MAX_PAGES = 10;
 
 type Asked = { readonly scope: Scope; readonly filters: string; readonly signal?: AbortSignal };
@@ -24,7 +24,7 @@ const readPage = ({ scope, filters, signal }: Asked, token = ''): Promise<Execut
     signal,
   );
 
-/** Reads the executions of a range, as far as they fit into some pages. */
+/** Reads the executions of a range; the token is not empty when it has more than `MAX_PAGES` pages. */
 const readRange = async (asked: Asked, range: CreatedRange): Promise<ExecutionList> => {
   const within = { ...asked, filters: filtersWithin(asked.filters, range) };
   const executions: Execution[] = [];
@@ -37,7 +37,7 @@ const readRange = async (asked: Asked, range: CreatedRange): Promise<ExecutionLi
   return { executions, token };
 };
 
-/** A list of executions that grows at its end, and is kept current where it is looked at. */
+/** A list of executions that grows at its end, and whose rows in view are kept current. */
 export type ListOfExecutions = {
   readonly query: UseQueryResult<ExecutionList>;
   /** Reads the next page; `undefined` while one is read, and at the end. */

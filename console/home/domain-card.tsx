@@ -27,7 +27,7 @@ const LAST_UPDATED = { key: 'updated_at', direction: Sort_Direction.DESCENDING }
 
 type DomainCardProps = { readonly scope: Scope; readonly hours: number };
 
-/** The period that the numbers are about ends now, a whole minute in milliseconds since 1970. */
+/** `now` is the end of the period that is counted: a whole minute, in milliseconds since 1970. */
 type PeriodProps = DomainCardProps & { readonly now: number };
 
 const useCounts = (scope: Scope, filters: string): UseQueryResult<ExecutionCounts> =>

@@ -32,7 +32,7 @@ const LaunchOf = ({ kind }: LaunchOfProps): ReactNode => {
         signal,
       ),
     gcTime: 0, // a form that is opened again may have another active version
-    enabled: ({ state }) => state.data === undefined, // a form is not filled again under the hands of its user
+    enabled: ({ state }) => state.data === undefined, // read once, so that a form keeps what its user has typed
     meta: { fixed: true },
   });
   const { version: found = version } = launchable.data?.target ?? {};

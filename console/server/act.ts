@@ -5,7 +5,10 @@ import { useCallback, useSyncExternalStore } from 'react';
 import { ask } from './call.js';
 import type { Scope } from './ids.js';
 
-/** The place of an event, and the id of the request that has recorded it unless there was nothing to record. */
+/**
+ * The position of the last event of the stream after an action, and the id of the action's request. The event has
+ * another request id when the action recorded nothing.
+ */
 export type Recorded = {
   readonly position: bigint;
   /** The project and domain of the action; `undefined` when it is about the whole control plane. */
@@ -26,10 +29,10 @@ const subscribe = (listener: () => void): (() => void) => {
   return () => listeners.delete(listener);
 };
 
-/** The place of what the last action of this page has recorded; `undefined` when there is nothing to show. */
+/** The event to show for the last action of this page; `undefined` when there is nothing to show. */
 export const useRecorded = (): Recorded | undefined => useSyncExternalStore(subscribe, () => last);
 
-/** Shows no longer what the last action has recorded. */
+/** Stops showing the event of the last action. */
 export const forgetRecorded = (): void => setLast(undefined);
 
 type Act = <Input extends DescMessage, Output extends DescMessage>(

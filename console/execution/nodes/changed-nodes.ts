@@ -1,11 +1,11 @@
-/** The most nodes that are asked for by their ids, and the most characters of all ids: they are in an address. */
+/** Limits of the ids in one request, which are in its URL: their number, and the characters of all together. */
 const MAX_IDS = 100;
 const MAX_CHARACTERS = 4_000;
 
 /** Characters that a list of values in a filter cannot have. */
 const NOT_IN_FILTER = /[,;+()]/u;
 
-/** An event of the log, as far as it says which node it has changed. */
+/** The position of an event of the log, and the node that it has changed; `undefined` when it does not name a node. */
 export type NodeEvent = { readonly position: bigint; readonly nodeId: string | undefined };
 
 /** The nodes that the events of an execution have changed, as far as a page has followed them. */
