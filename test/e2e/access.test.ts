@@ -250,7 +250,7 @@ describe('a role binding', () => {
   };
   const readsThird = async (headers: Headers): Promise<number> => (await get('/api/v1/projects/third', headers)).http;
 
-  it('gives a role to a caller with a token of before, and takes it', async () => {
+  it('gives a role to a caller whose token is older than the grant, and takes it away', async () => {
     const root = await server.as('root');
     const guest = await server.as('guest');
     const binding = { principal: 'guest', role: 'viewer', project: 'third' };
@@ -462,7 +462,7 @@ describe('the EventStoreDB protocol', () => {
     ]);
   });
 
-  it('tells its clients of itself without one, as they ask before they have a user', async () => {
+  it('describes its features without a token, because clients ask before they authenticate', async () => {
     const path = '/event_store.client.server_features.ServerFeatures/GetSupportedMethods';
     expect((await streams.raw(path, new Uint8Array())).code).toBe('OK');
   });

@@ -18,7 +18,7 @@ const PROCESS = fileURLToPath(new URL('../support/authorization-process.js', imp
 const ALICE = { name: 'alice', password: 'marked-password-of-alice' };
 const DAY_MS = 86_400_000;
 
-/** A start writes so often before it listens, where no keys are due. */
+/** The number of times that a start writes its state before it listens, when no keys are due. */
 const WRITES_OF_A_START = 1;
 
 /** The writes from one kill to the next: with 1, a process is killed after each of them. */
@@ -37,7 +37,7 @@ type Serving = {
   readonly kill: () => Promise<void>;
 };
 
-/** Starts the server on the state of the directory; with `killAfter`, it is killed after so many writes of the state. */
+/** Starts the server on the state of the directory; with `killAfter`, it is killed after that number of writes of the state. */
 const serve = async ({ killAfter = 0, passedMs = 0 } = {}): Promise<Serving> => {
   const child = spawn(process.execPath, [PROCESS, directory, issuer, String(passedMs)], {
     stdio: ['ignore', 'pipe', 'ignore'],

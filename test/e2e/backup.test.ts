@@ -211,16 +211,19 @@ describe('a backup of a server that is killed in the middle of load', () => {
     writeFileSync(found, whole);
   });
 
-  it.each(['log', 'payloads', 'files'])('has again the next time what has vanished from its %s', async (part) => {
-    rmSync(anObject(part));
-    const { copiedEvents, copiedPayloads, copiedFiles } = await backedUpHere(data);
-    expect([copiedEvents > 0, copiedPayloads, copiedFiles > CONTROL_PLANE_FILES.length]).toEqual([
-      part !== 'files',
-      part === 'payloads' ? 1 : 0,
-      part === 'files',
-    ]);
-    await restoredHere(join(folder, `again-${part}`));
-  });
+  it.each(['log', 'payloads', 'files'])(
+    'has again after the next backup what was removed from its %s',
+    async (part) => {
+      rmSync(anObject(part));
+      const { copiedEvents, copiedPayloads, copiedFiles } = await backedUpHere(data);
+      expect([copiedEvents > 0, copiedPayloads, copiedFiles > CONTROL_PLANE_FILES.length]).toEqual([
+        part !== 'files',
+        part === 'payloads' ? 1 : 0,
+        part === 'files',
+      ]);
+      await restoredHere(join(folder, `again-${part}`));
+    },
+  );
 
   it('is not mixed with that of another log, and not restored over anything', async () => {
     const copy = join(folder, 'copy');

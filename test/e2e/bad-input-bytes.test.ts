@@ -113,7 +113,7 @@ describe('bodies over REST that are no message are INVALID_ARGUMENT, and the tex
     expect([code, message]).toEqual(['INVALID_ARGUMENT', expect.stringMatching(/malformed JSON/u)]);
   });
 
-  it('an event of a phase that is none', async () => {
+  it('an event with an unknown phase', async () => {
     const executionId = { project: 'flytesnacks', domain: 'development', name: 'hello-defaults' };
     const body = JSON.stringify({ event: { executionId, phase: 99, occurredAt: '2026-01-01T00:00:00Z' } });
     const { code, message } = await plane.unchanged(() => rest.request('POST', '/api/v1/events/workflows', body));
@@ -142,7 +142,7 @@ describe('a path that no RPC has', () => {
     expect(await plane.unchanged(() => rest.request(verb, path))).toMatchObject({ http, code, message });
   });
 
-  it('over REST: that cannot be decoded is INVALID_ARGUMENT', async () => {
+  it('over REST: a path that cannot be decoded is INVALID_ARGUMENT', async () => {
     const answer = await plane.unchanged(() => rest.request('GET', '/api/v1/projects/%ff'));
     expect(answer).toMatchObject({
       http: 400,
@@ -159,7 +159,7 @@ describe('a path that no RPC has', () => {
   );
 });
 
-describe('a message above the largest', () => {
+describe('a message above the size limit', () => {
   // A valid message with a name of 64 MiB: field 3, wire type 2, and a length of four bytes.
   const oversized = Buffer.concat([Buffer.from([0x1a, 0x80, 0x80, 0x80, 0x20]), Buffer.alloc(MAX_BYTES, 'a')]);
 
@@ -184,7 +184,7 @@ describe('a message above the largest', () => {
     expect(await plane.head()).toBe(before);
   });
 
-  it.each(['grpc', 'rest'] as const)('leaves memory for large ones, over %s', async (way) => {
+  it.each(['grpc', 'rest'] as const)('does not prevent large launches below the limit, over %s', async (way) => {
     const text = 'x'.repeat(6 * 1024 * 1024);
     const request = helloRequest(`large-over-${way}`, ({ inputs }) => {
       inputs!.literals['name'] = create(LiteralSchema, literal(text));
@@ -232,7 +232,7 @@ describe('a content type that is not the message’s', () => {
   });
 });
 
-describe('a list that cannot be, over REST', () => {
+describe('a list request with an invalid query, over REST', () => {
   it.each([
     ['sort_by.key=', /invalid sort key ''/u],
     ['sort_by.key=colour', /invalid sort key 'colour'/u],

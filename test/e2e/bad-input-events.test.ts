@@ -61,7 +61,7 @@ describe.each(['grpc', 'rest'] as const)('an event over %s', (way) => {
     }
   });
 
-  it('is refused: a step back to QUEUED, and a phase that is none', async () => {
+  it('is refused: a step back to QUEUED, and an unknown phase', async () => {
     const id = await launch('step-back');
     await transport.call(method.createWorkflowEvent, workflowReport(id, { phase: Phase.RUNNING }));
     const report = (phase: Phase) => () => transport.attempt(method.createWorkflowEvent, workflowReport(id, { phase }));
@@ -69,7 +69,7 @@ describe.each(['grpc', 'rest'] as const)('an event over %s', (way) => {
     expect(await plane.unchanged(report(Phase.UNDEFINED))).toMatchObject({ code: 'INVALID_ARGUMENT' });
   });
 
-  it('changes nothing: an event that comes again, byte for byte or with its maps in another order', async () => {
+  it('changes nothing: an event that is sent again, byte for byte or with its maps in another order', async () => {
     const id = await launch('repeated');
     const [one, two] = [literal(1n), literal('two')];
     const output = (literals: Record<string, typeof one>) =>
@@ -145,7 +145,7 @@ describe.each(['grpc', 'rest'] as const)('an event over %s', (way) => {
     });
   });
 
-  it('is refused: outputs above the largest, in an event', async () => {
+  it('is refused: outputs above the size limit, in an event', async () => {
     const id = await launch('large-outputs');
     const large = { literals: { o0: literal('x'.repeat(2 * 1024 * 1024)) } };
     const report = workflowReport(id, { phase: Phase.SUCCEEDED, outputResult: { case: 'outputData', value: large } });
@@ -173,7 +173,7 @@ describe('an event with an invalid time', () => {
   });
 });
 
-describe('many at the same time', () => {
+describe('many requests at the same time', () => {
   const both = <Result>(ask: (transport: Transport) => Promise<Result>): Promise<Result[]> =>
     Promise.all(Array.from({ length: 20 }, (_, index) => ask(index % 2 === 0 ? plane.grpc : plane.rest)));
 

@@ -87,7 +87,7 @@ describe('an event that is nested two thousand deep is refused at once', () => {
   });
 });
 
-it('shows the deepest that it takes, wherever it is shown', async () => {
+it('can answer with the deepest nesting that it accepts, in every call that shows it', async () => {
   const id = await launchHello(plane.grpc, 'deepest');
   const nodeId = { executionId: id, nodeId: 'n0' };
   const taskId = { nodeExecutionId: nodeId, taskId: HELLO_TASK, retryAttempt: 0 };

@@ -69,7 +69,7 @@ describe('while a server runs', () => {
     ).toEqual(await cat());
   });
 
-  it('has said in one line where it is, and logs nothing there', () => {
+  it('has printed its addresses and data directory in one line of stdout, and nothing else there', () => {
     expect(server.stdout().trim().split('\n')).toHaveLength(1);
     expect(ready).toEqual({
       ready: true,
@@ -92,7 +92,7 @@ describe('while a server runs', () => {
     });
   });
 
-  it('the log can be read: whole, from a position on, so many events', async () => {
+  it('the log can be read: whole, from a position on, up to a number of events', async () => {
     const lines = await cat();
     expect(streams(lines)).toEqual(['log-format', 'project-one', 'project-two', 'project-three']);
     expect(lines[2]).toEqual({
@@ -147,7 +147,7 @@ describe('while a server runs', () => {
     ['--tail', 'two', 'It must be a whole number.'],
     ['--from', 'last', 'It must be a position, a whole number, or end.'],
     ['--type', 'A,,B', 'It must be a name, or several with commas between them.'],
-  ])('what a flag cannot mean is said with its name: %s %s', async (flag, value, text) => {
+  ])('a value that a flag cannot have is refused with the name of the flag: %s %s', async (flag, value, text) => {
     const { code, stderr } = await flightlog(['log', 'cat', '--data', data, flag, value]).ended;
     expect(code).toBe(1);
     expect(stderr).toContain(`option '${flag} <`);

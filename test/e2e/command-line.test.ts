@@ -190,7 +190,7 @@ describe('a configuration that is not valid ends in a line for each key, and not
       { FLIGHTLOG_GRPC_PORT: '-1', FLIGHTLOG_PROJECTS: 'one', FLIGHTLOG_ABORT_TIMEOUT: 'soon' },
     ));
 
-  it('from roles, whether they stand apart or have commas between', async () => {
+  it('from roles, separated by spaces or by commas', async () => {
     const all = ['flightlog: role (from --role): all and log cannot be combined with other roles'];
     await refuses(serve('--role', 'api,log'), all);
     await refuses(serve('--role', 'api', 'log'), all);
@@ -248,13 +248,13 @@ describe('a configuration that is not valid ends in a line for each key, and not
   });
 });
 
-describe('what Kubernetes says of a Service with its name', () => {
+describe('the variables that Kubernetes sets for a Service of the same name', () => {
   const links = { FLIGHTLOG_SERVICE_HOST: '10.0.0.11', FLIGHTLOG_PORT: 'tcp://10.0.0.11:8081' };
   // The start ends at the check of the settings.
   const starting = ['serve', '--data', data];
   const end = /^flightlog: no issuer of tokens is configured/mu;
 
-  it('is ignored, and said on the log at debug', async () => {
+  it('are ignored, and logged at debug level', async () => {
     const { stderr } = await run([...starting, '--log-level', 'debug'], links);
     const [line = '', ...rest] = stderr.trimEnd().split('\n');
     expect(JSON.parse(line)).toMatchObject({ level: 20, variables: Object.keys(links) });
@@ -302,14 +302,14 @@ describe('where it may not listen, it says so, and nothing is written', () => {
     ]));
 });
 
-describe('what is not there or cannot be used', () => {
-  it('is no log to print or to build views from', async () => {
+describe('a log or data directory that does not exist or cannot be used', () => {
+  it('ends `log cat` and `views rebuild`, where there is no log', async () => {
     const line = `flightlog: data: log ${join(data, 'log.db')} cannot be used: it is not there`;
     await refuses(['log', 'cat', '--data', data], [line]);
     await refuses(['views', 'rebuild', '--data', data], [line]);
   });
 
-  it('is a data directory that is a file', async () => {
+  it('ends `serve`, where the data directory is a file', async () => {
     const path = file('a-file', '');
     const { code, stderr } = await run(['serve', '--insecure', '--grpc-port', '0', '--http-port', '0', '--data', path]);
     expect({ code, stderr }).toEqual({
@@ -318,7 +318,7 @@ describe('what is not there or cannot be used', () => {
     });
   });
 
-  it('is a damaged log, which stays as it is', async () => {
+  it('ends `serve`, where the log is damaged, and leaves the log as it is', async () => {
     const directory = join(folder, 'damaged');
     mkdirSync(directory);
     writeFileSync(join(directory, 'log.db'), 'no log at all '.repeat(1_000));
@@ -356,7 +356,7 @@ describe('a Node that is not supported', () => {
   );
 });
 
-describe('flags are held to their form', () => {
+describe('a flag in a wrong form is refused', () => {
   const wrong: readonly (readonly [string, string])[] = [
     [
       'log cat --from x',

@@ -151,7 +151,7 @@ describe('a policy', () => {
     ['max', plan('zero', 0)],
     ['max', plan('negative', -1, UNSPECIFIED)],
     ['behavior', plan('unknown', 1, Number('7'))],
-  ])('with another %s than there can be is INVALID_ARGUMENT', async (field, request) => {
+  ])('with an invalid %s is INVALID_ARGUMENT', async (field, request) => {
     const answer = await plane.unchanged(() => plane.grpc.attempt(method.createLaunchPlan, request));
     expect(answer).toMatchObject({
       code: 'INVALID_ARGUMENT',

@@ -85,7 +85,7 @@ describe('flightlog bridge', () => {
   };
   const letGo = (name: string) => ask(cluster, 'PATCH', objectPath(NAMESPACE, name), { metadata: { finalizers: [] } });
 
-  it('makes the object of an execution, which an engine runs to its end, over the kill of the bridge', async () => {
+  it('makes the object of an execution, which an engine runs to its end, although the bridge is killed', async () => {
     await launch('b1');
     await stands('b1');
     await report('b1', Phase.RUNNING);
@@ -124,7 +124,7 @@ describe('flightlog bridge', () => {
     );
   });
 
-  it('ends at a stop signal, and leaves what stands', async () => {
+  it('ends at a stop signal, and leaves the objects in the cluster', async () => {
     await launch('b4');
     await stands('b4');
     bridge.child.kill('SIGTERM');

@@ -148,7 +148,7 @@ describe('a control plane with TLS and tokens', () => {
       expect(literals).toEqual(fullInputs?.literals);
     });
 
-    it('says how it is', async () => {
+    it('answers health checks and counts its work in metrics', async () => {
       expect((await probe('/healthz')).status).toBe(200);
       expect((await probe('/readyz')).status).toBe(200);
       const text = await until(

@@ -27,7 +27,7 @@ const { method } = AdminService;
 const PLACES = 100;
 const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined };
 
-/** The worker in `docs/engines.md`: address, name of the engine, places, what runs an execution, and the end. */
+/** The worker in `docs/engines.md`: address, name of the engine, number of places, function that runs an execution, and signal that ends it. */
 type Work = [string, string, number, (launch: WorkLaunch) => Promise<void>, AbortSignal];
 type DocumentedWorker = { readonly work: (...given: Work) => Promise<void> };
 
@@ -187,7 +187,7 @@ describe('the engine feed', () => {
     expect(closure?.outputResult).toMatchObject({ case: 'error', value: error });
   });
 
-  it('tells the engine of an abort, and the next one too', async () => {
+  it('tells the engine of an abort, and also the engine that gets the execution next', async () => {
     const id = await launchHello(api, 'aborted');
     const first = engine('a');
     const { lease } = await first.next('launch');

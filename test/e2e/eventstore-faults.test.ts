@@ -73,7 +73,7 @@ describe('a control plane whose log another program has written', () => {
       'WorkflowPhaseReported',
       new Uint8Array([0xff, 0xff, 0xff]),
     ],
-  ])('answers for an execution with %s that it cannot, and for others as ever', async (_, name, type, data) => {
+  ])('answers UNAVAILABLE for an execution with %s, and serves all others', async (_, name, type, data) => {
     const id = await launchHello(api, name);
     await operator.appendToStream(
       streamOf(id),
@@ -88,7 +88,7 @@ describe('a control plane whose log another program has written', () => {
     expect((await running(id)).code).toBe('UNAVAILABLE');
   });
 
-  it('answers for an execution whose stream was deleted that it cannot, and for others as ever', async () => {
+  it('answers INTERNAL for an execution whose stream was deleted, and serves all others', async () => {
     const id = await launchHello(api, 'deleted');
     await operator.tombstoneStream(streamOf(id));
     expect((await running(id)).code).toBe('INTERNAL');
@@ -115,7 +115,7 @@ describe('payloads in files', () => {
     return server.log();
   };
 
-  it('are said to be out of reach of other processes on the log, at the start and nowhere else', async () => {
+  it('are out of reach of other processes on the log, which is logged at the start, and only then', async () => {
     const text = /payloads are in the data directory: processes that do not share it .* need --payload-store/u;
     expect(await saidAtStart('shared', `esdb://${log.address}?tls=false`)).toMatch(text);
     expect(await saidAtStart('alone', 'embedded:')).not.toMatch(text);

@@ -101,7 +101,7 @@ describe.each(RPCS)('%s', (path) => {
     expect((await callRaw(session, path, call)).code).toBe(code);
   });
 
-  it('ends a call that says less than a message', async () => {
+  it('ends a call whose body is less than a message', async () => {
     for (const body of [Buffer.alloc(0), Buffer.from([0, 0, 0]), framed(Buffer.from('abc'), 0, 1_000)]) {
       const { code } = await callRaw(session, path, { body });
       expect(['OK', 'INVALID_ARGUMENT', 'UNIMPLEMENTED']).toContain(code);
@@ -126,7 +126,7 @@ const following = (stream: string): Buffer =>
     uuidOption: { content: { case: 'string', value: empty } },
   });
 
-it('writes nothing of an append whose time is over when it comes', async () => {
+it('writes nothing of an append whose deadline has passed when it arrives', async () => {
   const request = create(BatchAppendReqSchema, {
     correlationId: { value: { case: 'string', value: '01234567-89ab-cdef-0123-456789abcdef' } },
     options: {
@@ -150,7 +150,7 @@ it('writes nothing of an append whose time is over when it comes', async () => {
   await expect(counted(client.readStream('late-1'))).rejects.toThrow(/late-1/u);
 });
 
-it('lets others read while it runs an expression that is dear', async () => {
+it('lets others read while it runs a regular expression that takes long', async () => {
   const name = 'a'.repeat(1_000);
   await Promise.all(Array.from({ length: 600 }, (_, at) => client.appendToStream(`${name}${at}`, event())));
   await client.appendToStream('others-1', event());
@@ -169,7 +169,7 @@ it('lets others read while it runs an expression that is dear', async () => {
   expect(reads).toBeGreaterThan(5);
 });
 
-it('holds little for readers that never read', async () => {
+it('needs little memory for readers that never read', async () => {
   for (let i = 0; i < 100; i++) await client.appendToStream('large-1', event(900_000));
   const before = residentBytes();
   const sessions = Array.from({ length: 4 }, () => connect(`http://${server.address}`));
@@ -187,7 +187,7 @@ it('holds little for readers that never read', async () => {
   for (const each of sessions) each.destroy();
 }, 300_000);
 
-it('goes on after a thousand calls that were opened and dropped', async () => {
+it('keeps serving after a thousand calls that were opened and dropped', async () => {
   const before = residentBytes();
   for (const path of RPCS) {
     const flood = connect(`http://${server.address}`);
@@ -204,7 +204,7 @@ it('goes on after a thousand calls that were opened and dropped', async () => {
   expect(residentBytes() - before).toBeLessThan(500_000_000);
 }, 300_000);
 
-it('goes on beside appends that are never finished', async () => {
+it('keeps serving beside appends that are never finished', async () => {
   const half = connect(`http://${server.address}`);
   const options = create(AppendReqSchema, {
     content: {
@@ -249,7 +249,7 @@ it.each([
     'a thousand pings',
     `${PREFACE}\x00\x00\x00\x04\x00\x00\x00\x00\x00${'\x00\x00\x08\x06\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01'.repeat(1_000)}`,
   ],
-])('goes on after a connection with %s', async (_, bytes) => {
+])('keeps serving after a connection with %s', async (_, bytes) => {
   const [host = '', port = ''] = server.address.split(':');
   const sockets = Array.from({ length: 20 }, () => connectSocket(Number(port), host));
   for (const socket of sockets) socket.on('error', () => undefined).resume();

@@ -175,7 +175,7 @@ describe('the log of a control plane, by the EventStoreDB protocol', () => {
     );
   });
 
-  it('has no groups of consumers made by those that may only read', async () => {
+  it('refuses to create a persistent subscription for a client that may only read', async () => {
     const head = await plane.head();
     const settings = persistentSubscriptionToAllSettingsFromDefaults();
     await expect(client.createPersistentSubscriptionToAll('group', settings)).rejects.toMatchObject({
@@ -262,7 +262,7 @@ describe('a log server', () => {
     expect(await failure(client.appendToStream(name, event(), alone))).toBe(ErrorType.WRONG_EXPECTED_VERSION);
   });
 
-  it('takes an append twice as one', async () => {
+  it('records an append once when it is sent twice', async () => {
     const name = stream();
     const given = [event(), event()];
     const first = await client.appendToStream(name, given, { expectedRevision: NO_STREAM });
@@ -288,7 +288,7 @@ describe('a log server', () => {
     expect(await failure(gathered(client.readStream(name)))).toBe(ErrorType.STREAM_NOT_FOUND);
   });
 
-  it('hides what was deleted, and shows what comes after', async () => {
+  it('hides the events of a deleted stream, and shows those appended later', async () => {
     const name = stream();
     await client.appendToStream(name, [event(), event()]);
     expect(await failure(client.deleteStream(name, { expectedRevision: 7n }))).toBe(ErrorType.WRONG_EXPECTED_VERSION);
@@ -312,7 +312,7 @@ describe('a log server', () => {
     expect(await failure(client.appendToStream(name, event()))).toBe(ErrorType.STREAM_DELETED);
   });
 
-  it('shows as many events as the stream is to keep', async () => {
+  it('shows only the newest events, up to the maximum count of the stream', async () => {
     const name = stream();
     await client.appendToStream(name, [event(), event(), event()]);
     await client.setStreamMetadata(name, { maxCount: 2 });
@@ -320,7 +320,7 @@ describe('a log server', () => {
     expect((await gathered(client.readStream(name, { direction: BACKWARDS, fromRevision: END }))).length).toBe(2);
   });
 
-  it('follows one stream from where the reader left it', async () => {
+  it('follows one stream from after the revision that the reader names', async () => {
     const name = stream();
     await client.appendToStream(name, [event('A'), event('B')]);
     const subscription = client.subscribeToStream(name, { fromRevision: 0n });
@@ -334,7 +334,7 @@ describe('a log server', () => {
     expect(types).toEqual(['B', 'C', 'D']);
   });
 
-  it('tells a filtered reader how far it has come', async () => {
+  it('sends checkpoints to a filtered reader', async () => {
     const marker = randomUUID();
     await client.appendToStream(stream(), [event(), event(`Marked-${marker}`), event()]);
     const last = await client.appendToStream(stream(), event());
@@ -360,7 +360,7 @@ describe('a log server', () => {
   it.each([
     { what: 'all streams of a category', rest: '-' },
     { what: 'the streams of a category whose ids begin with a text', rest: '-p' },
-  ])('sends a reader of $what what it has, how far it has come, and what is new', async ({ rest }) => {
+  ])('sends a reader of $what the past events, checkpoints and new events', async ({ rest }) => {
     const category = `c${randomUUID().replaceAll('-', '')}`;
     await client.appendToStream(`${category}-part`, event('Past'));
     await client.appendToStream(category, event('WithoutDash'));

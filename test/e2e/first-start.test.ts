@@ -56,11 +56,11 @@ describe('the program in a checkout', () => {
     expect([built('services/cli/word.js.map'), built('test'), built('proto')]).toEqual([true, false, false]);
   });
 
-  it('is as it was at the second', async () => {
+  it('is not translated again at its second start', async () => {
     expect(await run()).toEqual({ code: 0, stdout: 'one', stderr: '' });
   });
 
-  it('is translated again where a source has changed, also to one of before', async () => {
+  it('is translated again where a source has changed, also back to an earlier text', async () => {
     word('two');
     expect(await run()).toEqual({ code: 0, stdout: 'two', stderr: translated('1 source file') });
     word('one');
@@ -68,7 +68,7 @@ describe('the program in a checkout', () => {
     expect(await run()).toEqual({ code: 0, stdout: 'one', stderr: translated('1 source file') });
   });
 
-  it('keeps no part of the program of before', async () => {
+  it('keeps no chunk of the program that it replaces', async () => {
     const withPart = `void import('./part.js').then(({ part }) => process.stdout.write(part));\n`;
     write('services/cli/part.ts', `import { word } from './word.js';\nexport const part = word;\n`);
     write(MAIN, withPart);

@@ -185,7 +185,7 @@ describe.each(['grpc', 'rest'] as const)('what an engine reports over %s', (way)
     }
   });
 
-  it.each(titled)('is recorded once, however often it comes: %s', async (_, { entries }) => {
+  it.each(titled)('is recorded once, however often it is sent: %s', async (_, { entries }) => {
     const before = await plane.head();
     const ended = entries.filter(({ expect: code }) => code === 'OK');
     for (const { path, method: rpc, bytes } of ended)

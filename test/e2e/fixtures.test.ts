@@ -154,7 +154,7 @@ describe.each(['grpc', 'rest'] as const)('the recorded requests over %s', (way) 
     }
   });
 
-  it('are identical when they come in other bytes', async () => {
+  it('are identical when they are encoded in other bytes', async () => {
     const before = await plane.head();
     const again = againEntries();
     expect(again.length).toBeGreaterThan(60);

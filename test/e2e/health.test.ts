@@ -70,7 +70,7 @@ describe('health checks of a control plane of many processes', () => {
     expect((await untilCheck(http(name), check, 'well')).ready).toBe(true);
   });
 
-  it('name a stream that the views have parked, and keep no calls away for it', async () => {
+  it('name a stream that the views have parked, and stay ready', async () => {
     const stream = 'execution-flytesnacks:development:newer';
     const log = await eventstoreEventStore({ url: `esdb://${parts.log.address}?tls=false` });
     const metadata = JSON.stringify({ recordedAtMs: 1, actor: '', commandId: '', schema: 1 });

@@ -88,7 +88,7 @@ describe('a read as of a moment', () => {
     }
   });
 
-  it('is what the views answer, as of the end', async () => {
+  it('is the answer of the views, as of the last event', async () => {
     const asOf = (await transitions()).at(-1)!.position.toString();
     const id = { executionId: ID, nodeId: 'n0' };
     const questions = [
@@ -105,7 +105,7 @@ describe('a read as of a moment', () => {
     }
   });
 
-  it('does not find what was not there yet, and refuses what is no moment', async () => {
+  it('does not find an execution before its launch, and refuses an invalid moment', async () => {
     const ask = (asOf: string) => plane.grpc.call(AdminService.method.getExecution, { id: ID, asOf });
     await expect(ask('2020-01-01T00:00:00Z')).rejects.toThrow('NOT_FOUND');
     await expect(ask('yesterday')).rejects.toThrow('invalid value for as_of');
@@ -120,7 +120,7 @@ describe('a read as of a moment', () => {
 });
 
 describe('the difference of two moments', () => {
-  it('has what changed, and what came', async () => {
+  it('has the changed values, and the new nodes', async () => {
     const { position } = await firstOf('RUNNING');
     for (const way of [plane.grpc, plane.rest]) {
       const { entities } = await way.call(method.diff, {
@@ -165,7 +165,7 @@ describe('the log, followed', () => {
     return events(text).slice(0, count);
   };
 
-  it('is sent as Server-Sent Events, and goes on after the last one that a client names', async () => {
+  it('is sent as Server-Sent Events, and resumes after the last event that a client names', async () => {
     const scope = `project=${ID.project}&domain=${ID.domain}&name=${ID.name}`;
     const all = await read(`from=start&${scope}`, 4);
     const [first] = all;
@@ -184,7 +184,7 @@ describe('the log, followed', () => {
     expect(only).toContain('followed-');
   });
 
-  it('is refused with a status when the request cannot be', async () => {
+  it('is refused with a status when the request is invalid', async () => {
     const response = await fetch(`${server()}/api/v1/tail?from=yesterday`);
     expect(response.status).toBe(400);
     expect(await response.text()).toContain('invalid value for from');

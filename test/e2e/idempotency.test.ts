@@ -219,7 +219,7 @@ describe.each(WAYS)('a request that is sent again under its key over %s', (way) 
     expect(again.position).toMatch(/\.\d+$/u);
   });
 
-  it.each(named(commands))('%s is INVALID_ARGUMENT when it says another thing', async (_, at) => {
+  it.each(named(commands))('%s is INVALID_ARGUMENT when its content is another', async (_, at) => {
     const command = commands[at]!;
     const another = await plane.unchanged(() => send(plane[way], command, command.other, `again-${way}-${at}`));
     expect(another).toMatchObject({

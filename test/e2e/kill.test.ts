@@ -25,7 +25,8 @@ const IN_FLIGHT = 32;
 /** Events that must be acknowledged between two kills, so that each finds the server at work. */
 const PROGRESS = 100;
 /**
- * The most executions that wait for the engine, and the least number of events of each, so that the rest ends in time.
+ * Launches stay at most this number of executions ahead of the engine, at 12 or more events of each: so the work that is
+ * left after the last kill ends in time.
  */
 const AHEAD = { executions: 4 * IN_FLIGHT, events: 12 };
 /** The number of batches of views to wait for; a slow store writes fewer in the same time. */

@@ -15,7 +15,7 @@ const MEBIBYTE = 1_048_576;
 
 type Costs = { keys: number; documents: number; elements: number };
 
-describe.each([100, 100_000])('a page of %i', (count) => {
+describe.each([100, 100_000])('a page of a list of %i', (count) => {
   let store: SqliteReadStore;
   let directory: string;
   beforeAll(async () => {
@@ -63,7 +63,7 @@ describe.each([100, 100_000])('a page of %i', (count) => {
     expect(documents).toBeLessThanOrEqual(2 * LIMIT);
   };
 
-  it.each(ASKED)('costs what it shows: %s', async (name, list, requestOf) => {
+  it.each(ASKED)('reads keys and documents in proportion to its elements: %s', async (name, list, requestOf) => {
     const first = await page(list, requestOf(count));
     expect(first.elements === 0).toBe(ABSENT.has(name));
     expectCheap(first);
@@ -79,7 +79,7 @@ describe.each([100, 100_000])('a page of %i', (count) => {
     expectCheap(fiveHundredth);
   });
 
-  it('of everything takes memory for little more than the answer', async () => {
+  it('of everything needs little more memory than its answer', async () => {
     const { order, scope, ...list } = executions;
     const serving = servingReadStore({ directory });
     const listed: Listed = { rpc: 'List', store: serving, ...list, order: { field: order, direction: 'descending' } };

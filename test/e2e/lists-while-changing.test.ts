@@ -13,9 +13,9 @@ const { method } = AdminService;
 
 const SCOPE = { project: 'flytesnacks', domain: 'staging' };
 const ENDS = [Phase.SUCCEEDED, Phase.FAILED, Phase.ABORTED] as const;
-const WALKS = 6;
-/** The most executions that each launcher launches while lists are read. */
-const COMING = 120;
+const READINGS = 6;
+/** The maximum number of executions that each launcher launches while lists are read. */
+const MAX_LAUNCHES = 120;
 
 type Ended = ReadonlyMap<string, Phase>;
 
@@ -37,17 +37,17 @@ const live = async (name: string, end: Phase): Promise<void> => {
   ended.set(name, end);
 };
 
-/** Launches one execution after another and ends it, at most until all walks are over. */
-const busyness = async (who: number): Promise<void> => {
-  for (let count = 0; !isOver && count < COMING; count += 1)
-    await live(`run-${who}-${count}`, ENDS[(who + count) % ENDS.length]!);
+/** Launches executions one after another and ends each, until the lists have been read or the maximum is reached. */
+const keepLaunching = async (launcher: number): Promise<void> => {
+  for (let count = 0; !isOver && count < MAX_LAUNCHES; count += 1)
+    await live(`run-${launcher}-${count}`, ENDS[(launcher + count) % ENDS.length]!);
 };
 
 beforeAll(async () => {
   plane = await startControlPlane();
   await register(plane.grpc, withNeeds('01-hello'));
   await Promise.all(Array.from({ length: 30 }, (_, i) => live(`early-${i}`, ENDS[i % ENDS.length]!)));
-  busy = Promise.all([0, 1, 2].map(busyness));
+  busy = Promise.all([0, 1, 2].map(keepLaunching));
 });
 afterAll(async () => {
   isOver = true;
@@ -74,7 +74,12 @@ const check = (seen: readonly string[], before: Ended, fits: (phase: Phase) => b
   expect(seen.filter((name) => before.has(name)).sort()).toEqual(expected.sort());
 };
 
-const walk = async (transport: Transport, filters: string, ascending: boolean, limit: number): Promise<string[]> => {
+const readPages = async (
+  transport: Transport,
+  filters: string,
+  ascending: boolean,
+  limit: number,
+): Promise<string[]> => {
   const sortBy = { key: 'created_at', direction: ascending ? 1 : 0 };
   const elements = await allPages(async (token) => {
     const page = await transport.call(method.listExecutions, { id: SCOPE, limit, token, filters, sortBy });
@@ -85,9 +90,9 @@ const walk = async (transport: Transport, filters: string, ascending: boolean, l
 
 describe.each(['grpc', 'rest'] as const)('while executions come and go, over %s', (transport) => {
   it.each(FILTERS)('all that had ended are in the pages of «%s» once', async (filters, fits) => {
-    for (let turn = 0; turn < WALKS; turn += 1) {
+    for (let turn = 0; turn < READINGS; turn += 1) {
       const before = new Map(ended);
-      check(await walk(plane[transport], filters, turn % 2 === 0, 3 + 4 * turn), before, fits);
+      check(await readPages(plane[transport], filters, turn % 2 === 0, 3 + 4 * turn), before, fits);
     }
   });
 });

@@ -81,7 +81,7 @@ describe.skipIf(!hasLoadBalancer && !isRequired)('two control planes behind the 
   const notAnswered = (error: unknown) => ({ code: 'UNAVAILABLE', message: String(error) }) as const;
 
   /**
-   * Launches one after another until told to stop; returns the names, and the launches that were refused also after a
+   * Launches executions one after another until `isOver` returns true; returns the names, and the launches that were refused also after a
    * retry.
    */
   const launch = async (

@@ -91,7 +91,7 @@ describe.skipIf(isWithoutWriter)('a control plane whose disk does not answer', (
     );
   }, 120_000);
 
-  it('takes what goes on with those that run, up to a limit of its own', async () => {
+  it('takes reports on running executions up to a higher limit', async () => {
     const reports = many(others - starts + TOO_MANY, (at) => report(`n${at}`, Phase.QUEUED));
     expectRefused(await firstOf(reports, TOO_MANY));
     expectRefused([await launch('one-more')]);
@@ -106,7 +106,7 @@ describe.skipIf(isWithoutWriter)('a control plane whose disk does not answer', (
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1']);
   });
 
-  it('takes what ends something all the same', async () => {
+  it('does not refuse final phases and terminations', async () => {
     void report('n0', Phase.SUCCEEDED).then(note('terminal event'));
     void send(method.terminateExecution, { id: known, cause: 'enough' }).then(note('termination'));
     // These come later and are refused at once; the calls that are not refused wait for the disk.

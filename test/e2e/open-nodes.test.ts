@@ -109,7 +109,7 @@ describe(`an execution that ends with ${NODES} open nodes`, () => {
     expect(await eventsOfStream()).toBe(before + 1);
   });
 
-  it('lets the engine say once how a node of it really ended', async () => {
+  it('takes one late report of the engine on how a node of it really ended', async () => {
     const event = {
       id: { nodeId: 'n7', executionId: id },
       phase: NodeExecution_Phase.SUCCEEDED,

@@ -73,7 +73,7 @@ describe.each([
     await until(slots, (types) => types.includes('SlotReleased'));
   });
 
-  it('is ready, and says which streams are parked', async () => {
+  it('is ready, and its health check names the parked streams', async () => {
     const { ready, checks } = await readiness(two.members[at].server().ready.http);
     expect(ready).toBe(true);
     expect(checks['parked']).toMatchObject({

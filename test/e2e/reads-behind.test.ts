@@ -76,15 +76,15 @@ const getOpen = (headers: Readonly<Record<string, string>> = {}): Promise<Answer
 const viewPosition = async (): Promise<string> => (await getOpen()).position!;
 
 /** The number in a position token, after the id of the log. */
-const placeOf = (position: string): number => Number(position.split('.').at(-1));
+const positionNumber = (position: string): number => Number(position.split('.').at(-1));
 
 const nodePhase = async (nodeId: string): Promise<NodePhase> =>
   (await one.grpc.call(method.getNodeExecution, { id: { executionId: open, nodeId } })).closure!.phase;
 
 const seconds = (time: Timestamp | undefined): bigint => time!.seconds;
 
-describe('while the views stand still', () => {
-  it('an execution that the views have half is answered as it is, with its nodes, its tasks and their data', async () => {
+describe('while the views take no events', () => {
+  it('an execution that the views have in part is answered as the log has it, with its nodes, its tasks and their data', async () => {
     const before = await viewPosition();
     const { grpc, rest } = one;
     await grpc.call(
@@ -129,7 +129,7 @@ describe('while the views stand still', () => {
     expect(await viewPosition()).toBe(before);
   });
 
-  it('an execution that the views do not have is answered as it is', async () => {
+  it('an execution that the views do not have is answered as the log has it', async () => {
     const id = await launchHello(one.grpc, 'never-seen');
     expect((await one.grpc.call(method.getExecution, { id })).closure!.phase).toBe(Phase.QUEUED);
     await one.grpc.call(method.terminateExecution, { id, cause: 'enough' });
@@ -169,7 +169,7 @@ describe('while the views stand still', () => {
     );
   });
 
-  it('names are answered with what is noted of them, and as soon as one version is registered', async () => {
+  it('names are answered with description and state, and as soon as one version is registered', async () => {
     const { grpc } = one;
     const place = { project: 'flytesnacks', domain: 'development' };
     const get = async (resourceType: ResourceType, name: string) => {
@@ -193,10 +193,10 @@ describe('while the views stand still', () => {
     await expect(get(ResourceType.LAUNCH_PLAN, 'new-nam')).rejects.toThrow('NOT_FOUND');
   });
 
-  it('a read that names a position is UNAVAILABLE after a while', async () => {
+  it('a read that names a position which the views do not reach in time is UNAVAILABLE', async () => {
     const { position } = await one.grpc.attempt(method.terminateExecution, { id: open, cause: 'no' });
     // A refusal has the position of the events that it depends on, which are not yet projected either.
-    expect(placeOf(position!)).toBeGreaterThan(placeOf(await viewPosition()));
+    expect(positionNumber(position!)).toBeGreaterThan(positionNumber(await viewPosition()));
     const id = await launchHello(one.grpc, 'positioned');
     const request = toBinary(WorkflowExecutionGetRequestSchema, create(WorkflowExecutionGetRequestSchema, { id }));
     const head = await plane.head();
@@ -205,7 +205,7 @@ describe('while the views stand still', () => {
   });
 });
 
-it('all of it is there when the process was killed meanwhile', async () => {
+it('all of it is there after the process was killed', async () => {
   const { directory } = plane;
   await kill();
   await start({}, directory);

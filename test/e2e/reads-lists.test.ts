@@ -81,7 +81,7 @@ describe.each(['grpc', 'rest'] as const)('a list over %s', (way) => {
       return { elements: page.executions, token: page.token };
     });
 
-  it('has 100 elements when it is not told how many, and a token for the rest', async () => {
+  it('has 100 elements when the request has no limit, and a token for the rest', async () => {
     const page = await transport.call(method.listExecutions, { id: STAGING });
     expect(page.executions.length).toBe(100);
     const rest = await transport.call(method.listExecutions, { id: STAGING, token: page.token });
@@ -98,7 +98,7 @@ describe.each(['grpc', 'rest'] as const)('a list over %s', (way) => {
     expect([page.executions.length, page.token]).toEqual([COUNT, '']);
   });
 
-  it('goes on from an offset, and from there with tokens', async () => {
+  it('starts at an offset, and continues from there with tokens', async () => {
     const all = (await executions()).map(nameOf);
     const page = await transport.call(method.listExecutions, { id: STAGING, limit: 15, token: '30' });
     expect(page.executions.map(nameOf)).toEqual(all.slice(30, 45));
@@ -173,7 +173,7 @@ describe.each(['grpc', 'rest'] as const)('a list over %s', (way) => {
     ['phase', ({ closure }) => Phase[closure!.phase]],
   ];
 
-  it.each(SORTS)('is in the order that it is asked for: %s', async (key, value) => {
+  it.each(SORTS)('is in the requested order: %s', async (key, value) => {
     for (const direction of [Direction.ASCENDING, Direction.DESCENDING]) {
       const sortBy = { key, direction };
       const sorted = await executions({ sortBy });
@@ -185,7 +185,7 @@ describe.each(['grpc', 'rest'] as const)('a list over %s', (way) => {
     }
   });
 
-  it('has the newest first when it is not told an order', async () => {
+  it('has the newest first when the request has no order', async () => {
     const created = (await executions()).map(({ closure }) => ms(closure!.createdAt));
     expect(created).toEqual([...created].sort((a, b) => b - a));
   });

@@ -128,7 +128,7 @@ describe('an execution that is terminated while no engine runs', () => {
     expect(reason).toMatchObject({ case: 'alreadyInTerminalState', value: { currentPhase: 'ABORTED' } });
   });
 
-  it('gives way once to the engine’s own late word on a node and a task', async () => {
+  it('is replaced once by the engine’s own late report on a node and a task', async () => {
     const id = await terminate(plane.rest, 'gives-way', 'late');
     await expired(plane.rest, id);
     await plane.rest.call(method.createTaskEvent, taskReport(id, 'n0', { phase: TaskPhase.SUCCEEDED }));

@@ -23,8 +23,8 @@ const MONGO_KILLS = Math.max(2, Number(process.env['FLIGHTLOG_TEST_KILLS'] ?? 0)
  */
 const TAKEN_OVER_MS = 10_000;
 /**
- * The least number of times that a process is suspended with work in hand, and the most until that is refused: a process
- * that learns first that its leases are over gives its work up by itself.
+ * The minimum number of times that a process is suspended with work in hand, and the maximum if no write of it was
+ * refused yet: a process that learns first that its leases have expired gives its work up by itself.
  */
 const STOPS = { least: 2, most: 8 };
 /** Suspends a projector before one of its writes, a second or so after its start. */

@@ -30,37 +30,37 @@ beforeAll(async () => {
 });
 afterAll(() => plane.close());
 
-type Told = { readonly id: string | undefined; readonly type: string; readonly data: Record<string, unknown[]> };
+type WatchEvent = { readonly id: string | undefined; readonly type: string; readonly data: Record<string, unknown[]> };
 
-const toldIn = (block: string): Told => {
+const parseEvent = (block: string): WatchEvent => {
   const [, id, type, data] = /^(?:id: (\d+)\n)?event: (\w+)\ndata: (.*)$/u.exec(block) ?? [];
-  return { id, type: type!, data: JSON.parse(data!) as Told['data'] };
+  return { id, type: type!, data: JSON.parse(data!) as WatchEvent['data'] };
 };
 
 type Following = {
   readonly after?: string;
-  readonly onTold?: (each: Told) => void;
+  readonly onEvent?: (each: WatchEvent) => void;
   readonly signal?: AbortSignal;
 };
 
 /** Reads the Server-Sent Events of a watch until they end. */
-const told = async (
+const readEvents = async (
   url: string,
-  { after, onTold = () => undefined, signal }: Following = {},
-): Promise<readonly Told[]> => {
+  { after, onEvent = () => undefined, signal }: Following = {},
+): Promise<readonly WatchEvent[]> => {
   const headers = after === undefined ? {} : { 'last-event-id': after };
   const request = get(`${plane.server().ready.http}${url}`, { headers, agent: false, ...(signal && { signal }) });
   const [response] = (await once(request, 'response')) as [IncomingMessage];
   expect(response.headers['content-type']).toContain('text/event-stream');
-  const all: Told[] = [];
+  const all: WatchEvent[] = [];
   let text = '';
   for await (const chunk of response) {
     text += String(chunk);
     const blocks = text.split('\n\n');
     text = blocks.pop()!;
-    for (const each of blocks.map(toldIn)) {
+    for (const each of blocks.map(parseEvent)) {
       all.push(each);
-      onTold(each);
+      onEvent(each);
     }
   }
   return all;
@@ -79,37 +79,37 @@ const overGrpc = async (request: Parameters<typeof create<typeof WatchRequestSch
   return answers;
 };
 
-type Watching = { readonly all: Told[]; readonly close: () => void };
+type Watching = { readonly all: WatchEvent[]; readonly close: () => void };
 
 /** Reads the Server-Sent Events of a watch without end; resolves when the state is there. */
 const watchList = async (query: string, after?: string): Promise<Watching> => {
-  const all: Told[] = [];
+  const all: WatchEvent[] = [];
   const stop = new AbortController();
-  const isBegun = ({ type, id }: Told): boolean => id !== undefined && (type === 'state' || after !== undefined);
+  const isBegun = ({ type, id }: WatchEvent): boolean => id !== undefined && (type === 'state' || after !== undefined);
   await new Promise<void>((resolve, reject) => {
-    const onTold = (each: Told): void => {
+    const onEvent = (each: WatchEvent): void => {
       all.push(each);
       if (isBegun(each)) resolve();
     };
-    told(`/api/v1/watch/executions?project=flytesnacks&domain=development&${query}`, {
+    readEvents(`/api/v1/watch/executions?project=flytesnacks&domain=development&${query}`, {
       ...(after !== undefined && { after }),
-      onTold,
+      onEvent,
       signal: stop.signal,
     }).catch((error: unknown) => (stop.signal.aborted ? undefined : reject(error as Error)));
   });
   return { all, close: () => stop.abort() };
 };
 
-const withoutCheckpoints = (all: readonly Told[]) => all.filter(({ type }) => type !== 'checkpoint');
+const withoutCheckpoints = (all: readonly WatchEvent[]) => all.filter(({ type }) => type !== 'checkpoint');
 
 describe('a watch of one execution', () => {
-  let live: readonly Told[];
+  let live: readonly WatchEvent[];
 
   beforeAll(async () => {
     await launchHello(plane.grpc, 'watched');
-    let watching: Promise<readonly Told[]> | undefined;
+    let watching: Promise<readonly WatchEvent[]> | undefined;
     await new Promise<void>((resolve) => {
-      watching = told(path('watched'), { onTold: () => resolve() });
+      watching = readEvents(path('watched'), { onEvent: () => resolve() });
     });
     await plane.run();
     live = withoutCheckpoints(await watching!);
@@ -140,9 +140,9 @@ describe('a watch of one execution', () => {
     for (const each of answered as { readonly id: object }[]) expect(last.get(JSON.stringify(each.id))).toEqual(each);
   });
 
-  it('goes on after the last event that a client names', async () => {
+  it('resumes after the last event that a client names', async () => {
     for (const [index, { id }] of live.slice(0, -1).entries())
-      expect(await told(path('watched'), { after: id! })).toEqual(live.slice(index + 1));
+      expect(await readEvents(path('watched'), { after: id! })).toEqual(live.slice(index + 1));
   });
 
   it('of an execution that has ended is its state and the end, over gRPC too', async () => {
@@ -165,11 +165,11 @@ describe('a watch of one execution', () => {
 
 describe('a watch of a filter', () => {
   const RUNNING = 'filters=eq(phase,RUNNING)';
-  const named = ({ data }: Told) => [
+  const named = ({ data }: WatchEvent) => [
     ...(data['executions'] as { id: { name: string } }[]).map(({ id }) => id.name),
     ...(data['noLongerMatching'] as { name: string }[]).map(({ name }) => `not ${name}`),
   ];
-  let running: readonly Told[];
+  let running: readonly WatchEvent[];
   let began: string;
 
   beforeAll(async () => {
@@ -190,7 +190,7 @@ describe('a watch of a filter', () => {
     expect(running[0]).toMatchObject({ type: 'state', data: { hasMore: false } });
   });
 
-  it('goes on after the last event that a client names', async () => {
+  it('resumes after the last event that a client names', async () => {
     const again = await watchList(RUNNING, began);
     await until(
       () => Promise.resolve(again.all),

@@ -53,7 +53,7 @@ beforeAll(async () => {
 });
 afterAll(() => plane.close());
 
-describe.each(['grpc', 'rest'] as const)('what clocks of any time have said is read over %s', (way) => {
+describe.each(['grpc', 'rest'] as const)('executions with times of wrong clocks are read over %s', (way) => {
   const executions = (request: { readonly filters?: string; readonly key?: string; readonly direction?: Direction }) =>
     allPages(async (token) => {
       const { key = 'started_at', direction = Direction.ASCENDING, filters = '' } = request;
@@ -84,7 +84,7 @@ describe.each(['grpc', 'rest'] as const)('what clocks of any time have said is r
     expect(await executions({ filters })).toEqual(expected);
   });
 
-  it('of nodes, in the order in which they say they were made', async () => {
+  it('nodes in the order of their creation times', async () => {
     const workflowExecutionId = { ...PLACE, name: 'all' };
     const { nodeExecutions } = await plane[way].call(method.listNodeExecutions, { workflowExecutionId });
     expect(nodeExecutions.map(({ id }) => id!.nodeId)).toEqual(NAMES);

@@ -46,7 +46,7 @@ beforeAll(async () => {
 });
 afterAll(() => plane.close());
 
-describe.each(['grpc', 'rest'] as const)('what this server does otherwise than its peers, over %s', (way) => {
+describe.each(['grpc', 'rest'] as const)('differences of this server from its peers, over %s', (way) => {
   let transport: Transport;
   beforeAll(() => {
     transport = plane[way];
@@ -90,7 +90,7 @@ describe.each(['grpc', 'rest'] as const)('what this server does otherwise than i
     });
   });
 
-  it('finds by duration what has one alone', async () => {
+  it('finds by duration only executions that have one', async () => {
     const found = async (filters: string): Promise<readonly string[]> =>
       (await transport.call(method.listExecutions, { id: PLACE, filters })).executions.map(({ id }) => id!.name);
     expect(await found('gte(duration,0s)')).toEqual(['ended']);

@@ -245,7 +245,7 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
       await expectRefused(plane, way, [method.recoverExecution, whole], row as never);
     });
 
-    it.each(PHASES)('looks at the phase: %s', async (phase) => {
+    it.each(PHASES)('depends on the phase: %s', async (phase) => {
       const original = await inPhase(phase);
       const again = name();
       if (!['FAILED', 'ABORTED', 'TIMED_OUT'].includes(phase)) {
@@ -281,7 +281,7 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
       expectShown((await get(await launch(was, { parentNodeExecution }))).spec, shows);
     });
 
-    it('as far in as its parent is, and one more', async () => {
+    it('nested one level deeper than its parent', async () => {
       const child = await launch({}, { parentNodeExecution: PARENT, nesting: 9 });
       await plane[way].call(method.createNodeEvent, nodeReport(child, 'n0', { phase: NodePhase.RUNNING }));
       const grandchild = await launch({}, { parentNodeExecution: { nodeId: 'n0', executionId: child } });
@@ -289,7 +289,7 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
       expect([await nesting(child), await nesting(grandchild)]).toEqual([1, 2]);
     });
 
-    it('as far in as can be said, where its parent claims to be', async () => {
+    it('nested at most at the maximum of the field, even where its parent has that', async () => {
       const deepest = 2 ** 32 - 1;
       const parent = await launch({}, { nesting: deepest });
       await plane[way].call(method.createNodeEvent, nodeReport(parent, 'n0', { phase: NodePhase.RUNNING }));

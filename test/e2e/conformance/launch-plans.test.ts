@@ -542,7 +542,7 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
     });
   });
 
-  describe('CreateLaunchPlan looks at', () => {
+  describe('CreateLaunchPlan checks the numbered rules in order:', () => {
     it.each(way === 'grpc' ? ORDER : ORDER.filter(inJson))('$rule', async (row) => {
       await expectRefused(plane, way, [method.createLaunchPlan, plan], row);
     });

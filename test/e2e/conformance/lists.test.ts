@@ -392,7 +392,7 @@ describe.each(['grpc', 'rest'] as const)('a list over %s', (way) => {
     expect([code, message]).toEqual(['INVALID_ARGUMENT', `invalid pagination token ${token} for ListExecutions`]);
   });
 
-  it('goes on behind names of any length', async () => {
+  it('has next pages after names of any length', async () => {
     const place = { ...PLACE, domain: way === 'grpc' ? 'staging' : 'production' };
     const long = ['a', 'b', 'c'].map((letter) => letter.repeat(20_000));
     for (const name of long) await registerTask(transport, { domain: place.domain, name });

@@ -36,7 +36,7 @@ const nameOf = ({ id }: Span): string => {
 };
 
 /** The spans as names, with start and end in seconds after `from`. */
-const told = (spans: readonly Span[], from = LATER): readonly (readonly [string, number, number])[] => {
+const namesAndTimes = (spans: readonly Span[], from = LATER): readonly (readonly [string, number, number])[] => {
   const zero = timestampMs(second(from));
   return spans.map(
     (each) =>
@@ -95,11 +95,11 @@ describe('the spans of executions that an engine has run', () => {
       );
       const single = nodes.filter(({ metadata }) => !metadata!.isArray);
       const made = await Promise.all(single.map((node) => tasksOf(plane.grpc, node.id!)));
-      const told = made
+      const expectedAttempts = made
         .flat()
         .map(({ id: of }) => `${of!.nodeExecutionId!.nodeId} ${of!.taskId!.name} ${of!.retryAttempt}`);
-      expect(ofTasks.toSorted()).toEqual(told.toSorted());
-      attempts += told.length;
+      expect(ofTasks.toSorted()).toEqual(expectedAttempts.toSorted());
+      attempts += expectedAttempts.length;
     }
     expect(attempts).toBeGreaterThan(20);
   });
@@ -122,7 +122,7 @@ describe('the spans of executions that an engine has run', () => {
     expect(spans.map(nameOf)).toEqual(expect.arrayContaining(made.filter((name) => !/(start|end)-node$/u.test(name))));
   });
 
-  it('are as deep as is asked for', async () => {
+  it('are as deep as the request says', async () => {
     const id = { ...PLACE, name: 'outer-defaults' };
     expect((await spanOf(plane.grpc, id, 0)).spans).toEqual([]);
     const one = await spanOf(plane.grpc, id, 1);
@@ -179,12 +179,12 @@ describe.each(['grpc', 'rest'] as const)('spans over %s', (way) => {
     await end(id, 25);
     const { spans } = await spanOf(transport, id, ALL);
     expect(spans.map(nameOf)).toEqual(['WORKFLOW_SETUP', 'n0', 'WORKFLOW_TEARDOWN']);
-    expect(told(spans.slice(1))).toEqual([
+    expect(namesAndTimes(spans.slice(1))).toEqual([
       ['n0', 3, 22],
       ['WORKFLOW_TEARDOWN', 22, 25],
     ]);
     const inside = spans[1]!.spans;
-    expect(told(inside)).toEqual([
+    expect(namesAndTimes(inside)).toEqual([
       ['NODE_TRANSITION', 1, 3],
       ['NODE_SETUP', 3, 5],
       ['attempt 0', 5, 10],
@@ -192,27 +192,29 @@ describe.each(['grpc', 'rest'] as const)('spans over %s', (way) => {
       ['attempt 1', 12, 20],
       ['NODE_TEARDOWN', 20, 22],
     ]);
-    expect(told(inside[2]!.spans)).toEqual([
+    expect(namesAndTimes(inside[2]!.spans)).toEqual([
       ['TASK_SETUP', 5, 7],
       ['TASK_RUNTIME', 7, 10],
       ['TASK_TEARDOWN', 10, 10],
     ]);
   });
 
-  it('of what runs still end with what was last heard', async () => {
+  it('of a running execution end at its last report', async () => {
     const id = await launchHello(transport, `running-${way}`);
     await node(id, 'start-node', NodePhase.SUCCEEDED, 1);
     await node(id, 'n0', NodePhase.RUNNING, 2);
-    expect(told((await spanOf(transport, id, ALL)).spans.find((each) => nameOf(each) === 'n0')!.spans)).toEqual([
+    expect(
+      namesAndTimes((await spanOf(transport, id, ALL)).spans.find((each) => nameOf(each) === 'n0')!.spans),
+    ).toEqual([
       ['NODE_TRANSITION', 1, 2],
       ['NODE_SETUP', 2, 2],
     ]);
     await task(id, 0, TaskPhase.QUEUED, 3);
     const queued = flat(await spanOf(transport, id, ALL)).find((each) => nameOf(each) === 'attempt 0')!;
-    expect(told(queued.spans)).toEqual([['TASK_SETUP', 3, 3]]);
+    expect(namesAndTimes(queued.spans)).toEqual([['TASK_SETUP', 3, 3]]);
     await task(id, 0, TaskPhase.RUNNING, 5);
     const running = flat(await spanOf(transport, id, ALL)).find((each) => nameOf(each) === 'attempt 0')!;
-    expect(told(running.spans)).toEqual([
+    expect(namesAndTimes(running.spans)).toEqual([
       ['TASK_SETUP', 3, 5],
       ['TASK_RUNTIME', 5, 5],
     ]);

@@ -213,7 +213,7 @@ describe.each(['grpc', 'rest'] as const)('names over %s', (way) => {
       expect(await names({ filters })).toEqual(expected);
     });
 
-    it('carry what is noted of them', async () => {
+    it('have description and state', async () => {
       const { entities } = await page({ filters: 'eq(name,job_00)' });
       expect(entities).toMatchObject([
         {
@@ -240,7 +240,7 @@ describe.each(['grpc', 'rest'] as const)('names over %s', (way) => {
       },
     );
 
-    it('go on at an offset, filtered before they are counted', async () => {
+    it('start at an offset, which counts filtered names alone', async () => {
       const request = { filters: 'eq(state,1)', limit: 2, token: '2' };
       expect(await names(request)).toEqual(['job_10', 'job_15']);
     });

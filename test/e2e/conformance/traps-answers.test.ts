@@ -42,7 +42,7 @@ afterAll(async () => {
 
 const rest = (path: string, init?: RequestInit): Promise<Response> => fetch(plane.server().ready.http + path, init);
 
-describe('traps about answers', () => {
+describe('compatibility traps of answers', () => {
   it('trap 1: the status has its details under the name of the package that the caller used', async () => {
     const id = await launchHello(plane.grpc, 'ended');
     await plane.grpc.call(method.createWorkflowEvent, workflowReport(id, { phase: Phase.SUCCEEDED }));
@@ -59,7 +59,7 @@ describe('traps about answers', () => {
     expect(reason.alreadyInTerminalState?.currentPhase).toBe('SUCCEEDED');
   });
 
-  it('trap 4: a failure of the everyday has its status, which is never UNKNOWN', async () => {
+  it('trap 4: a mistake of a client has its own status, which is never UNKNOWN', async () => {
     const executions = { id: PLACE, limit: 10 };
     const asked = [
       plane.grpc.attempt(method.listExecutions, { ...executions, filters: 'eq(phase' }),
@@ -90,7 +90,7 @@ describe('traps about answers', () => {
     expect([code, message]).toEqual(['RESOURCE_EXHAUSTED', expect.stringContaining('message larger than max')]);
   });
 
-  it('trap 7: a dynamic workflow of more than 4 MiB comes in a node event, and is read as it was sent', async () => {
+  it('trap 7: a node event may have a dynamic workflow of more than 4 MiB, which is read as it was sent', async () => {
     const executionId = await launchHello(plane.grpc, 'wide-inside');
     const { template } = wideWorkflow('v1', 40_000).spec!;
     const value = { dynamicWorkflow: { id: template!.id!, compiledWorkflow: { primary: { template: template! } } } };
@@ -106,7 +106,7 @@ describe('traps about answers', () => {
     expect(compiledWorkflow?.primary?.template?.nodes).toHaveLength(40_000);
   });
 
-  it('trap 8: what a refusal says fits into the trailers that clients take', async () => {
+  it('trap 8: the message and details of a refusal fit into the trailers that clients accept', async () => {
     const wrong = wideWorkflow('wrong', 3_000);
     for (const node of wrong.spec!.template!.nodes!) node.upstreamNodeIds = ['unknown-node'];
     const long = 'ä'.repeat(100_000);
@@ -156,7 +156,7 @@ describe('traps about answers', () => {
     session.close();
   });
 
-  it('trap 36: statuses have the HTTP statuses that clients know, and plain pages their exact paths', async () => {
+  it('trap 36: gRPC statuses become the HTTP statuses that clients know, and plain pages have their exact paths', async () => {
     const headers = { 'content-type': 'application/json' };
     const task = { resourceType: 'TASK', ...PLACE, name: 'hello.greet', version: 'v1' };
     const post = (path: string, body: unknown): Promise<Response> =>
@@ -180,7 +180,7 @@ describe('traps about answers', () => {
     for (const [answer, status] of asked) expect((await answer).status).toBe(status);
   });
 
-  it('trap 37: clients need no authentication for what they ask before they can authenticate', async () => {
+  it('trap 37: calls that clients make before they can authenticate need no authentication', async () => {
     const published = publishedClient(plane.server().ready.grpc);
     for (const rpc of ['AuthMetadataService.GetOAuth2Metadata', 'AuthMetadataService.GetPublicClientConfig'])
       expect((await published.call(rpc, {})).code).toBe('OK');

@@ -42,7 +42,7 @@ const reportNode = async (id: ExecutionId, nodeId: string, event: Parameters<typ
 const reportTask = async (id: ExecutionId, event: Parameters<typeof taskReport>[2]): Promise<string> =>
   (await attempt(method.createTaskEvent, taskReport(id, 'n0', event))).code;
 
-describe('traps about executions', () => {
+describe('compatibility traps of executions', () => {
   it('trap 3: an event of an unknown execution is NOT_FOUND, and one that was just created is known', async () => {
     const unknown = { ...PLACE, name: 'unknown' };
     const answers = [
@@ -57,7 +57,7 @@ describe('traps about executions', () => {
     }
   });
 
-  it('trap 17: inputs may be in the old field, a task runs by itself, and what is to run must say what it is', async () => {
+  it('trap 17: inputs may be in the old field, a task runs by itself, and a launch needs its resource type', async () => {
     const inputs = create(LiteralMapSchema, { literals: { name: literal('console'), times: literal(3n) } });
     const older = helloRequest('old-inputs', (request) => {
       delete request.inputs;
@@ -78,13 +78,13 @@ describe('traps about executions', () => {
     expect(await attempt(method.createExecution, vague)).toMatchObject({ code: 'INVALID_ARGUMENT' });
   });
 
-  it('trap 18: a name is taken for ever, also when its execution is archived', async () => {
+  it('trap 18: a name is never free again, also when its execution is archived', async () => {
     const id = await launch('taken');
     await call(method.updateExecution, { id, state: ExecutionState.EXECUTION_ARCHIVED });
     expect((await attempt(method.createExecution, helloRequest('taken'))).code).toBe('ALREADY_EXISTS');
   });
 
-  it('trap 19: a child takes after its parent, which must be there, and is there before the parent names it', async () => {
+  it('trap 19: a child inherits from its parent, which must exist, and a parent can name only a child that exists', async () => {
     const executionClusterLabel = create(ExecutionClusterLabelSchema, { value: 'gpu' });
     const parent = { ...PLACE, name: 'parent' };
     const labelled = helloRequest('parent', ({ spec }) => Object.assign(spec!, { executionClusterLabel }));
@@ -106,7 +106,7 @@ describe('traps about executions', () => {
     expect(await reportNode(parent, 'n0', { phase: NodePhase.SUCCEEDED, targetMetadata: target })).toBe('OK');
   });
 
-  it('trap 20: a launch that cannot be is refused as its own mistake, never so that the engine tries again', async () => {
+  it('trap 20: an invalid launch is refused with a status that the engine does not retry', async () => {
     const launches = [
       helloRequest('Not-A-Name'),
       helloRequest('no-plan', ({ spec }) => Object.assign(spec!.launchPlan!, { name: 'unknown' })),
@@ -126,7 +126,7 @@ describe('traps about executions', () => {
     expect(codes).toEqual([mistake, 'NOT_FOUND', mistake, mistake, mistake, 'OK', 'ALREADY_EXISTS']);
   });
 
-  it('trap 21: an engine that cannot start an execution leaves a FAILED one with its error, not a failed launch', async () => {
+  it('trap 21: an execution that the engine cannot start is FAILED with the error of the engine', async () => {
     const id = await launch('never-started');
     const error = { code: 'Internal', message: 'disk full', kind: ErrorKind.SYSTEM };
     await call(
@@ -136,7 +136,7 @@ describe('traps about executions', () => {
     expect(await run(id)).toMatchObject({ phase: Phase.FAILED, outputResult: { case: 'error', value: error } });
   });
 
-  it('trap 22: what was created is QUEUED at once, and the first QUEUED of the engine is recorded', async () => {
+  it('trap 22: a new execution is QUEUED at once, and the first QUEUED report of the engine is recorded', async () => {
     const id = await launch('new');
     const closure = await run(id);
     expect(closure).toMatchObject({
@@ -149,7 +149,7 @@ describe('traps about executions', () => {
     expect(await reportWorkflow(id, { phase: Phase.QUEUED, occurredAt: second(9) })).toBe('ALREADY_EXISTS');
   });
 
-  it('trap 23: a termination is ABORTING at once, and ABORTED with the word of the engine', async () => {
+  it('trap 23: a terminated execution is ABORTING at once, and ABORTED with the report of the engine', async () => {
     const id = await launch('terminated');
     await reportWorkflow(id, { phase: Phase.RUNNING });
     expect((await attempt(method.terminateExecution, { id: { ...PLACE, name: 'unknown' } })).code).toBe('NOT_FOUND');

@@ -46,8 +46,8 @@ const json = async (path: string, accept = '*/*'): Promise<Record<string, unknow
 const names = async (filters: string): Promise<readonly string[]> =>
   (await call(method.listExecutions, { id: PLACE, filters })).executions.map(({ id }) => id!.name).sort();
 
-describe('traps about lists and reads', () => {
-  it('trap 31: no limit is a hundred, a token may be an offset, and the last page has none although it is full', async () => {
+describe('compatibility traps of lists and reads', () => {
+  it('trap 31: the default limit is 100, a token may be an offset, and a full last page has no token', async () => {
     const page = (request: { limit?: number; token?: string }) =>
       call(method.listNodeExecutions, { workflowExecutionId: RUN, ...request });
     const first = await page({});
@@ -60,7 +60,7 @@ describe('traps about lists and reads', () => {
     expect(projects.map(({ id }) => id)).toContain('flytesnacks');
   });
 
-  it('trap 32: filters are written as clients write them, and one that is none is refused', async () => {
+  it('trap 32: filters may have every form that clients write, and invalid filters are refused', async () => {
     const labelled = helloRequest('labelled', ({ spec }) => Object.assign(spec!, { tags: ['trap'] }));
     await call(method.createExecution, labelled);
     await launchHello(plane.grpc, 'hidden');
@@ -78,7 +78,7 @@ describe('traps about lists and reads', () => {
       ]);
   });
 
-  it('trap 33: down is the order when none is said, and the newest version comes first', async () => {
+  it('trap 33: the default order is descending, and the newest version comes first', async () => {
     for (const version of ['v2', 'v10', 'v9']) await registerTask(plane.grpc, { name: 'hello.greet', version });
     expect(Direction.DESCENDING).toBe(0);
     const { tasks } = await call(method.listTasks, {
@@ -112,7 +112,7 @@ describe('traps about lists and reads', () => {
     expect(lengths).toEqual([100, 100, 1_000]);
   });
 
-  it('trap 35: REST speaks bytes and both spellings of JSON, and takes numbers, both spellings and bodies', async () => {
+  it('trap 35: REST answers with bytes or either spelling of JSON, and accepts numbers, both spellings and bodies', async () => {
     const octets = 'application/octet-stream';
     const path = '/api/v1/executions/flytesnacks/development/wide';
     const answer = await rest(path, { headers: { accept: octets } });
@@ -135,7 +135,7 @@ describe('traps about lists and reads', () => {
     expect(closure?.outputResult).toMatchObject({ case: 'abortMetadata', value: { cause: 'by REST' } });
   });
 
-  it('trap 38: attributes that were not set are NOT_FOUND, but what a project runs with is always known', async () => {
+  it('trap 38: attributes that were not set are NOT_FOUND, but the execution configuration of a project always exists', async () => {
     const resourceType = MatchableResource.WORKFLOW_EXECUTION_CONFIG;
     const codes = [
       attempt(method.getProjectDomainAttributes, { ...PLACE, resourceType }),
@@ -147,7 +147,7 @@ describe('traps about lists and reads', () => {
     expect(attributes?.matchingAttributes?.target.case).toBe('workflowExecutionConfig');
   });
 
-  it('trap 39: a place for the same content is the same place, takes it with 200, and is found again', async () => {
+  it('trap 39: an upload of the same content has the same location, is answered with 200, and can be downloaded', async () => {
     const content = Buffer.from('<p>a deck</p>');
     const contentMd5 = createHash('md5').update(content).digest();
     const place = { ...PLACE, contentMd5, filename: 'deck.html', addContentMd5Metadata: true };
@@ -173,7 +173,7 @@ describe('traps about lists and reads', () => {
     expect(data).toMatchObject({ case: 'literalMap', value: outputResult.value });
   });
 
-  it('trap 40: the odd names of the interface are as they are', async () => {
+  it('trap 40: names that differ from the usual spelling are kept as clients expect them', async () => {
     expect(Object.keys((await json('/api/v1/version'))['controlPlaneVersion'] as object).sort()).toEqual([
       'Build',
       'BuildTime',

@@ -38,8 +38,8 @@ const reportNode = async (id: ExecutionId, nodeId: string, event: Parameters<typ
 const reportTask = async (id: ExecutionId, event: Parameters<typeof taskReport>[2]): Promise<string> =>
   (await attempt(method.createTaskEvent, taskReport(id, 'n0', event))).code;
 
-describe('traps about nodes and tasks', () => {
-  it('trap 2: a phase that comes again is ALREADY_EXISTS, for a task also in an older version', async () => {
+describe('compatibility traps of nodes and tasks', () => {
+  it('trap 2: a phase that is reported again is ALREADY_EXISTS, for a task also in an older phase version', async () => {
     const id = await launch('again');
     const running = { phase: NodePhase.RUNNING };
     const answers = [
@@ -56,7 +56,7 @@ describe('traps about nodes and tasks', () => {
     expect((await attempt(method.createWorkflowEvent, queued)).code).toBe(known);
   });
 
-  it('trap 5: a node event that is odd but true fails no node', async () => {
+  it('trap 5: a node event with unusual fields is accepted, and fails no node', async () => {
     const id = await launch('odd');
     const value = { code: '', message: 'x'.repeat(100_000) };
     const odd: Parameters<typeof nodeReport>[2][] = [
@@ -89,7 +89,7 @@ describe('traps about nodes and tasks', () => {
     expect(await reportNode(id, 'inside', inside)).toBe('OK');
   });
 
-  it('trap 26: what a node was once said to be, it stays', async () => {
+  it('trap 26: a flag that a node once had stays set', async () => {
     const id = await launch('flags');
     await reportNode(id, 'n0', { phase: NodePhase.QUEUED, isParent: true });
     await reportNode(id, 'n0', { phase: NodePhase.RUNNING, isDynamic: true });
@@ -139,7 +139,7 @@ describe('traps about nodes and tasks', () => {
     });
   });
 
-  it('trap 29: a node and a task are updated when it was reported, and begin and end when it happened', async () => {
+  it('trap 29: the update time of nodes and tasks is the time of the report, start and end are those of the event', async () => {
     const id = await launch('times');
     const events = [
       ['QUEUED', { occurredAt: second(10), reportedAt: second(11) }],

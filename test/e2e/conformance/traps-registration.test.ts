@@ -52,7 +52,7 @@ const activeVersions = async (name: string): Promise<readonly string[]> => {
   return launchPlans.filter(({ id }) => id!.name === name).map(({ id }) => id!.version);
 };
 
-describe('traps about registration', () => {
+describe('compatibility traps of registration', () => {
   it('trap 10: a version that exists is ALREADY_EXISTS, and the answer says whether it is the same', async () => {
     const changed = clone(TaskCreateRequestSchema, task);
     changed.spec!.template!.type = 'other-task';
@@ -91,7 +91,7 @@ describe('traps about registration', () => {
       });
   });
 
-  it('trap 11: the id of the request is that of the template, whatever the template says', async () => {
+  it('trap 11: the template has the id of the request, even where it came with another', async () => {
     const [ofTask, ofWorkflow] = [clone(TaskCreateRequestSchema, task), clone(WorkflowCreateRequestSchema, workflow)];
     ofTask.id!.version = 'renamed';
     ofWorkflow.id!.version = 'renamed';
@@ -127,7 +127,7 @@ describe('traps about registration', () => {
     expect(branch.target.value.ifElse!.case!.thenNode!.id).toMatch(new RegExp(`^${branch.id}-`, 'u'));
   });
 
-  it("trap 13: a compiled workflow is the interface's own message, also of one that was made at run time", async () => {
+  it("trap 13: a compiled workflow is the interface's own message, also for a dynamic workflow", async () => {
     const bytes = fixtureBytes('06-dynamic/dynamic/inner-fan.compiled_workflow_closure.pb');
     const compiledWorkflow = fromBinary(CompiledWorkflowClosureSchema, bytes);
     const executionId = await launchHello(plane.grpc, 'dynamic');
@@ -177,7 +177,7 @@ describe('traps about registration', () => {
       ]);
   });
 
-  it('trap 15: no active version is NOT_FOUND, an update need not say what it is about, and no state is INACTIVE', async () => {
+  it('trap 15: no active version is NOT_FOUND, and an update without a state deactivates the version', async () => {
     const name = 'launchplans.orders';
     const active = () => attempt(method.getActiveLaunchPlan, { id: { ...PLACE, name } });
     expect((await active()).code).toBe('NOT_FOUND');
