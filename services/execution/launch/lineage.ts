@@ -1,13 +1,11 @@
 import type { ExecutionMetadata } from '../../../proto/gen/platformidl/admin/execution_pb.js';
 import type { NodeExecutionIdentifier } from '../../../proto/gen/platformidl/core/identifier_pb.js';
 import type { ExecutionCreated } from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
-import { decodeEvent } from '../../kernel/decode-event.js';
 import type { EventLog } from '../../kernel/ports/event-store.js';
 import type { Sessions } from '../../kernel/ports/sessions.js';
-import type { StreamName } from '../../kernel/stream.js';
 import { type ExecutionAggregate, executionStream } from '../aggregate.js';
+import { readCreation } from '../creation.js';
 import type { ExecutionId } from '../wire/envelope.js';
-import { type ExecutionEvent, executionCodec } from '../events.js';
 import { executionAbsent, nodeAbsent } from '../absent.js';
 import { executionIdOf } from '../execution-id.js';
 
@@ -17,28 +15,15 @@ export type LineageServices = {
   readonly log: Pick<EventLog, 'readStream'>;
 };
 
-const eventAt = async (
-  log: LineageServices['log'],
-  stream: StreamName,
-  from: bigint,
-): Promise<ExecutionEvent | undefined> => {
-  for await (const [event] of log.readStream(stream, { from, limit: 1 }))
-    if (event !== undefined) return decodeEvent(executionCodec, event);
-  return undefined;
-};
-
 /**
  * Reads the `ExecutionCreated` event of an execution.
  *
  * @throws {RpcError} NOT_FOUND when there is no such execution.
  */
 export const originOf = async ({ log }: LineageServices, id: ExecutionId): Promise<ExecutionCreated> => {
-  // One event at a time: it is the first of the stream, or follows only `ExecutionVoided` events.
-  for (let from = 0n; ; from += 1n) {
-    const event = await eventAt(log, executionStream(id), from);
-    if (event?.type === 'ExecutionCreated') return event.data;
-    if (event?.type !== 'ExecutionVoided') throw executionAbsent(id);
-  }
+  const creation = await readCreation(log, id);
+  if (creation === undefined) throw executionAbsent(id);
+  return creation.created;
 };
 
 const assertNode = async (

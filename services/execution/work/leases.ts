@@ -10,8 +10,6 @@ import {
 } from '../../../proto/gen/platformidl/core/execution_pb.js';
 import type { Identifier } from '../../../proto/gen/platformidl/core/identifier_pb.js';
 import type { WorkAbort, WorkLaunch } from '../../../proto/gen/platformidl/eventlog/engine_work_pb.js';
-import type { ExecutionCreated } from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
-import { decodeEvent, recordedMetadata } from '../../kernel/decode-event.js';
 import { lru } from '../../kernel/lru.js';
 import type { EventLog } from '../../kernel/ports/event-store.js';
 import { bytesOf, type PayloadStore } from '../../kernel/ports/payload-store.js';
@@ -20,7 +18,7 @@ import { missing } from '../../kernel/rpc.js';
 import type { StreamName } from '../../kernel/stream.js';
 import { type ExecutionAggregate, executionStream } from '../aggregate.js';
 import type { ExecutionCommand, Leaseholder } from '../commands.js';
-import { executionCodec } from '../events.js';
+import { type Creation, readCreation } from '../creation.js';
 import { envelopeScan } from '../wire/envelope-scan.js';
 import type { ExecutionRefusal } from '../refusals.js';
 import type { ExecutionState } from '../state.js';
@@ -47,19 +45,13 @@ export type LeaseOutcome =
   | { readonly kind: 'leased'; readonly number: number; readonly position: bigint }
   | { readonly kind: 'refused'; readonly why: string };
 
-type Creation = { readonly created: ExecutionCreated; readonly atMs: number };
-
 /** The size of the cache of decoded workflows, in bytes. */
 const CACHED_BYTES = 32 * 1024 * 1024;
 
 const creationOf = async ({ log }: LeaseServices, id: ExecutionId): Promise<Creation> => {
-  for await (const page of log.readStream(executionStream(id), { limit: 16 }))
-    for (const recorded of page) {
-      const event = decodeEvent(executionCodec, recorded);
-      if (event.type === 'ExecutionCreated')
-        return { created: event.data, atMs: recordedMetadata(recorded).recordedAtMs };
-    }
-  throw missing('the creation of the execution');
+  const creation = await readCreation(log, id);
+  if (creation === undefined) throw missing('the creation of the execution');
+  return creation;
 };
 
 const failedRequest = (id: ExecutionId, producerId: string, error: ExecutionError): Uint8Array => {

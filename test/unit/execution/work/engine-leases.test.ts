@@ -143,15 +143,16 @@ describe('leases of executions on a log', () => {
     expect(await leases.launch({ ...lease, session: 'another' }, MAX_BYTES)).toBeUndefined();
   });
 
-  it('have the launch of an execution that was created after an attempt that was voided', async () => {
+  it('have the launch of an execution that was created after any number of attempts that were voided', async () => {
     const id = { ...place, name: `e${randomUUID()}` };
     const { sessions, aggregate } = plane.services;
-    const voiding = { type: 'VoidExecution', id, attempt: 'x' } as const;
-    await sessions.handle(aggregate, executionStream(id), voiding, { actor: '', commandId: randomUUID() });
+    for (let attempt = 0; attempt < 20; attempt += 1) {
+      const voiding = { type: 'VoidExecution', id, attempt: `${attempt}` } as const;
+      await sessions.handle(aggregate, executionStream(id), voiding, { actor: '', commandId: randomUUID() });
+    }
     await plane.send('createExecution', { ...id, spec: { launchPlan } });
     await leases.lease(id, engine('a'), TERMS);
-    const [first, second] = await types(id);
-    expect([first, second]).toEqual(['ExecutionVoided', 'ExecutionCreated']);
+    expect((await types(id)).slice(19, 21)).toEqual(['ExecutionVoided', 'ExecutionCreated']);
     const lease = { id, number: 1, session: engine('a').session };
     expect(await leases.launch(lease, MAX_BYTES)).toMatchObject({ launchPlanId: launchPlan });
   });
