@@ -1,24 +1,45 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { StoreUnavailable } from '../kernel/fault.js';
 import type { Checkpoint } from '../kernel/ports/checkpoint.js';
 import { pathIdentity } from './path-identity.js';
 
 /** Identifies a checkpoint of a log, and the data directory in which it is stored. */
 export type FileCheckpoint = { readonly directory: string; readonly name: string; readonly logId: string };
 
-/** A checkpoint that is missing, truncated, or of another log counts as 0n. */
+/** A checkpoint that is truncated or of another log counts as 0n. */
 const positionIn = (text: string, wanted: string): bigint => {
   const [logId = '', position = ''] = text.split(' ');
   return logId === wanted && /^\d{1,19}\n$/u.test(position) ? BigInt(position.trim()) : 0n;
 };
 
+const codeOf = (error: unknown): unknown => (error as NodeJS.ErrnoException).code;
+
 const unlessThere = (error: unknown): void => {
-  if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  if (codeOf(error) !== 'EEXIST') throw error;
+};
+
+/** The text of a file; empty when there is no such file. */
+const textOf = (path: string): Promise<string> =>
+  readFile(path, 'utf8').catch((error: unknown) => {
+    if (codeOf(error) === 'ENOENT') return '';
+    throw error;
+  });
+
+const faulty = async <Result>(what: string, work: () => Promise<Result>): Promise<Result> => {
+  try {
+    return await work();
+  } catch (error) {
+    throw new StoreUnavailable(`${what}: ${error instanceof Error ? error.message : String(error)}`, error);
+  }
 };
 
 /**
  * A checkpoint in a small file of the data directory. It is not synced: after a power failure an older one, or none,
  * may be found, which costs only repeated work.
+ *
+ * @throws {StoreUnavailable} from both methods, when the file system fails. Only a file that does not exist counts as no
+ *   checkpoint: with any other failure of a read, everything from the beginning of the log would be done again.
  */
 export const fileCheckpoint = ({ directory, name, logId }: FileCheckpoint): Checkpoint => {
   const folder = join(directory, 'checkpoints');
@@ -32,12 +53,13 @@ export const fileCheckpoint = ({ directory, name, logId }: FileCheckpoint): Chec
     await rename(partial, path);
   };
   return {
-    read: async () => positionIn(await readFile(path, 'utf8').catch(() => ''), logId),
-    write: async (position) => {
-      if (home.changed() !== undefined) return;
-      await write(position).catch((error: unknown) => {
-        if (home.changed() === undefined) throw error;
-      });
-    },
+    read: async () => positionIn(await faulty(`checkpoint ${path} cannot be read`, () => textOf(path)), logId),
+    write: (position) =>
+      faulty(`checkpoint ${path} cannot be written`, async () => {
+        if (home.changed() !== undefined) return;
+        await write(position).catch((error: unknown) => {
+          if (home.changed() === undefined) throw error;
+        });
+      }),
   };
 };

@@ -51,9 +51,9 @@ const rootFrom = (path: string): string => {
 };
 
 const readPage = async (path: string, folder: URL): Promise<Buffer> => {
-  const page = await readFile(new URL('index.html', folder), 'utf8').catch(() => undefined);
+  const page = await readIfThere(new URL('index.html', folder));
   if (page === undefined) return Buffer.from(unbuiltPage);
-  return Buffer.from(page.replace('<head>', `<head><base href="${rootFrom(path)}">`));
+  return Buffer.from(page.toString().replace('<head>', `<head><base href="${rootFrom(path)}">`));
 };
 
 /** True for the paths of the console: its page, which is the same for each of its views, and its assets. */

@@ -3,7 +3,12 @@
  * handled again after a restart, so handling must be idempotent.
  */
 export interface Checkpoint {
-  /** The position up to which everything is done; 0n when none is stored for this log. */
+  /**
+   * The position up to which everything is done; 0n when none is stored for this log.
+   *
+   * @throws {StoreUnavailable} when it cannot be read now.
+   */
   read(): Promise<bigint>;
+  /** @throws {StoreUnavailable} when it cannot be written now; a later write may succeed. */
   write(position: bigint): Promise<void>;
 }

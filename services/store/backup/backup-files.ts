@@ -30,6 +30,10 @@ export const CONTROL_PLANE_FILES = ['link.key', 'users.json', 'clients.json'] as
 /** True for one of the {@link CONTROL_PLANE_FILES}. They change in place and hold secrets; uploads never change. */
 export const isControlPlaneFile = (path: string): boolean => CONTROL_PLANE_FILES.some((name) => name === path);
 
+const unlessMissing = (error: unknown): undefined => {
+  if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+};
+
 /** The files of a data directory. */
 export const directoryFiles = (directory: string): BackupFiles => ({
   find: async () => {
@@ -37,7 +41,7 @@ export const directoryFiles = (directory: string): BackupFiles => ({
     const found = new Map<string, FoundFile>();
     for (const [path, sizeBytes] of uploads) found.set(`${UPLOADS}${path}`, { sizeBytes });
     for (const name of CONTROL_PLANE_FILES) {
-      const file = await stat(join(directory, name)).catch(() => undefined);
+      const file = await stat(join(directory, name)).catch(unlessMissing);
       if (file) found.set(name, { sizeBytes: file.size });
     }
     return found;

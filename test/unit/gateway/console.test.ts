@@ -64,6 +64,11 @@ describe('the files of the web console', () => {
     expect(page.toString()).toContain('npm run build:console');
   });
 
+  it('a page that cannot be read is not taken for one that was not built', async () => {
+    mkdirSync(join(folder, 'broken/index.html'), { recursive: true });
+    await expect(consoleFile('/console', new URL('broken/', url)).read()).rejects.toMatchObject({ code: 'EISDIR' });
+  });
+
   it('are below /console only', () => {
     expect(['/console', '/console/x'].every(isConsolePath)).toBe(true);
     expect(['/', '/consoles', '/api/v1/console'].some(isConsolePath)).toBe(false);
