@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { HeadObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
+import { DeleteObjectCommand, HeadObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { StoreUnavailable } from '../../services/kernel/fault.js';
 import { payloadPath } from '../../services/store/payloads/object-name.js';
@@ -60,6 +60,26 @@ describe.skipIf(s3Url === undefined)('with an S3 server', () => {
         { timeout: 10_000 },
       )
       .toBeGreaterThan(before);
+    await store.close();
+  });
+
+  it('finds an object that is restored between its read and the listing of quarantined ones', async () => {
+    const location = newS3Location();
+    const client = s3Client(location);
+    const store = s3PayloadStore(location, client);
+    const bytes = Uint8Array.of(1, 2, 3);
+    const ref = await store.put('definitions/a', bytes);
+    const at = { Bucket: location.bucket, Key: keyOf(location, ref.scope, ref.sha256) };
+    await client.send(new DeleteObjectCommand(at));
+    client.middlewareStack.add(
+      (next, { commandName }) =>
+        async (given) => {
+          if (commandName === 'ListObjectsV2Command') await client.send(new PutObjectCommand({ ...at, Body: bytes }));
+          return next(given);
+        },
+      { step: 'initialize' },
+    );
+    expect([...(await store.get(ref))!]).toEqual([1, 2, 3]);
     await store.close();
   });
 

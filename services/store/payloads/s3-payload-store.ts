@@ -29,11 +29,11 @@ export const s3PayloadStore = (location: S3Location, client: S3Client = s3Client
       return Body?.transformToByteArray();
     });
 
-  /** Reads an object that the cleanup has quarantined or is restoring. */
+  /** Reads an object that the cleanup has quarantined or is restoring, or that it restored just now. */
   const readAside = async (key: string): Promise<Uint8Array | undefined> => {
     const list = new ListObjectsV2Command({ Bucket, Prefix: quarantinePrefix(key), MaxKeys: 1 });
     const aside = (await fromS3(`payload ${key} cannot be looked for`, () => client.send(list)))?.Contents?.[0]?.Key;
-    return aside === undefined ? undefined : ((await read(aside)) ?? read(key));
+    return (aside === undefined ? undefined : await read(aside)) ?? read(key);
   };
 
   return {
