@@ -3,7 +3,7 @@ import type { Appended } from '../kernel/ports/event-store.js';
 import { answerCommand, type CommandTurn, type InFlight } from './turn.js';
 
 /** Maximum number of retries of a command whose append has met a revision conflict. */
-const MAX_ATTEMPTS = 20;
+const MAX_RETRIES = 20;
 
 /**
  * The appends of one stream whose outcome is not known yet, in stream order. Commands are answered from here, each when
@@ -105,7 +105,7 @@ export class InFlightAppends<Command, Refusal> {
       this.#answer(entry, result.appended);
       return [];
     }
-    const isRetried = result.error instanceof RevisionConflict && by.attempts < MAX_ATTEMPTS;
+    const isRetried = result.error instanceof RevisionConflict && by.attempts < MAX_RETRIES;
     if (!isRetried) by.reject(result.error);
     return [...(isRetried ? [{ ...by, attempts: by.attempts + 1 }] : []), ...followers.map(({ turn }) => turn)];
   }

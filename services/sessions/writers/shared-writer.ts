@@ -5,7 +5,7 @@ import type { FoldedState } from '../stream-state.js';
 import { answerCommand, type CommandTurn, type Decided, type InFlight } from '../turn.js';
 import { foldInFlight, type Writer, type WriterParts } from './writer.js';
 
-/** Maximum number of retries of a command that is appended alone, after another process has appended first. */
+/** Maximum number of attempts of a command before each of which other processes append first. */
 const MAX_ATTEMPTS = 100;
 
 /**
@@ -104,7 +104,7 @@ export class SharedWriter<State, Command, Event, Refusal> implements Writer<Stat
    * Appends, and folds the events only when they are durable: the state is then always one that the log had, so that a
    * conflict costs only reading what others have appended since.
    *
-   * @throws {RevisionConflict} after 100 retries.
+   * @throws {RevisionConflict} after 100 attempts.
    */
   async #appendAlone(
     turn: CommandTurn<Command, Refusal>,
@@ -136,10 +136,11 @@ export class SharedWriter<State, Command, Event, Refusal> implements Writer<Stat
 
   async #afterConflict(turn: CommandTurn<Command, Refusal>): Promise<void> {
     const { stream, state, decideAgain } = this.#parts;
-    if (turn.attempts >= MAX_ATTEMPTS)
+    const attempts = turn.attempts + 1;
+    if (attempts >= MAX_ATTEMPTS)
       throw new RevisionConflict(`other processes have appended to ${stream} before each of ${MAX_ATTEMPTS} attempts`);
     this.#unbatchedFor = UNBATCHED_AFTER_CONFLICT;
     await state.catchUp();
-    decideAgain({ ...turn, attempts: turn.attempts + 1 });
+    decideAgain({ ...turn, attempts });
   }
 }
