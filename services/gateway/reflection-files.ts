@@ -1,6 +1,6 @@
 import { clone, type DescFile, type DescService, type MessageShape, toBinary } from '@bufbuild/protobuf';
 import { nestedTypes } from '@bufbuild/protobuf/reflect';
-import { type DescriptorProto, FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
+import { type DescriptorProto, type FieldDescriptorProto, FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
 
 type FileProto = MessageShape<typeof FileDescriptorProtoSchema>;
 
@@ -21,7 +21,7 @@ export interface ReflectedFiles {
   bySymbol(fullName: string): ReflectedFile | undefined;
   /** The file that declares an extension. */
   byExtension(ofMessage: string, number: number): ReflectedFile | undefined;
-  /** The numbers of all extensions of a message; `undefined` when no such message is known. */
+  /** The numbers of all extensions of a message, each once; `undefined` when no such message is known. */
   extensionsOf(message: string): readonly number[] | undefined;
 }
 
@@ -42,11 +42,17 @@ const renaming = ({ of, as }: Alias): { type: Rename; file: Rename } => {
   };
 };
 
-const renameMessage = (message: DescriptorProto, type: Rename): void => {
-  for (const field of message.field) {
+const renameFields = (fields: readonly FieldDescriptorProto[], type: Rename): void => {
+  for (const field of fields) {
     // If '' were assigned, it would be sent, and clients that build messages from it would take it for a type name.
     if (field.typeName !== '') field.typeName = type(field.typeName);
+    if (field.extendee !== '') field.extendee = type(field.extendee);
   }
+};
+
+const renameMessage = (message: DescriptorProto, type: Rename): void => {
+  renameFields(message.field, type);
+  renameFields(message.extension, type);
   for (const inner of message.nestedType) renameMessage(inner, type);
 };
 
@@ -70,6 +76,7 @@ const renamed = (file: FileProto, alias: Alias): FileProto => {
   copy.package = rename.type(copy.package);
   copy.dependency = copy.dependency.map(rename.file);
   for (const message of copy.messageType) renameMessage(message, rename.type);
+  renameFields(copy.extension, rename.type);
   for (const method of copy.service.flatMap((service) => service.method)) {
     method.inputType = rename.type(method.inputType);
     method.outputType = rename.type(method.outputType);
@@ -103,9 +110,9 @@ const symbolsOf = (file: DescFile): string[] =>
 
 type Extension = { readonly of: string; readonly number: number; readonly file: ReflectedFile };
 
-const extensionsIn = (file: DescFile, reflectedFile: ReflectedFile): Extension[] =>
+const extensionsIn = (file: DescFile, reflectedFile: ReflectedFile, rename: Rename): Extension[] =>
   [...nestedTypes(file)].flatMap((type) =>
-    type.kind === 'extension' ? [{ of: type.extendee.typeName, number: type.number, file: reflectedFile }] : [],
+    type.kind === 'extension' ? [{ of: rename(type.extendee.typeName), number: type.number, file: reflectedFile }] : [],
   );
 
 /** Collects the files of services with all their imports, and a renamed copy of each for each alias of its package. */
@@ -119,7 +126,7 @@ export const reflectedFiles = (services: readonly DescService[], aliases: readon
     const reflectedFile = reflected(proto);
     files.set(reflectedFile.name, reflectedFile);
     for (const symbol of symbolsOf(file)) symbols.set(rename(symbol), reflectedFile);
-    extensions.push(...extensionsIn(file, reflectedFile));
+    extensions.push(...extensionsIn(file, reflectedFile, rename));
     for (const service of services) if (service.file === file) names.push(rename(service.typeName));
   };
   for (const file of closureOf(services.map((service) => service.file))) {
@@ -136,7 +143,10 @@ export const reflectedFiles = (services: readonly DescService[], aliases: readon
     bySymbol: (fullName) => symbols.get(fullName),
     byExtension: (ofMessage, number) =>
       extensions.find((each) => each.of === ofMessage && each.number === number)?.file,
-    extensionsOf: (message) =>
-      symbols.has(message) ? extensions.filter(({ of }) => of === message).map(({ number }) => number) : undefined,
+    extensionsOf: (message) => {
+      if (!symbols.has(message)) return undefined;
+      // A message outside the renamed packages is extended under both names, by the same extension.
+      return [...new Set(extensions.filter(({ of }) => of === message).map(({ number }) => number))];
+    },
   };
 };
