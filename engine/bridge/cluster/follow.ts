@@ -113,6 +113,14 @@ const watched = (options: FollowOptions, following: Following): Promise<WatchEnd
   };
   return new Promise((resolve) => {
     let end: WatchEnd = 'ended';
+    const ended = (error: { readonly statusCode?: number } | null): void => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', close);
+      if (error?.statusCode === EXPIRED) end = 'expired';
+      if (error !== null && end === 'ended') end = 'failed';
+      if (end === 'failed') options.onFailure(new ClusterUnavailable('the watch has failed', { cause: error }));
+      resolve(end);
+    };
     const opened = watch.watch(
       PATH,
       query,
@@ -120,16 +128,11 @@ const watched = (options: FollowOptions, following: Following): Promise<WatchEnd
         if (type === 'ERROR') end = object.code === EXPIRED ? 'expired' : 'failed';
         else onEvent(options, following, type, object.metadata ?? {});
       },
-      (error: { readonly statusCode?: number } | null) => {
-        clearTimeout(timer);
-        signal.removeEventListener('abort', close);
-        if (error?.statusCode === EXPIRED) end = 'expired';
-        if (error !== null && end === 'ended') end = 'failed';
-        if (end === 'failed') options.onFailure(new ClusterUnavailable('the watch has failed', { cause: error }));
-        resolve(end);
-      },
+      ended,
     );
-    const close = (): void => void opened.then((controller) => controller.abort());
+    // The library does not report a failure to read its credentials: a command that fails, or a token file that is gone.
+    opened.catch(ended);
+    const close = (): void => void opened.then((controller) => controller.abort()).catch(() => undefined);
     const timer = setTimeout(close, times.watchSeconds * 1_000 + times.answerTimeoutMs);
     signal.addEventListener('abort', close, { once: true });
   });

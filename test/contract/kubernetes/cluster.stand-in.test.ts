@@ -1,5 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type Cluster, ClusterUnavailable, ObjectRefused } from '../../../engine/bridge/cluster/cluster.js';
+import { kubernetesCluster } from '../../../engine/bridge/cluster/kubernetes.js';
+import { BRIDGE_TOKEN, kubeConfigOf } from '../../support/kubernetes/server.js';
 import { type Fault, type StandIn, startStandIn } from '../../support/kubernetes/stand-in.js';
 import { until } from '../../support/until.js';
 import { clusterContract, clusterOf, following, newObject, prepare } from './cluster.contract.js';
@@ -69,6 +74,40 @@ describe('a cluster with faults', () => {
       () => times(object.metadata.name),
       (count) => count > 1,
     );
+    await stop();
+  });
+
+  it('reports objects again after the command that gives its credentials has failed', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'flightlog-credentials-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const credential = join(folder, 'credential.json');
+    const status = { token: BRIDGE_TOKEN, expirationTimestamp: new Date(0).toISOString() };
+    const text = JSON.stringify({ apiVersion: 'client.authentication.k8s.io/v1', kind: 'ExecCredential', status });
+    writeFileSync(credential, text);
+    const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: 'cat', args: [credential] };
+    const failures: Error[] = [];
+    const { times, stop } = following(
+      kubernetesCluster({
+        name: 'one',
+        madeBy: 'east',
+        kubeConfig: kubeConfigOf(server.url, { exec }),
+        callTimeoutMs: 400,
+        watch: { watchSeconds: 1, answerTimeoutMs: 400 },
+        onFailure: (error) => failures.push(error),
+      }),
+    );
+    const [first, second] = [newObject(), newObject()];
+    await cluster.create(first);
+    const isReported = (count: number): boolean => count > 0;
+    await until(() => times(first.metadata.name), isReported);
+    rmSync(credential);
+    await until(
+      () => Promise.resolve(failures.length),
+      (count) => count > 0,
+    );
+    writeFileSync(credential, text);
+    await cluster.create(second);
+    await until(() => times(second.metadata.name), isReported);
     await stop();
   });
 

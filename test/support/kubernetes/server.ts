@@ -1,4 +1,4 @@
-import { KubeConfig } from '@kubernetes/client-node';
+import { KubeConfig, type User } from '@kubernetes/client-node';
 import { readFileSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
@@ -21,11 +21,11 @@ export interface KubernetesServer {
   close(): Promise<void>;
 }
 
-export const kubeConfigOf = (url: string, token: string): KubeConfig => {
+export const kubeConfigOf = (url: string, credentials: string | Omit<User, 'name'>): KubeConfig => {
   const kubeConfig = new KubeConfig();
   kubeConfig.loadFromOptions({
     clusters: [{ name: 'test', server: url, skipTLSVerify: true }],
-    users: [{ name: 'test', token }],
+    users: [{ name: 'test', ...(typeof credentials === 'string' ? { token: credentials } : credentials) }],
     contexts: [{ name: 'test', cluster: 'test', user: 'test' }],
     currentContext: 'test',
   });

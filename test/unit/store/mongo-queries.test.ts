@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { assertUsable } from '../../../projections/store/mongo/connection.js';
+import { assertUsable, timeoutsFor } from '../../../projections/store/mongo/connection.js';
 import { joined } from '../../../projections/store/mongo/conditions.js';
 import { readStoreLocation } from '../../../projections/store/mongo/location.js';
 import { likeExpression } from '../../../projections/store/mongo/regular-expressions.js';
@@ -19,6 +19,14 @@ describe('where views are kept', () => {
     'is not %j',
     (text) => expect(readStoreLocation(text)).toMatch(/^must /u),
   );
+});
+
+describe('the time limits of a connection', () => {
+  it('are those of its connection string, whose option names have any case, and otherwise five seconds', () => {
+    expect(timeoutsFor('mongodb://db/?connectTimeoutMS=100&serverselectiontimeoutms=200')).toEqual({
+      waitQueueTimeoutMS: 5_000,
+    });
+  });
 });
 
 describe('a server', () => {
