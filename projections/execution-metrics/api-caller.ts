@@ -10,7 +10,7 @@ import {
 import type { Call, Route } from '../../services/kernel/rpc.js';
 
 /**
- * Calls another read method of the interface with the caller's rights.
+ * Calls another read method of the API for the same caller.
  *
  * @throws {RpcError} as that method does.
  */
@@ -19,10 +19,10 @@ export type CallApi = <Input extends DescMessage, Output extends DescMessage>(
   request: MessageInitShape<Input>,
 ) => Promise<MessageShape<Output>>;
 
-/** Limit of nesting when a response is decoded: a response is nested as deeply as the registered entity. */
+/** Limit of nesting when a response is decoded; above that of registered entities, which responses contain. */
 const MAX_DEPTH = 200;
 
-/** Makes a function that calls read methods through their routes, with the rights of a call. */
+/** Makes a function that calls read methods through their routes, for the principal of a call. */
 export const apiCaller = (routes: readonly Route[], caller: Call): CallApi => {
   const { principal, requestId, minPosition } = caller;
   const call: Call = {

@@ -8,7 +8,7 @@ import {
 } from '../../proto/gen/platformidl/core/execution_pb.js';
 import { enumName } from './enum-name.js';
 
-/** The value of `closed_by` for an execution that succeeded. */
+/** The value of the column `closed_by` for nodes and tasks that were open when their execution succeeded. */
 export const SUCCEEDED = enumName(WorkflowExecution_Phase, WorkflowExecution_Phase.SUCCEEDED);
 
 /**

@@ -123,14 +123,16 @@ const openAdmissions = (services: Admitting): MessagePort | undefined => {
 
 const portTaken = (logger: Logger): ServedEventstore => {
   const why = `port ${USUAL_EVENTSTORE_PORT} is in use`;
-  logger.info(`the EventStoreDB protocol is not served: ${why}; eventstore_port names another`);
+  logger.info(`the EventStoreDB protocol is not served: ${why}; set eventstore_port to another port`);
   return unserved;
 };
 
 /**
  * Starts the thread that serves the EventStoreDB protocol, and waits until it listens.
  *
- * @throws {OperatorError} when it cannot listen, unless it was for the usual port, which another process has taken.
+ * @param port `undefined` when no port is configured and another process has taken the usual one. Then, and when it is
+ *   taken until the thread listens, the protocol is not served.
+ * @throws {OperatorError} when it cannot listen on a configured port, or for another reason.
  */
 export const startEventstore = async (
   configuration: Configuration,

@@ -1,7 +1,7 @@
 import type { EventLog, Subscription } from '../kernel/ports/event-store.js';
 import type { OpenSessions } from './sessions.js';
 
-/** A subscription that gives the live streams the events of other processes. */
+/** A subscription that gives live streams, those whose folded state is in memory, the events of the log. */
 export interface LiveStreamFeed extends Subscription {
   /** The position up to which the events have been delivered to the live streams. */
   position(): bigint;

@@ -58,7 +58,7 @@ const HIDDEN = 'flytesnacks';
 const ABSENT = 'snackflytes'; // as long, so that encoded requests and answers differ in nothing else
 const OWN = 'ownedflytes';
 const DOMAIN = 'development';
-/** Is in every text of the hidden project that no request of the stranger has. */
+/** A word in the texts of the hidden project; no request of the stranger contains it. */
 const MARK = 'zebra';
 const RUN = 'run-of-the-hidden-project';
 const NAMES = [RUN, 'hello.hello', 'unknown'];
@@ -74,7 +74,7 @@ const table = routeTable([]).filter(({ method }) => method.methodKind === 'unary
 const naming = (method: DescMethod, target: Target, place: { project: string; name: string }): Uint8Array =>
   requestNaming(method, { permission: 'read', target, reads: [] }, { ...place, domain: DOMAIN });
 
-/** The requests of an RPC that name the project as their own, and those of one's own that refer to something in it. */
+/** The requests of an RPC about a project, and those about the stranger's own project that refer to something in it. */
 const probesOf = ({ method, requires, name: rpc }: (typeof table)[number]): readonly Probe[] =>
   NAMES.flatMap((name) => [
     { method, name: `${rpc} of ${name}`, bytesFor: (project) => naming(method, requires.target, { project, name }) },
@@ -395,7 +395,7 @@ describe('a stream', () => {
     }
   });
 
-  it('of reports answers an event of it as one of a project that does not exist', async () => {
+  it('of reports answers an event of a hidden project as one of a project that does not exist', async () => {
     const answers = await Promise.all(
       [HIDDEN, ABSENT].map(async (project) => {
         const { code, bytes } = await grpc.rawStream(pathOf(EngineService.method.report), anEvent(project), stranger);
@@ -406,7 +406,7 @@ describe('a stream', () => {
     expect(answers[0]?.[1]).not.toContain(MARK);
   });
 
-  it("of the stranger's own project has nothing of it, while both change", async () => {
+  it("of the stranger's own project has nothing of the hidden one, while both projects change", async () => {
     await registerOwn();
     const streams = await streamsOfOwn();
     await Promise.all(streams.map(({ begun }) => begun));
@@ -427,7 +427,7 @@ describe('a stream', () => {
     expect(text).not.toContain(MARK);
   });
 
-  it('of work answers about its leases as about those of a project that does not exist', async () => {
+  it('of work answers about leases of a hidden project as about those of a project that does not exist', async () => {
     const answers = async (project: string) => {
       const lease = { execution: { project, domain: DOMAIN, name: RUN }, number: 1n };
       const accept: Asked = { case: 'accept', value: { lease } };
@@ -487,7 +487,7 @@ const eventstoreCalls = (project: string): readonly (readonly [name: string, pat
 };
 
 describe('the port of the EventStoreDB protocol', () => {
-  it('answers about its streams as about streams that do not exist', async () => {
+  it('answers about streams of a hidden project as about streams that do not exist', async () => {
     const client = grpcClient(server.ready.eventstore ?? '');
     const group = eventstoreCalls(HIDDEN).filter(([name]) => ['Create', 'GetInfo'].includes(name));
     for (const [name, path, bytes] of group)
@@ -503,7 +503,7 @@ describe('the port of the EventStoreDB protocol', () => {
     client.close();
   });
 
-  it('answers an append in a batch to its streams as one to streams that do not exist, and appends nothing', async () => {
+  it('answers batch appends to streams of a hidden project as if the streams did not exist, and appends nothing', async () => {
     const client = grpcClient(server.ready.eventstore ?? '');
     const head = await server.head();
     const appended = async (project: string) => {

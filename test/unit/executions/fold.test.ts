@@ -33,7 +33,7 @@ const closureAfter = async (...commands: readonly ExecutionCommand[]) =>
 const failure = (message: string) =>
   ({ outputResult: { case: 'error', value: { code: 'USER:Bad', message, kind: 1 } } }) as never;
 const second = (seconds: number): number => 1_700_000_000_000 + seconds * 1_000;
-/** The microseconds since 1970 of a second of the story. */
+/** Microseconds since 1970 of {@link second}. */
 const micros = (seconds: number): number => second(seconds) * 1_000;
 
 describe('an execution', () => {
@@ -252,7 +252,7 @@ describe('an execution', () => {
     expect(duration).toBeDefined();
   });
 
-  it('is archived and tagged without being updated', async () => {
+  it('is archived and tagged, which leaves its time of update as it was', async () => {
     const update = { type: 'UpdateExecution', id, state: ExecutionState.EXECUTION_ARCHIVED, principal: 'bob' } as const;
     const document = await documentOf({ ...update, tags: ['nightly'] });
     const { spec, closure } = answerOf(document);
@@ -330,7 +330,7 @@ describe('an execution', () => {
     expect(answerOf(document).closure!.outputResult).toHaveProperty('value.message', `${'x'.repeat(99)}äöü`);
   });
 
-  it('takes nothing from a phase that would lead backwards', async () => {
+  it('is the same after a report of a phase that may not follow its own', async () => {
     const before = await documentOf(workflow('RUNNING', { second: 1 }), workflow('FAILING', { second: 2 }));
     const after = await documentOf(
       workflow('RUNNING', { second: 1 }),

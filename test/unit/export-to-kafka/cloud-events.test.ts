@@ -108,7 +108,7 @@ describe('an event as a CloudEvent', () => {
     expect(new Set(ids).size).toBe(50);
   });
 
-  it('has sequences in whose order, as texts, the events of a stream stand', async () => {
+  it('has a sequence: sorted as texts, sequences are in the order of the stream', async () => {
     const revisions = [0n, 9n, 10n, 99n, 100n, 2n ** 63n - 1n];
     const texts = await Promise.all(
       revisions.map(async (revision) =>
@@ -119,14 +119,14 @@ describe('an event as a CloudEvent', () => {
     expect(texts.every(({ length }) => length === 20)).toBe(true);
   });
 
-  it('has the schema of its shape, so that another shape has another', async () => {
+  it('names the schema by the type and version of the event', async () => {
     const event = withMetadata(nodeReported('a1b2', 0), { schema: 2 });
     expect((await json(recorded(event)))['dataschema']).toBe(
       'urn:flightlog:schema:platformidl.eventlog.NodePhaseReported:2',
     );
   });
 
-  it('goes to the category of its stream, under the thing that the stream is about', async () => {
+  it('has the category of its stream, and the entity of the stream as its key', async () => {
     const task = streamName('task', ['flytesnacks', 'development', 'a:b/c', 'v1']);
     const { category, key, headers } = await made(recorded(nodeReported('a1b2', 0), { stream: task }));
     expect({ category, key: key.toString() }).toEqual({ category: 'task', key: entityOf(task) });
@@ -185,7 +185,7 @@ describe('an event as a CloudEvent', () => {
     expect(Buffer.from(data)).toEqual(Buffer.from(event.data));
   });
 
-  it.each(eventTypes())('is made of every $message.name', async ({ category, message }) => {
+  it.each(eventTypes())('is made from each type of event: $message.name', async ({ category, message }) => {
     const stream = streamName(category, ['flytesnacks', 'development', 'a1b2']);
     const event = recorded(newEvent(message.name, toBinary(message, create(message))), { stream });
     expect(await json(event)).toMatchObject({ type: message.typeName, stream, data: {} });

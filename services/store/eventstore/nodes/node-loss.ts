@@ -2,7 +2,7 @@ import { convertToCommandError, ErrorType, NotLeaderError } from '@eventstore/db
 import { status } from '@grpc/grpc-js';
 import type { Endpoint } from '../address.js';
 
-/** Errors which mean that the node or its connection cannot serve; other errors are answers of a working node. */
+/** Errors which mean that the node or its connection cannot serve; so does the status INTERNAL. Others are answers. */
 const NODE_ERRORS: readonly unknown[] = [ErrorType.UNAVAILABLE, ErrorType.CANCELLED, ErrorType.NOT_LEADER];
 
 /** The finding that a node cannot serve, with the new leader if the node names it. */
