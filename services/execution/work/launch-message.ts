@@ -28,8 +28,15 @@ import { WORKFLOW } from '../phases.js';
 import type { ExecutionState, NodeState } from '../state.js';
 import type { ExecutionId } from '../wire/envelope.js';
 
-/** A compiled workflow, decoded, and its size in bytes. */
-export type SizedClosure = { readonly closure: CompiledWorkflowClosure; readonly bytes: number };
+/** A compiled workflow, decoded, with its sizes in bytes: as it is encoded, and, approximately, in memory. */
+export type SizedClosure = {
+  readonly closure: CompiledWorkflowClosure;
+  readonly bytes: number;
+  readonly memoryBytes: number;
+};
+
+/** A decoded workflow takes about this many times its encoding. A test measures it. */
+const DECODED = 12;
 
 /** The facts that a launch message is composed of, besides the state of its execution. */
 export type LaunchFacts = {
@@ -156,7 +163,7 @@ export const launchMessage = (facts: LaunchFacts, state: LaunchState): WorkLaunc
 };
 
 /** Measures a compiled workflow. */
-export const sizedClosure = (closure: CompiledWorkflowClosure): SizedClosure => ({
-  closure,
-  bytes: toBinary(CompiledWorkflowClosureSchema, closure).length,
-});
+export const sizedClosure = (closure: CompiledWorkflowClosure): SizedClosure => {
+  const bytes = toBinary(CompiledWorkflowClosureSchema, closure).length;
+  return { closure, bytes, memoryBytes: DECODED * bytes };
+};

@@ -45,8 +45,8 @@ export type LeaseOutcome =
   | { readonly kind: 'leased'; readonly number: number; readonly position: bigint }
   | { readonly kind: 'refused'; readonly why: string };
 
-/** The size of the cache of decoded workflows, in bytes. */
-const CACHED_BYTES = 32 * 1024 * 1024;
+/** The size of the cache of decoded workflows in memory, in bytes. */
+const CACHED_BYTES = 64 * 1024 * 1024;
 
 const creationOf = async ({ log }: LeaseServices, id: ExecutionId): Promise<Creation> => {
   const creation = await readCreation(log, id);
@@ -140,7 +140,7 @@ export class ExecutionLeases {
     const closure = await this.#services.compiledWorkflow(id);
     if (closure === undefined) throw missing('the compiled workflow');
     const sized = sizedClosure(closure);
-    this.#closures.set(key, sized, sized.bytes);
+    this.#closures.set(key, sized, sized.memoryBytes);
     return sized;
   }
 }

@@ -22,6 +22,7 @@ import { attributesAggregate } from '../../../services/attributes/decider.js';
 import { executionAggregate } from '../../../services/execution/aggregate.js';
 import type { ExecutionCommand } from '../../../services/execution/commands.js';
 import type { ExecutionEvent } from '../../../services/execution/events.js';
+import { type SizedClosure, sizedClosure } from '../../../services/execution/work/launch-message.js';
 import type { Aggregate } from '../../../services/kernel/aggregate.js';
 import { sha256Hex } from '../../../services/kernel/encoding/hash.js';
 import { type KnownKeys, noteKey, sizeOfKeys } from '../../../services/kernel/idempotency.js';
@@ -347,6 +348,29 @@ const definitionsRatio = async (): Promise<number> => {
   return taken / filled.reduce((bytes, each) => bytes + each.rememberedBytes(), 0);
 };
 
+/** The ratio of the real memory of the decoded workflows that engines get to their declared size. */
+const workflowsRatio = async (): Promise<number> => {
+  const registry = await openRegistry();
+  const entries = withNeeds('03-branches', '05-launch-plans', '12-big').flatMap((each) => each.entries);
+  for (const { kind, method, bytes } of entries)
+    if (kind === 'task' || kind === 'workflow' || kind === 'launch_plan') await registry.send(method, bytes);
+  const readLaunchPlan: DefinitionsOptions['readLaunchPlan'] = (stream, select) =>
+    registry.sessions.read(launchPlanAggregate, stream, select);
+  const definitions = registeredDefinitions({ log: registry.store, payloads: noPayloads, readLaunchPlan });
+  const fill = async (): Promise<SizedClosure[]> => {
+    const workflows = entries.filter(({ kind }) => kind === 'workflow');
+    const ids = workflows.map(({ id }) => ({ ...id, name: id.name ?? '', version: id.version ?? '' }));
+    return Promise.all(ids.map(async (id) => sizedClosure((await definitions.compiledWorkflow(id))!)));
+  };
+  await fill(); // allocates what is made only once
+  const before = heapBytes();
+  const filled: SizedClosure[] = [];
+  for (let each = 0; each < 10; each += 1) filled.push(...(await fill()));
+  const taken = heapBytes() - before;
+  await registry.close();
+  return taken / filled.reduce((sum, { memoryBytes }) => sum + memoryBytes, 0);
+};
+
 /** The ratio of the real memory of callers' idempotency keys to their declared size. */
 const keysRatio = (): number => {
   const keys = (): KnownKeys => {
@@ -374,6 +398,7 @@ const ratios = Object.fromEntries([
   ['live streams', await liveRatio(8_000)],
   ['keys of callers', keysRatio()],
   ['definitions', await definitionsRatio()],
+  ['workflows that engines get', await workflowsRatio()],
 ]);
 
 // Measured in a process of its own, because in the test runner's other code uses the heap meanwhile.

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { create } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
+import { CompiledWorkflowClosureSchema } from '../../../../proto/gen/platformidl/core/compiler_pb.js';
 import { ExecutionErrorSchema } from '../../../../proto/gen/platformidl/core/execution_pb.js';
 import { LiteralMapSchema } from '../../../../proto/gen/platformidl/core/literals_pb.js';
 import { executionStream } from '../../../../services/execution/aggregate.js';
@@ -167,6 +168,19 @@ describe('leases of executions on a log', () => {
       primary: { template: { id: { name: expect.stringContaining('launchplans.') as string } } },
     });
     expect(compiled).toBe(2);
+  });
+
+  it('keep decoded workflows by the memory that they take', async () => {
+    const other = { resourceType: 3, ...place, name: 'launchplans.everything_fixed', version: 'v1' };
+    // Each takes three quarters of the cache once it is decoded, and a sixteenth of it encoded.
+    const large = create(CompiledWorkflowClosureSchema, {
+      primary: { template: { id: { name: 'x'.repeat(4 << 20) } } },
+    });
+    let reads = 0;
+    const counting = opened({ compiledWorkflow: () => ((reads += 1), Promise.resolve(large)) });
+    for (const plan of [launchPlan, launchPlan, other, launchPlan])
+      await counting.launch(await leased(plan), MAX_BYTES);
+    expect(reads).toBe(3);
   });
 
   it('have no launch where the execution or its workflow is missing', async () => {
