@@ -643,6 +643,19 @@ describe('streams that are parked and resumed', () => {
     expect(await amounts(store)).toEqual([[15, 4n]]);
   });
 
+  it('are folded up to the checkpoint of their own partition, where another partition is behind', async () => {
+    const store = await newStore();
+    const events = recorded([
+      { stream: 's', amount: 1, type: 'FromTheFuture' },
+      { stream: 's', amount: 2 },
+    ]);
+    await (await start(store, { partitions: [partitionOf(s)] })).take(events, 2n);
+    const whole = await start(store, upgraded);
+    expect(whole.position()).toBe(0n);
+    expect(await whole.resume(s, pagesOf(events, s))).toBe(true);
+    expect(await amounts(store)).toEqual([[3, 2n]]);
+  });
+
   it('stay parked in hand when the store fails meanwhile', async () => {
     let isAway = false;
     const store = await newStore(() => {
