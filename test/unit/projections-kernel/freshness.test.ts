@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { freshness, searchingBuiltViews } from '../../../projections/query/freshness.js';
+import { freshness, latestDocument, searchingBuiltViews } from '../../../projections/query/freshness.js';
 import type { UnprojectedEvents, WantedDocuments } from '../../../projections/runtime/unprojected-events.js';
 import { settableViews } from '../../../projections/runtime/views.js';
 import type { Call } from '../../../services/kernel/rpc.js';
@@ -122,6 +122,24 @@ describe('a read', () => {
     expect(await (await fresh.recorded(stream, collection))?.(collection, { key: 'k' })).toEqual([]);
     expect(folded).toHaveLength(1);
   });
+});
+
+it('a Get that finds nothing is UNAVAILABLE when its stream is parked, and not when another is', async () => {
+  const { views, call, fresh } = fixture(undefined, undefined, 7n);
+  views.setPositions(9n);
+  const found = (parked: string) => {
+    const store = {
+      get: () => Promise.resolve(undefined),
+      parked: () =>
+        Promise.resolve([{ views: 'executions', stream: parked, position: 7n, reason: 'an unknown event' }]),
+    };
+    return latestDocument({ store: store as never, freshness: fresh }, call, collection, { stream, key: 'k' });
+  };
+  await expect(found(stream)).rejects.toMatchObject({
+    code: 'UNAVAILABLE',
+    message: `the views have parked stream ${stream}: this release cannot read one of its events`,
+  });
+  expect(await found(`${stream}2`)).toBeUndefined();
 });
 
 it('views that start over have not reached what they had before', async () => {
