@@ -43,7 +43,7 @@ const lagReport = (logger: Logger): ((lagMs: number) => void) => {
 /** True for the attempts 1, 2, 4, 8 and so on, so that a failure that lasts is logged less and less often. */
 const isNotable = (times: number): boolean => Number.isInteger(Math.log2(times));
 
-const HINT = 'Kafka must listen there, with TLS only if kafka.tls is set';
+const CONNECTION_HINT = 'Kafka must listen there, with TLS only if kafka.tls is set';
 
 const messageLog = (logger: Logger, brokers: readonly string[]): ((message: ExportThreadMessage) => void) => {
   const report = lagReport(logger);
@@ -53,7 +53,10 @@ const messageLog = (logger: Logger, brokers: readonly string[]): ((message: Expo
     else if ('takenOver' in message)
       logger.warn({ part: message.takenOver }, 'another process exports to Kafka now; this one stands by');
     else if ('failure' in message && isNotable(message.times))
-      logger.error({ why: message.failure, brokers, hint: HINT }, 'the export to Kafka has failed and is retried');
+      logger.error(
+        { why: message.failure, brokers, ...(message.isOfConnection && { hint: CONNECTION_HINT }) },
+        'the export to Kafka has failed and is retried',
+      );
   };
 };
 

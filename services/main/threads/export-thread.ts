@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Connection } from '../../reactors/export-to-kafka/client.js';
-import { ExportRefused } from '../../reactors/export-to-kafka/failure.js';
+import { ExportRefused, isOfConnection } from '../../reactors/export-to-kafka/failure.js';
 import type { ExportFormat } from '../../reactors/export-to-kafka/message.js';
 import { exportToKafka } from '../../reactors/export-to-kafka/reactor.js';
 import type { TopicSettings } from '../../reactors/export-to-kafka/topics.js';
@@ -27,7 +27,7 @@ export type ExportThreadData = PayloadSource & {
  */
 export type ExportThreadMessage =
   | { readonly lagMs: number }
-  | { readonly failure: string; readonly times: number }
+  | { readonly failure: string; readonly times: number; readonly isOfConnection: boolean }
   | { readonly takenOver: number }
   | { readonly trace: { readonly level: string; readonly message: string } }
   | { readonly refused: string };
@@ -49,7 +49,7 @@ const egress = exportToKafka({
   categories: [...codecs.keys()],
   worker: `${hostname()}/${process.pid}/${randomUUID()}`,
   standbyMs: STANDBY_MS,
-  onFailure: (error, times) => say({ failure: textOf(error), times }),
+  onFailure: (error, times) => say({ failure: textOf(error), times, isOfConnection: isOfConnection(error) }),
   onTakenOver: (takenOver) => say({ takenOver }),
   trace: (trace) => say({ trace }),
 });

@@ -26,6 +26,10 @@ const chain = (error: unknown): readonly Clues[] => {
 /** The broker's names of an error and of its causes, such as `LEADER_NOT_AVAILABLE`. */
 export const errorTypesIn = (error: unknown): readonly unknown[] => chain(error).map(({ type }) => type);
 
+/** True when no broker could be reached, or the connection to one ended. */
+export const isOfConnection = (error: unknown): boolean =>
+  chain(error).some(({ name }) => typeof name === 'string' && name.startsWith('KafkaJSConnection'));
+
 const FENCED = new Set(['INVALID_PRODUCER_EPOCH', 'PRODUCER_FENCED', 'INVALID_PRODUCER_ID_MAPPING']);
 
 const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
