@@ -52,6 +52,16 @@ export type KnownWork = { readonly engines: readonly DescribedEngine[]; readonly
 /** The number of heartbeats, and of checks for them, in one lease duration. */
 export const HEARTBEATS = 3;
 
+/**
+ * Factor by which engines without leases renew their sessions less often than those with leases, and by which their
+ * sessions outlast a longer silence, when processes share the log. At the rate of leases, each engine that waits for work
+ * would be recorded every few seconds.
+ */
+export const IDLE_FACTOR = 120;
+
+/** The most sessions without leases that are ended in one check: many may have piled up while no process ended them. */
+const MAX_IDLE_ENDS = 100;
+
 const SESSION_OVER = 'the session of the engine has ended: join again without it';
 
 /**
@@ -145,7 +155,8 @@ export class WorkBoard {
 
   #isRenewalDue({ renewedAtMs, held }: JoinedEngine): boolean {
     const { isShared, leaseMs, now } = this.#services;
-    return isShared && held.size > 0 && now() - renewedAtMs >= leaseMs / HEARTBEATS / 2;
+    const factor = held.size > 0 ? 1 : IDLE_FACTOR;
+    return isShared && now() - renewedAtMs >= (factor * leaseMs) / HEARTBEATS / 2;
   }
 
   /** Ends all streams, because the list of work is stale. The first engine that joins again restarts the subscription. */
@@ -264,23 +275,32 @@ export class WorkBoard {
 
   #checkSessions(): void {
     if (!this.#log.isComplete()) return;
-    for (const session of this.sessions.all()) this.#check(session).catch(this.#services.onFailure);
+    const silent = [...this.sessions.all()].filter((session) => this.#isSilent(session));
+    const idle = silent.filter(({ leased }) => leased.size === 0).slice(0, MAX_IDLE_ENDS);
+    for (const session of [...silent.filter(({ leased }) => leased.size > 0), ...idle])
+      this.#endUnlessRenewed(session).catch(this.#services.onFailure);
   }
 
-  /**
-   * Ends the session of an engine that has sent nothing for the lease duration, unless another process has renewed it.
-   * A session without leases is left open while its engine is not connected to this process: nothing waits for its end.
-   */
-  async #check(session: KnownSession): Promise<void> {
-    const { leaseMs, isShared, now, sessions } = this.#services;
-    const engine = this.engines.get(session.id.session);
-    const seenAtMs = engine?.seenAtMs ?? session.seenAtMs;
-    if (now() - seenAtMs < leaseMs || (!engine && session.leased.size === 0)) return;
+  /** The time without a message after which a session ends, in milliseconds. */
+  #silenceMs({ id, leased }: KnownSession): number {
+    const { leaseMs, isShared } = this.#services;
+    const mayBeIdleElsewhere = isShared && leased.size === 0 && !this.engines.has(id.session);
+    return mayBeIdleElsewhere ? IDLE_FACTOR * leaseMs : leaseMs;
+  }
+
+  #isSilent(session: KnownSession): boolean {
+    const { seenAtMs } = this.engines.get(session.id.session) ?? session;
+    return this.#services.now() - seenAtMs >= this.#silenceMs(session);
+  }
+
+  /** Ends the session of an engine that has been silent, unless another process has renewed it. */
+  async #endUnlessRenewed(session: KnownSession): Promise<void> {
+    const { isShared, now, sessions } = this.#services;
     const renewals = await sessions.renewals(session.id);
-    if (renewals !== session.renewals && !engine && isShared) {
-      Object.assign(session, { renewals, seenAtMs: now() }); // without another renewal it ends at the next check
+    if (renewals !== session.renewals && !this.engines.has(session.id.session) && isShared) {
+      Object.assign(session, { renewals, seenAtMs: now() }); // without another renewal it ends after the same time
       return;
     }
-    await sessions.end(session.id, `no heartbeat for ${leaseMs / 1_000} s`, renewals);
+    await sessions.end(session.id, `no heartbeat for ${this.#silenceMs(session) / 1_000} s`, renewals);
   }
 }
