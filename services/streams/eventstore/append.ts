@@ -6,7 +6,14 @@ import type { Access } from './access.js';
 import type { AppendRequest, Expected, Target } from './append-request.js';
 import { StreamTombstoned, WrongVersion } from './failure.js';
 import { lastRevision } from './read.js';
-import { metadataStreamOf, type StreamRulesTable, STREAM_METADATA, TOMBSTONE } from './stream-rules.js';
+import {
+  isMarkedDeleted,
+  metadataStreamOf,
+  readMetadata,
+  type StreamRulesTable,
+  STREAM_METADATA,
+  TOMBSTONE,
+} from './stream-rules.js';
 
 /** The services that writes use. */
 export type AppendServices = {
@@ -72,6 +79,36 @@ const onlyCheck = async (writing: AppendServices, target: Target): Promise<Appen
   return { revision, position: await writing.store.head() };
 };
 
+const ownEvent = ({ now, newId }: AppendServices, type: string, data: Uint8Array): NewEvent => ({
+  id: newId(),
+  type,
+  data,
+  metadata: JSON.stringify({ recordedAtMs: now(), actor: '', commandId: '', schema: 0 }),
+});
+
+/** Appends metadata of a stream, which takes effect at once. */
+const appendMetadata = async (writing: AppendServices, of: StreamName, metadata: object): Promise<Appended> => {
+  const event = ownEvent(writing, STREAM_METADATA, Buffer.from(JSON.stringify(metadata)));
+  const stream = metadataStreamOf(of) as StreamName;
+  const appended = await writing.store.append(stream, 'any', [event]);
+  writing.rules.take({ ...event, stream });
+  return appended;
+};
+
+/**
+ * Before an append to a stream that EventStoreDB has deleted, limits what is hidden to the events that are there, as it
+ * does itself. All other metadata stays.
+ */
+const showLaterEvents = async (writing: AppendServices, stream: StreamName): Promise<void> => {
+  const { rules, store } = writing;
+  if (!isMarkedDeleted(await rules.of(stream))) return;
+  const metadata = await readMetadata(store, stream);
+  const last = (await lastRevision(store, stream)) ?? -1n;
+  // When another append has done the same meanwhile, `last` may be its event, which is to be visible.
+  if (!isMarkedDeleted(await rules.of(stream))) return;
+  await appendMetadata(writing, stream, { ...metadata, $tb: Number(last + 1n) });
+};
+
 /** An append in flight. Its order among the appends is settled when a caller has this; its outcome follows later. */
 export type Launched = { readonly outcome: Promise<AppendResult> };
 
@@ -103,27 +140,24 @@ export const launchAppend = async (writing: AppendServices, request: AppendReque
   await assertNotTombstoned(writing, stream);
   if (events.length === 0) return { outcome: onlyCheck(writing, request) };
   const expected = await expectedRevision(writing, request);
+  await showLaterEvents(writing, stream);
   return { outcome: outcomeOf(writing, request, writing.store.append(stream, expected, events)) };
 };
 
-const ownEvent = ({ now, newId }: AppendServices, type: string, data: Uint8Array): NewEvent => ({
-  id: newId(),
-  type,
-  data,
-  metadata: JSON.stringify({ recordedAtMs: now(), actor: '', commandId: '', schema: 0 }),
-});
-
+/** Returns the last revision of a stream that may be deleted, hidden or not; `undefined` without events. */
 const assertDeletable = async (writing: AppendServices, target: Target): Promise<bigint | undefined> => {
   const { stream, expected } = target;
   writing.access.assertDeletable(stream);
   await assertNotTombstoned(writing, stream);
-  const current = await visibleRevision(writing, stream, await lastRevision(writing.store, stream));
+  const last = await lastRevision(writing.store, stream);
+  const current = await visibleRevision(writing, stream, last);
   if (!isMet(expected, current)) throw new WrongVersion(target, current);
-  return current;
+  return last;
 };
 
 /**
- * Hides the present events of a stream. Events appended later are visible, and their revisions continue.
+ * Hides the present events of a stream. Events appended later are visible, and their revisions continue. Other metadata
+ * of the stream goes, as in EventStoreDB.
  *
  * @throws {RpcError} PERMISSION_DENIED when this server does not delete streams.
  * @throws {StreamTombstoned} when the stream was deleted permanently.
@@ -131,14 +165,7 @@ const assertDeletable = async (writing: AppendServices, target: Target): Promise
  */
 export const deleteStream = async (writing: AppendServices, target: Target): Promise<AppendResult> => {
   const last = await assertDeletable(writing, target);
-  const data = Buffer.from(JSON.stringify({ $tb: Number((last ?? -1n) + 1n) }));
-  const stream = metadataStreamOf(target.stream) as StreamName;
-  const { outcome } = await launchAppend(writing, {
-    stream,
-    expected: 'any',
-    events: [ownEvent(writing, STREAM_METADATA, data)],
-  });
-  return outcome;
+  return appendMetadata(writing, target.stream, { $tb: Number((last ?? -1n) + 1n) });
 };
 
 /**

@@ -42,21 +42,38 @@ const NO_RULES: StreamRules = {
   maxAgeMs: undefined,
 };
 
+/** The `$tb` by which EventStoreDB marks a stream as deleted; events that are appended later are visible again. */
+const DELETED = 2n ** 63n - 1n;
+
+/** True for a stream that EventStoreDB has deleted, and to which nothing was appended since. */
+export const isMarkedDeleted = ({ truncateBefore }: StreamRules): boolean => truncateBefore >= DELETED;
+
+/** A number in JSON loses digits above 2^53, which is above every revision; {@link DELETED} becomes 2^63. */
+const revisionIn = (value: unknown): bigint =>
+  typeof value === 'number' && Number.isInteger(value) && value >= 0 ? BigInt(value) : 0n;
+
 const wholeIn = (value: unknown): number | undefined =>
   typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 
-const rulesIn = (data: Uint8Array): Partial<StreamRules> => {
+/** The fields of stream metadata; `undefined` for data in another format than that of EventStoreDB. */
+const fieldsIn = (data: Uint8Array): Partial<Record<string, unknown>> | undefined => {
   try {
-    const metadata = JSON.parse(Buffer.from(data).toString()) as Partial<Record<string, unknown>>;
-    const maxAgeS = wholeIn(metadata['$maxAge']);
-    return {
-      truncateBefore: BigInt(wholeIn(metadata['$tb']) ?? 0),
-      maxCount: wholeIn(metadata['$maxCount']),
-      maxAgeMs: maxAgeS === undefined ? undefined : maxAgeS * 1_000,
-    };
+    const parsed: unknown = JSON.parse(Buffer.from(data).toString());
+    return typeof parsed === 'object' && parsed !== null ? { ...parsed } : undefined;
   } catch {
-    return {}; // not stream metadata in the format of EventStoreDB
+    return undefined;
   }
+};
+
+const rulesIn = (data: Uint8Array): Partial<StreamRules> => {
+  const metadata = fieldsIn(data);
+  if (metadata === undefined) return {};
+  const maxAgeS = wholeIn(metadata['$maxAge']);
+  return {
+    truncateBefore: revisionIn(metadata['$tb']),
+    maxCount: wholeIn(metadata['$maxCount']),
+    maxAgeMs: maxAgeS === undefined ? undefined : maxAgeS * 1_000,
+  };
 };
 
 /** No rules, for a log in which all events are visible. */
@@ -88,6 +105,12 @@ const lastOfType = async (log: EventLog, stream: string, type: string, limit?: n
     if (event !== undefined) return event;
   }
   return undefined;
+};
+
+/** Reads the last metadata of a stream; without fields when there is none, or none in the format of EventStoreDB. */
+export const readMetadata = async (log: EventLog, stream: string): Promise<object> => {
+  const metadata = await lastOfType(log, metadataStreamOf(stream), STREAM_METADATA);
+  return (metadata && fieldsIn(metadata.data)) ?? {};
 };
 
 /** Reads the rules of one stream from its metadata stream and its end. */

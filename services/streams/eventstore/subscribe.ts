@@ -84,7 +84,8 @@ const followAll = async (reading: ReadServices, plan: ReadPlan, send: Send): Pro
 const afterRevision = async ({ log, rules }: ReadServices, stream: StreamName, from: From): Promise<bigint> => {
   const last = (await lastRevision(log, stream)) ?? -1n;
   if (from === 'end') return last;
-  const hidden = firstVisible(await rules.of(stream), last) - 1n;
+  const first = firstVisible(await rules.of(stream), last);
+  const hidden = first > last ? last : first - 1n; // events that are appended from now on are sent in any case
   const asked = from === 'start' ? -1n : from;
   return asked > hidden ? asked : hidden;
 };

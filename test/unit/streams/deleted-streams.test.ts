@@ -1,0 +1,106 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+
+import type { NewEvent } from '../../../services/kernel/event.js';
+import type { EventStore } from '../../../services/kernel/ports/event-store.js';
+import { type StreamName, streamName } from '../../../services/kernel/stream.js';
+import { openAccess } from '../../../services/streams/eventstore/access.js';
+import { type AppendServices, deleteStream, launchAppend } from '../../../services/streams/eventstore/append.js';
+import { firstVisible } from '../../../services/streams/eventstore/read.js';
+import { storedForm } from '../../../services/streams/eventstore/recorded.js';
+import { follow } from '../../../services/streams/eventstore/subscribe.js';
+import {
+  metadataStreamOf,
+  openStreamRules,
+  readMetadata,
+  STREAM_METADATA,
+} from '../../../services/streams/eventstore/stream-rules.js';
+import { newEvent, openTestLog } from '../../support/filled-log.js';
+
+/** The metadata that EventStoreDB gives a stream when it deletes it, with a field that a client added later. */
+const DELETED = '{"$tb":9223372036854775807,"$maxAge":60}';
+
+describe('a stream that was deleted', () => {
+  let directory: string;
+  let store: EventStore;
+  let writing: AppendServices;
+  let stream: StreamName;
+
+  beforeAll(async () => {
+    ({ directory, store } = await openTestLog());
+    const rules = await openStreamRules(store);
+    writing = { store, access: openAccess, rules, now: Date.now, newId: () => randomBytes(16) };
+  });
+  afterAll(async () => {
+    await store.close();
+    rmSync(directory, { recursive: true });
+  });
+  beforeEach(async () => {
+    stream = streamName('deleted', [randomUUID()]);
+    for (let count = 0; count < 3; count += 1) await append(stream, newEvent('Counted', Buffer.from('{}')));
+  });
+
+  const append = async (to: string, event: NewEvent, expected: 'any' | 'no-stream' = 'any') =>
+    (await launchAppend(writing, { stream: to as StreamName, expected, events: [event] })).outcome;
+
+  const setMetadata = (json: string) => append(metadataStreamOf(stream), newEvent(STREAM_METADATA, Buffer.from(json)));
+
+  const visibleFrom = async (): Promise<bigint> => firstVisible(await writing.rules.of(stream), 9n);
+
+  it('is hidden whole when EventStoreDB has deleted it', async () => {
+    await setMetadata(DELETED);
+    expect(await visibleFrom()).toBeGreaterThan(2n ** 62n);
+  });
+
+  it('shows what is appended after EventStoreDB has deleted it, and keeps its other metadata', async () => {
+    await setMetadata(DELETED);
+    const [first, second] = await Promise.all([
+      append(stream, newEvent('Counted', Buffer.from('{}'))),
+      append(stream, newEvent('Counted', Buffer.from('{}'))),
+    ]);
+    expect([first.revision, second.revision].sort()).toEqual([3n, 4n]);
+    expect(await visibleFrom()).toBe(3n);
+    expect(await readMetadata(store, stream)).toEqual({ $tb: 3, $maxAge: 60 });
+    const restarted = await openStreamRules(store);
+    expect(await restarted.of(stream)).toEqual(await writing.rules.of(stream));
+  });
+
+  it('is a new stream for an append that expects none', async () => {
+    await setMetadata(DELETED);
+    const event = newEvent('Counted', Buffer.from('{}'));
+    expect(await append(stream, event, 'no-stream')).toMatchObject({ revision: 3n });
+  });
+
+  it('sends what is appended later to a subscription that began before', async () => {
+    await setMetadata(DELETED);
+    let sent = 0;
+    const reading = { log: store, rules: writing.rules, present: storedForm, now: Date.now };
+    const plan = { stream, from: 'start', direction: 'forwards', count: undefined, filter: undefined } as const;
+    const subscription = await follow(
+      reading,
+      { ...plan, form: 'string', saysEnds: true },
+      {
+        send: () => Promise.resolve(void (sent += 1)),
+        subscriptionId: 'id',
+      },
+    );
+    const before = sent;
+    await append(stream, newEvent('Counted', Buffer.from('{}')));
+    await expect.poll(() => sent).toBe(before + 1);
+    await subscription.close();
+  });
+
+  it('stays hidden when it is deleted once more', async () => {
+    for (let times = 0; times < 2; times += 1) {
+      await deleteStream(writing, { stream, expected: 'any' });
+      expect(await visibleFrom()).toBe(3n);
+    }
+  });
+
+  it('has lost its other metadata, as in EventStoreDB', async () => {
+    await setMetadata('{"$maxAge":60}');
+    await deleteStream(writing, { stream, expected: 'any' });
+    expect(await readMetadata(store, stream)).toEqual({ $tb: 3 });
+  });
+});
