@@ -17,28 +17,31 @@ const CAUGHT_UP = encoded({ case: 'caughtUp', value: {} });
 type Sender = {
   /** Sends an event if it matches. */
   readonly forward: (event: RecordedEvent) => Promise<void>;
-  /** Sends a checkpoint if enough events were examined since the last one, up to this position. */
-  readonly examined: (position: bigint) => Promise<void>;
+  /** Sends a checkpoint at a position up to which events were skipped, if they may be as many as a checkpoint is for. */
+  readonly skippedTo: (position: bigint) => Promise<void>;
 };
 
-/**
- * Makes the sender of a subscription that starts after a position. The distance of two positions is taken for the
- * number of events examined; in a log whose positions have gaps, checkpoints come more often than the client has asked.
- */
+/** Makes the sender of a subscription that starts after a position. As EventStoreDB does, it counts events examined. */
 const sender = ({ present }: ReadServices, { form, filter }: ReadPlan, send: Send, after: bigint): Sender => {
   const turn = createYieldTurn();
-  let since = after;
-  const examined = async (position: bigint): Promise<void> => {
-    if (filter === undefined || position - since < filter.checkpointEvery) return;
-    since = position;
+  let examined = 0;
+  let last = after;
+  const sendCheckpoint = async (position: bigint): Promise<void> => {
+    [examined, last] = [0, position];
     await send(encoded({ case: 'checkpoint', value: positionFields(position) }));
   };
   const forward = async (event: RecordedEvent): Promise<void> => {
     await turn();
     if (filter?.matches(event) !== false) await send(await eventAnswer(event, form, present));
-    await examined(event.position);
+    examined += 1;
+    last = event.position;
+    if (filter !== undefined && examined >= filter.checkpointEvery) await sendCheckpoint(event.position);
   };
-  return { forward, examined };
+  const skippedTo = async (position: bigint): Promise<void> => {
+    // There are no more events between two positions than the distance of the positions.
+    if (filter !== undefined && position - last >= filter.checkpointEvery) await sendCheckpoint(position);
+  };
+  return { forward, skippedTo };
 };
 
 const afterPosition = async (log: EventLog, from: From): Promise<bigint> => {
@@ -47,14 +50,15 @@ const afterPosition = async (log: EventLog, from: From): Promise<bigint> => {
 };
 
 /**
- * Sends the history of a filter by categories, which the log finds without reading all other events.
+ * Sends the history of a filter by categories, which the log finds without reading all other events. How many of these
+ * there are is not known, so only events that match are counted, until the history has been sent.
  *
  * @returns the position from which the subscription goes on.
  */
 const sendHistory = async (
   { log }: ReadServices,
   { filter }: ReadPlan,
-  { forward, examined }: Sender,
+  { forward, skippedTo }: Sender,
   after: bigint,
 ): Promise<bigint> => {
   if (filter?.categories === undefined) return after;
@@ -62,8 +66,8 @@ const sendHistory = async (
   for await (const page of log.readLog({ after, filter: { categories: filter.categories } })) {
     for (const event of page.events) await forward(event);
     ({ position } = page);
-    await examined(position);
   }
+  await skippedTo(position);
   return position;
 };
 
