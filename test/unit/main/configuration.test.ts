@@ -33,7 +33,9 @@ describe('the configuration', () => {
       projects: [],
       agents: [],
     });
-    expect(() => configure(fromEnvironment({ FLIGHTLOG_DOMAINS: '' }))).toThrow('FLIGHTLOG_DOMAINS');
+    expect(configure(fromEnvironment({ FLIGHTLOG_KAFKA_BROKERS: '' })).kafka.brokers).toEqual([]);
+    for (const variable of ['FLIGHTLOG_DOMAINS', 'FLIGHTLOG_ROLE'])
+      expect(() => configure(fromEnvironment({ [variable]: '' }))).toThrow(`(from ${variable}): must not be empty`);
   });
 
   it('takes one role, several, or a text with several', () => {
