@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { resolve } from 'node:path';
 import type { Check } from '../gateway/readiness.js';
 import type { EventStore } from '../kernel/ports/event-store.js';
-import { NEWEST_FORMAT } from '../kernel/log-format.js';
+import { formatText, NEWEST_FORMAT } from '../kernel/log-format.js';
 import { setLogFormat } from '../log-format/decider.js';
 import { formatOf } from '../reference/format-in-force.js';
 import { openSessions } from '../sessions/sessions.js';
@@ -24,10 +24,8 @@ export const formatCheck = (format: number): Check | undefined =>
     : {
         name: 'log-format',
         state: 'down',
-        why: `the log is written in ${nameOf(format)}, and this release writes formats up to ${NEWEST_FORMAT}: run a newer release`,
+        why: `the log is written in ${formatText(format)}, and this release writes formats up to ${NEWEST_FORMAT}: run a newer release`,
       };
-
-const nameOf = (format: number): string => (Number.isFinite(format) ? `format ${format}` : 'a format that is newer');
 
 const switched = async (store: EventStore, configuration: Configuration, format: number): Promise<void> => {
   const { data, payload_store: location } = configuration;
@@ -37,7 +35,7 @@ const switched = async (store: EventStore, configuration: Configuration, format:
   await payloads.close();
   if (outcome.kind === 'refused')
     throw new OperatorError(
-      `--to: the log is written in ${nameOf(outcome.refusal.inForce)} already; the format is never lowered, because the events written in it stay in the log`,
+      `--to: the log is written in ${formatText(outcome.refusal.inForce)} already; the format is never lowered, because the events written in it stay in the log`,
     );
 };
 

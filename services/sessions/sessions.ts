@@ -1,7 +1,7 @@
 import type { Aggregate } from '../kernel/aggregate.js';
 import type { RecordedEvent } from '../kernel/event.js';
 import { NewerLogFormat } from '../kernel/fault.js';
-import { NEWEST_FORMAT } from '../kernel/log-format.js';
+import { formatText, NEWEST_FORMAT } from '../kernel/log-format.js';
 import type { Acknowledged, Sessions } from '../kernel/ports/sessions.js';
 import type { StreamName } from '../kernel/stream.js';
 import { type Admission, admission, ADMISSION_LIMITS, type AdmissionLimits } from './admission.js';
@@ -22,7 +22,9 @@ const MAX_CACHED_OVER = 1_000;
 type AnySession = Session<unknown, unknown, unknown>;
 
 const newerFormat = (format: number): NewerLogFormat =>
-  new NewerLogFormat(`the log is written in format ${format}, and this release writes formats up to ${NEWEST_FORMAT}`);
+  new NewerLogFormat(
+    `the log is written in ${formatText(format)}, and this release writes formats up to ${NEWEST_FORMAT}`,
+  );
 
 /** The live streams of a process, with the operations that only their owner uses. */
 export type OpenSessions = Sessions & {

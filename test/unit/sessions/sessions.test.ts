@@ -354,6 +354,8 @@ describe('a live stream', () => {
     sessions = openSessions({ store, payloads, now: () => 1_000, format: () => NEWEST_FORMAT + 1 });
     await expect(add()).rejects.toBeInstanceOf(NewerLogFormat);
     await expect(add()).rejects.toThrow(`format ${NEWEST_FORMAT + 1}, and this release writes formats up to`);
+    sessions = openSessions({ store, payloads, now: () => 1_000, format: () => Infinity });
+    await expect(add()).rejects.toThrow('the log is written in a format that is newer, and this release');
     sessions = openSessions({ store, payloads, now: () => 1_000, format: () => NEWEST_FORMAT });
     await expect(add()).resolves.toMatchObject({ revision: 0n });
   });
