@@ -15,13 +15,15 @@ const stays = (): void => {
 // The person has stopped the browser, or the other page could not be reached. Older browsers do not say so.
 if ('navigation' in window) window.navigation.addEventListener('navigateerror', stays);
 
-// The browser shows the page that was left again as it was. After the first load, the event says nothing of that.
+// The browser came back and shows the page from its cache (`persisted`), with its state from before. A load has no such
+// state.
 window.addEventListener('pageshow', ({ persisted }) => {
   if (persisted) stays();
 });
 
 const leaveTo = (address: URL | string): void => {
-  window.location.assign(address); // reports the end of a navigation that it replaces, before it returns
+  window.location.assign(address);
+  // Only now: `assign` reports a navigation that it replaces as failed, before it returns.
   isLeaving = true;
 };
 
@@ -31,7 +33,9 @@ const leaveTo = (address: URL | string): void => {
  */
 export const leaveToSignOut = (): void => leaveTo(signOutAddress());
 
-/** Leaves the page to sign in, and comes back to it then. Many requests may find out at once; one of them leaves. */
+/**
+ * Leaves the page to sign in, and comes back to it then. Many requests may lack a session at once; the first one leaves.
+ */
 export const leaveToSignIn = (): void => {
   if (isLeaving) return;
   const address = serverAddress(SIGN_IN);

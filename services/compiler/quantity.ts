@@ -57,7 +57,7 @@ export const parseQuantity = (text: string): Quantity | undefined => {
 export const isWhole = ({ numerator, denominator }: Quantity): boolean => numerator % denominator === 0n;
 
 /**
- * The quantity rounded up to an integer: Kubernetes and the clients of the interface compare quantities in this way.
+ * The quantity rounded up to an integer, by which limits of resources are compared: `500m` and `1` are equal.
  */
 export const roundedUp = ({ numerator, denominator }: Quantity): bigint => {
   const floor = numerator / denominator;

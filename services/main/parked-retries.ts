@@ -24,14 +24,16 @@ const decodeAll = async (store: EventLog, stream: StreamName): Promise<void> => 
  * events can be read. The views have parked streams of their own, which their thread retries.
  */
 export const retryParkedStreams = ({ store, parked, logger }: ParkedRetriesParts): Promise<RetryRequests> => {
+  const isParked = (stream: StreamName): boolean => parked.all().some((each) => each.stream === stream);
   const retry = async (stream: StreamName): Promise<void> => {
-    if (!parked.all().some((each) => each.stream === stream)) return;
+    if (!isParked(stream)) return;
     try {
       await decodeAll(store, stream);
       await parked.resume(stream);
       logger.info({ stream }, 'the stream was parked, and can be read again');
     } catch (error) {
-      logger.error({ stream, err: error }, 'the stream stays parked');
+      const state = isParked(stream) ? 'stays parked' : 'can be read again, but what was made of it is not up to date';
+      logger.error({ stream, err: error }, `the stream ${state}`);
     }
   };
   return followRetryRequests(store, retry, (unreadable) => parked.note(unreadable));

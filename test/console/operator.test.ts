@@ -32,7 +32,7 @@ const PLAN = 'hello.one-at-a-time';
 const REASON = 'the store did not answer';
 const executionId = (name: string) => ({ project: 'flytesnacks', domain: 'development', name });
 
-/** Records that a reactor has given up the work for an event. */
+/** Makes the event which says that a reactor has given up the work for an event. */
 const deadLetter = ({ position, stream, revision }: RecordedEvent) => {
   const letter = { reactor: REACTOR, position, stream, revision, reason: REASON, attempts: 8 };
   const recorded = create(DeadLetterRecordedSchema, { letter: { ...letter, since: timestampFromMs(Date.now()) } });
@@ -46,7 +46,7 @@ describe.skipIf(chromiumPath === undefined)('the story of an operator', () => {
   let consumers: EventStoreDBClient;
   let letters: readonly RecordedEvent[];
 
-  /** Two executions that held slots have ended, and one waits for an engine. */
+  /** Launches two executions that hold slots and fail, and three that wait for an engine. */
   const fill = async (): Promise<void> => {
     const api = overGrpc(story.server().ready);
     await register(api, withNeeds('01-hello'));

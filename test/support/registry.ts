@@ -34,7 +34,7 @@ export type RegistryOptions = {
   readonly taskTypes?: TaskServices['taskTypes'];
   readonly taskLimits?: Awaited<ReturnType<TaskServices['limitsOf']>>;
   readonly workflowLimits?: WorkflowServices['limits'];
-  /** Replaces the store by one that other processes write too, as this process sees it. */
+  /** Makes the store of the registry from the log, to simulate one that other processes also write. */
   readonly shared?: (store: EventStore) => EventStore;
 };
 
@@ -52,7 +52,7 @@ export type Registry = {
   send(rpc: string, request: Uint8Array): Promise<unknown>;
   /** Sends a message to an RPC. */
   ask<Desc extends DescMessage>(rpc: string, schema: Desc, request: MessageInitShape<Desc>): Promise<unknown>;
-  /** The position of the last answer. */
+  /** The position in the log that the last answer named. */
   answeredAt(): bigint;
   events(): Promise<readonly RecordedEvent[]>;
   close(): Promise<void>;

@@ -22,7 +22,7 @@ const begin = (tracer: Tracer, { endpoint: { method }, transport, traceParent, r
   );
 };
 
-/** Status codes that the semantic conventions count as errors of the server. */
+/** Of the status codes that this server answers with, those that the semantic conventions count as its errors. */
 const IS_ERROR = new Set(['DEADLINE_EXCEEDED', 'UNIMPLEMENTED', 'INTERNAL', 'UNAVAILABLE']);
 
 const fail = (span: Span, thrown: unknown, { endpoint: { method } }: DispatchedCall): void => {

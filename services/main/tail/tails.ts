@@ -15,7 +15,7 @@ export type TailCommand =
 /** The failure that ended a tail. A bug ends only its own tail: it crosses threads with its stack, for the log. */
 export type TailFailure = Failure | { readonly bug: string; readonly stack: string | undefined };
 
-/** A message of the thread: a batch of answers as they are sent, or the failure that ended the tail. */
+/** A message of the thread: a batch of encoded answers, or the failure that ended the tail. */
 export type TailMessage = {
   readonly id: number;
   readonly answers?: Uint8Array;
@@ -25,7 +25,7 @@ export type TailMessage = {
 /** The tails of this process. */
 export interface Tails {
   /**
-   * Follows the log for one consumer, until it is gone; yields batches of answers as they are sent.
+   * Follows the log for one consumer, until it is gone; yields batches of encoded answers.
    *
    * @throws {RpcError} INVALID_ARGUMENT naming the field; RESOURCE_EXHAUSTED when there are too many tails.
    * @throws {StoreUnavailable} when the log cannot be read, when the thread ends, and when the process shuts down.
@@ -50,7 +50,7 @@ export const tailFailureOf = (error: unknown): TailFailure => {
   }
 };
 
-/** The error that {@link tailFailureOf} was made of. */
+/** Makes an error again of what {@link tailFailureOf} has made of it. */
 export const tailErrorOf = (failure: TailFailure): Error => {
   if (!('bug' in failure)) return errorOf(failure);
   const error = new Error(failure.bug);

@@ -63,9 +63,9 @@ test.each(rows)('the type of %s', (_, literal, type) => {
 });
 
 test.each([
-  ['nothing', empty],
-  ['a list with nothing in it', list(int, empty)],
-  ['a map with nothing in it', map({ a: empty })],
+  ['a literal without a value', empty],
+  ['a list with a literal without a value', list(int, empty)],
+  ['a map with a literal without a value', map({ a: empty })],
 ])('%s has no type', (_, literal) => {
   expect(typeOfLiteral(literal)).toBeUndefined();
 });

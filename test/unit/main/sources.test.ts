@@ -25,14 +25,14 @@ const LINKS = {
 };
 
 describe('the settings in the environment', () => {
-  it('are not what Kubernetes says of Services, also where a Service has the name of a setting', () => {
+  it('are not the variables that Kubernetes sets for Services, even if a Service has the name of a setting', () => {
     expect(fromEnvironment({ ...LINKS, FLIGHTLOG_HTTP_PORT: '8080' })).toEqual([
       { path: ['http_port'], value: '8080', origin: 'FLIGHTLOG_HTTP_PORT' },
     ]);
     expect(serviceLinks({ ...LINKS, FLIGHTLOG_HTTP_PORT: '8080', PATH: '/bin' })).toEqual(Object.keys(LINKS));
   });
 
-  it('have no name that a Service could take away', () => {
+  it('are never taken for a variable of a Service when they have the value of a setting', () => {
     const named = Object.fromEntries(allSettings.map(({ variable }) => [variable, '8081']));
     expect(serviceLinks(named)).toEqual([]);
   });

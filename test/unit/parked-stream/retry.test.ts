@@ -168,8 +168,11 @@ describe('a process that has parked a stream', () => {
     await ask(stream);
     await hasSaid(2);
     expect([resumed, parked.all().length]).toEqual([[stream], 0]);
-    expect(folded).toEqual([0]); // the listeners look at what the folds have made
-    expect(said).toEqual(['the stream stays parked', 'the stream stays parked']);
+    expect(folded).toEqual([0]); // the folds come before the listeners, which read what the folds have made
+    expect(said).toEqual([
+      'the stream stays parked',
+      'the stream can be read again, but what was made of it is not up to date',
+    ]);
     expect(errors.at(-1)).toBe('a fold that is wrong');
   });
 });
@@ -301,7 +304,7 @@ describe('a fold of parked streams', () => {
     expect(folded).toEqual([0n, 1n]);
   });
 
-  it('throws an error that is no fault, and stays parked', async () => {
+  it('throws an unexpected error, and stays parked', async () => {
     let isBroken = false;
     const fold = parkableFold(
       ({ position }) => {
