@@ -119,7 +119,7 @@ export const gauges = {
   },
   groupLag: {
     name: 'flightlog_consumer_group_lag',
-    help: 'Lag of a consumer group: the number of revisions of its stream after its checkpoint, or of positions of the log for $all; 0 when it has caught up. Only for the first 100 groups.',
+    help: 'Lag of a consumer group: the number of revisions of its stream after its checkpoint, or of positions of the log for $all; 0 when it has caught up. Only for the 100 oldest groups.',
     labelNames: ['stream', 'group'],
   },
   groupInFlight: {
@@ -173,12 +173,12 @@ export const bridge = {
   },
   executions: {
     name: 'flightlog_bridge_executions',
-    help: 'Executions of the bridge by the aim of the control plane: run, abort, or over (ended; the object is kept for a while).',
+    help: 'Executions of the bridge by the aim of the control plane: run, abort, or over (ended; its object in the cluster is kept for a while).',
     labelNames: ['aim'],
   },
   calls: {
     name: 'flightlog_bridge_cluster_call_duration_seconds',
-    help: 'Calls of the API servers of clusters; outcome is ok, refused (the object itself) or away (no usable answer).',
+    help: 'Calls of the API servers of clusters; outcome is ok, refused (the cluster refuses the object) or away (no answer, or an error of the API server).',
     labelNames: ['cluster', 'call', 'outcome'],
     buckets: REQUEST_SECONDS,
   },
@@ -189,17 +189,17 @@ export const bridge = {
   },
   stepFailures: {
     name: 'flightlog_bridge_step_failures_total',
-    help: 'Failed steps for executions, which the bridge tries again.',
+    help: 'Failures to create, delete or read the object of an execution, which the bridge tries again.',
     labelNames: [],
   },
   rejected: {
     name: 'flightlog_bridge_launches_rejected_total',
-    help: 'Launches that the bridge has rejected: the code of the error, or others where another engine may take it.',
+    help: 'Launches that the bridge has rejected; why is the code of the error, or `others` if another engine may take the launch.',
     labelNames: ['why'],
   },
   offloaded: {
     name: 'flightlog_bridge_offloaded_bytes_total',
-    help: 'Bytes of closures and inputs that were stored for the engines instead of being in an object.',
+    help: 'Bytes of closures and inputs that were stored for the engines because they are too large for an object in a cluster.',
     labelNames: [],
   },
 } satisfies Readonly<Record<string, Definition | HistogramDefinition>>;
