@@ -14,6 +14,7 @@ const compare = (a: FieldValue, b: FieldValue): number | undefined => {
   return typeof a === 'string' && typeof b === 'string' ? Buffer.compare(Buffer.from(a), Buffer.from(b)) : undefined;
 };
 
+/** True when each value within `by` is also within `bound`, which is another value on the same side. */
 const isImplied = (bound: Bound, by: Bound): boolean => {
   const order = compare(bound.value, by.value) ?? 0;
   return isUpper(bound) ? order > 0 : order < 0;
@@ -25,13 +26,13 @@ const looser = (bounds: readonly Bound[]): readonly Bound[] =>
 /** True for a bound on the side at which the page begins. */
 const isBehind = (bound: Bound, { orderBy }: Query): boolean => isUpper(bound) === (orderBy.direction === 'descending');
 
-/** True when the query excludes documents whose sort field is empty. */
+/** True when a condition of its own excludes documents whose sort field is empty; bounds exclude them, too. */
 export const excludesEmpty = ({ where, orderBy }: Query): boolean =>
   where.some((each) => each.field === orderBy.field && each.is === '<>' && each.value === null);
 
 /**
- * Leaves at most one bound of the sort field on each side: either the cursor or a condition. With several bounds, the
- * database starts at one of them, which need not be the tightest, and scans what lies between.
+ * Drops each bound of the sort field, cursor or condition, that a tighter one on the same side implies. With several
+ * bounds, the database starts at one of them, which need not be the tightest, and scans what lies between.
  */
 export const tightened = (query: Query): Query => {
   const { after, ...rest } = query;
@@ -42,9 +43,9 @@ export const tightened = (query: Query): Query => {
     return { ...query, where: query.where.filter((each) => !dropped.has(each)) };
   const cursorBound: Bound = { ...first, value: after.value };
   const isAtBound = compare(first.value, after.value) === 0;
-  // At the bound, the page continues to the end of a value that the bound may exclude, or begins within it.
-  const isCursorTighter = isImplied(cursorBound, first) || (isAtBound && !first.is.endsWith('='));
-  if (isCursorTighter) return { ...rest, where: query.where.filter((each) => !dropped.has(each)) };
+  // Where both have one value, an exclusive bound begins after all documents with it, and the cursor among them.
+  const isCursorImplied = isImplied(cursorBound, first) || (isAtBound && !first.is.endsWith('='));
+  if (isCursorImplied) return { ...rest, where: query.where.filter((each) => !dropped.has(each)) };
   if (!isAtBound && !isImplied(first, cursorBound))
     return { ...query, where: query.where.filter((each) => !dropped.has(each)) };
   // A bound never matches an empty value, but a cursor does: empty values follow it in descending order.

@@ -16,7 +16,7 @@ import { type AnsweredMetadata, METADATA_LIST, METADATA_ONLY, executionOfObject 
 export type WatchTimes = {
   /** The server ends a watch after this time, and the bridge opens another. */
   readonly watchSeconds: number;
-  /** A call counts as failed when the server has not answered it, or not ended a watch, after this time. */
+  /** A watch counts as failed when the server does not answer it within this time, or ends it later by this time. */
   readonly answerTimeoutMs: number;
 };
 
@@ -82,15 +82,22 @@ type Following = {
 
 const keyOf = ({ namespace, name }: ExecutionObject): string => `${namespace}/${name}`;
 
-/** Lists again, and reports also the objects that were deleted since the last list. */
+/**
+ * Lists again, and reports also the objects that were deleted since the last list. A list that fails forgets
+ * no object, so that the next one reports these.
+ */
 const relist = async (options: FollowOptions, following: Following): Promise<void> => {
-  const before = new Map(following.known);
-  following.known.clear();
+  const found = new Set<string>();
   following.version = await listed(options, (object) => {
+    found.add(keyOf(object));
     following.known.set(keyOf(object), object);
     options.onObject(object);
   });
-  for (const [key, object] of before) if (!following.known.has(key)) options.onObject(object);
+  for (const [key, object] of following.known) {
+    if (found.has(key)) continue;
+    following.known.delete(key);
+    options.onObject(object);
+  }
 };
 
 const onEvent = (options: FollowOptions, following: Following, type: string, metadata: AnsweredMetadata): void => {

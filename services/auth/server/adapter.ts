@@ -8,7 +8,7 @@ const OF_A_GRANT = ['AccessToken', 'AuthorizationCode', 'RefreshToken', 'DeviceC
 
 const GRANT = 'Grant';
 
-/** A reader of the stored state must not be able to use what is in it, so ids are stored as their hashes. */
+/** Ids are stored as hashes: many are secrets, which a reader of the stored state must not be able to use. */
 const keyOf = (id: string): string => createHash('sha256').update(id).digest('base64url');
 
 const seconds = (now: () => number): number => Math.floor(now() / 1_000);
@@ -27,7 +27,8 @@ const payloadOf = (found: FoundObject | undefined, id: string | undefined): Adap
   };
 };
 
-const readOnly = (): Promise<never> => Promise.reject(new Error('clients are changed by commands only'));
+const readOnly = (): Promise<never> =>
+  Promise.reject(new Error('clients are read here, and changed by the commands of flightlog only'));
 
 /** Clients are read from the configuration and the clients file. */
 const clientAdapter = (clients: Clients): Adapter => ({

@@ -66,6 +66,7 @@ describe('a cluster with faults', () => {
       (count) => count === 1,
     );
     server.fail('watch', 503, 2);
+    server.fail('list', 503, 1);
     server.expire();
     await cluster.delete((await cluster.find(object.metadata))!);
     await cluster.removeFinalizer((await cluster.find(object.metadata))!);

@@ -236,7 +236,7 @@ describe('without agents in the configuration', () => {
     await plane.close();
   });
 
-  it('a call over REST is refused too, also a stream without a body', async () => {
+  it('a call over REST without a body is UNIMPLEMENTED', async () => {
     const plane = await startControlPlane();
     const asked = await fetch(`${plane.server().ready.http}/api/v1/agent/task/stream`, { method: 'POST' });
     expect(asked.status).toBe(501);

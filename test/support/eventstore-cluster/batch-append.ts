@@ -70,7 +70,7 @@ const takeFrames = (node: Node, call: Batch, isKnown: () => boolean): ((request:
     try {
       append.events.push(...request.proposedMessages.map(proposedOf));
     } catch (error) {
-      // Only the first answer; the second follows when the append times out.
+      // A real server answers such an append twice: now, and when its time is over.
       send(append, failed.badRequest(error instanceof Error ? error.message : 'bad request'));
       return;
     }
@@ -85,7 +85,7 @@ const takeFrames = (node: Node, call: Batch, isKnown: () => boolean): ((request:
   };
 };
 
-/** Serves any number of appends on one stream. */
+/** Serves the call `BatchAppend`, which carries any number of appends. */
 export const handleBatchAppend =
   (node: Node) =>
   (call: Batch): void => {

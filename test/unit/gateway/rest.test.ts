@@ -252,7 +252,7 @@ describe('a JSON body', () => {
     expect(got.request).toBeUndefined();
   });
 
-  it('is not UTF-8', async () => {
+  it('is refused when it is not UTF-8', async () => {
     const response = await toy.send('POST', CREATE, Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d]), JSON_TYPE);
     expect(response.status).toBe(400);
   });
@@ -285,7 +285,7 @@ describe('a JSON body', () => {
     expect(got.request).toMatchObject({ id: { project: 'p' }, cause: '' });
   });
 
-  it('is a project itself where one is registered', async () => {
+  it('may be the project alone, without the message around it, where one is registered', async () => {
     for (const body of ['{"id":"p","name":"P"}', '{"project":{"id":"p","name":"P"}}']) {
       expect((await toy.send('POST', '/api/v1/projects', body, JSON_TYPE)).status).toBe(200);
       expect(got.request).toMatchObject({ project: { id: 'p', name: 'P' } });
@@ -372,7 +372,7 @@ describe('the request id in an answer', () => {
   const idOf = async (path: string, id: string) =>
     (await toy.get(path, { 'x-request-id': id })).headers.get('flightlog-request-id');
 
-  it('is the one that the request was recorded under, also when it fails', async () => {
+  it('is the one that the caller sent, also when the request fails', async () => {
     expect(await idOf('/api/v1/executions/p/d/n', 'r-1')).toBe('r-1');
     expect(await idOf('/api/v1/executions/p/d/terminal', 'r-2')).toBe('r-2');
   });
@@ -421,7 +421,7 @@ describe('a refusal', () => {
     expect(fromBinary(EventFailureReasonSchema, details[0]!.value)).toEqual(terminal);
   });
 
-  it('tells strangers how to be known', async () => {
+  it('asks callers without valid credentials for a token', async () => {
     const response = await toy.get('/api/v1/executions/p/d/stranger');
     expect(response.status).toBe(401);
     expect(response.headers.get('www-authenticate')).toBe(
@@ -436,7 +436,7 @@ describe('a refusal', () => {
     expect(logged.at(-1)).toMatchObject({ level: 'error', fields: { requestId: 'r-1' } });
   });
 
-  it('of a read whose store is away says nothing of what was recorded', async () => {
+  it('of a read whose store is away does not say that nothing was recorded, as one of a command does', async () => {
     const response = await toy.get('/api/v1/executions/p/d/away');
     expect(response.status).toBe(503);
     expect(await errorOf(response)).toMatchObject({ code: 14, message: 'a store is unavailable' });
@@ -479,7 +479,7 @@ describe('a parameter of the query that changes nothing', () => {
     expect(await ignored('tasks/p/d')).toEqual([200, null]);
   });
 
-  it('is also what the path gives, and everything beside a body', async () => {
+  it('is one that the path gives already, or any one beside a body', async () => {
     expect(await ignored('tasks/p/d/n?id.project=other')).toEqual([200, 'id.project']);
     expect(await ignored('executions?project=p', 'POST')).toEqual([200, 'project']);
   });

@@ -51,7 +51,7 @@ describe('a pattern', () => {
     expect(likeExpression('plain')).toBe(String.raw`^plain(?![\s\S])`);
   });
 
-  it('that no server takes is a query that takes too long', () => {
+  it('that is longer than a server accepts is refused as QueryTooSlow', () => {
     expect(() => likeExpression('x'.repeat(40_000))).toThrow(QueryTooSlow);
   });
 });
