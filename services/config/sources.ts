@@ -76,12 +76,15 @@ const isCollective = (path: readonly string[]): boolean =>
       : isWithin(setting.path, path),
   );
 
-/** An empty section of authentication is refused: to ignore it could leave a server open that its owner means to close. */
-const isOfAuthentication = ([section]: readonly string[]): boolean => section === 'auth';
+/**
+ * Settings that are refused when they are empty. Without those of authentication a server could be open that its owner
+ * means to close, and without roles a process would have all of them.
+ */
+const mayNotBeEmpty = ([section]: readonly string[]): boolean => section === 'auth' || section === 'role';
 
 /** Lists the settings in a value of the file. A section, list or mapping without content is as if it were not there. */
 const leaves = (value: unknown, path: readonly string[], origin: string): GivenSetting[] => {
-  if (value === null && isCollective(path) && !isOfAuthentication(path)) return [];
+  if (value === null && isCollective(path) && !mayNotBeEmpty(path)) return [];
   return typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length > 0
     ? Object.entries(value).flatMap(([key, inner]) => leaves(inner, [...path, key], origin))
     : [{ path, value, origin }];

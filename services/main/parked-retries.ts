@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { decodeEvent } from '../kernel/decode-event.js';
+import { decodeEvent, recordedMetadata } from '../kernel/decode-event.js';
 import type { ParkedStreams } from '../kernel/parked-streams.js';
 import type { EventLog } from '../kernel/ports/event-store.js';
 import { categoryOf, type StreamName } from '../kernel/stream.js';
@@ -16,7 +16,11 @@ type ParkedRetriesParts = {
 const decodeAll = async (store: EventLog, stream: StreamName): Promise<void> => {
   const codec = codecs.get(categoryOf(stream));
   if (codec === undefined) return;
-  for await (const page of store.readStream(stream)) for (const event of page) decodeEvent(codec, event);
+  for await (const page of store.readStream(stream))
+    for (const event of page) {
+      recordedMetadata(event);
+      decodeEvent(codec, event);
+    }
 };
 
 /**
@@ -30,7 +34,8 @@ export const retryParkedStreams = ({ store, parked, logger }: ParkedRetriesParts
     try {
       await decodeAll(store, stream);
       await parked.resume(stream);
-      logger.info({ stream }, 'the stream was parked, and can be read again');
+      if (isParked(stream)) logger.error({ stream }, 'the stream stays parked');
+      else logger.info({ stream }, 'the stream was parked, and can be read again');
     } catch (error) {
       const state = isParked(stream) ? 'stays parked' : 'can be read again, but what was made of it is not up to date';
       logger.error({ stream, err: error }, `the stream ${state}`);

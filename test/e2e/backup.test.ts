@@ -38,6 +38,7 @@ import { differencesAt } from '../support/view-check.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'flightlog-backup-'));
 const [data, place] = [join(folder, 'data'), join(folder, 'backup')];
+const FREE_PORTS = ['--grpc-port', '0', '--http-port', '0', '--eventstore-port', '0'];
 const EMBEDDED = ['--event-store', 'embedded:', '--read-store', 'sqlite:'];
 const UPLOAD = 'files/uploads/flytesnacks/development/kept/code.tar.gz';
 const LARGE = 'x'.repeat(100_000);
@@ -239,6 +240,12 @@ describe('a backup of a server that is killed in the middle of load', () => {
       );
     }
     await expect(backedUpHere(copy)).rejects.toThrow(/^backup .* is of another log: of .* choose an empty one$/u);
+    const half = join(folder, 'half');
+    mkdirSync(join(half, 'restoring'), { recursive: true });
+    const served = await flightlog(['serve', '--insecure', '--role', 'log', '--data', half, ...FREE_PORTS]).ended;
+    expect(served).toMatchObject({ code: 1, stdout: '' });
+    expect(served.stderr).toContain('has half of a backup: a restore goes on, or was interrupted');
+    expect(readdirSync(half)).not.toContain('log.db');
     const inside = await backup(join(data, 'backups', 'daily'));
     expect(inside).toMatchObject({ code: 1, stdout: '' });
     expect(inside.stderr).toMatch(

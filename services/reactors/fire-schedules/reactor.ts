@@ -178,7 +178,7 @@ export const fireSchedules = (options: FireSchedulesOptions): MeasuredReactor =>
         return;
       } catch (error) {
         onFailure(error);
-        await pause(retryDelayMs(RETRY, attempts, random()));
+        if (!state.isClosed) await pause(retryDelayMs(RETRY, attempts, random()));
       }
     }
   };

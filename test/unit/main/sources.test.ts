@@ -73,6 +73,7 @@ describe('the settings in a file', () => {
     ['tsl:\n', 'tsl (from FILE): is not a setting'],
     ['tls: []\n', 'tls (from FILE): must be a mapping'],
     ['auth:\n  # issuers: []\n', 'auth (from FILE): must be a mapping'],
+    ['role:\n  # - api\n', 'role (from FILE): must be a list'],
   ])('are refused with %j', (text, message) => {
     expect(() => configure(given(text))).toThrow(message.replace('FILE', file));
   });

@@ -119,18 +119,19 @@ describe('a process that has parked a stream', () => {
   let retries: RetryRequests;
   let said: string[];
   let errors: (string | undefined)[];
+  let damage: Partial<RecordedEvent>;
 
   /** A log whose streams cannot be read until they are repaired. */
   const damaged = (): EventStore => ({
     ...store,
     async *readStream(name, options) {
       for await (const page of store.readStream(name, options))
-        yield page.map((event) => (isReadable ? event : { ...event, type: 'OfANewerRelease' }));
+        yield page.map((event) => (isReadable ? event : { ...event, ...damage }));
     },
   });
 
   beforeEach(async () => {
-    [isReadable, said, errors] = [false, [], []];
+    [isReadable, said, errors, damage] = [false, [], [], { type: 'OfANewerRelease' }];
     parked = parkedStreams(() => undefined);
     await report(store, 1, 2, 3);
     const note = ({ msg, err }: { readonly msg: string; readonly err?: { readonly message: string } }): void => {
@@ -174,6 +175,13 @@ describe('a process that has parked a stream', () => {
       'the stream can be read again, but what was made of it is not up to date',
     ]);
     expect(errors.at(-1)).toBe('a fold that is wrong');
+  });
+
+  it('leaves it parked while the metadata of an event are damaged', async () => {
+    damage = { metadata: '{"schema":1}' };
+    await ask(stream);
+    await hasSaid(1);
+    expect([said, parked.all().length]).toEqual([['the stream stays parked'], 1]);
   });
 });
 

@@ -189,6 +189,17 @@ describe('the schedules of launch plans', () => {
     await process.close();
   });
 
+  it('read nothing more when the process is closed while they are read', async () => {
+    let fail = (): void => undefined;
+    const process = openProcess(openWorld(), {
+      current: () => new Promise((_, reject) => (fail = () => reject(new Error('the log cannot be read')))),
+    });
+    await turns();
+    const closed = process.close();
+    fail();
+    await closed;
+  });
+
   it('read nothing more when the process is closed during that pause', async () => {
     let reads = 0;
     const process = openProcess(openWorld(), {
