@@ -27,7 +27,7 @@ const OWN_PROCESSES: SkippedTests = {
 
 /**
  * The end-to-end tests that `npm run test:mongodb` and `npm run test:roles` leave out: only those that do exactly the
- * same there as elsewhere. All of them run with `npm test`.
+ * same there as elsewhere. `npm run test:all` runs all of them.
  */
 export const skippedTests = ({ FLIGHTLOG_TEST_READ_STORE, FLIGHTLOG_TEST_ROLES }: NodeJS.ProcessEnv): SkippedTests => ({
   ...(FLIGHTLOG_TEST_READ_STORE === 'mongodb' && OWN_STORES),
