@@ -161,6 +161,7 @@ export const fireSchedules = (options: FireSchedulesOptions): MeasuredReactor =>
   const { queue: plans, look, begin } = looking(options, { fire: add, onAll: () => missed.open(), onParked });
   const state = { isClosed: false, endPause: (): void => undefined };
 
+  /** Waits, at most until the reactor is closed. */
   const pause = (ms: number): Promise<void> =>
     new Promise((resolve) => {
       const cancel = timers.after(ms, resolve);
@@ -168,6 +169,7 @@ export const fireSchedules = (options: FireSchedulesOptions): MeasuredReactor =>
         cancel();
         resolve();
       };
+      if (state.isClosed) state.endPause();
     });
 
   /** Waits until the activations are read, with as many attempts as that takes. */
@@ -178,7 +180,7 @@ export const fireSchedules = (options: FireSchedulesOptions): MeasuredReactor =>
         return;
       } catch (error) {
         onFailure(error);
-        if (!state.isClosed) await pause(retryDelayMs(RETRY, attempts, random()));
+        await pause(retryDelayMs(RETRY, attempts, random()));
       }
     }
   };
