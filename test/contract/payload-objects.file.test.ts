@@ -84,7 +84,7 @@ it('leaves files alone that are no payloads', async () => {
   expect(await objectsOf(objects)).toEqual([]);
 });
 
-it('says that it is unavailable when the folder cannot be tidied', async () => {
+it('says that it is unavailable when nothing can be removed from the folder', async () => {
   const { directory, objects } = open();
   await writeFile(join(directory, 'payloads'), 'a file where the folder should be');
   const object = { path: `definitions/a/00/${'0'.repeat(64)}`, sizeBytes: 1, touchedAtMs: 0 };

@@ -114,7 +114,7 @@ describe('an engineer on call', () => {
     expect(stdout).toContain('again was not terminated');
   });
 
-  it('terminates an execution with a cause, once', async () => {
+  it('terminates an execution with a cause, which is required', async () => {
     const terminate = ['terminate', 'execution', 'again', '--cause', 'wrong input', '--yes'];
     expect(await done(...terminate)).toMatchObject({ code: 0, stdout: 'terminating flytesnacks/development/again\n' });
     expect((await done('terminate', 'execution', 'again')).stderr).toMatch(/required option '--cause <text>'/u);

@@ -58,7 +58,7 @@ const exporting = (
 
 const given = async (): Promise<Given> => ({ ...(await openTestLog()), prefix: newPrefix() });
 
-/** Expects every event of the log once in Kafka, under its key, in the order of its stream. */
+/** Expects every event of the log once in Kafka, and those of each stream in its order. */
 const assertPublishedOnce = async ({ store, prefix }: Given): Promise<void> => {
   const log = await allEvents(store);
   const published = await until(
@@ -124,7 +124,7 @@ describe.skipIf(kafkaBrokers === undefined)('an export to Kafka', () => {
     }
   });
 
-  it('publishes what engines say whole, and what lies beside the log with it', async () => {
+  it('publishes reports of engines whole, with their contents from the payload store', async () => {
     const log = await given();
     const reported = fromBinary(NodePhaseReportedSchema, nodeReported('e1', 1, 'a deck').data);
     const said = reported.message?.content;
@@ -164,7 +164,7 @@ describe.skipIf(kafkaBrokers === undefined)('an export to Kafka', () => {
     }
   });
 
-  it('publishes an event that is larger than its topic takes without data, and says where that is', async () => {
+  it('publishes an event that is too large for its topic with a reference to its data in the log', async () => {
     const log = await given();
     const configEntries = [{ name: 'max.message.bytes', value: '4000' }];
     const topic = `${log.prefix}.execution.v1`;
@@ -179,7 +179,7 @@ describe.skipIf(kafkaBrokers === undefined)('an export to Kafka', () => {
     expect(large?.dataref).toBe(`urn:flightlog:log:${log.store.logId}:${stream}:1`);
   });
 
-  it('publishes each event once, by key in the order of the log, also in several parts', async () => {
+  it('publishes each event once, in the order of the log for each key, also with several partitions', async () => {
     const log = await given();
     await report(log.store, 20, 5);
     exporting(log, { partitions: 3 });
@@ -216,7 +216,7 @@ describe.skipIf(kafkaBrokers === undefined)('an export to Kafka', () => {
     await assertPublishedOnce(log);
   });
 
-  it('stops and asks when the topics have the events of another log', async () => {
+  it('stops until an operator decides when the topics have the events of another log', async () => {
     const log = await given();
     await report(log.store, 1, 1);
     await (await publishedBy(log)).close();
@@ -226,7 +226,7 @@ describe.skipIf(kafkaBrokers === undefined)('an export to Kafka', () => {
     );
   });
 
-  it('stops and asks when the log was divided otherwise', async () => {
+  it('stops until an operator decides when the number of partitions was changed', async () => {
     const log = await given();
     await report(log.store, 1, 1);
     await (await publishedBy(log)).close();
@@ -277,7 +277,7 @@ describe.skipIf(kafkaBrokers === undefined)('an export to Kafka', () => {
     expect(eventsIn(await consume(log.prefix))).toHaveLength(20);
   }, 120_000);
 
-  it('makes its topics without a failure, also when several parts and processes begin at once', async () => {
+  it('makes its topics without a failure, also when several partitions and processes begin at once', async () => {
     const log = await given();
     await report(log.store, 4, 1);
     const both = ['one', 'two'].map((worker) => exporting(log, { worker, partitions: 3 }));
@@ -285,7 +285,7 @@ describe.skipIf(kafkaBrokers === undefined)('an export to Kafka', () => {
     expect(both.flatMap(({ told }) => told).filter((each) => !each.startsWith('taken over'))).toEqual([]);
   });
 
-  it('publishes an event that it does not know without its data, in its place', async () => {
+  it('publishes an event of an unknown type without its data, in the order of its stream', async () => {
     const log = await given();
     const stream = executionStream('e0');
     await log.store.append(stream, 'any', [newEvent('ExecutionForgotten', new Uint8Array())]);

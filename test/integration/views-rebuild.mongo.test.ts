@@ -26,7 +26,7 @@ const projectsAt = async (http: string): Promise<readonly string[]> => {
   return projects.map(({ id }) => id).sort();
 };
 
-/** The record in the database of the log that its views belong to, and of their build. */
+/** Reads the label of a database: the id of the log that its views are of, and which build of the views is in use. */
 const aboutOf = async ({ url, database, shown }: MongoLocation): Promise<unknown> => {
   const client = new MongoClient(url);
   try {

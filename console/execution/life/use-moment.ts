@@ -4,7 +4,7 @@ import { useCallback, useEffect, useState } from 'react';
 import type { Transition } from '../../../proto/gen/platformidl/eventlog/history_pb.js';
 import { indexAt, positionTowards } from './index-at.js';
 
-/** The address and what is read as of its moment follow when the slider has rested for this time. */
+/** The address of the page, and with it what is read, changes when the slider has not moved for so long, in ms. */
 const REST_MS = 200;
 
 const route = getRouteApi('/projects/$project/domains/$domain/executions/$name');

@@ -76,8 +76,8 @@ export type EarlierReport = 'new' | 'repeated' | Extract<ExecutionDecision, { re
 
 /**
  * Tells whether an event was recorded before. The state finds the entity's reports that may have the same phase,
- * version and time; comparing their recorded contents decides. Revisions that an earlier attempt has compared are not
- * read again: on a shared log the stream may grow between two attempts.
+ * version and time; comparing their recorded contents decides. A command is decided again when another process has
+ * appended to the stream meanwhile: revisions that were compared then are not read again.
  */
 export const earlierReport = (
   state: ExecutionState,

@@ -30,7 +30,7 @@ const faulty = async <Result>(path: string, work: () => Promise<Result>): Promis
     return await work();
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    throw new StoreUnavailable(`payload ${path} cannot be tidied: ${why}`, error);
+    throw new StoreUnavailable(`the cleanup of payload ${path} has failed: ${why}`, error);
   }
 };
 

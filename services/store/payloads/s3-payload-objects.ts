@@ -44,7 +44,7 @@ export const s3PayloadObjects = (
   const base = `${location.prefix}${PAYLOADS}`;
 
   const asked = <Result>(path: string, work: () => Promise<Result>): Promise<Result | undefined> =>
-    fromS3(`payload ${base}${path} cannot be tidied`, work);
+    fromS3(`the cleanup of payload ${base}${path} has failed`, work);
 
   const copy = async (from: string, to: string): Promise<boolean> => {
     const CopySource = sourceOf(Bucket, `${base}${from}`);

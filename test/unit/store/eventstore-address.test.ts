@@ -31,7 +31,7 @@ describe('the address of an event store', () => {
     });
   });
 
-  it('may name the file of its authority', () => {
+  it('may name the file of its certificate authority', () => {
     expect(eventstoreAddress('esdb://log?tlsCAFile=%2Fetc%2Fca.pem')).toMatchObject({ authority: '/etc/ca.pem' });
   });
 
@@ -56,7 +56,7 @@ describe('the address of an event store', () => {
     ['esdb://log?defaultDeadline=0', 'has an invalid defaultDeadline "0": it must be a whole number above 0'],
     ['esdb://us%er:secret@log', 'has credentials that are not percent-encoded'],
     ['esdb://log?tlsCAFile=%E0%A4%A', 'has an invalid tlsCAFile "%E0%A4%A": it must be a path, percent-encoded'],
-  ])('is refused for what it is: %s', (text, why) => {
+  ])('is refused with the reason: %s', (text, why) => {
     expect(eventstoreAddress(text)).toBe(why);
   });
 

@@ -54,8 +54,8 @@ export class NodeClient extends EventStoreDBClient {
   }
 
   /**
-   * Opens a streaming call of the service that has the events, whose messages are not decoded by the library. The call
-   * ends with the library's errors.
+   * Opens a streaming call of EventStoreDB's service `Streams`. The library does not decode its messages; if it fails,
+   * its error is one of the library's.
    */
   open(method: 'Read' | 'BatchAppend', requiresLeader: boolean, { onMessages, onEnd }: CallListener): Call {
     const stream = this.#session.open({

@@ -15,7 +15,7 @@ const UNMATCHED_PER_RECORDING = 10_000n;
  * are retried, parked or done. It has no clock and does no I/O: its owner reports what happened, and then takes the
  * events to send, to park and to record.
  *
- * An answered event occupies its consumer's buffer until the answer is recorded. A consumer that receives more events
+ * An event that is done, skipped or to be parked occupies its consumer's buffer until that is recorded. A consumer that receives more events
  * than its buffer holds therefore knows that earlier answers are durable.
  */
 export class ConsumerGroup<Content> {
@@ -160,7 +160,7 @@ export class ConsumerGroup<Content> {
     this.#isChanged = true;
   }
 
-  /** Takes what is to be recorded; `undefined` when nothing has changed since it was called last. */
+  /** Takes what is to be recorded; `undefined` when no answer has come since the last call, and little was read. */
   nextRecording(): Recording | undefined {
     const isFar = this.#ahead.length === 0 && this.#readUpTo - this.#recordedUpTo >= UNMATCHED_PER_RECORDING;
     if (!this.#isChanged && !isFar) return undefined;
