@@ -8,6 +8,7 @@ import { StreamTombstoned, WrongVersion } from './failure.js';
 import { lastRevision } from './read.js';
 import {
   isMarkedDeleted,
+  marksDeleted,
   metadataStreamOf,
   readMetadata,
   type StreamRulesTable,
@@ -86,27 +87,46 @@ const ownEvent = ({ now, newId }: AppendServices, type: string, data: Uint8Array
   metadata: JSON.stringify({ recordedAtMs: now(), actor: '', commandId: '', schema: 0 }),
 });
 
-/** Appends metadata of a stream, which takes effect at once. */
-const appendMetadata = async (writing: AppendServices, of: StreamName, metadata: object): Promise<Appended> => {
+/**
+ * Appends metadata of a stream, which takes effect at once.
+ *
+ * @throws {RevisionConflict} when the metadata stream is not at `expected`.
+ */
+const appendMetadata = async (
+  writing: AppendServices,
+  of: StreamName,
+  metadata: object,
+  expected: ExpectedRevision = 'any',
+): Promise<Appended> => {
   const event = ownEvent(writing, STREAM_METADATA, Buffer.from(JSON.stringify(metadata)));
   const stream = metadataStreamOf(of) as StreamName;
-  const appended = await writing.store.append(stream, 'any', [event]);
+  const appended = await writing.store.append(stream, expected, [event]);
   writing.rules.take({ ...event, stream });
   return appended;
 };
 
 /**
  * Before an append to a stream that EventStoreDB has deleted, limits what is hidden to the events that are there, as it
- * does itself. All other metadata stays.
+ * does itself. All other metadata stays. An append that the store is going to refuse changes nothing.
  */
-const showLaterEvents = async (writing: AppendServices, stream: StreamName): Promise<void> => {
+const showLaterEvents = async (
+  writing: AppendServices,
+  stream: StreamName,
+  expected: ExpectedRevision,
+): Promise<void> => {
   const { rules, store } = writing;
   if (!isMarkedDeleted(await rules.of(stream))) return;
+  // Metadata that is written after this read makes the append below conflict.
+  const revision = await lastRevision(store, metadataStreamOf(stream) as StreamName);
   const metadata = await readMetadata(store, stream);
-  const last = (await lastRevision(store, stream)) ?? -1n;
-  // When another append has done the same meanwhile, `last` may be its event, which is to be visible.
-  if (!isMarkedDeleted(await rules.of(stream))) return;
-  await appendMetadata(writing, stream, { ...metadata, $tb: Number(last + 1n) });
+  const last = await lastRevision(store, stream);
+  if (!marksDeleted(metadata) || (typeof expected === 'bigint' && expected !== last)) return;
+  try {
+    await appendMetadata(writing, stream, { ...metadata, $tb: Number((last ?? -1n) + 1n) }, revision ?? 'no-stream');
+  } catch (error) {
+    if (!(error instanceof RevisionConflict)) throw error;
+    await showLaterEvents(writing, stream, expected);
+  }
 };
 
 /** An append in flight. Its order among the appends is settled when a caller has this; its outcome follows later. */
@@ -140,7 +160,7 @@ export const launchAppend = async (writing: AppendServices, request: AppendReque
   await assertNotTombstoned(writing, stream);
   if (events.length === 0) return { outcome: onlyCheck(writing, request) };
   const expected = await expectedRevision(writing, request);
-  await showLaterEvents(writing, stream);
+  await showLaterEvents(writing, stream, expected);
   return { outcome: outcomeOf(writing, request, writing.store.append(stream, expected, events)) };
 };
 

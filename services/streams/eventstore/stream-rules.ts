@@ -46,11 +46,16 @@ const NO_RULES: StreamRules = {
 const DELETED = 2n ** 63n - 1n;
 
 /** True for a stream that EventStoreDB has deleted, and to which nothing was appended since. */
-export const isMarkedDeleted = ({ truncateBefore }: StreamRules): boolean => truncateBefore >= DELETED;
+export const isMarkedDeleted = ({ truncateBefore }: Pick<StreamRules, 'truncateBefore'>): boolean =>
+  truncateBefore >= DELETED;
 
 /** A number in JSON loses digits above 2^53, which is above every revision; {@link DELETED} becomes 2^63. */
 const revisionIn = (value: unknown): bigint =>
   typeof value === 'number' && Number.isInteger(value) && value >= 0 ? BigInt(value) : 0n;
+
+/** True for metadata that marks its stream as EventStoreDB does when it deletes one. */
+export const marksDeleted = (metadata: { readonly $tb?: unknown }): boolean =>
+  isMarkedDeleted({ truncateBefore: revisionIn(metadata.$tb) });
 
 const wholeIn = (value: unknown): number | undefined =>
   typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;

@@ -7,6 +7,8 @@ import type { EventStore } from '../../../services/kernel/ports/event-store.js';
 import { type StreamName, streamName } from '../../../services/kernel/stream.js';
 import { openAccess } from '../../../services/streams/eventstore/access.js';
 import { type AppendServices, deleteStream, launchAppend } from '../../../services/streams/eventstore/append.js';
+import type { Expected } from '../../../services/streams/eventstore/append-request.js';
+import { WrongVersion } from '../../../services/streams/eventstore/failure.js';
 import { firstVisible } from '../../../services/streams/eventstore/read.js';
 import { storedForm } from '../../../services/streams/eventstore/recorded.js';
 import { follow } from '../../../services/streams/eventstore/subscribe.js';
@@ -41,8 +43,8 @@ describe('a stream that was deleted', () => {
     for (let count = 0; count < 3; count += 1) await append(stream, newEvent('Counted', Buffer.from('{}')));
   });
 
-  const append = async (to: string, event: NewEvent, expected: 'any' | 'no-stream' = 'any') =>
-    (await launchAppend(writing, { stream: to as StreamName, expected, events: [event] })).outcome;
+  const append = async (to: string, event: NewEvent, expected: Expected = 'any', services = writing) =>
+    (await launchAppend(services, { stream: to as StreamName, expected, events: [event] })).outcome;
 
   const setMetadata = (json: string) => append(metadataStreamOf(stream), newEvent(STREAM_METADATA, Buffer.from(json)));
 
@@ -64,6 +66,29 @@ describe('a stream that was deleted', () => {
     expect(await readMetadata(store, stream)).toEqual({ $tb: 3, $maxAge: 60 });
     const restarted = await openStreamRules(store);
     expect(await restarted.of(stream)).toEqual(await writing.rules.of(stream));
+  });
+
+  it('keeps its metadata when an append to it is refused', async () => {
+    await setMetadata(DELETED);
+    await expect(append(stream, newEvent('Counted', Buffer.from('{}')), 1n)).rejects.toThrow(WrongVersion);
+    expect(await readMetadata(store, stream)).toEqual(JSON.parse(DELETED));
+  });
+
+  it('keeps metadata that another client writes during an append', async () => {
+    await setMetadata(DELETED);
+    let hasWritten = false;
+    async function* readStream(...[name, options]: Parameters<EventStore['readStream']>) {
+      if (name === stream && !hasWritten) {
+        hasWritten = true;
+        const event = newEvent(STREAM_METADATA, Buffer.from('{"$maxAge":5}'));
+        await store.append(metadataStreamOf(stream) as StreamName, 'any', [event]);
+      }
+      yield* store.readStream(name, options);
+    }
+    const own = { readStream, append: store.append.bind(store) };
+    const intercepted = Object.assign(Object.create(store) as EventStore, own);
+    await append(stream, newEvent('Counted', Buffer.from('{}')), 'any', { ...writing, store: intercepted });
+    expect(await readMetadata(store, stream)).toEqual({ $maxAge: 5 });
   });
 
   it('is a new stream for an append that expects none', async () => {
