@@ -27,8 +27,10 @@ export const admission = (
   { leases, sessions, leaseMs, now, newSession }: FeedServices,
   board: WorkBoard,
 ): ((join: WorkJoin, arrived: OpenedStream) => Promise<JoinedEngine>) => {
-  const resumes = async (id: EngineSessionId): Promise<boolean> =>
-    id.session !== '' && (await sessions.renewals(id)) !== undefined && sessions.renew(id);
+  const resumes = async (id: EngineSessionId): Promise<boolean> => {
+    board.sessions.seen(id.session); // before the renewal: a check that has begun reads that number and must not end it
+    return id.session !== '' && (await sessions.renewals(id)) !== undefined && sessions.renew(id);
+  };
 
   const sessionOf = async (asked: EngineSessionId, principal: string): Promise<EngineSessionId> => {
     if (await resumes(asked)) return asked;

@@ -51,8 +51,7 @@ export const openEngineFeed = (services: FeedServices): EngineFeed => {
   const detach = ({ engine }: Stream): void => {
     if (engine === undefined || engines.get(engine.id.session) !== engine) return;
     engines.delete(engine.id.session);
-    const left = board.sessions.of(engine.id.session);
-    if (left) left.seenAtMs = now();
+    board.sessions.seen(engine.id.session);
   };
 
   /** Handles the requests of an engine in order. Reads no further one while too many messages wait for the engine. */

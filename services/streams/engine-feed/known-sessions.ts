@@ -40,12 +40,18 @@ export class KnownSessions {
     this.#sessions.set(id.session, { id, seenAtMs: this.#now(), renewals: undefined, leased: new Set() });
   }
 
+  /** Notes a sign of life of an engine; does nothing for a session that is not open. */
+  seen(session: string): void {
+    const known = this.#sessions.get(session);
+    if (known) known.seenAtMs = this.#now();
+  }
+
   /** Folds an event; returns the session that the event ends, if any. */
   take(recorded: RecordedEvent): KnownSession | undefined {
     const { type, data } = decodeEvent(engineSessionCodec, recorded);
     if (type === 'EngineSessionOpened') this.opened({ group: data.group, engine: data.engine, session: data.session });
     const known = this.#sessions.get(data.session);
-    if (type === 'EngineSessionRenewed' && known) known.seenAtMs = this.#now();
+    if (type === 'EngineSessionRenewed') this.seen(data.session);
     if (type !== 'EngineSessionEnded') return undefined;
     this.#sessions.delete(data.session);
     return known;

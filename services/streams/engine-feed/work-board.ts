@@ -1,14 +1,15 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { WorkflowExecution_Phase as Phase } from '../../../proto/gen/platformidl/core/execution_pb.js';
 import type { WorkHeartbeat } from '../../../proto/gen/platformidl/eventlog/engine_work_pb.js';
-import { ENGINE_SESSION_CATEGORY, type EngineSessionId } from '../../engine-session/events.js';
+import { ENGINE_SESSION_CATEGORY, type EngineSessionId, engineSessionStream } from '../../engine-session/events.js';
 import type { RecordedEvent } from '../../kernel/event.js';
 import { type OnParked, type ParkableFold, parkableFold } from '../../kernel/parkable-fold.js';
 import type { EventLog } from '../../kernel/ports/event-store.js';
 import { RpcError } from '../../kernel/rpc.js';
 import { categoryOf, type StreamName } from '../../kernel/stream.js';
-import { type KnownSession, KnownSessions } from './known-sessions.js';
+import { KnownSessions } from './known-sessions.js';
 import { type EngineSessions, leaseOf, type WorkId, type WorkLeases } from './ports.js';
+import { IDLE_FACTOR, SilentSessions } from './silent-sessions.js';
 import { type JoinedEngine, sendAbort, WorkOffers } from './work-offers.js';
 import { type WorkChange, type WorkItem, WorkItems } from './work-items.js';
 import { WorkSubscription } from './work-subscription.js';
@@ -52,16 +53,6 @@ export type KnownWork = { readonly engines: readonly DescribedEngine[]; readonly
 /** The number of heartbeats, and of checks for them, in one lease duration. */
 export const HEARTBEATS = 3;
 
-/**
- * Factor by which engines without leases renew their sessions less often than those with leases, and by which their
- * sessions outlast a longer silence, when processes share the log. At the rate of leases, each engine that waits for work
- * would be recorded every few seconds.
- */
-export const IDLE_FACTOR = 120;
-
-/** The most sessions without leases that are ended in one check: many may have piled up while no process ended them. */
-const MAX_IDLE_ENDS = 100;
-
 const SESSION_OVER = 'the session of the engine has ended: join again without it';
 
 /**
@@ -77,6 +68,7 @@ export class WorkBoard {
   readonly #offers: WorkOffers;
   readonly #fold: ParkableFold;
   readonly #log: WorkSubscription;
+  readonly #silent: SilentSessions;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(services: BoardServices) {
@@ -88,6 +80,8 @@ export class WorkBoard {
     const onBroken = (error: unknown): void => this.#broken(error);
     this.#fold = parkableFold((event) => this.#take(event), services.onParked);
     this.#log = new WorkSubscription({ log: services.log, take: this.#fold.take, onBroken });
+    const isParked = (id: EngineSessionId): boolean => this.#fold.reasonOf(engineSessionStream(id)) !== undefined;
+    this.#silent = new SilentSessions({ ...services, known: this.sessions, engines: this.engines, isParked });
   }
 
   /**
@@ -97,7 +91,10 @@ export class WorkBoard {
    */
   async start(): Promise<void> {
     await this.#log.start();
-    this.#timer ??= setInterval(() => this.#checkSessions(), this.#services.leaseMs / HEARTBEATS).unref();
+    const check = (): void => {
+      if (this.#log.isComplete()) this.#silent.check();
+    };
+    this.#timer ??= setInterval(check, this.#services.leaseMs / HEARTBEATS).unref();
   }
 
   /** Folds the rest of a stream that was parked; does nothing for another one. */
@@ -214,7 +211,7 @@ export class WorkBoard {
 
   /**
    * Notes the session of a new lease. A lease that its engine does not know is given back: another process gave it
-   * before the engine moved to this one.
+   * before the engine moved to this one. A lease to an engine that is not connected here shows that it is elsewhere.
    */
   #leased(item: WorkItem): void {
     this.#forget(item);
@@ -223,11 +220,11 @@ export class WorkBoard {
       this.#waitAgain(item);
       return;
     }
-    session.seenAtMs = this.#services.now();
     session.leased.add(item);
     const engine = this.engines.get(session.id.session);
-    if (engine === undefined || engine.deciding.has(item.stream)) return;
-    if (engine.held.get(item.stream)?.number !== item.lease?.number) this.#giveBack(engine, item);
+    if (engine === undefined) this.sessions.seen(session.id.session);
+    else if (!engine.deciding.has(item.stream) && engine.held.get(item.stream)?.number !== item.lease?.number)
+      this.#giveBack(engine, item);
   }
 
   #giveBack({ id: { session } }: JoinedEngine, { id, lease }: WorkItem): void {
@@ -271,36 +268,5 @@ export class WorkBoard {
       engine.sendQueue.send({ case: 'update', value: { lease: leaseOf({ id, number }), change } });
     }
     engine.sendQueue.end(new RpcError('FAILED_PRECONDITION', SESSION_OVER));
-  }
-
-  #checkSessions(): void {
-    if (!this.#log.isComplete()) return;
-    const silent = [...this.sessions.all()].filter((session) => this.#isSilent(session));
-    const idle = silent.filter(({ leased }) => leased.size === 0).slice(0, MAX_IDLE_ENDS);
-    for (const session of [...silent.filter(({ leased }) => leased.size > 0), ...idle])
-      this.#endUnlessRenewed(session).catch(this.#services.onFailure);
-  }
-
-  /** The time without a message after which a session ends, in milliseconds. */
-  #silenceMs({ id, leased }: KnownSession): number {
-    const { leaseMs, isShared } = this.#services;
-    const mayBeIdleElsewhere = isShared && leased.size === 0 && !this.engines.has(id.session);
-    return mayBeIdleElsewhere ? IDLE_FACTOR * leaseMs : leaseMs;
-  }
-
-  #isSilent(session: KnownSession): boolean {
-    const { seenAtMs } = this.engines.get(session.id.session) ?? session;
-    return this.#services.now() - seenAtMs >= this.#silenceMs(session);
-  }
-
-  /** Ends the session of an engine that has been silent, unless another process has renewed it. */
-  async #endUnlessRenewed(session: KnownSession): Promise<void> {
-    const { isShared, now, sessions } = this.#services;
-    const renewals = await sessions.renewals(session.id);
-    if (renewals !== session.renewals && !this.engines.has(session.id.session) && isShared) {
-      Object.assign(session, { renewals, seenAtMs: now() }); // without another renewal it ends after the same time
-      return;
-    }
-    await sessions.end(session.id, `no heartbeat for ${this.#silenceMs(session) / 1_000} s`, renewals);
   }
 }
