@@ -6,6 +6,7 @@ import { StoreUnavailable } from '../../../services/kernel/fault.js';
 import { follow } from '../../../services/kernel/follow.js';
 import { fileCheckpoint } from '../../../services/store/file-checkpoint.js';
 import { openTestLog, report } from '../../support/filled-log.js';
+import { until } from '../../support/until.js';
 
 let directory: string;
 let path: string;
@@ -70,11 +71,17 @@ describe('a checkpoint in a file', () => {
       ({ events, position }, _isLive, reached) => (events.length > 0 ? reached(position) : Promise.resolve()),
     );
     await report(store, 1, 1, 1);
-    await expect.poll(() => failures.length).toBe(1);
+    await until(
+      () => Promise.resolve(failures.length),
+      (count) => count === 1,
+    );
     expect(failures).toEqual([expect.any(StoreUnavailable)]);
     rmSync(path, { recursive: true });
     await report(store, 1, 1, 1);
-    await expect.poll(() => opened().read()).toBe(2n);
+    await until(
+      () => opened().read(),
+      (position) => position === 2n,
+    );
     await reactor.close();
     await store.close();
     rmSync(logDirectory, { recursive: true });

@@ -19,6 +19,7 @@ import {
   STREAM_METADATA,
 } from '../../../services/streams/eventstore/stream-rules.js';
 import { newEvent, openTestLog } from '../../support/filled-log.js';
+import { until } from '../../support/until.js';
 
 /** The metadata that EventStoreDB gives a stream when it deletes it, with a field that a client added later. */
 const DELETED = '{"$tb":9223372036854775807,"$maxAge":60}';
@@ -112,7 +113,10 @@ describe('a stream that was deleted', () => {
     );
     const before = sent;
     await append(stream, newEvent('Counted', Buffer.from('{}')));
-    await expect.poll(() => sent).toBe(before + 1);
+    await until(
+      () => Promise.resolve(sent),
+      (count) => count === before + 1,
+    );
     await subscription.close();
   });
 
