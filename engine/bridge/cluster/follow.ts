@@ -5,7 +5,7 @@ import {
   type V1Status,
   Watch,
 } from '@kubernetes/client-node';
-import { pause } from '../../pace.js';
+import { createPacer, pause } from '../../pace.js';
 import { EngineStopped } from '../../call-error.js';
 import { backoffMs } from '../backoff.js';
 import { GROUP, PLURAL, VERSION } from '../object/workflow-object.js';
@@ -145,29 +145,45 @@ const watched = (options: FollowOptions, following: Following): Promise<WatchEnd
   });
 };
 
-/** Watches until the version has expired or the signal is aborted; a watch that fails is retried with backoff. */
-const watchOn = async (options: FollowOptions, following: Following): Promise<void> => {
+/** A watch that ended sooner than this has not stood: the server, or a proxy before it, ends each one at once. */
+const STOOD_MS = 1_000;
+
+/** A server or a proxy that ends each watch at once is asked this often. */
+const WATCHES_PER_SECOND = 2;
+
+/** The pace of following one cluster: each watch waits for its turn. */
+type Turn = () => Promise<void>;
+
+/**
+ * Watches until the version has expired or the signal is aborted; a watch that fails is retried with backoff. Returns
+ * true when it has watched for a while, and false when the server has refused the version of its own list.
+ */
+const watchOn = async (options: FollowOptions, following: Following, turn: Turn): Promise<boolean> => {
+  const startedAt = performance.now();
   for (let failures = 0; !options.signal.aborted;) {
+    await turn();
     const end = await watched(options, following);
-    if (end === 'expired') return;
+    if (end === 'expired') break;
     failures = end === 'failed' ? failures + 1 : 0;
     if (failures > 0) await pause(backoffMs(failures), options.signal);
   }
+  return performance.now() - startedAt >= STOOD_MS;
 };
 
 /** Lists objects and watches them until the signal, also after failures and expired resource versions. */
 export const followObjects = async (options: FollowOptions): Promise<void> => {
+  const { signal } = options;
   const following: Following = { known: new Map(), version: '' };
-  for (let failures = 0; !options.signal.aborted;) {
+  const turn = createPacer(WATCHES_PER_SECOND, signal);
+  for (let failures = 0; !signal.aborted;) {
     try {
       await relist(options, following);
-      failures = 0;
-      await watchOn(options, following);
+      failures = (await watchOn(options, following, turn)) ? 0 : failures + 1;
     } catch (error) {
       if (error instanceof EngineStopped) return;
       failures += 1;
       options.onFailure(faultOf(error));
-      await pause(backoffMs(failures), options.signal).catch(() => undefined);
     }
+    if (failures > 0) await pause(backoffMs(failures), signal).catch(() => undefined);
   }
 };

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type Cluster, ClusterUnavailable, ObjectRefused } from '../../../engine/bridge/cluster/cluster.js';
 import { kubernetesCluster } from '../../../engine/bridge/cluster/kubernetes.js';
-import { BRIDGE_TOKEN, kubeConfigOf } from '../../support/kubernetes/server.js';
+import { ADMIN_TOKEN, BRIDGE_TOKEN, kubeConfigOf, objectPath } from '../../support/kubernetes/server.js';
 import { type Fault, type StandIn, startStandIn } from '../../support/kubernetes/stand-in.js';
 import { until } from '../../support/until.js';
-import { clusterContract, clusterOf, following, newObject, prepare } from './cluster.contract.js';
+import { clusterContract, clusterOf, following, NAMESPACE, newObject, prepare } from './cluster.contract.js';
 
 clusterContract('a stand-in for a Kubernetes API server', startStandIn);
 
@@ -110,6 +110,24 @@ describe('a cluster with faults', () => {
     await cluster.create(second);
     await until(() => times(second.metadata.name), isReported);
     await stop();
+  });
+
+  it.each<Fault>(['empty', 410])('is asked a few times while each watch ends at once with %s', async (fault) => {
+    // The watch of another client, which the server ends after half a second.
+    const query = `watch=true&timeoutSeconds=0.5&resourceVersion=${Number.MAX_SAFE_INTEGER}`;
+    const headers = { authorization: `Bearer ${ADMIN_TOKEN}` };
+    const other = await fetch(`${server.url}${objectPath(NAMESPACE)}?${query}`, { headers });
+    server.fail('watch', fault, 1_000);
+    onTestFinished(() => server.recover());
+    const before = server.requests.length;
+    const { stop } = following(cluster);
+    await other.text();
+    const asked = await until(
+      () => Promise.resolve(server.requests.length - before),
+      (count) => count > 1,
+    );
+    await stop();
+    expect(asked).toBeLessThan(10);
   });
 
   it('reports objects again after a watch or a list has stalled', async () => {

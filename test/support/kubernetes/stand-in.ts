@@ -3,8 +3,11 @@ import type { AddressInfo, Socket } from 'node:net';
 import { type Change, ObjectTable, Refused, type Stored } from './object-table.js';
 import { ADMIN_TOKEN, BRIDGE_TOKEN, BRIDGE_USER, type KubernetesServer } from './server.js';
 
-/** An answer that the stand-in gives in place of the right one; `lost` does the work, and cuts the connection. */
-export type Fault = 422 | 429 | 500 | 503 | 'stall' | 'lost';
+/**
+ * An answer that the stand-in gives in place of the right one: `lost` does the work, and cuts the connection; `empty` is
+ * a success without a body.
+ */
+export type Fault = 410 | 422 | 429 | 500 | 503 | 'stall' | 'lost' | 'empty';
 
 /**
  * A stand-in for a Kubernetes API server: what a bridge uses of it, and faults on demand. It checks no schema, and of
@@ -13,6 +16,8 @@ export type Fault = 422 | 429 | 500 | 503 | 'stall' | 'lost';
 export interface StandIn extends KubernetesServer {
   /** The next requests with this method are answered with a fault. */
   fail(method: string, fault: Fault, times: number): void;
+  /** Takes back the faults that no request has met. */
+  recover(): void;
   /** Forgets the history of changes, and ends watches with 410. */
   expire(): void;
   /** The requests since the start: `POST /apis/…`. */
@@ -195,6 +200,10 @@ export const startStandIn = async (): Promise<StandIn> => {
     const fault = takeFault(verb);
     if (fault === 'stall') return;
     if (typeof fault === 'number') throw new Refused(fault, 'a fault of the test');
+    if (fault === 'empty') {
+      response.end();
+      return;
+    }
     if (verb === 'watch') {
       watch(call, response);
       return;
@@ -237,6 +246,7 @@ export const startStandIn = async (): Promise<StandIn> => {
     close: kill,
     requests,
     fail: (method, fault, times) => void faults.push(...Array.from({ length: times }, () => ({ method, fault }))),
+    recover: () => void (faults = []),
     expire: () => {
       table.forget();
       for (const socket of sockets) socket.destroy();
