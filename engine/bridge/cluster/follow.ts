@@ -120,9 +120,12 @@ const watched = (options: FollowOptions, following: Following): Promise<WatchEnd
   };
   return new Promise((resolve) => {
     let end: WatchEnd = 'ended';
-    const ended = (error: { readonly statusCode?: number } | null): void => {
+    let isOver = false;
+    const ended = (error: (Error & { readonly statusCode?: number }) | null): void => {
+      if (isOver) return;
+      isOver = true;
       clearTimeout(timer);
-      signal.removeEventListener('abort', close);
+      signal.removeEventListener('abort', stop);
       if (error?.statusCode === EXPIRED) end = 'expired';
       if (error !== null && end === 'ended') end = 'failed';
       if (end === 'failed') options.onFailure(new ClusterUnavailable('the watch has failed', { cause: error }));
@@ -139,9 +142,15 @@ const watched = (options: FollowOptions, following: Following): Promise<WatchEnd
     );
     // The library does not report a failure to read its credentials: a command that fails, or a token file that is gone.
     opened.catch(ended);
-    const close = (): void => void opened.then((controller) => controller.abort()).catch(() => undefined);
-    const timer = setTimeout(close, times.watchSeconds * 1_000 + times.answerTimeoutMs);
-    signal.addEventListener('abort', close, { once: true });
+    // The library opens no watch while a command that gives credentials hangs, so this does not wait for it.
+    const close = (error: Error | null): void => {
+      opened.then((controller) => controller.abort()).catch(() => undefined);
+      ended(error);
+    };
+    const stop = (): void => close(null);
+    const giveUp = (): void => close(new Error('the watch has not ended in time'));
+    const timer = setTimeout(giveUp, times.watchSeconds * 1_000 + times.answerTimeoutMs);
+    signal.addEventListener('abort', stop, { once: true });
   });
 };
 

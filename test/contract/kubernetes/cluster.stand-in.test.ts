@@ -1,4 +1,5 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { closeSync, mkdtempSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
@@ -109,6 +110,15 @@ describe('a cluster with faults', () => {
     writeFileSync(credential, text);
     await cluster.create(second);
     await until(() => times(second.metadata.name), isReported);
+    // The command now waits for a writer of the pipe.
+    execFileSync('mkfifo', [`${credential}.pipe`]);
+    renameSync(`${credential}.pipe`, credential);
+    onTestFinished(() => closeSync(openSync(credential, 'r+'))); // ends the commands
+    const before = failures.length;
+    await until(
+      () => Promise.resolve(failures.length),
+      (count) => count > before,
+    );
     await stop();
   });
 
