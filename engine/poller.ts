@@ -86,7 +86,7 @@ export const createPoller = (needs: PollerOptions): Poller => {
     }
   };
 
-  /** Polls once; true when nothing happened and no execution is active. */
+  /** Polls once; true when the poll was a thorough one, nothing happened, and no execution is active. */
   const pollOnce = async (): Promise<boolean> => {
     const before = workers.activity();
     const isThorough = (untilIdle && active.busy() === 0) || Date.now() - lastThorough > THOROUGH_POLL_MS;

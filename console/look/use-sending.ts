@@ -1,17 +1,20 @@
 import { useMutation } from '@tanstack/react-query';
 import { useRef } from 'react';
 
-/** An action that is sent to the server once, however often its button is pressed. */
+/** An action that is not sent again before its answer has come, however often its button is pressed. */
 export type Sending = {
   readonly error: unknown;
   readonly isPending: boolean;
   readonly send: () => void;
-  /** Runs something, such as to open or close a dialog, unless an answer of the server is still to come. */
+  /**
+   * Forgets the last error and runs something, such as to open or close a dialog, unless an answer of the server is still
+   * to come.
+   */
   readonly unlessSent: (turn: () => void) => void;
 };
 
 /**
- * Sends an action once: a second click can come before the page has drawn that the first is pending.
+ * Sends one action at a time: a second click can come before the page has drawn that the first is pending.
  *
  * @param succeeded runs after the server has done it; where it gives a promise, the action is pending until that resolves.
  */

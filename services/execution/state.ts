@@ -34,9 +34,9 @@ export type ExecutionState = Reported &
   Signals &
   Leasing & {
     exists: boolean;
-    /** The attempts that may no longer create the execution. */
+    /** The ids of launch attempts that may no longer create the execution. */
     voided: readonly string[];
-    /** The attempt that created it with a slot of its launch plan; empty where it has none. */
+    /** The id of the launch attempt by which the execution holds a slot of its launch plan; empty without a slot. */
     slotAttempt: string;
     /** The number of events that have been folded. */
     events: number;

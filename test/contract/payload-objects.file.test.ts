@@ -34,7 +34,7 @@ describe('a payload file that was left in quarantine', () => {
     expect([...(await store.get(ref))!]).toEqual([1, 2, 3]);
   });
 
-  it('is listed as what it is, and can be put back', async () => {
+  it('is listed as quarantined, and can be restored', async () => {
     const { objects, object, ref, store } = await left();
     expect(object).toMatchObject({ path: payloadPath(ref.scope, ref.sha256), aside: `${object.path}.aside-1` });
     await objects.restore(object);
@@ -51,7 +51,7 @@ describe('a payload file that was left in quarantine', () => {
     expect([...(await store.get(ref))!]).toEqual([1, 2, 3]);
   });
 
-  it('is put back when it was put since the cutoff, and goes when it was not', async () => {
+  it('is restored when it was stored after the cutoff, and otherwise deleted', async () => {
     const { objects, object, at, store, ref } = await left();
     expect(await objects.drop(object, Date.now() - 60_000)).toBe('kept');
     expect([...(await store.get(ref))!]).toEqual([1, 2, 3]);

@@ -20,7 +20,7 @@ import { until } from '../support/until.js';
 
 const { method } = AdminService;
 
-/** The length of an outage; it is the input of these tests, and nothing waits for its effect. */
+/** The least length of an outage: longer ones, set by the variable, test more of what happens meanwhile. */
 const STOPPED_MS = Number(process.env['FLIGHTLOG_TEST_STOPPED_SECONDS'] ?? 3) * 1_000;
 const LIMIT_MS = 240_000 + 5 * STOPPED_MS;
 

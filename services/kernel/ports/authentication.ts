@@ -50,8 +50,8 @@ export interface Authentication {
    * The caller that the headers of a call name: at once for a token that was verified before. Without a token it is the
    * one that the client certificate stands for.
    *
-   * @throws {RpcError} also as a rejection: UNAUTHENTICATED when there is no token or it is not valid; UNAVAILABLE when
-   * its issuer must be asked and cannot be reached.
+   * @throws {RpcError} also as a rejection: UNAUTHENTICATED when the token is not valid, or there is neither a token nor such
+   * a certificate; UNAVAILABLE when the issuer of the token must be asked and cannot be reached.
    */
   callerOf(
     header: (name: string) => string | undefined,

@@ -53,7 +53,7 @@ describe('the server of a command', () => {
     });
   });
 
-  it('is refused in another form, with what named it', () => {
+  it('is refused when it cannot be read, with the source of its name', () => {
     expect(() => profileOf({ server: 'host:81' }, {}, emptyHome)).toThrow(/^--server: host:81: must be http:\/\//u);
     expect(() => profileOf({}, { FLIGHTLOG_SERVER: 'host' }, emptyHome)).toThrow(/^FLIGHTLOG_SERVER: host: must be/u);
     expect(() => profileOf({ profile: 'missing' }, {}, home)).toThrow(/missing\.yaml: ENOENT/u);
@@ -121,7 +121,7 @@ admin:
     });
   });
 
-  it('has keys that are not used, which are known by their names', () => {
+  it('has keys that flightlog does not use, which are listed by name', () => {
     const text = `
 admin: { endpoint: a, useAuth: true, defaultOrg: acme, pkceConfig: { timeout: 5s } }
 console: { endpoint: b, disabled: true }

@@ -29,7 +29,7 @@ describe('from one time to another', () => {
 });
 
 describe('a time as the value of a field', () => {
-  it('is a number that stores keep exactly, as is what two of them differ by', () => {
+  it('is a number that stores keep exactly, and so is the difference of two', () => {
     fc.assert(
       fc.property(instants, instants, (a, b) => {
         expect(Number.isSafeInteger(microsOf(a))).toBe(true);

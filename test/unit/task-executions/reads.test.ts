@@ -143,7 +143,7 @@ describe('a task execution', () => {
     await reads.close();
   });
 
-  it('has links, logs and no content where its engine sent none, or a location', async () => {
+  it('has links to the contents of which its engine sent the location, and neither contents nor logs', async () => {
     const events = await record(
       task('RUNNING', { attempt: 2, inputValue: { case: 'inputUri', value: 's3://in' } }),
       task('SUCCEEDED', { attempt: 2, outputResult: { case: 'outputUri', value: 's3://out' } }),
@@ -184,7 +184,7 @@ describe('a task execution', () => {
     await reads.close();
   });
 
-  it('has no content that cannot be read, and the operator gets to know which', async () => {
+  it('leaves out content that cannot be read, and warns the operator of it', async () => {
     const events = await record(
       task('RUNNING', { inputValue: { case: 'inputData', value: literals('in') } }),
       task('SUCCEEDED', { outputResult: { case: 'outputData', value: literals('out') } }),
