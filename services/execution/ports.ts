@@ -18,8 +18,7 @@ import type { StreamName } from '../kernel/stream.js';
 import type { ExecutionId } from './wire/envelope.js';
 
 /**
- * A stream and the revision up to which it was read. `ExecutionCreated` lists every such position that its decision
- * depends on.
+ * A stream and the revision up to which it was read. `ExecutionCreated` lists all on which its decision depends.
  */
 export type StreamRevision = { readonly stream: StreamName; readonly revision: bigint };
 
@@ -72,7 +71,7 @@ export type LaunchAttributes = {
   readonly clusterAssignment: ClusterAssignment | undefined;
   readonly queue: ExecutionQueueAttributes | undefined;
   readonly pluginOverrides: PluginOverrides | undefined;
-  /** The position of the attributes that were read; absent where the project has none. */
+  /** The stream and revision of the attributes that were read; absent where the project has none. */
   readonly read: StreamRevision | undefined;
 };
 
@@ -126,9 +125,12 @@ export interface SingleTasks {
 
 /** A slot of a launch plan that limits its concurrent executions. */
 export type Slot = {
-  /** The id of the attempt that holds the slot. */
+  /** The id of the launch attempt that holds the slot; repeats of one request, at any process, are one attempt. */
   readonly attempt: string;
-  /** Gives the slot back after a refusal, unless the same attempt has created the execution through another process. */
+  /**
+   * Gives the slot back when the creation of the execution is refused, unless a repeat of the request has created it
+   * through another process.
+   */
   readonly release: () => Promise<unknown>;
 };
 

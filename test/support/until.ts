@@ -1,3 +1,5 @@
+import { inspect } from 'node:util';
+
 const PAUSE_MS = 20;
 /** No state takes this long, however busy the machine is; the timeout of an end-to-end test is a little longer. */
 const LIMIT_MS = 100_000;
@@ -16,7 +18,7 @@ export const until = async <Result>(
   for (;;) {
     const result = await read();
     if (isWanted(result)) return result;
-    if (performance.now() > deadline) throw new Error(`waited too long; last was ${String(result)}`);
+    if (performance.now() > deadline) throw new Error(`waited too long; last was ${inspect(result)}`);
     await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
   }
 };

@@ -6,7 +6,7 @@ import { fromS3, s3Client, type S3Location } from '../s3-client.js';
 import { type BackupFiles, CHUNK_BYTES, type FoundFile, UPLOADS } from './backup-files.js';
 import type { BackedUpFile } from './manifest.js';
 
-/** Time limit of one request in milliseconds: a whole upload is one request. */
+/** Time limit of one request in milliseconds: a restore writes a whole upload in one. */
 const REQUEST_MS = 10 * 60_000;
 
 /** The uploads of a bucket; `version` is the ETag, and an upload that changes while it is read ends the backup. */
@@ -59,7 +59,7 @@ export type UploadRestorer = {
   close(): void;
 };
 
-/** One PUT for each upload, so that its ETag is its MD5 again, by which clients find it. */
+/** Writes each upload in one PUT, so that its ETag is its MD5 again, which CreateUploadLocation compares. */
 export const s3UploadRestorer = (location: S3Location): UploadRestorer => {
   const { bucket: Bucket, prefix } = location;
   const client = s3Client(location, { requestMs: REQUEST_MS, attempts: 1 }); // a stream cannot be sent twice

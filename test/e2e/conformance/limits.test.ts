@@ -198,11 +198,14 @@ describe('the headers of a request over HTTP', () => {
     expect(bodyOf(answer)).toEqual({ code: 8, message: 'headers larger than max (65536 bytes)', details: [] });
   });
 
-  it.each(['NONSENSE\r\n\r\n', 'GET / HTTP/1.1\r\nno colon\r\n\r\n'])('have to be headers: %j', async (sent) => {
-    const answer = await exchange(sent);
-    expect(answer).toMatch(/^HTTP\/1\.1 400 /u);
-    expect(bodyOf(answer)).toEqual({ code: 3, message: 'malformed HTTP', details: [] });
-  });
+  it.each(['NONSENSE\r\n\r\n', 'GET / HTTP/1.1\r\nno colon\r\n\r\n'])(
+    'are refused when they are malformed, as is a malformed request line: %j',
+    async (sent) => {
+      const answer = await exchange(sent);
+      expect(answer).toMatch(/^HTTP\/1\.1 400 /u);
+      expect(bodyOf(answer)).toEqual({ code: 3, message: 'malformed HTTP', details: [] });
+    },
+  );
 });
 
 describe('a file that is uploaded compressed', () => {

@@ -14,7 +14,7 @@ import type { NodeExecution } from '../../../proto/gen/platformidl/admin/node_ex
  */
 export type Facts = Map<string, unknown>;
 
-/** The rules for a fact that is repeated: the last value counts, or the first, or all of them. */
+/** The rules for a fact that several events state: the last value counts, or the first, or it is true once one says so. */
 const last = (facts: Facts, name: string, value: unknown): void => {
   if (value !== undefined && value !== '' && value !== 0) facts.set(name, value);
 };

@@ -95,7 +95,7 @@ describe('what the views have not seen', () => {
     expect(tallyCodec.decoded).toBe(1);
   });
 
-  it('is the documents whose keys begin so', async () => {
+  it('is the documents whose keys begin with a text', async () => {
     await seen(events, 1);
     expect(await found(events, { collection: 'tallies', under: `${s}/` })).toEqual([
       [`${s}/a`, 4n, `${s}/a 7`],

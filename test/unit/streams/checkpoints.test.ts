@@ -82,7 +82,7 @@ describe('the checkpoints of a subscription with a filter', () => {
     expect(await checkpointsOf(withOffsets(store), filter)).toEqual([32n, 64n, 96n].map((at) => at * BYTES));
   });
 
-  it('come after as many events of the categories that the filter names, and once for all others that follow', async () => {
+  it('come after each 48 events of the categories that the filter names, and once at the end where these are too few', async () => {
     const of = (category: string): Filter => ({
       matches: () => true,
       categories: [category],

@@ -51,7 +51,7 @@ export class RunningGroup {
   #lastId = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param onFailure is called when the log cannot be read; the consumers are then ended. */
+  /** @param onFailure is called when the log cannot be read or written; the consumers are then ended. */
   constructor(
     services: GroupServices,
     group: ConfiguredGroup,
@@ -105,12 +105,12 @@ export class RunningGroup {
     this.#proceed();
   }
 
-  /** Reads on if the group may read one of the events. */
+  /** Reads on if one of the events is in the source of the group. */
   notice(events: readonly RecordedEvent[]): void {
     if (events.some((event) => this.#source.has(event))) this.readOn();
   }
 
-  /** Reads on, because events may have been missed. */
+  /** Reads on, because there are new events, or there may be. */
   readOn(): void {
     this.#isAtEnd = false;
     this.#workers.reader.wake();
@@ -137,7 +137,7 @@ export class RunningGroup {
     return this.#source.last();
   }
 
-  /** Revisions of the source, or positions for `$all`, after the checkpoint; 0 when all that was recorded is done. */
+  /** Revisions of the source, or positions for `$all`, after the checkpoint; 0 when the group has caught up. */
   async lag(): Promise<bigint> {
     const { inFlight, waitingForRetry, readAhead } = this.counts();
     if (this.#isAtEnd && !this.#isReading && inFlight + waitingForRetry + readAhead === 0) return 0n;
