@@ -100,7 +100,10 @@ const aloneFigure = (name: string, times: readonly Pair[]): Figure => {
   };
 };
 
-/** The minimum number of pairs. With 34, as in a small run, medians on a busy machine varied from 0.84 to 2.68 in one run. */
+/**
+ * The minimum number of pairs. With 34, as in a small run, the ratio of the medians varied from 0.84 to 2.68 within one
+ * run on a busy machine.
+ */
 const LEAST_ROUNDS = 500;
 
 /** Measures pairs on a server that nothing else uses, each call after the other kind. */

@@ -6,7 +6,8 @@ import {
   type ServerUnaryCall,
 } from '@grpc/grpc-js';
 
-/** The baseline: a gRPC server of the same library, in a process of its own, that returns the bytes of each request. */
+// The baseline: a gRPC server of the same library, in a process of its own, that returns the bytes of each request.
+
 const asIs = (bytes: Buffer): Buffer => bytes;
 
 const server = new Server({ 'grpc.max_receive_message_length': -1 });

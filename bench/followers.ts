@@ -12,7 +12,7 @@ export type FollowOrder = { readonly streams: readonly FollowedStream[] } | { re
 /** The events that all followers together have received since the last report. */
 export type Followed = {
   readonly events: number;
-  /** Time from the recording of an event to its arrival here; the answer to the report was sent in between. */
+  /** Percentiles of the time from the recording of an event to its arrival here. */
   readonly p50Ms: number;
   readonly p99Ms: number;
   /** Events that did not come after the one before them on their connection. */
@@ -28,7 +28,7 @@ const ID = 'id: ';
 /** The beginning of the line after the id, for an event of the log and for a change of an execution. */
 const COUNTED = ['event: event', 'event: chang'];
 const COUNTED_LENGTH = 'event: event'.length;
-/** The time is read from one in this number of events: reading must cost less than sending. */
+/** The delivery time is measured for one in this number of events: measuring must cost less than sending. */
 const TIMED = 8;
 
 let samples: number[] = [];

@@ -72,7 +72,7 @@ const timed = async ({ server, moments }: Long, pathOf: PathOf) => {
   const pid = server.child.pid ?? 0;
   const before = processorMs(pid);
   for (let time = 1; time <= TIMES; time += 1) {
-    // Far enough from each other that each has a time of its own.
+    // Far enough apart that no two of the moments are in the same millisecond.
     const [at, other] = [moments.at(-Math.ceil((moments.length * time) / 50)), moments.at(-moments.length / 2)];
     if (!at || !other) throw new Error('too few events');
     const started = performance.now();

@@ -11,7 +11,9 @@ import { REPORT_PATH } from '../ingest-stream.js';
 import { generateStreams, writeFrames } from '../processes.js';
 import { DOMAIN, PROJECT } from '../workload.js';
 
+/** The name of the execution. */
 export const LARGE = 'large';
+/** The number of events that are reported of each node. */
 export const EVENTS_A_NODE = 6;
 
 const CHAINS = 100;
@@ -48,7 +50,7 @@ const taskPhase =
     },
   });
 
-/** The life of a node with one attempt. */
+/** The reports of a node with one attempt, in their order. */
 const STEPS = [
   nodePhase(NodeExecution_Phase.QUEUED),
   nodePhase(NodeExecution_Phase.RUNNING),
@@ -58,7 +60,7 @@ const STEPS = [
   nodePhase(NodeExecution_Phase.SUCCEEDED),
 ];
 
-/** When a step of a node occurs: the chains run beside each other, the nodes of a chain one after another. */
+/** The time of a step in milliseconds since 1970: chains run concurrently, the nodes of a chain one after another. */
 const timeOf = (node: number, step: number): number =>
   START + (Math.floor(node / CHAINS) * STEPS.length + step) * STEP_MS + (node % CHAINS);
 

@@ -54,7 +54,7 @@ const freshnessOf = async ({ page }: Measured, client: GrpcClient): Promise<read
   return took.sort((a, b) => a - b);
 };
 
-/** Turns the wheel until so many rows have passed, each of which the list has to read first. */
+/** Turns the wheel until `row` rows have passed; the list has to read each of them first. */
 const scrollTo = async (measured: Measured, list: Locator, row: number): Promise<void> => {
   const top = (): Promise<number> => measured.page.evaluate<number>('scrollY');
   while ((await top()) < row * ROW_PX) await wheeled(measured, list, SCROLL_STEP_ROWS * ROW_PX, SCROLL_STEP_ROWS);

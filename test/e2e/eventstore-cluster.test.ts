@@ -34,9 +34,9 @@ const STRINGS: Readonly<Record<string, (cluster: Cluster) => string>> = {
 
 const FEW: readonly FaultName[] = [
   'leader killed',
-  'leader stands still, and is deposed',
+  'leader suspended until it is deposed',
   'follower lags 5 s, leader killed',
-  'all away for 1 s',
+  'all nodes killed for 1 s',
 ];
 const FAULTS = ALL ? (Object.keys(CLUSTER_FAULTS) as FaultName[]) : FEW;
 

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
 
-// Each mutant meets the same drawn cases, and a case that fails is not made smaller: that takes most of the time.
+// Every run of the properties generates the same cases, so that mutants are comparable. A failing case is not shrunk,
+// because shrinking would take most of the time.
 fc.configureGlobal({ seed: 20_261_124, endOnFailure: true });

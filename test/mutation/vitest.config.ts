@@ -2,17 +2,20 @@ import { relative } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** The tests of the parts that `mutate` in `stryker.config.json` names, without those that measure. */
+/** The unit tests of the folders that `mutate` in `stryker.config.json` names, without those that measure sizes. */
 const RELATED =
   'dist/test/unit/{execution,executions,node-executions,task-executions,sessions,projections-kernel}/**/!(sizes).test.js';
 
 /** Files that Node loads as they are, as in all other tests. The runner would translate them anew for each mutant. */
 const AS_BUILT = /\/dist\/(?:proto|services|projections|engine|interface|test)\/.*(?<!\.test)\.js$/u;
 
-/** The longest run of each file of tests, in milliseconds: one that was left out after a failure took no time. */
+/**
+ * The longest run of each test file, in milliseconds. The last run alone would mislead: a file that was skipped after
+ * the failure of another took no time.
+ */
 const longest = new Map<string, number>();
 
-/** Runs the file first that has noticed the mutant before, and then the quickest: the first failure ends a run. */
+/** Runs the files first that failed in the run before, and then the quickest: the first failure ends a run. */
 class QuickestFirst extends BaseSequencer {
   override sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const costs = new Map(files.map((file) => [file, this.#costOf(file)]));
@@ -28,8 +31,8 @@ class QuickestFirst extends BaseSequencer {
 }
 
 /**
- * The tests that mutants are run against. A pattern in FLIGHTLOG_MUTATION_TESTS names others. A mutant that makes
- * tests wait for ever costs FLIGHTLOG_MUTATION_TIMEOUT_MS.
+ * The tests that mutants are run against. A pattern in FLIGHTLOG_MUTATION_TESTS names others. A test that a mutant makes
+ * wait forever fails after FLIGHTLOG_MUTATION_TIMEOUT_MS, by default 20,000 ms.
  */
 export default defineConfig({
   test: {

@@ -1,4 +1,4 @@
-"""Commits one transaction with the offsets of one group, so that the next ones find all that they need."""
+"""Commits one transaction with the offsets of one group, so that the broker has the topics that later ones need."""
 
 import sys
 

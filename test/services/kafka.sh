@@ -1,6 +1,6 @@
-# Apache Kafka, one broker with a controller of its own, and beside it the client for Python that is not ours. The
-# broker runs on Java; Maven fetches it. What is published is lost at the next start, since brokers of one folder would
-# have to keep their ports.
+# Apache Kafka, one broker that is its own controller, and the Python client confluent-kafka, with which tests read
+# topics independently of flightlog. The broker runs on Java, and Maven downloads it. Each start begins with empty data,
+# because its ports are new, and a broker must keep the ports that its data names.
 VERSION='Apache Kafka 3.9.2, confluent-kafka 2.16.1'
 VARIABLE=FLIGHTLOG_TEST_KAFKA
 READY_SECONDS=90
@@ -22,7 +22,7 @@ start() {
   exec "$here/kafka-broker" "$folder/libs" "$folder/broker" "$(port)" "$(<"$folder/controller-port")" "$(<"$folder/sasl-port")"
 }
 
-# The first group and the first transaction make topics of the broker's own, which takes a moment.
+# The broker creates internal topics at the first group and the first transaction, which takes a moment.
 is_ready() {
   grep -q "Kafka Server started" "$folder/log" &&
     "$folder/venv/bin/python" "$here/kafka-warm-up.py" "127.0.0.1:$(port)" >"$folder/warm-up.log" 2>&1

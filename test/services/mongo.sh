@@ -1,7 +1,7 @@
-# A server of the MongoDB protocol: SecantusDB, a stand-in for MongoDB as a replica set of one. It walks all that is in
-# a scope before it answers, so neither its rates nor what it says of a query's cost are MongoDB's; a real server is
-# used instead when FLIGHTLOG_TEST_MONGO_URL names it, with FLIGHTLOG_TEST_MONGO_EXPLAINS=1. It is run as a process of
-# its own and is no part of what is shipped.
+# A server of the MongoDB protocol: SecantusDB, a stand-in for MongoDB as a replica set of one. It scans all documents of
+# a scope before it answers, so its speed and the query costs that it reports are not those of MongoDB. A real server is
+# used instead when FLIGHTLOG_TEST_MONGO_URL names it, with FLIGHTLOG_TEST_MONGO_EXPLAINS=1. The stand-in is a separate
+# process, and no part of the product.
 VERSION='MongoDB protocol: SecantusDB 0.7.0b3, a stand-in'
 VARIABLE=FLIGHTLOG_TEST_MONGO_URL
 READY_SECONDS=30
@@ -18,7 +18,7 @@ start() {
 }
 
 is_ready() (
-  cd "$here" # where the driver is found from
+  cd "$here" # Node finds the driver in node_modules above this folder
   node --input-type=module -e "
     import { MongoClient } from 'mongodb';
     const client = new MongoClient('mongodb://127.0.0.1:$(port)/?replicaSet=secantus', { serverSelectionTimeoutMS: 1000 });

@@ -1,7 +1,7 @@
-# What up and down share. A service is a file <name>.sh beside this one that sets VERSION, VARIABLE (the one whose
-# presence means that the tests have such a server already) and READY_SECONDS, and has the functions `install`, `start`
-# (which becomes the server), `is_ready` and `variables` (which prints `export …` lines). Each has $folder to itself,
-# and $folder/port has a port that was free.
+# Functions of up and down. A service is a file <name>.sh beside this one that sets VERSION, VARIABLE (the variable that
+# names such a server to the tests) and READY_SECONDS (the time limit of a start), and has the functions `install`,
+# `start` (which becomes the server), `is_ready` and `variables` (which prints `export …` lines). Each service has a
+# directory $folder of its own, and $folder/port contains a port that was free.
 ALL=(s3 kafka mongo)
 
 root=${FLIGHTLOG_SERVICES:-$HOME/.cache/flightlog-services}
@@ -12,6 +12,7 @@ load() {
   source "$here/$1.sh"
 }
 
+# True when the caller has set VARIABLE: the tests then use that server, and none is started.
 is_theirs() { [[ -n ${!VARIABLE:-} ]]; }
 
 port() { cat "$folder/port"; }
@@ -22,7 +23,7 @@ free_port() {
 
 is_running() { [[ -f $folder/pid ]] && kill -0 "$(<"$folder/pid")" 2>/dev/null; }
 
-# By its number, never by name: first asked, then made to.
+# Stops the process by its id: with SIGTERM, and after 10 seconds with SIGKILL.
 stop_it() {
   if is_running; then
     local pid

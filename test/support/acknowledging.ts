@@ -7,12 +7,13 @@ import {
   eventTypeFilter,
 } from '@eventstore/db-client';
 
-/** A consumer of a group that takes one event at a time. */
+/** A consumer of a persistent subscription, which gets the next event when it has acknowledged the one before. */
 export type Acknowledging = {
   /** Events as `stream@revision`. */
   readonly received: ReadonlySet<string>;
-  /** Events that came again although their acknowledgement was durable. */
+  /** Events, as `stream@revision`, that came again although their acknowledgement was durable. */
   readonly repeated: readonly string[];
+  /** The number of times that it has subscribed. */
   readonly connections: () => number;
   readonly stop: () => Promise<void>;
 };
@@ -24,7 +25,10 @@ const PAUSE_MS = 20;
 const connect = (address: string): EventStoreDBClient =>
   EventStoreDBClient.connectionString(`esdb://${address}?tls=false&keepAliveInterval=-1`);
 
-/** Consumes all events of some types, and connects again whenever the connection breaks. */
+/**
+ * Creates a persistent subscription to the events whose type begins with one of `types`, and consumes them from the
+ * start of the log. Connects again whenever the connection breaks.
+ */
 export const consumeOneByOne = async (address: string, types: readonly string[]): Promise<Acknowledging> => {
   const received = new Set<string>();
   const repeated: string[] = [];

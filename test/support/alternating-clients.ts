@@ -14,12 +14,12 @@ const later = (one: string | undefined, other: string | undefined): string | und
   return positionIn(one) < positionIn(other) ? other : one;
 };
 
-/** The state of a client: the last position that it was answered at, over any transport. */
+/** The state of a client: the token of the greatest position that an answer has named, over any transport. */
 export type Client = { seen?: string | undefined };
 
 /**
  * One transport over several processes, or over one. Requests go to the processes in turn. Each request names the
- * position that its client was last answered at, so that the client reads through any process what it wrote through
+ * greatest position that an answer to its client has named, so that the client reads through any process what it wrote through
  * another; it is sent again while a process has not reached that position. The same is done for one process whose views
  * are in a server of MongoDB's protocol, because such views may lag for longer than a list waits for them.
  */

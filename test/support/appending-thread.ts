@@ -3,8 +3,8 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { binaryEvent, EventStoreDBClient } from '@eventstore/db-client';
 
 /**
- * The worker data of a thread that appends beside a test: numbered events to one stream, 100 at a time, until it gets a
- * message.
+ * The worker data of a thread that appends numbered events to one stream, 100 at a time, until it gets a message. It
+ * then posts the number of events that it has appended. `bytes` is the least size of the data of an event.
  */
 export type Appending = { readonly url: string; readonly stream: string; readonly bytes: number };
 

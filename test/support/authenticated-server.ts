@@ -14,7 +14,7 @@ import { type TestIssuer, testIssuer } from './token-issuer.js';
 /** A server with authentication on, and the issuer of its tokens. */
 export type AuthenticatedServer = ServerProcess & {
   readonly issuer: TestIssuer;
-  /** Makes the headers of a call by a subject; no grant names a subject that is not in the test's configuration. */
+  /** Makes the headers of a call by a subject, with a token that has these further claims. */
   readonly as: (subject: string, claims?: Readonly<Record<string, unknown>>) => Promise<Record<string, string>>;
   /** The position of the last event of the log. */
   readonly head: () => Promise<bigint>;
@@ -42,7 +42,10 @@ const serveKeys = async (issuer: TestIssuer): Promise<{ readonly url: string; re
   return { url: `http://127.0.0.1:${port}/keys`, close: () => server.close() };
 };
 
-/** Starts a server with the grants, and an issuer whose clock is the real one. */
+/**
+ * Starts a server with these grants, and an issuer whose clock stands at the time of this start; its tokens are valid
+ * for five minutes from then.
+ */
 export const startAuthenticatedServer = async (
   grants: readonly ConfiguredGrant[],
   env: Readonly<Record<string, string>> = {},

@@ -9,7 +9,7 @@ import { usersFile, usersOf } from '../../services/auth/users/users.js';
 import { sqliteAuthorizationState } from '../../services/store/authorization/sqlite-authorization-state.js';
 
 // A process that serves an authorization server alone, because it starts much faster than `flightlog serve`. It prints
-// its port when it is ready. For its keys, `passedMs` have passed.
+// its port when it is ready. Its clock is `passedMs` ahead, so that it finds its keys old.
 const [directory = '', issuer = '', passedMs = '0'] = process.argv.slice(2);
 
 const ROTATE_KEYS_AFTER_MS = 86_400_000;

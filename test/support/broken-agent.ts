@@ -5,9 +5,7 @@ import type { AddressInfo, Socket } from 'node:net';
 /** An agent server that breaks every call in one way. */
 export type BrokenAgent = {
   readonly endpoint: string;
-  /**
-   * Resolves when this many calls of an RPC have ended on the server's side, because their client has cancelled them.
-   */
+  /** Resolves when this many calls of an RPC have ended on the server's side, such as by a client that cancels them. */
   readonly left: (rpc: string, calls?: number) => Promise<void>;
   /** Resolves with the next call that reaches the server. */
   readonly begun: () => Promise<unknown>;
@@ -24,7 +22,9 @@ const frame = (message: Uint8Array, length = message.length): Buffer => {
 };
 
 const EMPTY = frame(new Uint8Array());
+/** Bytes that no message is encoded as. */
 const NO_MESSAGE = Buffer.from([0x0a, 0xff, 0x01, 0x02]);
+/** A length in bytes that the message does not have. */
 const HUGE = 1_000_000_000;
 
 const answering = (stream: ServerHttp2Stream, message: Uint8Array): void => {
@@ -65,7 +65,7 @@ const WAYS = {
   'dies before it answers': (_stream: ServerHttp2Stream, die: () => void) => {
     setImmediate(die);
   },
-  'ends before it has heard all': (stream: ServerHttp2Stream) => {
+  'ends before it has read the whole request': (stream: ServerHttp2Stream) => {
     answering(stream, EMPTY);
     endWell(stream);
   },

@@ -1,4 +1,4 @@
-/** A browser without scripts: it follows redirects, keeps cookies by host, and sends forms. */
+/** A browser without scripts: it follows redirects, keeps cookies by path for all hosts alike, and sends forms. */
 export type Browser = {
   /** Opens an address and follows redirects, up to the first that leaves the origin. */
   open(url: string): Promise<Page>;
@@ -12,7 +12,11 @@ export type Page = { readonly url: string; readonly status: number; readonly tex
 const FORM = /<form[^>]*action="([^"]*)"[^>]*>(.*?)<\/form>/gsu;
 const FILLED = /<input[^>]*name="([^"]*)"[^>]*value="([^"]*)"/gu;
 
-/** @param stopAt a path that is not opened: the page is then its address alone. */
+/**
+ * Opens a browser without cookies.
+ *
+ * @param stopAt a path to which redirects are not followed: the page is then its address alone.
+ */
 export const openBrowser = ({ stopAt }: { readonly stopAt?: string } = {}): Browser => {
   const cookies = new Map<string, { readonly path: string; readonly value: string }>();
 
@@ -25,7 +29,7 @@ export const openBrowser = ({ stopAt }: { readonly stopAt?: string } = {}): Brow
     }
   };
 
-  const sent = (url: string): string =>
+  const cookiesFor = (url: string): string =>
     [...cookies]
       .filter(([, { path }]) => new URL(url).pathname.startsWith(path))
       .map(([name, { value }]) => `${name}=${value}`)
@@ -35,7 +39,7 @@ export const openBrowser = ({ stopAt }: { readonly stopAt?: string } = {}): Brow
     const response = await fetch(url, {
       ...init,
       redirect: 'manual',
-      headers: { ...(init.headers as Readonly<Record<string, string>>), cookie: sent(url) },
+      headers: { ...(init.headers as Readonly<Record<string, string>>), cookie: cookiesFor(url) },
     });
     keep(response.headers);
     const location = response.headers.get('location');

@@ -25,7 +25,7 @@ export const certificates = () => {
         '-out',
         file(`${name}.pem`),
       ),
-    /** @param names alternative names beside `localhost`, such as `URI:spiffe://a`. */
+    /** @param names alternative names beside `localhost` and 127.0.0.1, such as `URI:spiffe://a`. */
     issue: (authority: string, name: string, names: readonly string[] = []): void => {
       openssl('req', ...newKey, '-subj', `/CN=${name}`, '-keyout', file(`${name}.key`), '-out', file(`${name}.csr`));
       writeFileSync(file('names'), `subjectAltName=${['DNS:localhost', 'IP:127.0.0.1', ...names].join(',')}`);

@@ -18,7 +18,8 @@ const endedItself = async (node: ClusterNode, endings: number): Promise<void> =>
   await runs(node);
 };
 
-const oneOf = async (cluster: Cluster): Promise<ClusterNode> => {
+/** The first follower. */
+const aFollower = async (cluster: Cluster): Promise<ClusterNode> => {
   const [follower] = await cluster.followers();
   if (follower === undefined) throw new Error('the cluster has no followers');
   return follower;
@@ -58,7 +59,7 @@ const beside =
     over: (follower: ClusterNode) => Promise<void> | void,
   ): ClusterFault =>
   async (cluster) => {
-    const follower = await oneOf(cluster);
+    const follower = await aFollower(cluster);
     await trouble(follower);
     try {
       await fault(cluster);
@@ -78,7 +79,7 @@ const allAway =
 
 /** The leader is killed, and one of the other two nodes is stopped: there is no majority until it resumes. */
 const noMajority: ClusterFault = async (cluster) => {
-  const [leader, follower] = [await cluster.leader(), await oneOf(cluster)];
+  const [leader, follower] = [await cluster.leader(), await aFollower(cluster)];
   await follower.standStill();
   await leader.kill();
   await pause(AWAY_MS);
@@ -96,13 +97,14 @@ const resigned: ClusterFault = async (cluster) => {
   await cluster.leader();
 };
 
-const nothingSaid: ClusterFault = async (cluster) => {
-  const follower = await oneOf(cluster);
+const followerSuspended: ClusterFault = async (cluster) => {
+  const follower = await aFollower(cluster);
   await follower.standStill();
   await pause(AWAY_MS);
   follower.goOn();
 };
 
+/** The leader answers no call for {@link AWAY_MS}, and those that were open never. */
 const callsForgotten: ClusterFault = async (cluster) => {
   const leader = await cluster.leader();
   await leader.mute();
@@ -115,30 +117,30 @@ const LAG_MS = 5_000;
 /** All faults, by their name in test tables. */
 export const CLUSTER_FAULTS = {
   'leader killed': leaderKilled,
-  'leader stands still, and is deposed': deposed(
+  'leader suspended until it is deposed': deposed(
     (leader) => leader.standStill(),
     (leader) => leader.goOn(),
   ),
-  'leader cut off, its tail gone': deposed(
+  'leader cut off from the followers until it is deposed': deposed(
     (leader) => leader.isolate(),
     (leader) => leader.rejoin(),
   ),
   'leader resigns': resigned,
-  'leader forgets its calls': callsForgotten,
-  'follower says nothing': nothingSaid,
+  'leader never answers its open calls': callsForgotten,
+  'follower suspended for 1 s': followerSuspended,
   'follower lags 5 s, leader killed': beside(
     leaderKilled,
     (follower) => follower.lag(LAG_MS),
     (follower) => follower.lag(0),
   ),
-  'follower stands still in the log, leader resigns': beside(
+  'follower shows no new events, leader resigns': beside(
     resigned,
     (follower) => follower.lag('frozen'),
     (follower) => follower.lag(0),
   ),
-  'leader killed, a follower says nothing': noMajority,
-  'all away for 1 s': allAway(1_000),
-  'all away for 30 s': allAway(30_000),
+  'leader killed, a follower suspended': noMajority,
+  'all nodes killed for 1 s': allAway(1_000),
+  'all nodes killed for 30 s': allAway(30_000),
 } as const satisfies Readonly<Record<string, ClusterFault>>;
 
 export type FaultName = keyof typeof CLUSTER_FAULTS;

@@ -10,17 +10,17 @@ import { type ServerProcess, startServerProcess } from './server-process.js';
 import { type Credentials, post } from './sign-in.js';
 import { overGrpc, type Transport, transport } from './transports.js';
 
-/** A person at the console of a server that can be killed, and comes back at the same address. */
+/** The console in a browser, with its server, which can be killed and started again at the same address. */
 export type ConsoleStory = {
   readonly data: string;
   /** Errors of the scripts of all pages, and breaches of their content security policy. */
   readonly errors: readonly string[];
   readonly server: () => ServerProcess;
-  /** Opens a page that shares nothing with the others. */
+  /** Opens a page in a browser context of its own. */
   readonly open: () => Promise<Page>;
   /** Starts the server on the data of the story, at the same port where it ran before. */
   readonly start: (args?: readonly string[]) => Promise<void>;
-  /** Kills the server while a page is open, and starts it again; the page follows it again then. */
+  /** Kills the server while a page is open, starts it again, and waits until the page has noticed each. */
   readonly restart: (page: Page) => Promise<void>;
   readonly close: () => Promise<void>;
 };
@@ -80,7 +80,7 @@ export const clientOf = async ({ data, server }: ConsoleStory, name: string, rol
   return transport(grpc.name, grpc.callersPackage, (rpc, request) => grpc.send(rpc, request, headers), grpc.close);
 };
 
-/** Opens an address of the console, which leads to the sign-in and back. */
+/** Opens an address of the console, which leads to the sign-in page; signs in there, and waits for the address. */
 export const signIn = async (page: Page, { name, password }: Credentials, address: string): Promise<void> => {
   await page.goto(address);
   await page.getByLabel('User name').fill(name);

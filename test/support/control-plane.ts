@@ -27,8 +27,9 @@ export type ControlPlane = Transports & {
   readonly head: () => Promise<bigint>;
   /** Runs the requests, and throws when an event was recorded meanwhile. */
   readonly unchanged: <Result>(ask: () => Promise<Result>) => Promise<Result>;
+  /** All events, without the log's id. */
   readonly events: () => Promise<readonly RecordedEvent[]>;
-  /** The events that were recorded after a position that was the head. */
+  /** The events after a position, without the log's id. */
   readonly eventsAfter: (position: bigint) => Promise<readonly RecordedEvent[]>;
   /** Runs a simulated engine until nothing is left to run, or until the signal aborts. */
   readonly run: (options?: Partial<EngineOptions>, signal?: AbortSignal) => Promise<EngineSummary>;
@@ -40,7 +41,7 @@ export type ControlPlane = Transports & {
 /** The graphs that dynamic tasks of the fixtures produce at run time. */
 const DYNAMIC_DIRECTORY = fileURLToPath(new URL('../../../test/fixtures/06-dynamic/dynamic', import.meta.url));
 
-/** The stream category of the log's id, which a log in an event store has besides. */
+/** The stream with the log's id, which only a log in an event store has. */
 const LOG_IDENTITY = 'flightlog-identity';
 
 const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined };
@@ -128,8 +129,9 @@ export const startControlPlane = async (
 };
 
 /**
- * Sends the requests of folders, in their order.
- * @throws when an answer is not OK.
+ * Sends the requests of folders in their order, without those of executions and upload locations.
+ *
+ * @throws {Error} when an answer is not OK.
  */
 export const register = async (transport: Transport, folders: readonly FixtureFolder[]): Promise<void> => {
   for (const entry of folders.flatMap(({ entries }) => entries)) {

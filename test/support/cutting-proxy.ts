@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 
-/** A TCP proxy that breaks each connection after some bytes of its answers, in the middle of whatever they are. */
+/** A TCP proxy that breaks each connection after a number of bytes of its answers, also in the middle of a message. */
 export type CuttingProxy = {
   /** `host:port`. */
   readonly address: string;
-  /** The connections that were broken so far. */
+  /** The number of connections that were broken so far. */
   readonly cuts: () => number;
   readonly close: () => Promise<void>;
 };
@@ -13,7 +13,7 @@ export type CuttingProxy = {
 type Limits = {
   /** The server of the next connection, as `host:port`. */
   readonly target: () => string;
-  /** The bytes of answers that the next connection passes on. */
+  /** The number of bytes of answers that the next connection passes on. */
   readonly nextBytes: () => number;
 };
 
@@ -33,7 +33,7 @@ const passOn = (from: Socket, to: Socket, bytes: number, onCut: () => void): voi
   });
 };
 
-/** Starts the proxy; each connection is broken once. */
+/** Starts the proxy. */
 export const startCuttingProxy = async ({ target, nextBytes }: Limits): Promise<CuttingProxy> => {
   const sockets = new Set<Socket>();
   let cuts = 0;

@@ -4,7 +4,7 @@ import { ContentSchema } from '../../proto/gen/platformidl/eventlog/content_pb.j
 import { contentIn } from '../../services/main/event-json/readable.js';
 import { messageOf } from './message-values.js';
 
-/** Generates an event whose contents are valid messages. */
+/** Generates an encoded event, in whose `Content` fields are valid messages of the type that belongs there. */
 export const eventOf = (draw: fc.GeneratorValue, schema: DescMessage): Uint8Array => {
   const message = messageOf(draw, schema) as unknown as Record<string, unknown>;
   const head = toBinary(schema, message as never);

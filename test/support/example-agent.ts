@@ -26,12 +26,12 @@ import {
   SyncAgentService,
 } from '../../proto/gen/platformidl/service/agent_pb.js';
 
-/** An agent server that keeps its tasks in memory: a task is RUNNING until it has been asked for once. */
+/** An agent server that keeps its tasks in memory: the first GetTask of a task answers RUNNING, later ones SUCCEEDED. */
 export type ExampleAgent = {
   readonly endpoint: string;
-  /** A configuration in which this agent runs all its task types. */
+  /** The value of the setting `agents` that names this agent alone. */
   readonly configured: () => string;
-  /** The tasks that clients have deleted. */
+  /** The tasks that clients have deleted, as `AGENT/OUTPUT_PREFIX`. */
   readonly deleted: readonly string[];
   readonly close: () => void;
 };
@@ -39,7 +39,7 @@ export type ExampleAgent = {
 /** The number of log lines that the agent has, however many are requested. */
 const MAX_LINES = 10n;
 
-/** The message of a status is bounded by the size of headers. */
+/** The longest message of a status, in characters; it is sent in headers, whose size is limited. */
 const MAX_DETAILS = 1_000;
 
 const raw = (bytes: Buffer): Buffer => bytes;
@@ -57,7 +57,7 @@ const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString();
 const encoded = <Desc extends DescMessage>(schema: Desc, message: MessageInitShape<Desc>): Buffer =>
   Buffer.from(toBinary(schema, create(schema, message)));
 
-/** Starts an agent that runs tasks of the types `sensor` and `query`; a `query` fails in the agent itself. */
+/** Starts an agent that takes tasks of every type but `query`: the creation of these fails with UNKNOWN. */
 export const startExampleAgent = async (name: string): Promise<ExampleAgent> => {
   const asked = new Map<string, number>();
   const deleted: string[] = [];

@@ -23,16 +23,16 @@ export type NodeCounts = {
 };
 
 export type Shape = NodeCounts & {
-  /** 1: no sub-workflows. */
+  /** The levels of nested workflows: 1 without sub-workflows. */
   readonly depth: number;
   /** By the name of the sub-workflow. */
   readonly subWorkflows?: Readonly<Record<string, NodeCounts>>;
 };
 
 type Request = {
-  /** `CreateTask`: the last part of the RPC's path. */
+  /** The name of the RPC, such as `CreateTask`. */
   readonly method: string;
-  /** `AdminService`, or `DataProxyService`. */
+  /** The name of the service without its package, such as `AdminService`. */
   readonly service: string;
   /** The path under `test/fixtures`, for messages of failed tests. */
   readonly path: string;
@@ -52,12 +52,13 @@ export type FixtureEntry = Request & {
 
 export type FixtureFolder = {
   readonly name: string;
+  /** The folders that must be registered before. */
   readonly needs: readonly string[];
   /** In the order of sending; executions last. */
   readonly entries: readonly FixtureEntry[];
 };
 
-/** A second recording of a registration: other bytes, the same content. */
+/** A second recording of a registration: other bytes with the same meaning. */
 export type AgainEntry = Request & {
   readonly id: FixtureId;
   /** The path of the first recording. */
@@ -66,7 +67,7 @@ export type AgainEntry = Request & {
 };
 
 export type InvalidEntry = Request & {
-  /** `003-task-no-name`. */
+  /** The name of the file without its endings, such as `003-task-no-name`. */
   readonly name: string;
   readonly wrong: string;
   /** The folder that is registered before. */

@@ -21,7 +21,7 @@ import { until } from './until.js';
 
 const DOMAIN = { project: 'flytesnacks', domain: 'development' };
 
-/** The named consumer takes only these events, because each acknowledgement is an append. */
+/** The types of events that the named consumer takes: only these, because each acknowledgement is an append. */
 const CONSUMED = ['ExecutionCreated', 'WorkflowPhaseReported'];
 
 /** Streams of executions in the domain begin with this. */
@@ -30,18 +30,21 @@ const IN_DOMAIN = executionStream('');
 /** Maximum number of executions that are watched one by one. */
 const WATCHED = 12;
 
-/** Clients that follow the log of processes while the processes are killed. */
+/** Clients that follow the log, and executions, through processes that are killed meanwhile. */
 export type Followers = {
-  /** Watches one execution to its end; only the first of them. */
+  /** Watches one execution to its end; does nothing after the first 12 executions. */
   readonly watch: (name: string) => void;
-  /** Waits until all followers have the last event of a log, and expects each to have every change once, in order. */
+  /**
+   * Waits until all followers have the last event of a log, and expects each to have every change once, in order, and
+   * the named consumer to have every event of its types. Resolves with a sentence that counts them.
+   */
   readonly expectAll: (log: readonly RecordedEvent[]) => Promise<string>;
   readonly stop: () => Promise<void>;
 };
 
 const idOf = ({ stream, revision }: RecordedEvent): string => `${stream}@${revision}`;
 
-/** Expects a consumer to receive every event that it wants, and none again whose acknowledgement is durable. */
+/** Expects a consumer to receive every event of its types, and none again whose acknowledgement is durable. */
 const expectConsumed = async (consumer: Acknowledging, log: readonly RecordedEvent[]): Promise<string> => {
   const wanted = log.filter(({ type }) => CONSUMED.includes(type)).map(idOf);
   const missing = () => Promise.resolve(wanted.filter((id) => !consumer.received.has(id)));
@@ -68,7 +71,10 @@ export const followProcesses = async ({ process, log: { address } }: RoleProcess
   const http = () => nextOf(({ ready }) => new URL(ready.http).host);
   const start = (connect: Connect, onState?: () => void): Promise<Followed> =>
     follow(connect, { isLast, onConnect, ...(onState && { onState }) });
-  /** Resolves once the state has come: an execution in it may be newer than its position. */
+  /**
+   * Watches a list, and resolves after the first answer, the state. Executions that are launched before that may be in
+   * the state although they are newer than its position.
+   */
   const startList = async (connect: Connect): Promise<{ readonly followed: Promise<Followed> }> => {
     let followed: Promise<Followed> | undefined;
     await new Promise<void>((resolve) => {
@@ -82,7 +88,7 @@ export const followProcesses = async ({ process, log: { address } }: RoleProcess
   const watches = new Map<string, Promise<Followed>>();
   const consumer = await consumeOneByOne(address, CONSUMED);
 
-  /** Expects the changes after the state, up to the last event of the log. */
+  /** Expects the changes after the state, up to the last event of the log; returns the number of received changes. */
   const expectOf = async (followed: Promise<Followed>, log: readonly RecordedEvent[]): Promise<number> => {
     const { events, state, end } = await followed;
     const isIn = (position: bigint): boolean => position > BigInt(state) && position <= BigInt(end) && position <= last;

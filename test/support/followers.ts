@@ -17,10 +17,16 @@ import {
   WatchResponseSchema,
 } from '../../proto/gen/platformidl/eventlog/watch_pb.js';
 
-/** An answer; `position` is absent when a client cannot resume after it, and `isEvent` holds for changes too. */
+/**
+ * An answer of a tail or a watch. `position` is absent when a client cannot resume after it; `isEvent` is true for an
+ * event of a tail and for a change of a watch.
+ */
 export type Answer = { readonly position: string | undefined; readonly isEvent: boolean; readonly isEnd: boolean };
 
-/** Connects, to resume after a position; the answers end or throw when the connection breaks. */
+/**
+ * Connects, to resume after a position, or to begin with an empty one. The answers end or throw when the connection
+ * breaks.
+ */
 export type Connect = (after: string) => AsyncIterable<Answer>;
 
 /** The server of the next connection, as `host:port`. */
@@ -110,14 +116,14 @@ const untilBroken = async function* (answers: AsyncIterable<Answer>): AsyncGener
 const PAUSE_MS = 20;
 
 type Following = {
-  /** True for the position after which nothing is to come. */
+  /** True for a position after which the caller wants no more answers. */
   readonly isLast: (position: string) => boolean;
   readonly onConnect?: () => void;
   /** Called with the first answer. */
   readonly onState?: () => void;
 };
 
-/** Follows until the last position, or the end, and connects again whenever the connection breaks. */
+/** Follows until `isLast` or an answer that is an end, and connects again whenever the connection breaks. */
 export const follow = async (connect: Connect, { isLast, onConnect, onState }: Following): Promise<Followed> => {
   const events: string[] = [];
   let [after, state] = ['', ''];

@@ -19,16 +19,16 @@ import { helloRequest, literal } from './hello.js';
 import { readStoreEnvironment } from './mongo-server.js';
 import { eventStoreEnvironment, openTestLog } from './test-log.js';
 
-/** A payload store of a test. */
+/** A payload store of a test, with the times and numbers that suit it. */
 export type GarbageStore = {
   /** The setting `payload_store`. */
   readonly setting: string;
-  /** The age from which payloads are removed, in milliseconds: much longer than from a put to its event. */
+  /** The age from which payloads are removed, in milliseconds: much more than from a put of a payload to its event. */
   readonly ageMs: number;
   readonly open: () => { readonly store: PayloadStore; readonly objects: PayloadObjects };
-  /** Makes the payloads older than `ageMs`, or waits until they are. */
+  /** Makes the payloads look older than `ageMs`, or waits until all payloads are. */
   readonly grow: (refs: readonly PayloadRef[]) => Promise<void>;
-  /** The number of runs until a payload is permanently removed. */
+  /** The number of runs of `payloads gc` until a payload is permanently removed. */
   readonly runs: number;
   /** The number of rounds in which payloads are put again while others are removed. */
   readonly rounds: number;
@@ -40,14 +40,14 @@ type Counts = Readonly<
 
 const CREATES = 25;
 const LIMIT_MS = 300_000;
-/** The stream category of the log's id, which a log in an event store has besides. */
+/** The category of the stream with the log's id, which only a log in an event store has. */
 const FOREIGN = new Set(['flightlog']);
 const greeting = (name: string): string => `${name} ${'x'.repeat(70_000)}`;
 const inputsOf = (name: string) =>
   create(LiteralMapSchema, { literals: { name: literal(greeting(name)), times: literal(1n) } });
 const scopeOf = (name: string): string => `runs/flytesnacks/development/${name}`;
 
-/** Payloads that no event refers to are removed; those that an event refers to, or is about to, stay. */
+/** Defines tests of `flightlog payloads gc` on one payload store. Garbage are the payloads that no event refers to. */
 export const garbageStory = (name: string, open: (directory: string) => GarbageStore): void => {
   describe(`the garbage of ${name}`, () => {
     const directory = mkdtempSync(join(tmpdir(), 'flightlog-garbage-'));
@@ -125,7 +125,7 @@ export const garbageStory = (name: string, open: (directory: string) => GarbageS
       rmSync(directory, { recursive: true, force: true });
     });
 
-    it('is counted, and not removed, by a dry run', async () => {
+    it('is counted and not removed by a dry run', async () => {
       const refs = await plant(['planted-1', 'planted-2']);
       await start();
       const found = await counts(['--dry-run']);
@@ -144,7 +144,7 @@ export const garbageStory = (name: string, open: (directory: string) => GarbageS
     });
 
     it(
-      'is put again while it is being removed, in a loop, and nothing is lost',
+      'is put again by launches while removals run, until an event refers to each payload',
       async () => {
         let planted = new Set<string>();
         for (let round = 0; round < garbage.rounds; round += 1) {
@@ -180,7 +180,7 @@ export const garbageStory = (name: string, open: (directory: string) => GarbageS
     };
 
     it(
-      'is put again after its removal was killed in the middle',
+      'can be read when its removal is killed, and is restored once an event refers to it',
       async () => {
         const execution = newName();
         await plane.server().stop();
@@ -202,7 +202,7 @@ export const garbageStory = (name: string, open: (directory: string) => GarbageS
     );
 
     it(
-      'includes the payload of a server that was killed before it recorded the event',
+      'includes the payload of a server that was killed before it recorded the event, and that payload is removed',
       async () => {
         plane.grpc.close();
         await plane.server().stop();
@@ -223,7 +223,7 @@ export const garbageStory = (name: string, open: (directory: string) => GarbageS
     );
 
     it(
-      'is removed without loss for any execution, and the views can be rebuilt from the log',
+      'was removed without the inputs of any execution, and the views can be rebuilt from the log',
       async () => {
         for (const execution of created) {
           const id = { project: 'flytesnacks', domain: 'development', name: execution };

@@ -36,7 +36,7 @@ export type GrpcClient = {
     request: Uint8Array,
     metadata?: Readonly<Record<string, string>>,
   ) => Promise<Omit<Answered, 'metadata'>>;
-  /** Calls an RPC; throws the status as a `ServiceError` unless it is OK. */
+  /** Calls an RPC. @throws {Error} with `code` and `details`, for a status other than OK. */
   readonly call: <I extends DescMessage, O extends DescMessage>(
     method: DescMethodUnary<I, O>,
     request: MessageInitShape<I>,

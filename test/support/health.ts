@@ -8,7 +8,11 @@ export type Readiness = {
   >;
 };
 
-/** Reads the readiness of a process at a URL. */
+/**
+ * Reads the readiness of a process at a URL.
+ *
+ * @throws {Error} when the HTTP status of the answer contradicts its `ready`.
+ */
 export const readiness = async (http: string): Promise<Readiness> => {
   const answer = await fetch(`${http}/readyz`);
   const body = (await answer.json()) as Readiness;

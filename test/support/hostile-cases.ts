@@ -13,6 +13,7 @@ import { isAsked, restClient, type RestClient } from './rest-client.js';
 import { openTestLog } from './test-log.js';
 import { wholeRequests } from './whole-requests.js';
 
+/** The statuses that no malformed request may get. */
 const NEVER = new Set(['UNKNOWN', 'INTERNAL', 'UNAVAILABLE', 'CANCELLED', 'DATA_LOSS', 'DEADLINE_EXCEEDED']);
 const LIMIT_MS = 60_000;
 
@@ -23,7 +24,7 @@ for (const [rpc, request] of wholeRequests) {
   if (!wholeBytes.has(rpc)) wholeBytes.set(rpc, encodePublished(method.input.typeName, request));
 }
 
-/** The fault of an answer to a bad request; `undefined` when the answer is as it must be. */
+/** The fault of an answer to a request, of which `names` is the malformed field if known; `undefined` without a fault. */
 const faultIn = (code: string, message: string, names: string | undefined): string | undefined => {
   if (NEVER.has(code)) return 'not a status for a mistake of the caller';
   if (code === 'OK') return names === undefined ? undefined : 'it was accepted';
@@ -93,7 +94,7 @@ export const hostileCases = (way: Way, rpcs: readonly Endpoint[], start: () => P
   };
 
   it.for(rpcs.map(({ name, method }) => [name, method] as const))(
-    'sent to %s, is refused for what is wrong with it, or has no effect',
+    '%s never fails internally, names the malformed field where it is known, and records nothing that it refuses',
     { timeout: LIMIT_MS },
     async ([name, method], context) => {
       const whole = wholeBytes.get(name) ?? new Uint8Array();

@@ -10,12 +10,16 @@ import {
 import { reflect, type ReflectMessage } from '@bufbuild/protobuf/reflect';
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 
-/** One malformed request: a description, its bytes, and the field that the refusal must name, if it can know one. */
+/** One malformed request: a description, its bytes, and the field that its refusal must name, if there is such a field. */
 export type Hostile = { readonly what: string; readonly bytes: Uint8Array; readonly names?: string };
 
+/** The length of a text or of bytes that are too long. */
 const LONG = 100_000;
+/** The number of entries of a huge map or list. */
 const MANY = 5_000;
+/** The number of levels of a message that is nested too deep. */
 const DEPTH = 1_000;
+/** The number of levels of a request down to which fields are changed. */
 const MAX_PATH = 5;
 
 /** Names the change of a text to one with NUL characters. */
@@ -159,7 +163,7 @@ const kindChanges = (field: DescField): readonly Change[] => {
 const isPackable = (field: DescField): boolean =>
   field.fieldKind === 'list' && field.listKind !== 'message' && field.packed;
 
-/** Writes the field with a wrong wire type: a varint for a text, and the other way round. */
+/** Writes the field with the wire type of 32-bit numbers, which only a float has among the fields of requests. */
 const wrongWireType = (field: DescField): Change => ({
   what: 'a wrong wire type',
   names: field.name,
@@ -218,7 +222,8 @@ const cutShort = (bytes: Uint8Array): readonly Hostile[] =>
     .filter((length) => length > 0 && length < bytes.length)
     .map((length) => ({ what: `cut to ${length} bytes`, bytes: bytes.subarray(0, length) }));
 
-const beside = (type: DescMessage, base: Message): readonly Hostile[] => {
+/** Variants of the encoded request as a whole. */
+const wholeVariants = (type: DescMessage, base: Message): readonly Hostile[] => {
   const bytes = toBinary(type, base);
   const unknown = new BinaryWriter().tag(19_999, WireType.LengthDelimited).string('unknown field').finish();
   return [
@@ -230,10 +235,10 @@ const beside = (type: DescMessage, base: Message): readonly Hostile[] => {
   ];
 };
 
-/** All malformed variants of a request, with one fault each, derived from its descriptor. */
+/** Variants of a request with one change each, derived from its descriptor; some of them are still valid. */
 export const hostileTo = (type: DescMessage, base: Message = create(type)): readonly Hostile[] => [
   ...pathsOf(reflect(type, base)).flatMap((path) =>
     changesOf(path.at(-1)!).map((change) => changed(type, base, path, change)),
   ),
-  ...beside(type, base),
+  ...wholeVariants(type, base),
 ];

@@ -119,7 +119,7 @@ const nodeReported = async (
   execution.nodes.set(report.node, node);
 };
 
-/** Adds the single reason of older engines when it differs from the last one. */
+/** The reasons that an event adds to a task, whose last is `known`; older engines repeat a single reason. */
 const reasonsIn = ({ reasons, reason }: TaskExecutionEvent, known: string): readonly string[] => {
   if (reasons.length > 0) return reasons.map((each) => each.reason);
   return reason === '' || reason === known ? [] : [reason];

@@ -26,29 +26,29 @@ const AS_FAST_AS_IT_GOES = 0;
 const ENDED = new Set([4, 6, 7, 8]);
 
 /**
- * Launches stay at most 30 executions ahead of the engine, at 12 or more events of each: so the engine never runs out
- * of work, and never has more work than a test waits for.
+ * An execution is launched while fewer than 30 are beyond those that the acknowledged events account for, at 12 events
+ * of each. So the engine never runs out of executions, and never has more than it can run before a test times out.
  */
 const AHEAD = { executions: 30, events: 12 };
 
 /** A launch, and the status of its answer. */
 export type Launched = { readonly name: string; readonly code: string };
 
-/** The setup of the processes. */
+/** The settings of the processes, and the clients of theirs that the test follows. */
 export type Setting<Running extends Roles = RoleProcesses> = {
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   /** The location of the views, when it is not the data directory. */
   readonly location?: MongoLocation;
-  /** Waits until exports are complete, and compares them with the log. */
+  /** Waits until exports are complete up to the position `head`, and compares them with the log. */
   readonly settled?: (parts: Running, head: bigint) => Promise<void>;
   /** Starts clients that follow the log and its executions. */
   readonly follow?: (parts: Running) => Promise<Followers>;
 };
 
 /**
- * A load on the processes of a control plane: an engine runs the launched executions, and acknowledged launches and
- * events are recorded.
+ * A load on the processes of a control plane: an engine runs the launched executions. The answer has the hashes of the
+ * acknowledged events (`recorded`) and the names of the acknowledged executions (`created`).
  */
 export const loadOn = <Running extends Roles>(
   startAll: (options: RoleProcessesOptions) => Promise<Running>,
@@ -79,7 +79,7 @@ export const loadOn = <Running extends Roles>(
       { signal, logger, watch },
     );
 
-  /** Launches through both API processes in turn, or through one; records the answer. */
+  /** Launches through both API processes in turn, or through the one with the index `api`. */
   const launch = async (api = launches % 2): Promise<Launched> => {
     const name = `killed-${launches++}`;
     const { code } = await apis[api]!.attempt(AdminService.method.createExecution, helloRequest(name));
@@ -140,7 +140,10 @@ export const underLoad = (setting: Setting) =>
 /** A control plane under load. */
 export type Load<Running extends Roles = RoleProcesses> = ReturnType<typeof loadOn<Running>>;
 
-/** Expects that every acknowledged event is in the log once, and that the views of each API process match the log. */
+/**
+ * Expects that every acknowledged event is in the log once, that every execution has ended, and that the views of each
+ * API process match the log. Resolves with a sentence that counts events and executions.
+ */
 export const expectNothingLost = async <Running extends Roles>({
   parts,
   recorded,

@@ -11,10 +11,11 @@ import { taskCollection, taskColumns } from '../../projections/tasks/columns.js'
 import { workflowCollection, workflowColumns } from '../../projections/workflows/columns.js';
 import { FIRST_AT, SCOPE } from './many-documents.js';
 
-/** The list of one list RPC: its collection and scope. */
+/** The list that one list RPC answers: its collection, order and scope. */
 export type ListShape = {
   readonly collection: Collection;
   readonly columns: Columns;
+  /** The field by which the list is sorted by default. */
   readonly order: string;
   readonly scope: Scope;
   /** Newest first, unless this is `ascending`. */

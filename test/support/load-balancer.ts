@@ -16,9 +16,9 @@ export type LoadBalancer = {
   readonly grpc: string;
   /** A URL. */
   readonly http: string;
-  /** The number of requests that each process got from a frontend, by the process's name. */
-  readonly requests: (part: 'grpc' | 'rest') => Readonly<Record<string, number>>;
-  /** The lines of its log that say which process it takes for gone or back, and why. */
+  /** The number of requests that the load balancer has sent to each process, by the process's name in its backend. */
+  readonly requests: (backend: 'grpc' | 'rest') => Readonly<Record<string, number>>;
+  /** The lines of its log that report a process as up or down, with the reason. */
   readonly changes: () => readonly string[];
   readonly close: () => Promise<void>;
 };
@@ -56,9 +56,9 @@ export const startLoadBalancer = async (behind: readonly [Behind, Behind]): Prom
   return {
     grpc: `127.0.0.1:${grpc}`,
     http: url,
-    requests: (part) => {
+    requests: (backend) => {
       const counts: Record<string, number> = {};
-      for (const [, name = ''] of stdout().matchAll(new RegExp(` ${part}/(\\S+) `, 'gu')))
+      for (const [, name = ''] of stdout().matchAll(new RegExp(` ${backend}/(\\S+) `, 'gu')))
         counts[name] = (counts[name] ?? 0) + 1;
       return counts;
     },

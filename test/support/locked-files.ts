@@ -1,8 +1,9 @@
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 
+/** The error code SQLITE_BUSY. */
 const BUSY = 5;
-/** Far longer than any write of a running process takes. */
+/** Much longer than any write of a running process takes. */
 const BUSY_TIMEOUT_MS = 1_000;
 
 const isHeld = (file: string): boolean => {
@@ -18,6 +19,9 @@ const isHeld = (file: string): boolean => {
   }
 };
 
-/** True when a suspended process holds a write lock on a file that processes share in a data directory. */
+/**
+ * True when a process, such as a suspended one, holds the write lock on a SQLite file that processes share in a data
+ * directory for longer than a second. Blocks until then.
+ */
 export const isSharedFileLocked = (directory: string): boolean =>
   ['views.db', 'claims.db'].some((name) => isHeld(join(directory, name)));

@@ -1,6 +1,9 @@
 import type { Timers } from '../../services/kernel/ports/timers.js';
 
-/** A clock that is moved by hand. */
+/**
+ * A clock that only `advance` moves, in milliseconds; it runs the timers that are due then. `armed` counts the timers
+ * that have not run.
+ */
 export const manualTimers = (
   start: number,
 ): Timers & { readonly advance: (ms: number) => void; readonly armed: () => number } => {

@@ -31,7 +31,7 @@ const words = (index: number): string => {
 
 const digits = (index: number): string => String(index).padStart(7, '0');
 
-/** Every second document takes minutes at most, the others take hours. */
+/** The duration of an execution in microseconds: some minutes at most for every second, hours for the others. */
 const durationOf = (index: number): number => {
   const part = (index * 37) % 4_000;
   return index % 2 === 0 ? part * 100_000 : 6_000 * SECOND + part * 2_400_000;
@@ -137,7 +137,10 @@ const MADE: readonly (readonly [Collection, (index: number) => Fields])[] = [
 
 const BATCH = 5_000;
 
-/** Writes `count` each of executions, versions, names, attempts, projects, and nodes of one execution. */
+/**
+ * Writes `count` documents to each of the collections of executions, tasks, launch plans, nodes of one execution,
+ * workflows, named entities, attempts and projects, all with the same stored `response`.
+ */
 export const fillWithMany = async (store: ReadStore, count: number, response: Uint8Array): Promise<void> => {
   await store.prepare(MADE.map(([collection]) => collection));
   for (const [collection, fieldsOf] of MADE) {
@@ -152,7 +155,7 @@ export const fillWithMany = async (store: ReadStore, count: number, response: Ui
   }
 };
 
-/** Opens a store with `count` documents of each kind. */
+/** Opens a store in a new directory, with `count` documents in each collection; the caller removes both. */
 export const storeOfMany = async (
   count: number,
   response: Uint8Array,

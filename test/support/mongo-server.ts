@@ -6,8 +6,8 @@ import { type MongoLocation, readStoreLocation } from '../../projections/store/m
 export const mongoUrl = process.env['FLIGHTLOG_TEST_MONGO_URL'];
 
 /**
- * True when the server's `explain` reports the keys and documents that a query examined; a stand-in scans the whole
- * scope.
+ * True when the server's `explain` reports the keys and documents that a query examined. The stand-in of
+ * `test/services` always scans the whole scope, so its numbers show nothing.
  */
 export const countsWhatItExamines = process.env['FLIGHTLOG_TEST_MONGO_EXPLAINS'] === '1';
 

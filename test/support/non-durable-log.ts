@@ -15,14 +15,15 @@ import { ServerFeatures, SupportedMethodsSchema } from '../../proto/gen/event_st
 import { Streams } from '../../proto/gen/event_store/client/streams_pb.js';
 import { supportedMethods } from '../../services/streams/eventstore/server-features.js';
 
-/** A proxy node before a log server; it can forget its open calls. */
+/** A proxy before a log server; it can leave its open calls without an answer. */
 export type ForgetfulLog = {
   /** `host:port`. */
   readonly address: string;
   /** Never answers the calls that are open now; their connection stays alive. */
   readonly forget: () => void;
   /**
-   * Sets whether appends are refused with PERMISSION_DENIED and no text. The calls that are open now are refused too.
+   * Sets whether new appends are refused with PERMISSION_DENIED and no useful text. In either case, the calls that are
+   * open now end with that error, reads too.
    */
   readonly deny: (denies: boolean) => void;
   readonly close: () => Promise<void>;
@@ -37,7 +38,7 @@ const DENIED = { code: status.PERMISSION_DENIED, details: ': ', metadata: access
 const same = (bytes: Buffer): Buffer => bytes;
 
 /**
- * Starts a node that forwards calls until it forgets them.
+ * Starts a proxy that forwards calls until it forgets them.
  *
  * @param version the server version that it reports.
  */

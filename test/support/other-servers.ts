@@ -24,8 +24,9 @@ const listening = async (server: Server): Promise<OtherServer> => {
   };
 };
 
-/** Accepts connections, and never sends anything. */
+/** Starts a server that accepts connections, and never sends anything. */
 export const silentServer = (): Promise<OtherServer> => listening(createServer((socket) => socket.resume()));
 
+/** Starts a web server that answers every request with 200. */
 export const httpServer = (): Promise<OtherServer> =>
   listening(createHttpServer((_, response) => response.end('a page')));

@@ -8,6 +8,7 @@ import type { ReadStore, StoredDocument } from '../../projections/runtime/read-s
 
 const SECOND = 1_000_000;
 
+/** A generated execution; `at`, `delay` and `lasted` are seconds, and `pick` chooses its other fields. */
 type Seed = {
   readonly at: number;
   readonly delay: number | null;
@@ -75,12 +76,15 @@ const FILTERS: readonly (readonly [string, (fields: StoredDocument['fields']) =>
 
 const ORDERS = ['created_at', 'started_at', 'duration', 'name', 'phase', 'mode', 'updated_at', 'closure'];
 
-/** The size of the property's runs; servers get fewer, because they are slower than a file. */
+/**
+ * The number of runs of the property, the most documents of a run, and the smallest limit of a page. Tests on servers
+ * take fewer of them, because servers are slower than a file.
+ */
 export type PagingRuns = { readonly runs: number; readonly documents: number; readonly leastLimit: number };
 
 /**
- * Asserts that paging returns every document that was there at the start exactly once, with any filter and any order,
- * while others are added.
+ * Asserts that paging returns no document twice, and every document exactly once that was there at the start and that
+ * the filter matches, with any filter and any order, while others are added.
  */
 export const assertPagesOnce = async (store: ReadStore, { runs, documents, leastLimit }: PagingRuns): Promise<void> => {
   await store.prepare([executionCollection]);

@@ -82,10 +82,10 @@ export const fillStreams = async (way: Transport): Promise<void> => {
   }
 };
 
-/** The text of answers about a parked stream. */
+/** The text that an answer about a parked stream contains. */
 export type ParkedText = (category: Category, kind: Kind) => string;
 
-/** Appends a poison event to a stream of each category and kind, in the log at an address. */
+/** Appends a poison event to the stream of each category and kind, in the log at an address. */
 export const poison = async (address: string): Promise<ParkedText> => {
   const texts = new Map<string, string>();
   const log = await eventstoreEventStore({ url: `esdb://${address}?tls=false` });

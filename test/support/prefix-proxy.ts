@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A proxy that serves a server below a path prefix, and nothing else. */
+/** An HTTP proxy that serves a server below a path prefix, and nothing else. */
 export type PrefixProxy = {
   /** The URL of the server behind it, without a slash at its end. */
   readonly baseUrl: string;

@@ -72,7 +72,8 @@ type Reconciled = {
 /**
  * Waits until Kafka has all events of a log up to a position, as `flightlog export reconcile` reports it.
  *
- * @throws {Error} with its report, when an event is doubled or reordered, or still missing after half a minute.
+ * @throws {Error} with its report, when an event is doubled or reordered, when no event is expected, or when events are
+ *   still missing after the limit of `until`.
  */
 export const reconciled = async (
   data: string,

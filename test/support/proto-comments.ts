@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CHECKOUT } from './command.js';
 
-/** The comments in the proto files, by the full name of their message or field. */
+/** The comments in the proto files, by the full name of the message, enum, service or field that follows. */
 export type ProtoComments = ReadonlyMap<string, string>;
 
 const OPENS = /^(?:message|enum|oneof|service)\s+(\w+)\s*\{/u;
@@ -15,7 +15,7 @@ const scopeAfter = (scope: readonly string[], line: string): readonly string[] =
   return line.startsWith('}') ? scope.slice(0, -1) : scope;
 };
 
-/** Collects the comments of one file that are directly above a message or a field. */
+/** Collects the comments of one file that are directly above a declaration or a field. */
 const readFile = (text: string, found: Map<string, string>): void => {
   let scope: readonly string[] = [/^package\s+([\w.]+);/mu.exec(text)?.[1] ?? ''];
   let comment: string[] = [];
@@ -32,7 +32,7 @@ const readFile = (text: string, found: Map<string, string>): void => {
   }
 };
 
-/** Reads the comments of the stored messages, and of the messages that they contain. */
+/** Reads the comments of all files in `proto/platformidl`. */
 export const protoComments = (): ProtoComments => {
   const root = join(CHECKOUT, 'proto/platformidl');
   const found = new Map<string, string>();

@@ -1,7 +1,7 @@
 import { connect, createServer, type Socket } from 'node:net';
 import { once } from 'node:events';
 
-/** A TCP proxy before a server; its connections can be cut, stalled and refused, as in a network that fails. */
+/** A TCP proxy before a server, whose connections can be broken, stalled and refused, as in a network that fails. */
 export type Proxy = {
   /** `host:port`. */
   readonly address: string;

@@ -1,5 +1,5 @@
 /**
- * Flags for V8 that make a start cheaper, for processes that a test starts; none in benchmarks. Most of these processes
+ * Flags for V8 that make a start cheaper, for processes that a test starts; no flags in benchmarks. Most of these processes
  * live for seconds, and by default a fifth of the processor time of their start is the compilation of functions that
  * run during the start alone.
  */

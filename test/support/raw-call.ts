@@ -1,7 +1,10 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, constants } from 'node:http2';
 import { status } from '@grpc/grpc-js';
 
-/** The result of a call; `OPEN` is a call that had not ended when the client left it. */
+/**
+ * The result of a call. `OPEN` is a call that had not ended when the client left it, `RESET` one that ended without a
+ * status.
+ */
 export type RawAnswer = {
   readonly code: keyof typeof status | 'OPEN' | 'RESET';
   readonly message: string;
@@ -20,7 +23,7 @@ export type RawCall = {
 
 const FRAME_BYTES = 5;
 
-/** Frames a message for gRPC. */
+/** Frames a message for gRPC; `flag` is 1 for a compressed message, and `length` may be wrong on purpose. */
 export const framed = (message: Uint8Array, flag = 0, length = message.length): Buffer => {
   const head = Buffer.alloc(FRAME_BYTES);
   head.writeUInt8(flag, 0);

@@ -19,8 +19,9 @@ const eventIn = (request: Uint8Array): Uint8Array => {
 /** The record of the answers that engines got for their events. */
 export type RecordedEvents = {
   readonly watch: EventWatch;
-  /** The hashes of the acknowledged events. */
+  /** The SHA-256 hashes of the acknowledged events, in hexadecimal. */
   readonly hashes: ReadonlySet<string>;
+  /** The number of events without an answer. */
   readonly inFlight: () => number;
 };
 
@@ -41,7 +42,7 @@ export const watchRecorded = (): RecordedEvents => {
 /** The event types that store the reports of engines. */
 const REPORT_TYPES = ['WorkflowPhaseReported', 'NodePhaseReported', 'TaskPhaseReported', 'EngineReported'];
 
-/** Counts how often the log has each event of an engine, by hash. */
+/** Counts how often the log has each event of an engine, by its hash. */
 export const timesInLog = async (
   log: Pick<EventLog, 'readLog'>,
   read: (content: Content) => Promise<Uint8Array>,

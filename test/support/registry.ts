@@ -38,7 +38,7 @@ export type RegistryOptions = {
   readonly shared?: (store: EventStore) => EventStore;
 };
 
-/** The registration part of the control plane on a real log, without transports and views. */
+/** The RPCs for projects, tasks, workflows, launch plans and attributes on a real log, without transports and views. */
 export type Registry = {
   readonly store: EventStore;
   readonly sessions: Sessions;

@@ -49,14 +49,16 @@ export const task =
 export type Step = {
   readonly ask: Asked;
   readonly code: string;
+  /** A part of the expected message. */
   readonly says: string;
-  /** The expected detail of the status. */
+  /** The expected detail of the status; no details when undefined. */
   readonly reason: object | undefined;
   readonly isRecorded: boolean;
 };
 
 const OK: Omit<Step, 'ask'> = { code: 'OK', says: '', reason: undefined, isRecorded: true };
 
+/** A request that is answered OK and records an event. */
 export const ok = (ask: Asked): Step => ({ ...OK, ask });
 
 /** A request that is answered OK and records nothing. */
@@ -65,7 +67,7 @@ export const idle = (ask: Asked): Step => ({ ...OK, ask, isRecorded: false });
 /** A report of a known phase with new data, which is recorded. */
 export const known = (ask: Asked): Step => ({ ...OK, ask, code: 'ALREADY_EXISTS', says: 'already recorded' });
 
-/** A report of which everything is known; nothing is recorded. */
+/** A report of a known phase without new data, which records nothing. */
 export const again = (ask: Asked): Step => ({ ...known(ask), isRecorded: false });
 
 /** A report of a phase that the execution has already left. */

@@ -73,7 +73,7 @@ const parametersOf = (value: JsonValue, path: string, isBound: (path: string) =>
 export const isAsked = (method: DescMethod): boolean =>
   SERVICES.some(({ typeName }) => typeName === method.parent.typeName);
 
-/** Finds an RPC by its name, in any service. */
+/** Finds an RPC by its name, in any service of this client. @throws {Error} when there is none. */
 export const methodOf = (name: string): DescMethod => {
   const method = SERVICES.flatMap(({ methods }) => methods).find((each) => each.name === name);
   if (method === undefined) throw new Error(`no service has ${name}`);
@@ -97,7 +97,7 @@ const filledIn = ({ pattern, body }: HttpRule, message: JsonObject): Bound | und
   return { verb, path: asked, hasBody: body !== '' };
 };
 
-/** The first binding of the RPC for which the request has all fields of the path. */
+/** The first binding of the RPC for which the request has all fields of the path. @throws {Error} when there is none. */
 const boundTo = (method: DescMethod, message: JsonObject): Bound => {
   const rule = getOption(method, http);
   for (const each of [rule, ...rule.additionalBindings]) {

@@ -18,8 +18,9 @@ export type Part = {
   readonly start: (more?: Readonly<Record<string, string>>) => Promise<void>;
 };
 
-/** Processes with roles on one log; they share one data directory, unless the views are elsewhere. */
+/** Processes with roles on one log and one data directory. */
 export type Roles = {
+  /** The folder in which the data directory is `data`. */
   readonly directory: string;
   readonly parts: readonly Part[];
   /** Finds a process by its name, such as `api-1`. */
@@ -48,7 +49,7 @@ const portFlags = ({ ready }: ServerProcess): readonly string[] => [
   ...(ready.eventstore === undefined ? [] : ['--eventstore-port', portOf(ready.eventstore)]),
 ];
 
-/** Makes a process of a role, beside others; it is started by `start`. */
+/** Makes a process that `start` starts, at first on free ports. */
 const openPart = (name: string, data: string, { args = [], env }: RoleProcessesOptions): Part => {
   let server: ServerProcess | undefined;
   const running = (): ServerProcess => {

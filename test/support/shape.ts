@@ -44,7 +44,10 @@ export const misfit = (shown: unknown, real: unknown, path = '$'): string | unde
   return isAlike(shown, real) ? undefined : `${path} is ${JSON.stringify(real)}`;
 };
 
-/** True when a text has the lines shown, in order, with other lines only where `…` is. */
+/**
+ * True when a text has the lines shown, in order, with other lines between them only where `…` is; lines may precede and
+ * follow them.
+ */
 export const showsLines = (shown: string, real: string): boolean => {
   const pattern = shown
     .split('\n')

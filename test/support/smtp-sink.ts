@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
 import { SMTPServer } from 'smtp-server';
 
-/** A mail that the server has received whole, whether it has said so or not. */
+/** A mail that the server has received whole; `isAnswered` is false when it has not confirmed that. */
 export type ReceivedMail = { readonly to: string; readonly content: string; readonly isAnswered: boolean };
 
 type Refusal = Error & { responseCode?: number };
@@ -31,9 +31,9 @@ type SinkOptions = {
 };
 
 /**
- * A real SMTP server. The recipient decides what it does: `unknown@` is refused, `deferred@` is refused for now,
- * `stalled@` gets no answer to its RCPT, `silent@` none to its mail, `dropped@` has its connection ended after the mail
- * and before its answer; every other recipient's mail is taken.
+ * Starts an SMTP server. The recipient decides what it does: `unknown@` is refused permanently (550), `deferred@` is
+ * refused for now (451), `stalled@` gets no answer to its RCPT, `silent@` none to its mail; after a mail to `dropped@`
+ * all connections are broken, without an answer. Mail to every other recipient is taken.
  */
 export const smtpSink = async ({ port = 0, user, password, tls }: SinkOptions = {}): Promise<SmtpSink> => {
   const mails: ReceivedMail[] = [];

@@ -2,7 +2,7 @@ import { createSecretKey, generateKeyPairSync, type KeyObject } from 'node:crypt
 
 import { exportJWK, SignJWT } from 'jose';
 
-/** An issuer in the test: its keys, the documents that it serves, and the tokens that it makes. */
+/** An issuer in the test: its keys, and the tokens that it makes. */
 export type TestIssuer = {
   readonly issuer: string;
   readonly audience: string;
@@ -10,9 +10,11 @@ export type TestIssuer = {
   readonly clock: { now: number };
   /** Adds a key, and removes all others unless they are kept. */
   readonly rotate: (keyId: string, keep?: boolean) => void;
+  /** The JSON Web Key Set with the public keys. */
   readonly jwks: () => Promise<{ readonly keys: readonly unknown[] }>;
   readonly privateKey: () => KeyObject;
   readonly publicKey: () => KeyObject;
+  /** Makes a token of the subject `ada` that is valid for five minutes; `claims` and `header` add to it or replace. */
   readonly token: (
     claims?: Readonly<Record<string, unknown>>,
     header?: Readonly<Record<string, unknown>>,
@@ -22,11 +24,13 @@ export type TestIssuer = {
 
 const newKey = () => generateKeyPairSync('ec', { namedCurve: 'P-256' });
 
+/** In seconds. */
 const MINUTE = 60;
 
+/** Converts milliseconds to the whole seconds of a token's times. */
 export const secondsOf = (ms: number): number => Math.floor(ms / 1_000);
 
-/** Opens an issuer with one key `first`. */
+/** Makes an issuer with one key, `first`. Its clock stands at the start of 2026. */
 export const testIssuer = (issuer = 'https://issuer.test', audience = 'flightlog'): TestIssuer => {
   const clock = { now: Date.UTC(2026, 0, 1) };
   const keys = new Map([['first', newKey()]]);

@@ -30,7 +30,7 @@ export type TwoProcesses = {
   readonly close: () => Promise<void>;
 };
 
-/** Starts a control plane on the log at an address. */
+/** Starts a control plane whose log is in the log server at an address. */
 const startMember = async (
   address: string,
   data: string,

@@ -17,13 +17,13 @@ type ValueOf<Name extends Case> = Extract<Response, { readonly case: Name }>['va
 /** The status of a stream. */
 export type Ended = { readonly code: keyof typeof status; readonly message: string };
 
-/** An engine of the feed that does only what the test says. */
+/** A stream of `EngineService.Work` on which the test acts as the engine. */
 export type WorkStream = {
   readonly call: ClientDuplexStream<Buffer, Buffer>;
   readonly send: (message: Request) => void;
   /** Everything that was received, in its order. */
   readonly received: readonly Response[];
-  /** Takes the next message of a kind, which may have arrived before. */
+  /** Takes the next message of a kind, which may have arrived before. @throws {Error} when the stream ends without it. */
   readonly next: <Name extends Case>(name: Name) => Promise<ValueOf<Name>>;
   readonly ended: Promise<Ended>;
   /** Closes the connection without a `leave` message. */

@@ -48,7 +48,7 @@ const CASES: readonly (readonly [how: Breakage, answer: Said, stream: Said, open
   ['resets the call', GARBLED, GARBLED],
   ['dies in the middle', GONE, GONE],
   ['dies before it answers', GONE, GONE],
-  ['ends before it has heard all', ['OK', /^$/u], ['OK', /^$/u]],
+  ['ends before it has read the whole request', ['OK', /^$/u], ['OK', /^$/u]],
 ];
 
 const asIs = (bytes: Buffer): Buffer => bytes;

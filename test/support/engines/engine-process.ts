@@ -7,13 +7,18 @@ import type { TaskExecutionEvent } from '../../../proto/gen/platformidl/event/ev
 import { runEngine } from '../../../engine/engine.js';
 import type { EventWatch } from '../../../engine/options.js';
 
-/** The options of the process, its only argument, as JSON. */
+/**
+ * The options of a process that runs a simulated engine of the group `default` until SIGTERM; its only argument, as JSON.
+ */
 export type EngineProcessOptions = {
   readonly endpoint: string;
   readonly name: string;
   /** Events per second. */
   readonly rate: number;
-  /** The file to which it appends a line for each attempt that it has started, and for each refused event. */
+  /**
+   * The file to which it appends a line for each attempt that it has started and each refused event, and at its end for
+   * each execution that it has given up.
+   */
   readonly journal: string;
 };
 

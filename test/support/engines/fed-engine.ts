@@ -8,15 +8,15 @@ import type { EngineProcessOptions } from './engine-process.js';
 
 const SCRIPT = fileURLToPath(new URL('engine-process.js', import.meta.url));
 
-/** A simulated engine of the feed, in a process of its own. */
+/** A simulated engine that gets its executions from the engine feed, in a process of its own. */
 export type FedEngine = {
   readonly name: string;
   readonly child: ChildProcess;
-  /** The attempts that it has started, in their order. */
+  /** The attempts that it has started, in their order, as `project/domain/execution/node/attempt`. */
   readonly started: () => readonly string[];
   /** The number of its events that were refused. */
   readonly refused: () => number;
-  /** Executions that it has given up, with the reason. */
+  /** Executions that it had given up when it stopped, with the reason. */
   readonly dropped: () => readonly string[];
   readonly kill: () => Promise<void>;
   readonly stop: () => Promise<void>;

@@ -3,13 +3,13 @@ import { type EngineReport, executionCodec, type ExecutionEvent } from '../../..
 import { decodeEvent } from '../../../services/kernel/decode-event.js';
 import type { EventLog } from '../../../services/kernel/ports/event-store.js';
 
-/** The leases and reports in a log, by the rules of the feed alone. */
+/** Counts of leases and of started attempts in a log, and the reports of engines that did not have the lease. */
 export type LeaseModel = {
   /** The number of times that each attempt of a task was recorded as started. */
   readonly starts: ReadonlyMap<string, number>;
   /** Events that an engine reported for an execution while another had its lease. */
   readonly foreign: readonly string[];
-  /** The number of leases after the first of an execution. */
+  /** The number of leases of all executions, without the first of each. */
   readonly takeovers: number;
 };
 

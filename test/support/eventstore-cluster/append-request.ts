@@ -11,6 +11,7 @@ import { idBytes } from './wire.js';
 
 const NAMES = { noStream: 'no-stream', any: 'any', streamExists: 'stream-exists' } as const;
 
+/** The revision that the options expect the stream to have. @throws when they name none. */
 export const expectedOf = (
   option: AppendOptions['expectedStreamRevision'] | Options['expectedStreamPosition'],
 ): Expected => {
@@ -18,10 +19,11 @@ export const expectedOf = (
   return option.case === 'revision' || option.case === 'streamPosition' ? option.value : NAMES[option.case];
 };
 
+/** The name of the stream that the options are about; empty without one. */
 export const nameOf = (options: Pick<Options, 'streamIdentifier'> | undefined): string =>
   Buffer.from(options?.streamIdentifier?.streamName ?? []).toString();
 
-/** @throws when an event has no type. */
+/** Reads an event that is to be appended. @throws when it has no type. */
 export const proposedOf = ({
   id,
   metadata,
@@ -39,12 +41,14 @@ export const proposedOf = ({
   };
 };
 
+/** The size of the data of events, in bytes. */
 export const bytesOf = (events: readonly Proposed[]): number => events.reduce((sum, { data }) => sum + data.length, 0);
 
+/** True when the call may be served only by the leader. */
 export const isLeaderWanted = ({ metadata }: Pick<ServerUnaryCall<Buffer, Buffer>, 'metadata'>): boolean =>
   String(metadata.get('requires-leader')[0] ?? '').toLowerCase() === 'true';
 
-/** The error of a call with one append. */
+/** The error of a call with one append, for an outcome that is neither `written` nor `wrong-version`. */
 export const refusalOf = (stream: string, outcome: Outcome): Error => {
   if (outcome.kind === 'not-leader') return notLeader(outcome.port);
   if (outcome.kind === 'deleted') return streamDeleted(stream);

@@ -7,7 +7,7 @@ export type Filter = { readonly matches: (event: Stored) => boolean; readonly ch
 
 const DEFAULT_WINDOW = 32;
 
-/** @throws when there is no filter in it. */
+/** Reads the filter of a read. @throws when it has none. */
 export const filterOf = ({ filter, window, checkpointIntervalMultiplier }: FilterOptions): Filter => {
   if (filter.case === undefined) throw invalidArgument('a filter is needed');
   const { regex, prefix } = filter.value;

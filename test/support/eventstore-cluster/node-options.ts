@@ -4,6 +4,7 @@ import { type Timing, TIMING } from './timeouts.js';
 /** The options of a node process. */
 export type NodeOptions = {
   readonly name: string;
+  /** The path of the log file, which all nodes share. */
   readonly file: string;
   readonly port: number;
   /** The number of nodes of the cluster. */
@@ -16,7 +17,7 @@ export type NodeOptions = {
 export type Command = {
   readonly id: number;
   readonly kind: 'lag' | 'mute' | 'speak' | 'isolate' | 'rejoin' | 'resign' | 'stand';
-  /** The argument of `lag`, in milliseconds. */
+  /** The argument of `lag`: milliseconds, or no new events at all. */
   readonly ms?: number | 'frozen';
 };
 

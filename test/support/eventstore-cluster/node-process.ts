@@ -25,6 +25,7 @@ const options = nodeOptions(process.argv.slice(2));
 const log = openLogFile(options.file);
 const replica = replicaOf(log);
 const instance = randomUUID();
+/** The number of times that the node was muted; calls from before the last time are never answered. */
 let mutes = 0;
 let isMute = false;
 

@@ -13,6 +13,7 @@ import { invalidArgument, streamDeleted, wrongVersion } from './refusals.js';
 import { type Append, type Expected, STREAM_METADATA, TOMBSTONE, visibleOf } from './streams.js';
 import { decoded, encoded, positionFields } from './wire.js';
 
+/** An event that the server itself writes. */
 const own = (type: string, data: object): Proposed => ({
   id: randomBytes(16),
   type,

@@ -22,7 +22,7 @@ type Rules = { readonly truncateBefore: bigint; readonly maxCount: bigint | unde
 
 const NO_RULES: Rules = { truncateBefore: 0n, maxCount: undefined };
 
-/** The rules in the metadata of a stream. */
+/** The rules in the metadata of a stream, by which readers do not see its oldest events. */
 const rulesOf = (log: LogFile, stream: string, below: bigint): Rules => {
   const metadata = `$$${stream}`;
   const last = stream.startsWith('$$') ? undefined : log.lastRevision(metadata, below);

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
+/** The metadata of a Kubernetes object. */
 export type Metadata = {
   name: string;
   namespace?: string;
@@ -11,7 +12,9 @@ export type Metadata = {
   creationTimestamp?: string;
   deletionTimestamp?: string;
 };
+/** A Kubernetes object. */
 export type Stored = { apiVersion: string; kind: string; metadata: Metadata } & Record<string, unknown>;
+/** A change as a watch reports it; `path` is that of the object in the API. */
 export type Change = {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
   readonly path: string;
@@ -28,6 +31,7 @@ export class Refused extends Error {
   }
 }
 
+/** Applies a JSON merge patch (RFC 7396). */
 const merged = (before: unknown, patch: unknown): unknown => {
   if (patch === null || typeof patch !== 'object' || Array.isArray(patch)) return patch;
   const result: Record<string, unknown> = { ...(before as Record<string, unknown> | undefined) };

@@ -15,8 +15,9 @@ export const BRIDGE_USER = 'system:serviceaccount:flightlog:flightlog-bridge';
 /** A Kubernetes API server for tests: a real one, or the stand-in. */
 export interface KubernetesServer {
   readonly url: string;
-  /** Ends the server without a farewell; what is stored stays. */
+  /** Ends the server and breaks its connections; its objects stay. */
   kill(): Promise<void>;
+  /** Starts the server again at the same URL. */
   start(): Promise<void>;
   close(): Promise<void>;
 }
@@ -75,7 +76,11 @@ export const manifests = (file: string): readonly Stored[] =>
     (each) => each.toJS() as Stored,
   );
 
-/** Creates the objects as `kubectl apply` would on a new cluster. @throws when the server refuses one. */
+/**
+ * Creates the objects as `kubectl apply` would on a new cluster; an object that exists stays as it is.
+ *
+ * @throws {Error} when the server refuses one.
+ */
 export const apply = async (server: KubernetesServer, objects: readonly Stored[]): Promise<void> => {
   for (const object of objects) {
     const { status, body } = await ask(server, 'POST', collectionPath(object), object);
@@ -88,6 +93,6 @@ export const namespace = (name: string): Stored => ({ apiVersion: 'v1', kind: 'N
 
 const OBJECTS = '/apis/flyte.lyft.com/v1alpha1/namespaces';
 
-/** The path of one object of the engine. */
+/** The path of a `FlyteWorkflow`, the object of the engine; without a name, of all in a namespace. */
 export const objectPath = (namespaceName: string, name = ''): string =>
   `${OBJECTS}/${namespaceName}/flyteworkflows${name && `/${name}`}`;

@@ -4,8 +4,8 @@ import { type Change, ObjectTable, Refused, type Stored } from './object-table.j
 import { ADMIN_TOKEN, BRIDGE_TOKEN, BRIDGE_USER, type KubernetesServer } from './server.js';
 
 /**
- * An answer that the stand-in gives in place of the right one: `lost` does the work, and cuts the connection; `empty` is
- * a success without a body.
+ * An answer that the stand-in gives in place of the right one: an HTTP status, or none (`stall`); `lost` makes the change
+ * and breaks the connection; `empty` is a success without a body.
  */
 export type Fault = 410 | 422 | 429 | 500 | 503 | 'stall' | 'lost' | 'empty';
 
@@ -14,13 +14,13 @@ export type Fault = 410 | 422 | 429 | 500 | 503 | 'stall' | 'lost' | 'empty';
  * RBAC only rules that are bound by name. `test/support/kubernetes/real.ts` starts a real one for the same tests.
  */
 export interface StandIn extends KubernetesServer {
-  /** The next requests with this method are answered with a fault. */
-  fail(method: string, fault: Fault, times: number): void;
-  /** Takes back the faults that no request has met. */
+  /** Answers the next `times` requests of a verb, such as `create` or `watch`, with a fault. */
+  fail(verb: string, fault: Fault, times: number): void;
+  /** Forgets the faults that no request has met. */
   recover(): void;
-  /** Forgets the history of changes, and ends watches with 410. */
+  /** Forgets the history of changes and breaks all connections: a watch that resumes gets a 410. */
   expire(): void;
-  /** The requests since the start: `POST /apis/…`. */
+  /** The requests since the start, such as `POST /apis/…`. */
   readonly requests: readonly string[];
 }
 
@@ -86,7 +86,7 @@ export const startStandIn = async (): Promise<StandIn> => {
   const table = new ObjectTable();
   const sockets = new Set<Socket>();
   const requests: string[] = [];
-  let faults: { readonly method: string; readonly fault: Fault }[] = [];
+  let faults: { readonly verb: string; readonly fault: Fault }[] = [];
   let port = 0;
 
   const rulesOfBridge = (): readonly Rule[] => {
@@ -187,8 +187,8 @@ export const startStandIn = async (): Promise<StandIn> => {
     response.end(JSON.stringify({ kind: 'Status', status: 'Failure', code, message }));
   };
 
-  const takeFault = (method: string): Fault | undefined => {
-    const found = faults.find((each) => each.method === method);
+  const takeFault = (verb: string): Fault | undefined => {
+    const found = faults.find((each) => each.verb === verb);
     faults = faults.filter((each) => each !== found);
     return found?.fault;
   };
@@ -245,7 +245,7 @@ export const startStandIn = async (): Promise<StandIn> => {
     kill,
     close: kill,
     requests,
-    fail: (method, fault, times) => void faults.push(...Array.from({ length: times }, () => ({ method, fault }))),
+    fail: (verb, fault, times) => void faults.push(...Array.from({ length: times }, () => ({ verb, fault }))),
     recover: () => void (faults = []),
     expire: () => {
       table.forget();

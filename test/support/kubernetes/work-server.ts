@@ -15,8 +15,8 @@ type Answer = NonNullable<MessageInitShape<typeof WorkResponseSchema>['message']
 type Stream = ServerDuplexStream<Buffer, Buffer>;
 
 /**
- * A double of the control plane's side of `EngineService.Work` for one bridge: it gives out what the test says, and
- * keeps what the bridge answers. It decides nothing: leases, order and fencing are tested on the real service.
+ * A stand-in for the control plane with one bridge: on a stream of `EngineService.Work` it sends what the test says, and
+ * records what the bridge sends. It enforces nothing: leases, order and fencing are tested on the real service.
  */
 export interface WorkServer {
   readonly endpoint: string;
@@ -24,14 +24,15 @@ export interface WorkServer {
   readonly received: readonly WorkRequest['message'][];
   /** The events that the bridge has reported. */
   readonly events: readonly WorkflowExecutionEvent[];
-  /** The phases that GetExecution answers, by name; undefined is RUNNING. */
+  /** The phases that GetExecution answers, by the execution's name; RUNNING for one without. */
   readonly phases: Map<string, Phase>;
   launch(name: string, launched: Launched, options?: LaunchOptions): void;
   abort(name: string, lease?: bigint): void;
+  /** Reports to the bridge that an execution has SUCCEEDED. */
   ended(name: string, lease?: bigint): void;
-  /** The leases that a bridge which joins still holds. */
+  /** The leases, by the execution's name, that a bridge which joins still holds. */
   readonly leases: Map<string, bigint>;
-  /** Cuts the stream of work. */
+  /** Ends the stream with UNAVAILABLE. */
   cut(): void;
   close(): void;
 }
