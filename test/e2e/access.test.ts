@@ -74,7 +74,7 @@ const UNAUTHENTICATED = {
 };
 const DENIED = { grpc: 'PERMISSION_DENIED', rest: 'PERMISSION_DENIED', http: 403, challenge: null };
 
-/** The expectation over gRPC alone, where an RPC has no binding. */
+/** The expected statuses; without those of REST when the RPC has no HTTP binding. */
 const expected = (both: object, method: DescMethod) =>
   hasOption(method, http) ? both : { ...both, rest: undefined, http: undefined, challenge: undefined };
 
@@ -83,13 +83,13 @@ type Case = { readonly name: string; readonly headers: Headers; readonly isFor: 
 const isProtected = ({ permission }: Requirement): boolean => permission !== 'none';
 const needsPermission = (requires: Requirement): boolean =>
   isProtected(requires) && requires.permission !== 'authenticated';
-/** A whole project may be read by callers with a permission in one of its domains. */
+/** True for reads of a whole project, which a role in one of its domains allows. */
 const isReadOfProject = ({ permission, target }: Requirement): boolean =>
   permission === 'read' && target.project !== undefined && target.domain === undefined;
 
 const unauthenticatedCases = async (): Promise<readonly Case[]> => [
   { name: 'no token', headers: {}, isFor: isProtected },
-  { name: 'another scheme', headers: { authorization: 'Basic cm9vdDpyb290' }, isFor: isProtected },
+  { name: 'another authentication scheme', headers: { authorization: 'Basic cm9vdDpyb290' }, isFor: isProtected },
   ...Object.entries(await wrongTokens(server.issuer)).map(([name, token]) => ({
     name,
     headers: { authorization: `Bearer ${token}` },
@@ -99,10 +99,14 @@ const unauthenticatedCases = async (): Promise<readonly Case[]> => [
 
 const deniedCases = async (): Promise<readonly Case[]> => [
   { name: 'no grant', headers: await server.as('nobody'), isFor: needsPermission },
-  { name: 'only the scope of all', headers: await server.as('nobody', { scope: 'all' }), isFor: needsPermission },
-  { name: 'another project', headers: await server.as('elsewhere'), isFor: needsPermission },
   {
-    name: 'another domain',
+    name: 'the scope "all" but no grant',
+    headers: await server.as('nobody', { scope: 'all' }),
+    isFor: needsPermission,
+  },
+  { name: 'a grant for another project', headers: await server.as('elsewhere'), isFor: needsPermission },
+  {
+    name: 'a grant for another domain',
     headers: await server.as('staging'),
     isFor: (requires) => needsPermission(requires) && !isReadOfProject(requires),
   },
@@ -116,11 +120,11 @@ const deniedCases = async (): Promise<readonly Case[]> => [
 ];
 
 const table = routeTable([]);
-/** Without streams that a server sends: to callers with the permission they go on until the caller leaves. */
+/** The RPCs whose server sends no stream: such a stream goes on until the caller with the permission ends it. */
 const ending = table.filter(({ method }) => method.methodKind !== 'server_streaming');
 
-/** Runs a case for every RPC that it is for; all RPCs at once, one case after another. */
-const refuse = async (cases: readonly Case[], both: object): Promise<number> => {
+/** Expects `both` of each RPC that a case is for: all RPCs at once, one case after another. Gives the number of calls. */
+const expectStatuses = async (cases: readonly Case[], both: object): Promise<number> => {
   let calls = 0;
   for (const { name, headers, isFor } of cases)
     await Promise.all(
@@ -136,11 +140,11 @@ const refuse = async (cases: readonly Case[], both: object): Promise<number> => 
 };
 
 describe('every RPC', () => {
-  it('is refused to callers without a valid token or without the permission, and nothing is recorded', async () => {
+  it('is refused without the token or permission that it needs; no event is recorded, no token is logged', async () => {
     const before = await server.head();
     const unauthenticated = await unauthenticatedCases();
     const denied = await deniedCases();
-    const calls = (await refuse(unauthenticated, UNAUTHENTICATED)) + (await refuse(denied, DENIED));
+    const calls = (await expectStatuses(unauthenticated, UNAUTHENTICATED)) + (await expectStatuses(denied, DENIED));
     expect(await server.head()).toBe(before);
     expect(calls).toBeGreaterThan(table.length * 15);
     for (const { headers } of [...unauthenticated, ...denied]) {
@@ -149,7 +153,7 @@ describe('every RPC', () => {
     }
   });
 
-  it('is not refused to callers with the permission', async () => {
+  it('is not refused to an administrator with a token, streams of the server not tried', async () => {
     const root = await server.as('root');
     for (const { method, requires, name } of ending) {
       const found = await statusesOf(method, requestNaming(method, requires, PLACE), root);
@@ -189,33 +193,39 @@ describe('a caller', () => {
     expect((await get('/api/v1/projects/other', team)).http).toBe(403);
   });
 
-  it('gets the same answer for what exists elsewhere and what does not', async () => {
+  it('gets the same status for a project that it may not read and for one that does not exist', async () => {
     const elsewhere = await server.as('elsewhere');
     const answers = ['flytesnacks', 'missing'].map((project) => get(`/api/v1/projects/${project}`, elsewhere));
     expect((await Promise.all(answers)).map((answer) => answer.http)).toEqual([403, 403]);
   });
 
-  it('reads no data and no file of a project that it may not read', async () => {
+  it('reads no data of a project that it may not read', async () => {
     const elsewhere = await server.as('elsewhere');
     const url = encodeURIComponent('flyte://v1/flytesnacks/development/run/n0/i');
     expect((await get(`/api/v1/data?flyte_url=${url}`, elsewhere)).http).toBe(403);
     expect((await get(`/api/v1/data?flyte_url=${url}`, await server.as('ada', { groups: 'team' }))).http).not.toBe(403);
   });
 
-  it('asks what it may do itself, in a project and domain or everywhere', async () => {
-    const mayOf = async (query: string, headers: Headers) =>
+  it('gets its own permissions, in a project and domain or in all of them', async () => {
+    const permissionsIn = async (query: string, headers: Headers) =>
       (await get(`/api/v1/access/permissions${query}`, headers)).json['permissions'];
     const [root, team, staging] = [await server.as('root'), { groups: ['team'] }, await server.as('staging')];
     const ada = await server.as('ada', team);
-    expect(await mayOf('', root)).toEqual(EVERY_PERMISSION);
-    expect(await mayOf('?project=flytesnacks&domain=development', ada)).toEqual(['read', 'register', 'execute']);
+    expect(await permissionsIn('', root)).toEqual(EVERY_PERMISSION);
+    expect(await permissionsIn('?project=flytesnacks&domain=development', ada)).toEqual([
+      'read',
+      'register',
+      'execute',
+    ]);
     for (const query of ['', '?project=flytesnacks', '?project=other&domain=development', '?project=*'])
-      expect(await mayOf(query, ada), query).toEqual([]);
-    expect(await mayOf('?project=flytesnacks&domain=development', staging)).toEqual([]);
-    expect(await mayOf('?project=none&domain=none', await server.as('root', { scope: 'read' }))).toEqual(['read']);
+      expect(await permissionsIn(query, ada), query).toEqual([]);
+    expect(await permissionsIn('?project=flytesnacks&domain=development', staging)).toEqual([]);
+    expect(await permissionsIn('?project=none&domain=none', await server.as('root', { scope: 'read' }))).toEqual([
+      'read',
+    ]);
   });
 
-  it('is recorded as the actor', async () => {
+  it('is recorded as the actor of its event; a refused call records none', async () => {
     const team = await server.as('ada', { groups: ['team'] });
     const before = await server.head();
     const request = fixtureBytes('01-hello/001-task.create_request.pb');
@@ -224,9 +234,17 @@ describe('a caller', () => {
     expect((await grpc.raw(path, request, team)).code).toBe('OK');
     expect((await server.eventsAfter(before)).map((event) => metadataOf(event).actor)).toEqual(['ada']);
   });
+
+  it('may send its token in flyte-authorization, also when authorization has another scheme', async () => {
+    const { authorization = '' } = await server.as('root');
+    const path = `/${AdminService.typeName}/ListProjects`;
+    const both = { authorization: 'Basic cm9vdDpyb290', 'flyte-authorization': authorization };
+    expect((await grpc.raw(path, new Uint8Array(), both)).code).toBe('OK');
+    expect((await get('/api/v1/projects', { 'flyte-authorization': authorization })).http).toBe(200);
+  });
 });
 
-/** A file with the token of a header. */
+/** Writes the token of an `authorization` header to a file, and gives its path. */
 const tokenFile = (authorization: string): string => {
   const file = join(mkdtempSync(join(tmpdir(), 'flightlog-token-')), 'token');
   writeFileSync(file, authorization.slice('Bearer '.length));
@@ -250,7 +268,7 @@ describe('a role binding', () => {
   };
   const readsThird = async (headers: Headers): Promise<number> => (await get('/api/v1/projects/third', headers)).http;
 
-  it('gives a role to a caller whose token is older than the grant, and takes it away', async () => {
+  it('gives a role to a caller whose token is older than the grant, until it is revoked', async () => {
     const root = await server.as('root');
     const guest = await server.as('guest');
     const binding = { principal: 'guest', role: 'viewer', project: 'third' };
@@ -270,7 +288,7 @@ describe('a role binding', () => {
     expect(await change('/revoke', binding, root)).toBe(404);
   });
 
-  it('is given by administrators of its project alone', async () => {
+  it('can be given and listed only by administrators of its whole project', async () => {
     const elsewhere = await server.as('elsewhere');
     const binding = { principal: 'mallory', role: 'administrator' };
     for (const place of [{ project: 'third' }, {}, { project: '*' }, { project: '' }])
@@ -282,7 +300,7 @@ describe('a role binding', () => {
     expect((await get('/api/v1/access/bindings?project=third', elsewhere)).http).toBe(403);
   });
 
-  it('is given, listed and taken by the command line', async () => {
+  it('can be given, listed and revoked on the command line', async () => {
     const { authorization = '' } = await server.as('root');
     const flags = ['--server', server.ready.http, '--token-file', tokenFile(authorization)];
     const binding = ['bob@example.com', 'operator', '--project', 'third', '--domain', 'staging'];
@@ -307,7 +325,7 @@ describe('the audit', () => {
   const entries = async (query: string, headers: Headers): Promise<readonly Entry[]> =>
     (await get(`/api/v1/audit?${query}`, headers)).json['entries'] as readonly Entry[];
 
-  it('has what was changed and what was refused, with caller, transport, target, result and position', async () => {
+  it('has each change and refusal with caller, transport, target, status and position, not the content', async () => {
     const root = await server.as('root');
     const since = new Date().toISOString();
     const headers = { ...(await server.as('auditor-test')), 'x-request-id': 'refused-here' };
@@ -349,7 +367,7 @@ describe('the audit', () => {
     expect(stdout).toMatch(/auditor-test +PERMISSION_DENIED +AdminService.GetProject .*third.* rest 127\.0\.0\.1/u);
   });
 
-  it('is followed by the command line, until it is stopped', async () => {
+  it('is followed by the command line, until it gets SIGINT', async () => {
     const { authorization = '' } = await server.as('root');
     const env = { FLIGHTLOG_SERVER: server.ready.http, FLIGHTLOG_TOKEN_FILE: tokenFile(authorization) };
     const stranger = await server.as('followed-test');
@@ -363,36 +381,28 @@ describe('the audit', () => {
   });
 });
 
-describe('what is no RPC', () => {
+describe('an endpoint beside the RPCs of the API', () => {
   it.each(['/healthz', '/readyz', '/healthcheck'])('%s needs no token', async (path) => {
     expect((await get(path)).http).toBe(200);
   });
 
-  it('shows the metrics to callers that may read everything', async () => {
+  it('/metrics is only for callers that may read everything', async () => {
     expect((await get('/metrics')).http).toBe(401);
     expect((await get('/metrics', await server.as('elsewhere'))).http).toBe(403);
     expect((await get('/metrics', await server.as('root'))).http).toBe(200);
   });
 
-  it('shows the API page to callers with a token', async () => {
+  it('/openapi.json is only for callers with a token', async () => {
     expect((await get('/openapi.json')).http).toBe(401);
     expect((await get('/openapi.json', await server.as('nobody'))).http).toBe(200);
   });
 
-  it('describes the services to callers with a token', async () => {
+  it('gRPC reflection is only for callers with a token; gRPC health needs none', async () => {
     const path = '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo';
     const listServices = Uint8Array.of(0x3a, 0x00);
     expect((await grpc.rawStream(path, listServices)).code).toBe('UNAUTHENTICATED');
     expect((await grpc.rawStream(path, listServices, await server.as('nobody'))).code).toBe('OK');
     expect((await grpc.raw('/grpc.health.v1.Health/Check', new Uint8Array())).code).toBe('OK');
-  });
-
-  it('takes a token in the second header where the first has another scheme', async () => {
-    const { authorization = '' } = await server.as('root');
-    const path = `/${AdminService.typeName}/ListProjects`;
-    const both = { authorization: 'Basic cm9vdDpyb290', 'flyte-authorization': authorization };
-    expect((await grpc.raw(path, new Uint8Array(), both)).code).toBe('OK');
-    expect((await get('/api/v1/projects', { 'flyte-authorization': authorization })).http).toBe(200);
   });
 });
 
@@ -424,13 +434,13 @@ describe('the EventStoreDB protocol', () => {
     authorization: `Basic ${Buffer.from(`flightlog:${password}`).toString('base64')}`,
   });
 
-  it('is read with a token that may read everything, which may come as a password', async () => {
+  it('can be read with the token of a caller that may read everything, also sent as a password', async () => {
     const reader = await server.as('reader');
     expect((await send('Read', once, reader)).code).toBe('OK');
     expect((await send('Read', once, basic(reader['authorization']?.slice('Bearer '.length) ?? ''))).code).toBe('OK');
   });
 
-  it('is refused without one', async () => {
+  it('is refused without a token, and to callers that lack the permission', async () => {
     const answers = await Promise.all([
       send('Read', once),
       send('Read', once, basic('wrong')),
@@ -447,7 +457,7 @@ describe('the EventStoreDB protocol', () => {
     ]);
   });
 
-  it('has its writes in the audit, with caller and result', async () => {
+  it('has its appends in the audit, with caller and status, and not its reads', async () => {
     const root = await server.as('root');
     const since = new Date().toISOString();
     await send('Append', new Uint8Array(), root);
@@ -474,7 +484,7 @@ describe('the EventStoreDB protocol', () => {
   });
 });
 
-describe('a stream of events', () => {
+describe('a stream of engine reports', () => {
   let client: Client;
   beforeAll(() => {
     client = new Client(server.ready.grpc, credentials.createInsecure());

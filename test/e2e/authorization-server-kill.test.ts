@@ -21,23 +21,26 @@ const DAY_MS = 86_400_000;
 /** The number of times that a start writes its state before it listens, when no keys are due. */
 const WRITES_OF_A_START = 1;
 
-/** The writes from one kill to the next: with 1, a process is killed after each of them. */
+/** A process is killed after the first write, and after every `STEP` writes more: with 1, after each write. */
 const STEP = Number(process.env['FLIGHTLOG_TEST_KILL_STEP'] ?? 5);
 
 const directory = mkdtempSync(join(tmpdir(), 'flightlog-authorization-kill-'));
 
-/** Every process listens on a port of its own; the address of the issuer stays. */
+/** Every process listens on another port; the proxy gives them all one address, that of the issuer. */
 let proxy: Proxy;
 let target = '';
 let issuer = '';
 
 type Serving = {
-  /** True when the process could serve before it was killed. */
+  /** True when the process listened before it was killed. */
   readonly isReady: boolean;
   readonly kill: () => Promise<void>;
 };
 
-/** Starts the server on the state of the directory; with `killAfter`, it is killed after that number of writes of the state. */
+/**
+ * Starts the server on the state of the directory. With `killAfter`, it is killed after that number of writes of the
+ * state. Its clock is `passedMs` ahead.
+ */
 const serve = async ({ killAfter = 0, passedMs = 0 } = {}): Promise<Serving> => {
   const child = spawn(process.execPath, [PROCESS, directory, issuer, String(passedMs)], {
     stdio: ['ignore', 'pipe', 'ignore'],
@@ -55,7 +58,7 @@ const serve = async ({ killAfter = 0, passedMs = 0 } = {}): Promise<Serving> => 
   };
 };
 
-/** Works with a server that is killed afterwards. */
+/** Runs `work` while a server runs, and kills the server afterwards. */
 const withServer = async <Result>(work: () => Promise<Result>, passedMs = 0): Promise<Result> => {
   const serving = await serve({ passedMs });
   try {
@@ -68,7 +71,7 @@ const withServer = async <Result>(work: () => Promise<Result>, passedMs = 0): Pr
 /** A code or token that can be used once, and the answers to all its uses. */
 type Once = { readonly uses: OAuthAnswer[]; use?: () => Promise<OAuthAnswer> };
 
-/** Uses it, where it is there already. */
+/** Uses the code or token, when the flow has got it. */
 const use = async (secret: Once): Promise<void> => {
   if (secret.use) secret.uses.push(await secret.use());
 };
@@ -106,7 +109,7 @@ const deviceFlow = async (secret: Once): Promise<void> => {
 
 type Flow = {
   readonly name: string;
-  /** Gets what the flow uses, from a server that is killed only afterwards. */
+  /** Gets the token that the flow uses, from a server that is not killed before that is done. */
   readonly prepare?: (secret: Once) => Promise<void>;
   /** The flow, to its end. */
   readonly run: (secret: Once) => Promise<void>;
@@ -121,7 +124,7 @@ const FLOWS: readonly Flow[] = [
 /** The errors of `fetch` when the server is gone before, and in the middle of, its answer. */
 const GONE = ['fetch failed', 'terminated'];
 
-/** Runs the flow on a server that is killed after a write. @returns false when the flow has ended before. */
+/** Runs the flow on a server that is killed after that write of it. @returns false when the flow has ended before. */
 const isKilledIn = async ({ run }: Flow, secret: Once, write: number): Promise<boolean> => {
   const serving = await serve({ killAfter: WRITES_OF_A_START + write });
   try {
@@ -135,7 +138,7 @@ const isKilledIn = async ({ run }: Flow, secret: Once, write: number): Promise<b
   }
 };
 
-/** Kills a server after a write of a flow, and checks the next one. @returns false when the flow has ended before. */
+/** Kills a server after a write of a flow, and checks the next one's. @returns false when the flow has ended before. */
 const killed = async (flow: Flow, write: number): Promise<boolean> => {
   const secret: Once = { uses: [] };
   const { prepare } = flow;
@@ -163,9 +166,9 @@ const getToken = async (): Promise<string> =>
 const publishedKeys = async (): Promise<JSONWebKeySet> =>
   (await (await fetch(`${issuer}/oauth2/jwks`)).json()) as JSONWebKeySet;
 
-/** Kills a process after a write of its start, a day after the one before, and checks the keys of the next process. */
+/** Starts a process `write` days later, kills it after that write of its start, and checks the keys of the next one. */
 const rotate = async (write: number, before: string): Promise<{ isKilled: boolean; token: string }> => {
-  const passedMs = write * DAY_MS; // a key is due, and the tokens of the last but one have expired
+  const passedMs = write * DAY_MS; // a new key is due, and the tokens of the last key but one have expired
   const serving = await serve({ killAfter: write, passedMs });
   await serving.kill();
   const token = await withServer(async () => {
@@ -192,7 +195,7 @@ afterAll(async () => {
 
 describe('the authorization server, killed after a write of its state', () => {
   it.each(FLOWS)(
-    'gives tokens at most once for one secret of $name, and again after a new start',
+    'gives tokens at most once for one code or token of $name; the flow succeeds after a restart',
     async (flow) => {
       let write = 1;
       while (await killed(flow, write)) write += STEP;
@@ -201,13 +204,14 @@ describe('the authorization server, killed after a write of its state', () => {
     600_000,
   );
 
-  it('has one new key after each rotation, and the one before, until its tokens have expired', async () => {
+  it('has two keys after each rotation: a new one, and the one before, whose tokens are still valid', async () => {
     let last = { isKilled: true, token: await withServer(getToken) };
     let write = 0;
     while (last.isKilled) {
       write += 1;
       last = await rotate(write, last.token);
     }
-    expect(write).toBe(4); // the writes are: a key is added, another removed, and what has expired is removed
+    // A start writes three times: it adds a key, removes another, and removes what has expired. No fourth write kills it.
+    expect(write).toBe(4);
   }, 120_000);
 });

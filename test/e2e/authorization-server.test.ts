@@ -23,7 +23,7 @@ const serving = (failPoint?: string): Promise<ServerProcess> =>
     env: { FLIGHTLOG_AUTH_SERVER_ENABLED: 'true', ...(failPoint !== undefined && { FLIGHTLOG_FAIL_POINT: failPoint }) },
   });
 
-/** Starts the server again on its port, after it was killed. */
+/** Kills the server, and starts it again on the same port. */
 const again = async (failPoint?: string): Promise<void> => {
   await server.kill();
   logs.push(server.log());
@@ -38,7 +38,7 @@ const ask = async (path: string, token = '', init: RequestInit = {}) => {
   return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
 };
 
-/** Gets a token for a client, and remembers what must be written nowhere. */
+/** Gets a token for a client, and adds token and secret to `secrets`, which must be written nowhere. */
 const tokenFor = async (id: string, secret: string): Promise<string> => {
   const fields = { grant_type: 'client_credentials', scope: 'all' };
   const { body } = await post(`${issuer}/oauth2/token`, fields, `${id}:${secret}`);
@@ -69,7 +69,7 @@ describe(
       server = await serving();
     });
 
-    it('gives tokens to a client that is added while it runs, with its roles alone', async () => {
+    it('gives a client that is added while it runs tokens with its roles, until the client is removed', async () => {
       const { stdout } = await run(['client', 'add', 'reader', '--roles', 'viewer']);
       const token = await tokenFor('reader', stdout.trim());
       expect(await ask('/api/v1/projects', token)).toMatchObject({ status: 200 });
@@ -80,7 +80,7 @@ describe(
       expect(await tokenFor('reader', stdout.trim())).toBe('');
     });
 
-    it('tells clients how to sign in, and a person the name that the token has', async () => {
+    it('gives clients what sign-in needs, a person her name and roles, and the audit the commands', async () => {
       expect((await ask('/config/v1/flyte_client')).body).toMatchObject({
         client_id: 'flytectl',
         scopes: ['all', 'offline'],
@@ -103,7 +103,7 @@ describe(
       );
     });
 
-    it('uses no code twice, killed after it was given and while it is used', async () => {
+    it('accepts no code twice, though killed before and during its first use', async () => {
       const code = await getCode(issuer, ALICE);
       secrets.push(code.code, code.verifier);
       await again('after-consume:1');
@@ -112,7 +112,7 @@ describe(
       expect((await redeem(issuer, code)).status).toBe(400);
     });
 
-    it('uses no refresh token twice, killed while it is used and after its use', async () => {
+    it('accepts no refresh token twice, though killed after its first use', async () => {
       const { body } = await redeem(issuer, await getCode(issuer, ALICE));
       secrets.push(body['refresh_token'] ?? 'none');
       expect((await refresh(issuer, body['refresh_token'])).status).toBe(200);

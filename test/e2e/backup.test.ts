@@ -51,9 +51,10 @@ const restore = (to: string): Promise<Ended> => flightlog(['restore', '--from', 
 const foreign = new Set<string>();
 const onProgress = (): void => undefined;
 
-/** Restores as the command does, within this process. */
+/** Restores within this process, as the command does. */
 const restoredHere = (directory: string) =>
   restoreBackup({ target: folderTarget(place, 'backup'), directory, codecs, foreign, onProgress });
+/** Backs up within this process, as the command does. */
 const backedUpHere = async (directory: string) => {
   const log = await sqliteLogReader({ directory });
   const payloads = filePayloadStore({ directory });
@@ -65,6 +66,7 @@ const backedUpHere = async (directory: string) => {
   }
 };
 
+/** The counts that a command has printed, which must have succeeded. */
 const done = ({ code, stdout, stderr }: Ended): Record<string, number> => {
   expect(stderr).toBe('');
   expect(code).toBe(0);
@@ -72,7 +74,7 @@ const done = ({ code, stdout, stderr }: Ended): Record<string, number> => {
 };
 
 /** The path of the largest object in a folder of the backup; in `files`, it belongs to the upload. */
-const anObject = (part: string): string => {
+const largestObject = (part: string): string => {
   const names = readdirSync(join(place, part), { recursive: true, encoding: 'utf8' });
   const objects = names.filter((name) => /[0-9a-f]{64}$/u.test(name)).map((name) => join(place, part, name));
   const [first = ''] = objects.sort((one, other) => statSync(other).size - statSync(one).size);
@@ -85,7 +87,7 @@ const large = (name: string): ExecutionCreateRequest =>
     request.inputs = create(LiteralMapSchema, { literals: { name: literal(`${name} ${LARGE}`) } });
   });
 
-/** The content of a log: its events, the engines' reports, and the model of its views. */
+/** The content of a log: its events, how often it has each report of an engine, its head, and a model of its views. */
 const truthOf = async (directory: string) => {
   const log = await sqliteLogReader({ directory });
   const payloads = filePayloadStore({ directory });
@@ -152,7 +154,7 @@ describe('a backup of a server that is killed in the middle of load', () => {
     await engine;
   });
 
-  it('has everything that was acknowledged before it, and restored elsewhere, the views are what the log says', async () => {
+  it('has all that was acknowledged before it started; restored elsewhere, its views agree with its log', async () => {
     const copy = join(folder, 'copy');
     const { events } = done(await restore(copy));
     expect(events).toBe(first['events']);
@@ -174,7 +176,7 @@ describe('a backup of a server that is killed in the middle of load', () => {
     await server.kill();
   });
 
-  it('copies what is new the next time, also after one that was killed, which leaves the one before', async () => {
+  it('copies only what is new the next time, also after a killed backup, which leaves the first intact', async () => {
     const before = readFileSync(join(place, 'backup.json'), 'utf8');
     const other = await startServerProcess({ data, args: EMBEDDED });
     const grpc = overGrpc(other.ready);
@@ -198,24 +200,27 @@ describe('a backup of a server that is killed in the middle of load', () => {
     expect((await truthOf(again)).events).toEqual((await truthOf(data)).events);
   });
 
-  it.each(['backup.json', 'log', 'payloads', 'files'])('that is damaged or incomplete in %s says so', async (part) => {
-    const broken = join(folder, `broken-${part}`);
-    const found = part.endsWith('.json') ? join(place, part) : anObject(part);
-    const whole = readFileSync(found);
-    const damaged = Uint8Array.from(whole, (byte, at) => (at === whole.length - 3 ? byte ^ 1 : byte));
-    writeFileSync(found, damaged);
-    await expect(restoredHere(broken)).rejects.toThrow(/^backup .* is damaged: .* is not what/u);
-    expect(existsSync(join(broken, 'log.db'))).toBe(false);
-    rmSync(found);
-    const missing = part.endsWith('.json') ? 'there is no backup in' : /is incomplete: .* is missing/u;
-    await expect(restoredHere(broken)).rejects.toThrow(missing);
-    writeFileSync(found, whole);
-  });
+  it.each(['backup.json', 'log', 'payloads', 'files'])(
+    'is not restored when damaged or incomplete in %s',
+    async (part) => {
+      const broken = join(folder, `broken-${part}`);
+      const found = part.endsWith('.json') ? join(place, part) : largestObject(part);
+      const whole = readFileSync(found);
+      const damaged = Uint8Array.from(whole, (byte, at) => (at === whole.length - 3 ? byte ^ 1 : byte));
+      writeFileSync(found, damaged);
+      await expect(restoredHere(broken)).rejects.toThrow(/^backup .* is damaged: .* is not what/u);
+      expect(existsSync(join(broken, 'log.db'))).toBe(false);
+      rmSync(found);
+      const missing = part.endsWith('.json') ? 'there is no backup in' : /is incomplete: .* is missing/u;
+      await expect(restoredHere(broken)).rejects.toThrow(missing);
+      writeFileSync(found, whole);
+    },
+  );
 
   it.each(['log', 'payloads', 'files'])(
-    'has again after the next backup what was removed from its %s',
+    'has an object that was removed from its %s again after the next backup',
     async (part) => {
-      rmSync(anObject(part));
+      rmSync(largestObject(part));
       const { copiedEvents, copiedPayloads, copiedFiles } = await backedUpHere(data);
       expect([copiedEvents > 0, copiedPayloads, copiedFiles > CONTROL_PLANE_FILES.length]).toEqual([
         part !== 'files',
@@ -226,7 +231,7 @@ describe('a backup of a server that is killed in the middle of load', () => {
     },
   );
 
-  it('is not mixed with that of another log, and not restored over anything', async () => {
+  it('is not written over another log’s or into the data, not restored over data, and not served half', async () => {
     const copy = join(folder, 'copy');
     const ended = await restore(copy);
     expect(ended).toMatchObject({ code: 1, stdout: '' });

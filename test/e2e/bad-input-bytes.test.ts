@@ -41,7 +41,7 @@ const launchPlan = {
   },
 };
 
-/** A list in a list in a list, as JSON of a map of literals. */
+/** Lists in lists, `depth` deep, as JSON of a map of literals. */
 const nestedLiteral = (depth: number): string =>
   `{"literals":{"times":${'{"collection":{"literals":['.repeat(depth)}${']}}'.repeat(depth)}}}`;
 const nested = (depth: number): string => `{"inputs":${nestedLiteral(depth)}}`;
@@ -64,7 +64,7 @@ afterAll(async () => {
 const post = (body: string | Uint8Array, headers?: Record<string, string>): Promise<RestAnswer> =>
   rest.request('POST', '/api/v1/executions', body, headers);
 
-describe('bytes over gRPC that are no message are INVALID_ARGUMENT, and the text says where', () => {
+describe('bytes over gRPC that are no message are INVALID_ARGUMENT, and the text says why', () => {
   it.each([
     ['truncated', CREATE, recorded.subarray(0, -7), /cannot decode ExecutionCreateRequest: .*inputs.* ends early/u],
     ['truncated event', EVENT, event.subarray(0, -5), /cannot decode NodeExecutionEventRequest: event\S* ends early/u],
@@ -78,19 +78,24 @@ describe('bytes over gRPC that are no message are INVALID_ARGUMENT, and the text
   });
 });
 
-describe('bodies over REST that are no message are INVALID_ARGUMENT, and the text says where', () => {
+describe('bodies over REST that are no message are INVALID_ARGUMENT, and the text says why', () => {
   const truncated = '{"project":"flytesnacks","domain":';
   it.each([
     ['truncated JSON', truncated, {}, /malformed JSON/u],
-    ['truncated JSON, strictly', truncated, JSON_TYPE, /malformed JSON/u],
+    ['truncated JSON, with a JSON content type', truncated, JSON_TYPE, /malformed JSON/u],
     ['text that is not JSON', 'project=flytesnacks', {}, /malformed JSON/u],
     ['JSON that is no message', '[1, 2]', {}, /ExecutionCreateRequest|invalid request/u],
     ['a number for a text', '{"project":7}', {}, /invalid value for project/u],
     ['a text for a message', '{"spec":"hello"}', {}, /invalid value for spec/u],
-    ['a mode that is none, strictly', '{"spec":{"metadata":{"mode":"SOON"}}}', JSON_TYPE, /spec\.metadata\.mode/u],
-    ['an unknown field, strictly', '{"colour":"red"}', JSON_TYPE, /colour/u],
+    [
+      'a mode that does not exist, with a JSON content type',
+      '{"spec":{"metadata":{"mode":"SOON"}}}',
+      JSON_TYPE,
+      /spec\.metadata\.mode/u,
+    ],
+    ['an unknown field, with a JSON content type', '{"colour":"red"}', JSON_TYPE, /colour/u],
     ['nested two thousand deep', nested(2_000), {}, /inputs|nested|depth|recursion/u],
-    ['nested two thousand deep, strictly', nested(2_000), JSON_TYPE, /inputs|nested|depth|recursion/u],
+    ['nested two thousand deep, with a JSON content type', nested(2_000), JSON_TYPE, /inputs|nested|depth|recursion/u],
     [
       'protobuf cut short',
       recorded.subarray(0, -7),
@@ -98,9 +103,14 @@ describe('bodies over REST that are no message are INVALID_ARGUMENT, and the tex
       /cannot decode ExecutionCreateRequest: .*inputs.* ends early/u,
     ],
     ['protobuf nested two thousand deep', deep, OCTETS, /inputs.*nested deeper than 100/u],
-    ['JSON as protobuf', '{"project":"flytesnacks"}', OCTETS, /cannot decode ExecutionCreateRequest/u],
-    ['protobuf as JSON', recorded, JSON_TYPE, /malformed JSON/u],
-    ['protobuf as anything', recorded, { 'content-type': 'text/plain' }, /malformed JSON/u],
+    [
+      'JSON, with the content type of protobuf',
+      '{"project":"flytesnacks"}',
+      OCTETS,
+      /cannot decode ExecutionCreateRequest/u,
+    ],
+    ['protobuf, with a JSON content type', recorded, JSON_TYPE, /malformed JSON/u],
+    ['protobuf, with the content type text/plain', recorded, { 'content-type': 'text/plain' }, /malformed JSON/u],
   ] as const)('%s', async (_what, body, headers, text) => {
     const { http, code, message } = await plane.unchanged(() => post(body, headers));
     expect([http, code, message]).toEqual([400, 'INVALID_ARGUMENT', expect.stringMatching(text)]);
@@ -120,7 +130,7 @@ describe('bodies over REST that are no message are INVALID_ARGUMENT, and the tex
     expect([code, message]).toEqual(['INVALID_ARGUMENT', expect.stringMatching(/phase/u)]);
   });
 
-  it('a launch condition, by either name of its message', async () => {
+  it('a launch plan with a launch condition, under either package name of its type', async () => {
     for (const name of ['flyteidl', 'platformidl']) {
       const launchConditions = { '@type': `type.googleapis.com/${name}.core.Identifier`, name: 'x' };
       const body = { ...launchPlan, spec: { ...launchPlan.spec, entityMetadata: { launchConditions } } };
@@ -184,18 +194,21 @@ describe('a message above the size limit', () => {
     expect(await plane.head()).toBe(before);
   });
 
-  it.each(['grpc', 'rest'] as const)('does not prevent large launches below the limit, over %s', async (way) => {
-    const text = 'x'.repeat(6 * 1024 * 1024);
-    const request = helloRequest(`large-over-${way}`, ({ inputs }) => {
-      inputs!.literals['name'] = create(LiteralSchema, literal(text));
-    });
-    const { id } = await plane[way].call(AdminService.method.createExecution, request);
-    const { fullInputs } = await plane[way].call(AdminService.method.getExecutionData, { id: id! });
-    expect(fullInputs!.literals['name']).toMatchObject(literal(text));
-  });
+  it.each(['grpc', 'rest'] as const)(
+    'is not a launch with an input of 6 MiB, which is accepted over %s',
+    async (way) => {
+      const text = 'x'.repeat(6 * 1024 * 1024);
+      const request = helloRequest(`large-over-${way}`, ({ inputs }) => {
+        inputs!.literals['name'] = create(LiteralSchema, literal(text));
+      });
+      const { id } = await plane[way].call(AdminService.method.createExecution, request);
+      const { fullInputs } = await plane[way].call(AdminService.method.getExecutionData, { id: id! });
+      expect(fullInputs!.literals['name']).toMatchObject(literal(text));
+    },
+  );
 });
 
-describe('a content type that is not the message’s', () => {
+describe('a content type', () => {
   /** One HTTP/2 request with a content type that no gRPC client sends. */
   const http2 = (contentType: string): Promise<number> =>
     new Promise((resolve, reject) => {
@@ -210,11 +223,14 @@ describe('a content type that is not the message’s', () => {
       stream.end(recorded);
     });
 
-  it.each(['application/json', 'text/html'])('is refused over gRPC with 415: %s', async (contentType) => {
-    expect(await plane.unchanged(() => http2(contentType))).toBe(415);
-  });
+  it.each(['application/json', 'text/html'])(
+    'that is not of gRPC is refused over gRPC with HTTP status 415: %s',
+    async (contentType) => {
+      expect(await plane.unchanged(() => http2(contentType))).toBe(415);
+    },
+  );
 
-  it('is JSON over REST, whatever it says, unless it is bytes', async () => {
+  it('other than application/octet-stream means JSON over REST', async () => {
     const request = fromBinary(ExecutionCreateRequestSchema, recorded);
     const asJson = JSON.stringify({ project: request.project, domain: request.domain, name: 'UPPER', spec: {} });
     for (const type of ['text/plain', 'application/xml', 'nonsense', 'application/json; charset=utf-8']) {
@@ -223,7 +239,7 @@ describe('a content type that is not the message’s', () => {
     }
   });
 
-  it('answers an error in the dialect that was asked for', async () => {
+  it('of bytes, for the request or in `accept`, makes an error bytes as well', async () => {
     const bytes = toBinary(ExecutionCreateRequestSchema, helloRequest('UPPER'));
     const { headers, code } = await post(bytes, OCTETS);
     expect([headers.get('content-type'), code]).toEqual(['application/octet-stream', 'INVALID_ARGUMENT']);
@@ -248,7 +264,7 @@ describe('a list request with an invalid query, over REST', () => {
   });
 });
 
-it('never is UNKNOWN or INTERNAL, for any bytes at all', async () => {
+it('no RPC of AdminService over gRPC answers UNKNOWN or INTERNAL to other RPCs’ messages or nonsense', async () => {
   const before = await plane.head();
   for (const { name } of AdminService.methods) {
     for (const bytes of [recorded, deep, event, Buffer.from('nonsense'), recorded.subarray(3)]) {

@@ -27,7 +27,7 @@ afterAll(() => plane.close());
 
 const recordedTask = fromBinary(TaskCreateRequestSchema, fixtureBytes('01-hello/001-task.create_request.pb'));
 
-describe.each(['grpc', 'rest'] as const)('an event over %s', (way) => {
+describe.each(['grpc', 'rest'] as const)('an event or launch over %s', (way) => {
   let transport: Transport;
   beforeAll(() => {
     transport = plane[way];
@@ -38,30 +38,33 @@ describe.each(['grpc', 'rest'] as const)('an event over %s', (way) => {
   it.each([
     ['Succeeded', 'SUCCEEDED'],
     ['Failed', 'FAILED'],
-  ] as const)('is refused with the stored phase: an event after the end, %s', async (_name, ended) => {
-    const id = await launch(`after-${ended.toLowerCase()}`);
-    await transport.call(method.createNodeEvent, nodeReport(id, 'n0', { phase: NodePhase.RUNNING }));
-    await transport.call(method.createTaskEvent, taskReport(id, 'n0', { phase: TaskPhase[ended] }));
-    await transport.call(method.createNodeEvent, nodeReport(id, 'n0', { phase: NodePhase[ended] }));
-    await transport.call(method.createWorkflowEvent, workflowReport(id, { phase: Phase[ended] }));
-    const late = [
-      () => transport.attempt(method.createWorkflowEvent, workflowReport(id, { phase: Phase.RUNNING })),
-      () => transport.attempt(method.createWorkflowEvent, workflowReport(id, { phase: Phase.ABORTED })),
-      () => transport.attempt(method.createNodeEvent, nodeReport(id, 'n0', { phase: NodePhase.ABORTED })),
-      () => transport.attempt(method.createTaskEvent, taskReport(id, 'n0', { phase: TaskPhase.RUNNING })),
-      () => transport.attempt(method.terminateExecution, { id, cause: 'too late' }),
-    ];
-    for (const ask of late) {
-      const { code, message, details } = await plane.unchanged(ask);
-      expect([code, message]).toEqual(['FAILED_PRECONDITION', expect.stringMatching(/\S/u)]);
-      const [detail] = details;
-      expect(detail?.typeUrl).toBe(`type.googleapis.com/${transport.callersPackage}.admin.EventFailureReason`);
-      const { reason } = fromBinary(EventFailureReasonSchema, detail!.value);
-      expect(reason).toMatchObject({ case: 'alreadyInTerminalState', value: { currentPhase: ended } });
-    }
-  });
+  ] as const)(
+    'is refused after the end, as is a termination, with the stored phase in the detail: %s',
+    async (_name, ended) => {
+      const id = await launch(`after-${ended.toLowerCase()}`);
+      await transport.call(method.createNodeEvent, nodeReport(id, 'n0', { phase: NodePhase.RUNNING }));
+      await transport.call(method.createTaskEvent, taskReport(id, 'n0', { phase: TaskPhase[ended] }));
+      await transport.call(method.createNodeEvent, nodeReport(id, 'n0', { phase: NodePhase[ended] }));
+      await transport.call(method.createWorkflowEvent, workflowReport(id, { phase: Phase[ended] }));
+      const late = [
+        () => transport.attempt(method.createWorkflowEvent, workflowReport(id, { phase: Phase.RUNNING })),
+        () => transport.attempt(method.createWorkflowEvent, workflowReport(id, { phase: Phase.ABORTED })),
+        () => transport.attempt(method.createNodeEvent, nodeReport(id, 'n0', { phase: NodePhase.ABORTED })),
+        () => transport.attempt(method.createTaskEvent, taskReport(id, 'n0', { phase: TaskPhase.RUNNING })),
+        () => transport.attempt(method.terminateExecution, { id, cause: 'too late' }),
+      ];
+      for (const ask of late) {
+        const { code, message, details } = await plane.unchanged(ask);
+        expect([code, message]).toEqual(['FAILED_PRECONDITION', expect.stringMatching(/\S/u)]);
+        const [detail] = details;
+        expect(detail?.typeUrl).toBe(`type.googleapis.com/${transport.callersPackage}.admin.EventFailureReason`);
+        const { reason } = fromBinary(EventFailureReasonSchema, detail!.value);
+        expect(reason).toMatchObject({ case: 'alreadyInTerminalState', value: { currentPhase: ended } });
+      }
+    },
+  );
 
-  it('is refused: a step back to QUEUED, and an unknown phase', async () => {
+  it('is refused when it goes back to QUEUED, or has no phase', async () => {
     const id = await launch('step-back');
     await transport.call(method.createWorkflowEvent, workflowReport(id, { phase: Phase.RUNNING }));
     const report = (phase: Phase) => () => transport.attempt(method.createWorkflowEvent, workflowReport(id, { phase }));
@@ -69,7 +72,7 @@ describe.each(['grpc', 'rest'] as const)('an event over %s', (way) => {
     expect(await plane.unchanged(report(Phase.UNDEFINED))).toMatchObject({ code: 'INVALID_ARGUMENT' });
   });
 
-  it('changes nothing: an event that is sent again, byte for byte or with its maps in another order', async () => {
+  it('is ALREADY_EXISTS and changes nothing when sent again, even with its maps in another order', async () => {
     const id = await launch('repeated');
     const [one, two] = [literal(1n), literal('two')];
     const output = (literals: Record<string, typeof one>) =>
@@ -123,7 +126,7 @@ describe.each(['grpc', 'rest'] as const)('an event over %s', (way) => {
     for (const report of [...first!, ...swapped!]) expect((await plane.unchanged(report)).code).toBe('ALREADY_EXISTS');
   });
 
-  it('is known but kept: new content in a phase that was reported', async () => {
+  it('is ALREADY_EXISTS but recorded when it has new content for a phase that was reported', async () => {
     const id = await launch('new-content');
     await transport.call(method.createNodeEvent, nodeReport(id, 'n0', { phase: NodePhase.RUNNING }));
     const before = await plane.head();
@@ -136,7 +139,7 @@ describe.each(['grpc', 'rest'] as const)('an event over %s', (way) => {
     expect(closure).toMatchObject({ deckUri: 's3://decks/n0', phase: NodePhase.RUNNING });
   });
 
-  it('is refused: a launch under a name that is taken', async () => {
+  it('is ALREADY_EXISTS when it launches under a name that is taken', async () => {
     await launch('taken');
     const again = () => transport.attempt(method.createExecution, helloRequest(`${way}-taken`));
     expect(await plane.unchanged(again)).toMatchObject({
@@ -145,7 +148,7 @@ describe.each(['grpc', 'rest'] as const)('an event over %s', (way) => {
     });
   });
 
-  it('is refused: outputs above the size limit, in an event', async () => {
+  it('is refused when its outputs are above the size limit', async () => {
     const id = await launch('large-outputs');
     const large = { literals: { o0: literal('x'.repeat(2 * 1024 * 1024)) } };
     const report = workflowReport(id, { phase: Phase.SUCCEEDED, outputResult: { case: 'outputData', value: large } });
@@ -157,7 +160,7 @@ describe.each(['grpc', 'rest'] as const)('an event over %s', (way) => {
   });
 });
 
-describe('an event with an invalid time', () => {
+describe('an event with a time or duration out of range', () => {
   const far = { seconds: 253_402_300_800n };
 
   it.each([
@@ -178,12 +181,13 @@ describe('many requests at the same time', () => {
     Promise.all(Array.from({ length: 20 }, (_, index) => ask(index % 2 === 0 ? plane.grpc : plane.rest)));
 
   const tally = (answers: readonly Answer[]): readonly string[] => answers.map(({ code }) => code).sort();
-  const ONE = ['OK', ...Array.from({ length: 19 }, () => 'ALREADY_EXISTS')].sort();
+  /** The statuses of 20 requests, sorted, when one of them is recorded. */
+  const ONE_OK = ['OK', ...Array.from({ length: 19 }, () => 'ALREADY_EXISTS')].sort();
 
   it('launches under one name are one execution', async () => {
     const before = (await plane.events()).length;
     const answers = await both((transport) => transport.attempt(method.createExecution, helloRequest('only-one')));
-    expect(tally(answers)).toEqual(ONE);
+    expect(tally(answers)).toEqual(ONE_OK);
     expect((await plane.events()).length).toBe(before + 1);
   });
 
@@ -192,7 +196,7 @@ describe('many requests at the same time', () => {
     const before = (await plane.events()).length;
     const report = nodeReport(id, 'n0', { phase: NodePhase.RUNNING });
     const answers = await both((transport) => transport.attempt(method.createNodeEvent, report));
-    expect(tally(answers)).toEqual(ONE);
+    expect(tally(answers)).toEqual(ONE_OK);
     expect((await plane.events()).length).toBe(before + 1);
   });
 
@@ -200,7 +204,7 @@ describe('many requests at the same time', () => {
     const request = { ...recordedTask, id: { ...recordedTask.id!, version: 'raced' } };
     const before = (await plane.events()).length;
     const answers = await both((transport) => transport.attempt(method.createTask, request));
-    expect(tally(answers)).toEqual(ONE);
+    expect(tally(answers)).toEqual(ONE_OK);
     expect((await plane.events()).length).toBe(before + 1);
   });
 });

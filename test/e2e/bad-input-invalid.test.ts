@@ -9,7 +9,7 @@ import { type Answer, overGrpc, overRest, type Transport } from '../support/tran
 
 const requests = invalidEntries();
 
-/** Requests that this test cannot convert to JSON; `bad-input.test.ts` has some of them in handwritten JSON. */
+/** Requests that this test cannot convert to JSON; `bad-input-bytes.test.ts` has some of them in handwritten JSON. */
 const WITHOUT_JSON = [
   '078-plan-launch-condition', // an Any with the type name of the other package
   '095-execution-bad-timestamp',
@@ -25,13 +25,10 @@ const WAYS = {
   'REST in bytes': { open: (plane: ControlPlane) => overRest(plane.server().ready, 'octets'), requests },
 } as const;
 
-/** Keeps letters and digits only, so that `resource type`, `resource_type` and `Resource Type` name the same field. */
+/** Keeps letters and digits, in lower case: `resource_type` and `Resource Type` name the same field. */
 const plain = (text: string): string => text.toLowerCase().replaceAll(/[^a-z0-9]/gu, '');
 
-/**
- * True when a text contains all words of `textNames`, also apart: `inputs times` in `missing valid literal in inputs
- * times`.
- */
+/** True when the text contains all words of `wanted`, next to each other or not. */
 const names = (text: string, wanted: string): boolean =>
   text.includes(wanted) ||
   plain(text).includes(plain(wanted)) ||
@@ -65,7 +62,7 @@ describe.each(Object.entries(WAYS))('a request with one fault, over %s', (_way, 
       const [answer, tookMs] = await timedAt(plane.server().child.pid!, () => refusal(entry));
       if (entry.name === '107-execution-deep-literal') expect(tookMs).toBeLessThan(1_000);
       expect([answer.code, answer.message]).toEqual([entry.expect, expect.stringMatching(/\S/u)]);
-      if (entry.textNames === 'exists_different_structure') return;
+      if (entry.textNames === 'exists_different_structure') return; // in the detail, which a test below checks
       if (entry.textNames !== undefined)
         expect({ text: answer.message, names: names(answer.message, entry.textNames) ? entry.textNames : '' }).toEqual({
           text: answer.message,
@@ -74,7 +71,7 @@ describe.each(Object.entries(WAYS))('a request with one fault, over %s', (_way, 
     },
   );
 
-  it('says whether the same content was registered before', async () => {
+  it('says whether the content of a version that exists is identical or different', async () => {
     const [same, different] = ['023-task-exists-same', '024-task-exists-different'].map((name) =>
       requests.find((entry) => entry.name === name)!,
     );

@@ -18,7 +18,7 @@ import { type RestClient, restClient } from '../support/rest-client.js';
 
 const OCTETS = { 'content-type': 'application/octet-stream' };
 
-/** A list in a list in a list, as JSON of a map of literals. */
+/** Lists in lists, `depth` deep, as JSON of a map of literals. */
 const nestedLiteral = (depth: number): string =>
   `{"literals":{"times":${'{"collection":{"literals":['.repeat(depth)}${']}}'.repeat(depth)}}}`;
 
@@ -37,11 +37,12 @@ afterAll(async () => {
   await plane.close();
 });
 
-describe('an event that is nested two thousand deep is refused at once', () => {
+describe('an event that is nested two thousand deep is refused within 1 s of processor time', () => {
   const DEPTH = 2_000;
   /** Wraps bytes in a length-delimited field with this number. */
   const within = (field: number, bytes: Uint8Array): Uint8Array =>
     new BinaryWriter().tag(field, WireType.LengthDelimited).bytes(bytes).finish();
+  /** Nests the fields in each other, `DEPTH` times. */
   const levels = (...fields: number[]): Uint8Array => {
     let bytes: Uint8Array = new Uint8Array();
     for (let level = 0; level < DEPTH; level++) for (const field of fields) bytes = within(field, bytes);
@@ -58,7 +59,7 @@ describe('an event that is nested two thousand deep is refused at once', () => {
     ['tasks', 'custom_info', createTaskEvent, struct],
   ] as const;
 
-  it.each(EVENTS)('in bytes: of %s, %s', async (path, name, rpc, deepest) => {
+  it.each(EVENTS)('as bytes: event of %s, field %s', async (path, name, rpc, deepest) => {
     const [, { number, message }] = rpc.input.fields as [DescField, DescField];
     const bytes = within(number, within(message!.fields.find((field) => field.name === name)!.number, deepest));
     const [answers, tookMs] = await timedAt(plane.server().child.pid!, async () => [
@@ -78,7 +79,7 @@ describe('an event that is nested two thousand deep is refused at once', () => {
     ['tasks', 'outputData', nestedLiteral(DEPTH)],
     ['nodes', 'inputData', nestedLiteral(DEPTH)],
     ['tasks', 'customInfo', `{"x":${'['.repeat(DEPTH)}${']'.repeat(DEPTH)}}`],
-  ])('in JSON: of %s, %s', async (path, name, deepest) => {
+  ])('as JSON: event of %s, field %s', async (path, name, deepest) => {
     const ask = () => rest.request('POST', `/api/v1/events/${path}`, `{"event":{"${name}":${deepest}}}`);
     const [answer, tookMs] = await timedAt(plane.server().child.pid!, () => plane.unchanged(ask));
     const { code, message } = answer;
@@ -87,7 +88,7 @@ describe('an event that is nested two thousand deep is refused at once', () => {
   });
 });
 
-it('can answer with the deepest nesting that it accepts, in every call that shows it', async () => {
+it('RPCs answer with the deepest inputs and custom_info that events may have', async () => {
   const id = await launchHello(plane.grpc, 'deepest');
   const nodeId = { executionId: id, nodeId: 'n0' };
   const taskId = { nodeExecutionId: nodeId, taskId: HELLO_TASK, retryAttempt: 0 };

@@ -26,6 +26,7 @@ import type { Answer, Transport } from '../support/transports.js';
 
 const { method } = AdminService;
 const SCOPE = { project: 'flytesnacks', domain: 'development' };
+/** Nothing is registered or launched under this id. */
 const NOWHERE = { ...SCOPE, name: 'nobody-launched-this' };
 
 let plane: ControlPlane;
@@ -74,7 +75,7 @@ const WRITES: readonly Bad[] = [
     /domain \[qa\]/u,
   ),
   launches(
-    'a missing field',
+    'a missing launch plan',
     (request) => {
       delete request.spec!.launchPlan;
     },
@@ -95,7 +96,7 @@ const WRITES: readonly Bad[] = [
     /invalid times input wrong type/u,
   ),
   launches(
-    'an input that nothing asks for',
+    'an input that the launch plan does not have',
     (request) => {
       request.inputs!.literals['colour'] = create(LiteralSchema, literal('red'));
     },
@@ -186,19 +187,19 @@ const READS: readonly Bad[] = [
     IA,
     /unrecognized filter function: like/u,
   ]),
-  bad('a filter that is none', method.listExecutions, { ...list, filters: 'phase=RUNNING' }, [
+  bad('a filter without a function', method.listExecutions, { ...list, filters: 'phase=RUNNING' }, [
     IA,
     /invalid value for filters/u,
   ]),
-  bad('a filter with an end missing', method.listTasks, { ...list, filters: 'eq(name,x)+' }, [
+  bad('filters that end with a plus sign', method.listTasks, { ...list, filters: 'eq(name,x)+' }, [
     IA,
     /invalid value for filters/u,
   ]),
-  bad('a time that is none', method.listExecutions, { ...list, filters: 'gte(started_at,yesterday)' }, [
+  bad('a filter by a malformed time', method.listExecutions, { ...list, filters: 'gte(started_at,yesterday)' }, [
     IA,
     /started_at.*yesterday/u,
   ]),
-  bad('a duration that is none', method.listExecutions, { ...list, filters: 'gt(duration,long)' }, [
+  bad('a filter by a malformed duration', method.listExecutions, { ...list, filters: 'gt(duration,long)' }, [
     IA,
     /duration \[long\]/u,
   ]),
@@ -217,14 +218,14 @@ const READS: readonly Bad[] = [
   ]),
 ];
 
-describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
+describe.each(['grpc', 'rest'] as const)('an invalid request over %s', (way) => {
   let transport: Transport;
   beforeAll(() => {
     transport = plane[way];
   });
 
   it.each([...WRITES, ...READS])(
-    'is refused with its text, and changes nothing: %s',
+    'is refused with a status and message for its fault, and changes nothing: %s',
     async (_what, code, text, ask) => {
       const answer = await plane.unchanged(() => ask(transport));
       expect([answer.code, answer.message]).toEqual([code, expect.stringMatching(text)]);

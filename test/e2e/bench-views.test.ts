@@ -7,7 +7,7 @@ import { grpcClient } from '../support/grpc-client.js';
 
 const SERVICE = '/flyteidl.service.AdminService';
 
-it('benchmarks wait for nodes that the views do not show yet', async () => {
+it('benchmarks wait until the views show all nodes, and fail when the views show more', async () => {
   const plane = await startControlPlane({ FLIGHTLOG_PROJECTS: `["${PROJECT}"]` });
   const client = grpcClient(plane.server().ready.grpc);
   await registerHello(client);

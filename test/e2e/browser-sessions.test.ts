@@ -12,6 +12,7 @@ const [ALICE, VERA] = [
   { name: 'alice', password: 'password-of-alice' },
   { name: 'vera', password: 'password-of-vera' },
 ];
+/** The headers of a request by a page of this server. */
 const OUR_PAGE = { 'flightlog-csrf': 'test', 'sec-fetch-site': 'same-origin' };
 
 let server: ServerProcess;
@@ -35,7 +36,10 @@ const ask = async (path: string, init: RequestInit = {}): Promise<Answer> => {
 const sent = (cookies: readonly string[]): string =>
   cookies.flatMap((each) => (each.includes('Max-Age=0') ? [] : [each.split(';', 1)[0]])).join('; ');
 
-/** Signs in at the issuer up to the address that it returns the browser to, which is not opened. */
+/**
+ * Signs in at the issuer. The address to which it sends the browser back is not opened; it is returned, with the cookie
+ * of this sign-in.
+ */
 const signInUpTo = async ({ name, password }: typeof ALICE): Promise<{ callback: string; cookie: string }> => {
   const begun = await ask('/login?redirect_url=/console/events');
   const issuer = openBrowser({ stopAt: '/callback' });
@@ -90,7 +94,7 @@ describe('browser sessions', () => {
     expect(cookies.find((each) => each.startsWith('flightlog_sign_in_'))).toContain('Max-Age=0');
   });
 
-  it('change nothing by a cookie unless a page of this server asks', async () => {
+  it('allow changes only to pages of this server, and refused changes are in the audit', async () => {
     const cookie = await signIn(ALICE);
     const attempts: Record<string, string>[] = [
       {},
@@ -132,7 +136,7 @@ describe('browser sessions', () => {
       [first.callback, first.cookie.replace(/=.*/u, '=eyJhbGciOiJkaXIifQ....')],
     ] as const)
       expect(await ask(callback, { headers: { cookie } })).toMatchObject({ status: 401, location: null });
-    expect((await ask(mixed, { headers: { cookie: first.cookie } })).status).toBe(403); // the verifier is of another
+    expect((await ask(mixed, { headers: { cookie: first.cookie } })).status).toBe(403); // code and verifier differ
     expect((await ask(first.callback, { headers: { cookie: first.cookie } })).status).toBe(302);
     expect((await ask(first.callback, { headers: { cookie: first.cookie } })).status).toBe(403);
   });
@@ -145,7 +149,7 @@ describe('browser sessions', () => {
       expect((await ask('/api/v1/projects', { headers: { cookie } })).status).toBe(401);
   });
 
-  it('lead to this server alone', async () => {
+  it('redirect to addresses of this server alone, after sign-in and sign-out', async () => {
     const elsewhere = ['https://evil.example/', '//evil.example', '/\\evil.example', '\\/evil.example', 'console', ''];
     elsewhere.push('/.//evil.example', '/console/..//evil.example');
     for (const to of elsewhere)
@@ -157,7 +161,7 @@ describe('browser sessions', () => {
     expect((await ask('/login', { method: 'POST' })).status).toBe(405);
   });
 
-  it('end at sign-out, at the issuer too', async () => {
+  it('end at sign-out, at the issuer too, and not at the request of another site', async () => {
     const browser = openBrowser();
     const login: Page = await browser.open(`${http}/login`);
     await browser.submit(login, '/login', ALICE);

@@ -26,7 +26,7 @@ afterAll(async () => {
 const begun = (...args: readonly string[]): Running =>
   flightlog(args, { env: { FLIGHTLOG_SERVER: plane.server().ready.http } });
 
-/** A command on a terminal, and what is typed there. */
+/** Runs a command on a terminal where `input` is typed. */
 const inTerminal = (args: readonly string[], size: { columns: number; rows: number }, input = ''): Running =>
   onTerminal(args, size, { input, env: { FLIGHTLOG_SERVER: plane.server().ready.http } });
 
@@ -63,7 +63,7 @@ describe('a first-time user', () => {
     );
   });
 
-  it('gets a line for every wrong input, by its name, and nothing is launched', async () => {
+  it('gets a line for every wrong input, with its name', async () => {
     const args = ['launch', 'launch-plan', 'hello.hello', '--input', 'times=many', '--input', 'nmae=Ada'];
     expect(await done(...args)).toEqual({
       code: 1,
@@ -74,7 +74,7 @@ describe('a first-time user', () => {
     });
   });
 
-  it('uses the configuration file of other command lines, over gRPC', async () => {
+  it('can use the configuration file of flytectl, over gRPC, and is warned of an unused setting', async () => {
     const file = join(folder, 'config.yaml');
     const admin = `{ endpoint: 'dns:///${plane.server().ready.grpc}', insecure: true, authType: Pkce, defaultOrg: acme }`;
     writeFileSync(file, `admin: ${admin}\nlogger: { level: 0 }\n`);
@@ -85,7 +85,7 @@ describe('a first-time user', () => {
     });
   });
 
-  it('reads the names of domains', async () => {
+  it('lists the names of domains', async () => {
     expect((await done('list', 'domains', '-o', 'name')).stdout).toBe('development\nstaging\nproduction\n');
   });
 });
@@ -106,7 +106,7 @@ describe('an engineer on call', () => {
     expect(JSON.parse(stdout)).toMatchObject({ inputs: { name: 'Grace', times: 1 } });
   });
 
-  it.skipIf(!hasTerminal)('is asked on a terminal before an execution is terminated', async () => {
+  it.skipIf(!hasTerminal)('is asked on a terminal before an execution is terminated, and can decline', async () => {
     const terminate = ['terminate', 'execution', 'again', '--cause', 'why'];
     const { code, stdout } = await inTerminal(terminate, { columns: 80, rows: 24 }, 'n\n').ended;
     expect(code).toBe(1);
@@ -121,15 +121,15 @@ describe('an engineer on call', () => {
     expect((await done('history', 'again')).stdout).toContain('wrong input');
   });
 
-  it('reads each change of an execution as a document, until it has ended', async () => {
+  it('gets each change of an execution as a document, until the execution has ended', async () => {
     await done('launch', 'launch-plan', 'hello.hello', '--name', 'read', '--label', 'for=program');
     const yaml = begun('watch', 'execution', 'read', '-o', 'yaml');
     const list = begun('watch', 'executions', '--label', 'for=program', '-o', 'json');
     onTestFinished(() => void list.child.kill());
-    const unread = begun('watch', 'execution', 'read', '-o', 'json');
+    const unreadable = begun('watch', 'execution', 'read', '-o', 'json');
     const named = begun('relaunch', 'execution', 'broken', '--name', 'named', '--wait', '-o', 'name');
-    await Promise.all([...[yaml, list, unread].map((each) => each.said('QUEUED')), named.said('named')]);
-    unread.child.stdout!.destroy();
+    await Promise.all([...[yaml, list, unreadable].map((each) => each.said('QUEUED')), named.said('named')]);
+    unreadable.child.stdout!.destroy();
     const cutOff = begun('history', 'broken');
     cutOff.child.stdout!.destroy();
     expect(await cutOff.ended).toMatchObject({ code: 0, stderr: '' });
@@ -143,13 +143,13 @@ describe('an engineer on call', () => {
     expect(code).toBe(3);
     expect(parseAllDocuments(stdout).map((each) => each.toJS() as unknown)).toEqual([expect.anything(), ...changes]);
     expect(await named.ended).toMatchObject({ code: 3, stdout: 'named\n' });
-    expect(await unread.ended).toMatchObject({ code: 1, stderr: '' });
+    expect(await unreadable.ended).toMatchObject({ code: 1, stderr: '' });
     await list.said(/"phase":"FAILED".*\n$/u);
     const failed = { id: { name: 'read' }, closure: { phase: 'FAILED' } };
     expect(documentsIn(list.stdout()).at(-1)).toMatchObject({ kind: 'CHANGE', executions: [failed] });
   });
 
-  it('reads the names of what has changed, until it has ended', async () => {
+  it('gets the names of nodes and executions that change, until the execution has ended', async () => {
     await done('launch', 'launch-plan', 'hello.hello', '--name', 'names', '--label', 'for=names');
     const list = begun('watch', 'executions', '--label', 'for=names', '-o', 'name');
     onTestFinished(() => void list.child.kill());
@@ -169,7 +169,7 @@ describe('an engineer on call', () => {
   });
 });
 
-describe('a person with a decision to take', () => {
+describe('a person for whose signals an execution waits', () => {
   const stop = new AbortController();
   let engine: Promise<unknown>;
   beforeAll(async () => {
@@ -184,7 +184,7 @@ describe('a person with a decision to take', () => {
   const signal = (id: string, value: string): Promise<Ended> =>
     done('signal', 'execution', 'editorial', id, '--value', value);
 
-  it('finds what an execution waits for, and gives the values by their types', async () => {
+  it('finds the signals, and sets each to a value of its type', async () => {
     const waiting = () => done('signal', 'execution', 'editorial', '-o', 'name');
     await until(waiting, ({ stdout }) => ['title', 'copies', 'really'].every((id) => stdout.includes(`${id}\n`)));
     expect((await signal('copies', 'many')).stderr).toBe('flightlog: input copies (integer): write a whole number\n');
@@ -195,7 +195,7 @@ describe('a person with a decision to take', () => {
     expect((await done('signal', 'execution', 'editorial')).stdout).toMatch(/^copies +integer +7$/mu);
   });
 
-  it.skipIf(!hasTerminal)('sees the nodes in one place of a small terminal, without what does not fit', async () => {
+  it.skipIf(!hasTerminal)('sees the nodes that fit on a small terminal, and the number of the others', async () => {
     const size = { columns: 30, rows: 4 };
     const watch = inTerminal(['watch', 'execution', 'editorial'], size);
     await watch.said('… ');

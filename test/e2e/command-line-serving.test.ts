@@ -57,7 +57,7 @@ describe('while a server runs', () => {
   });
   afterAll(() => stop(server));
 
-  it('is read over the EventStoreDB protocol as in its data directory', async () => {
+  it('its log is the same over the EventStoreDB protocol and in its data directory', async () => {
     const url = `esdb://${ready.eventstore!}?tls=false`;
     const { code, stdout, stderr } = await flightlog(['log', 'cat', '--data', data, '--event-store', url]).ended;
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -69,7 +69,7 @@ describe('while a server runs', () => {
     ).toEqual(await cat());
   });
 
-  it('has printed its addresses and data directory in one line of stdout, and nothing else there', () => {
+  it('its stdout is one line of JSON, with its addresses and data directory', () => {
     expect(server.stdout().trim().split('\n')).toHaveLength(1);
     expect(ready).toEqual({
       ready: true,
@@ -83,14 +83,17 @@ describe('while a server runs', () => {
     });
   });
 
-  it.each(['serve --insecure', 'sandbox', 'views rebuild'])('no other process may write there: %s', async (command) => {
-    const ports = command === 'views rebuild' ? [] : ANY_PORTS;
-    expect(await flightlog([...command.split(' '), '--data', data, ...ports]).ended).toEqual({
-      code: 1,
-      stdout: '',
-      stderr: `flightlog: data: data directory ${data} is in use by process ${server.child.pid}\n`,
-    });
-  });
+  it.each(['serve --insecure', 'sandbox', 'views rebuild'])(
+    'no other process may write to its data directory: %s',
+    async (command) => {
+      const ports = command === 'views rebuild' ? [] : ANY_PORTS;
+      expect(await flightlog([...command.split(' '), '--data', data, ...ports]).ended).toEqual({
+        code: 1,
+        stdout: '',
+        stderr: `flightlog: data: data directory ${data} is in use by process ${server.child.pid}\n`,
+      });
+    },
+  );
 
   it('the log can be read: whole, from a position on, up to a number of events', async () => {
     const lines = await cat();
@@ -115,7 +118,7 @@ describe('while a server runs', () => {
     expect(await cat('--limit', '0')).toEqual([]);
   });
 
-  it('one stream can be read, and one of which nothing is recorded is named', async () => {
+  it('one stream can be read; the error for a stream without events names the stream', async () => {
     expect(streams(await cat('--stream', 'project-two'))).toEqual(['project-two']);
     expect(await cat('--stream', 'project-two', '--from', '4')).toEqual([]);
     const { code, stderr } = await flightlog(['log', 'cat', '--data', data, '--execution', 'p/d/n']).ended;
@@ -125,7 +128,7 @@ describe('while a server runs', () => {
   it.each([
     ['its data directory', () => []],
     ['the EventStoreDB protocol', () => ['--event-store', `esdb://${ready.eventstore!}?tls=false`]],
-  ])('the log can be read in part over %s: by type, project and time, and from its end', async (_, where) => {
+  ])('the log can be read in part, from %s: by type, project and time, and from its end', async (_, where) => {
     const read = async (...flags: readonly string[]) => streams(await cat(...where(), ...flags));
     expect(await read('--tail', '2')).toEqual(['project-two', 'project-three']);
     expect(await read('--tail', '0')).toEqual([]);
@@ -147,12 +150,15 @@ describe('while a server runs', () => {
     ['--tail', 'two', 'It must be a whole number.'],
     ['--from', 'last', 'It must be a position, a whole number, or end.'],
     ['--type', 'A,,B', 'It must be a name, or several with commas between them.'],
-  ])('a value that a flag cannot have is refused with the name of the flag: %s %s', async (flag, value, text) => {
-    const { code, stderr } = await flightlog(['log', 'cat', '--data', data, flag, value]).ended;
-    expect(code).toBe(1);
-    expect(stderr).toContain(`option '${flag} <`);
-    expect(stderr).toContain(text);
-  });
+  ])(
+    'a value that a flag does not take is refused, with the values that it takes: %s %s',
+    async (flag, value, text) => {
+      const { code, stderr } = await flightlog(['log', 'cat', '--data', data, flag, value]).ended;
+      expect(code).toBe(1);
+      expect(stderr).toContain(`option '${flag} <`);
+      expect(stderr).toContain(text);
+    },
+  );
 
   it('the log can be followed: events are printed as they are recorded', async () => {
     const following = flightlog(['log', 'cat', '--data', data, '--follow', '--from', '4']);
@@ -170,7 +176,7 @@ describe('while a server runs', () => {
     expect((await following.ended).code).toBe(0);
   });
 
-  it('a reader of the log may go away', async () => {
+  it('log cat prints no error when the reader of its output ends first', async () => {
     const command = `node flightlog.js log cat --data '${data}' | head -1`;
     const { stdout, stderr } = await start('sh', ['-c', command], { cwd: CHECKOUT }).ended;
     expect(stdout.split('\n')).toHaveLength(2);
@@ -179,7 +185,7 @@ describe('while a server runs', () => {
 });
 
 describe('a server that is stopped', () => {
-  it('takes no new calls, answers those in flight, and ends with 0', async () => {
+  it('takes no new calls, answers those in flight, and exits with 0', async () => {
     const { server, ready } = await startServe();
     const body = JSON.stringify({ project: { id: 'late', name: 'late' } });
     const { hostname, port } = new URL(ready.http);
@@ -216,7 +222,7 @@ describe('a server that is started on a terminal', () => {
     return start('script', ['-qec', command, '/dev/null']);
   };
 
-  it.skipIf(!hasTerminal)('says for people where it is and how to stop it', async () => {
+  it.skipIf(!hasTerminal)('prints its addresses and how to stop it, for people', async () => {
     const server = startThere();
     await server.said('Ctrl-C stops.');
     expect(server.stdout()).toMatch(/^ {2}docs {2}http:\/\/127\.0\.0\.1:\d+\/openapi\r$/mu);
@@ -224,7 +230,7 @@ describe('a server that is started on a terminal', () => {
     await stop(server);
   });
 
-  it.skipIf(!hasTerminal)('says the same in one line of JSON with --json', async () => {
+  it.skipIf(!hasTerminal)('prints one line of JSON with --json', async () => {
     const server = startThere('--json');
     await server.said(/^\{"ready":true,.*\}\r$/mu);
     expect(server.stdout()).not.toContain('Ctrl-C');
@@ -233,7 +239,7 @@ describe('a server that is started on a terminal', () => {
 });
 
 describe('views', () => {
-  it('are built again while no server runs, with one line about it and a bar on a terminal only', async () => {
+  it('are rebuilt while no server runs, with one line of JSON and, without a terminal, no progress bar', async () => {
     const { code, stdout, stderr } = await flightlog(['views', 'rebuild', '--data', data]).ended;
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(JSON.parse(stdout)).toMatchObject({ position: 7, events: 7, verifiedStreams: 7 });
@@ -263,7 +269,7 @@ describe('views', () => {
 });
 
 describe('an engine', () => {
-  it('says that no server answers, keeps trying, and ends when it is stopped', async () => {
+  it('logs that no server answers, and goes on until it is stopped', async () => {
     const engine = flightlog(['engine', '--endpoint', '127.0.0.1:9', '--until-idle']);
     await until(
       () => Promise.resolve(engine.stderr()),

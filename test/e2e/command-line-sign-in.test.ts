@@ -40,7 +40,7 @@ afterAll(async () => {
   rmSync(data, { recursive: true });
 });
 
-/** A configuration file of the interface's command lines, with these lines. */
+/** Writes a configuration file of flytectl with the server's address and these lines, and gives its path. */
 const profile = (name: string, ...lines: readonly string[]): string => {
   const file = join(data, `${name}.yaml`);
   const all = [`endpoint: dns:///${server.ready.grpc}`, 'insecure: true', ...lines];
@@ -51,14 +51,14 @@ const profile = (name: string, ...lines: readonly string[]): string => {
 const listProjects = (file: string): Running =>
   flightlog(['list', 'projects', '-o', 'name', '--profile', file], { env });
 
-/** Waits for what a command asks a person to do. */
+/** Waits until a command asks a person to sign in, and gives the groups that `what` captures in its request. */
 const asks = async ({ stderr }: Running, what: RegExp): Promise<readonly string[]> =>
   until(
     () => Promise.resolve(what.exec(stderr())?.slice(1) ?? []),
     (found) => found.length > 0,
   );
 
-/** Signs in with the browser that a command asks for; the address that leads back to the command is not opened. */
+/** Signs in with a browser, as a command asks. Gives the address that leads back to the command, which is not opened. */
 const returnOfBrowser = async (command: Running): Promise<string> => {
   const [address = ''] = await asks(command, /^Sign in at (\S+)\n/u);
   const browser = openBrowser();
@@ -78,6 +78,7 @@ const saved = (): Saved => Object.values(allSaved())[0]!;
 const save = (changed: Saved): void =>
   writeFileSync(tokens, JSON.stringify({ [`grpc://${server.ready.grpc}`]: changed }));
 
+/** The result of a command that has listed the projects. */
 const READ = { code: 0, stdout: 'flytesnacks\n', stderr: '' };
 
 describe('a person at the command line', () => {
@@ -86,7 +87,7 @@ describe('a person at the command line', () => {
     const command = listProjects(file);
     const url = await returnOfBrowser(command);
     const returnsTo = new URL(url);
-    connect(Number(returnsTo.port), returnsTo.hostname).on('error', () => undefined); // as browsers do, to be faster
+    connect(Number(returnsTo.port), returnsTo.hostname).on('error', () => undefined); // as browsers do
     for (const forged of ['/other', '/callback?code=theirs&state=theirs'])
       expect((await fetch(new URL(forged, url))).status).toBe(404);
     expect(await (await fetch(url)).text()).toMatch(/can be closed/u);
@@ -100,7 +101,7 @@ describe('a person at the command line', () => {
     const before = saved();
     for (const spoilt of [{ accessToken: 'none' }, { expiresAt: 0 }]) {
       save({ ...saved(), ...spoilt });
-      const commands = [listProjects(file), listProjects(file), listProjects(file)]; // a refresh token counts once
+      const commands = [listProjects(file), listProjects(file), listProjects(file)]; // a refresh token can be used once
       for (const { ended } of commands) expect(await ended).toEqual(READ);
     }
     expect(saved().refreshToken).not.toBe(before.refreshToken);
@@ -136,7 +137,7 @@ describe('a person at the command line', () => {
 });
 
 describe('sign-in', () => {
-  it('is for the commands that follow, over REST too, until sign-out', async () => {
+  it('holds for the commands that follow, over REST, until sign-out', async () => {
     const onServer = (...args: readonly string[]): Running =>
       flightlog(args, { env: { ...env, FLIGHTLOG_SERVER: server.ready.http } });
     const command = onServer('sign-in');
@@ -152,7 +153,7 @@ describe('sign-in', () => {
     expect(stderr).toMatch(/^flightlog: UNAUTHENTICATED: .*; flightlog sign-in is for people; /u);
   });
 
-  it('ends on this machine although the issuer is away, and says so', async () => {
+  it('ends on this machine although the issuer cannot be reached, with a warning', async () => {
     const away = `http://127.0.0.1:${await freePort()}`;
     const kept = { accessToken: 'kept', expiresAt: 0, refreshToken: 'kept' };
     writeFileSync(tokens, JSON.stringify({ [away]: kept }));
@@ -185,7 +186,7 @@ const startProxy = async () => {
 };
 
 describe('a program at the command line', () => {
-  it('asks the issuer through a proxy, with the token of a command', async () => {
+  it('asks the issuer through a proxy, with the token that a command prints', async () => {
     const proxy = await startProxy();
     const client = ['clientId: reports', 'clientSecretEnvVar: SECRET', `httpProxyURL: ${proxy.url}`];
     const list = (...lines: readonly string[]) =>

@@ -53,10 +53,10 @@ const end = (name: string) =>
   );
 
 /**
- * Waits until all slots are released: an ended execution's slot is released a moment later, or by the next process, and
- * there it would be recorded before any other event.
+ * Waits until all slots are released. The slot of an ended execution is released a little later, and if the process is
+ * killed before, the release is the first event that the next process records, which its fail point counts.
  */
-const allGivenBack = async (): Promise<void> => {
+const allReleased = async (): Promise<void> => {
   const countOf = (types: readonly string[], type: string) => types.filter((each) => each === type).length;
   await until(
     async () => (await plane.events()).map(({ type }) => type),
@@ -81,7 +81,7 @@ afterAll(async () => {
 });
 
 describe('a launch plan whose policy allows one execution at a time', () => {
-  it('skips another one until the first has ended, over both transports', async () => {
+  it('skips another execution until the first has ended, over gRPC and REST', async () => {
     expect((await launch('first')).code).toBe('OK');
     expect(await launch('second')).toMatchObject(SKIPPED);
     expect(await plane.rest.attempt(method.relaunchExecution, { id: { ...place, name: 'first' } })).toMatchObject(
@@ -92,7 +92,7 @@ describe('a launch plan whose policy allows one execution at a time', () => {
     await end('second');
   });
 
-  it('counts executions of its other versions, which are not limited themselves', async () => {
+  it('counts executions of its other versions, whose policy does not limit them', async () => {
     expect((await launch('any-1', 'any')).code).toBe('OK');
     expect((await launch('any-2', 'any')).code).toBe('OK');
     expect(await launch('third')).toMatchObject(SKIPPED);
@@ -103,14 +103,14 @@ describe('a launch plan whose policy allows one execution at a time', () => {
     await end('third');
   });
 
-  it('counts one that is being aborted', async () => {
+  it('counts an execution that is being aborted', async () => {
     await launch('aborting');
     await plane.grpc.call(method.terminateExecution, { id: { ...place, name: 'aborting' } });
     expect(await launch('fourth')).toMatchObject(SKIPPED);
     await end('aborting');
   });
 
-  it('starts one of many that come at once', async () => {
+  it('starts one of 20 executions that are launched at once', async () => {
     const answers = await Promise.all(Array.from({ length: 20 }, (_, at) => launch(`at-once-${at}`)));
     expect(answers.filter(({ code }) => code === 'OK')).toHaveLength(1);
     await end(`at-once-${answers.findIndex(({ code }) => code === 'OK')}`);
@@ -120,10 +120,10 @@ describe('a launch plan whose policy allows one execution at a time', () => {
     ['has taken the slot', 'after-commit:1', 'NOT_FOUND'],
     ['is about to record the execution', 'before-commit:2', 'NOT_FOUND'],
     ['has recorded the execution', 'after-commit:2', 'OK'],
-  ])('is launched once when the process is killed when it %s', async (_, failPoint, found) => {
+  ])('has one execution at a time although the process is killed when it %s', async (_, failPoint, found) => {
     const name = `killed-${failPoint.replace(':', '-')}`;
     // A plan of its own, so that its slot is the first event recorded.
-    await allGivenBack();
+    await allReleased();
     await plane.grpc.call(method.createLaunchPlan, plan('one', 1, SKIP, name));
     await plane.kill();
     plane = await startControlPlane({ FLIGHTLOG_FAIL_POINT: failPoint }, plane.directory);
@@ -143,9 +143,9 @@ describe('a launch plan whose policy allows one execution at a time', () => {
   });
 });
 
-describe('a policy', () => {
+describe('a concurrency policy', () => {
   // Slots are released concurrently, which would change the log during these tests.
-  beforeAll(() => allGivenBack());
+  beforeAll(() => allReleased());
 
   it.each([
     ['max', plan('zero', 0)],

@@ -23,15 +23,15 @@ const started = async (): Promise<{ data: string; server: ServerProcess; grpc: T
 const register = (grpc: Transport, id: string): Promise<unknown> =>
   grpc.call(AdminService.method.registerProject, { project: { id, name: id } });
 
-const isGone = { ready: false, checks: { data: { state: 'down' } } };
+const NOT_READY = { ready: false, checks: { data: { state: 'down' } } };
 
-it('a data directory that is removed under a server stops its writes, and the server says so', async () => {
+it('a server whose data directory is removed refuses writes, is not ready, and logs the reason', async () => {
   const { data, server, grpc } = await started();
   await register(grpc, 'before');
   renameSync(data, `${data}-removed`); // renamed first, because the server may be writing a checkpoint
   rmSync(`${data}-removed`, { recursive: true });
   await expect(register(grpc, 'after')).rejects.toThrow('UNAVAILABLE: the store is unavailable; nothing was recorded');
-  expect(await readiness(server.ready.http)).toMatchObject(isGone);
+  expect(await readiness(server.ready.http)).toMatchObject(NOT_READY);
   await until(
     () => Promise.resolve(server.log()),
     (log) => log.includes(`${data} was removed or moved`),

@@ -55,24 +55,24 @@ describe('flightlog bridge', () => {
     const { status, body } = await ask(cluster, 'GET', objectPath(NAMESPACE, name));
     return status === 200 ? body : undefined;
   };
-  const stands = (name: string) =>
+  const untilExists = (name: string) =>
     until(
       () => object(name),
       (found) => found !== undefined,
     );
-  const deleted = (name: string) =>
+  const untilMarkedDeleted = (name: string) =>
     until(
       () => object(name),
       (found) => found?.metadata.deletionTimestamp !== undefined,
     );
-  const gone = (name: string) =>
+  const untilGone = (name: string) =>
     until(
       () => object(name),
       (found) => found === undefined,
     );
   const phaseOf = async (name: string) => (await plane.grpc.call(getExecution, { id: idOf(name) })).closure?.phase;
 
-  /** The engine reads which execution an object is, and reports of it. */
+  /** Reports as an engine does, which reads the id of the execution in its object. */
   const report = async (name: string, phase: Phase): Promise<void> => {
     const executionId = (await object(name))!['executionId'] as ReturnType<typeof idOf>;
     const outputResult =
@@ -83,18 +83,19 @@ describe('flightlog bridge', () => {
     const event = { executionId, producerId: 'propeller', phase, occurredAt, outputResult };
     await plane.grpc.call(createWorkflowEvent, { requestId: `${name}-${phase}`, event });
   };
-  const letGo = (name: string) => ask(cluster, 'PATCH', objectPath(NAMESPACE, name), { metadata: { finalizers: [] } });
+  const removeFinalizers = (name: string) =>
+    ask(cluster, 'PATCH', objectPath(NAMESPACE, name), { metadata: { finalizers: [] } });
 
-  it('makes the object of an execution, which an engine runs to its end, although the bridge is killed', async () => {
+  it('makes the object of an execution once, and deletes it at the end, although the bridge is killed', async () => {
     await launch('b1');
-    await stands('b1');
+    await untilExists('b1');
     await report('b1', Phase.RUNNING);
     bridge.child.kill('SIGKILL');
     await bridge.ended;
     await report('b1', Phase.SUCCEEDED);
-    await letGo('b1');
+    await removeFinalizers('b1');
     bridge = startBridge();
-    await gone('b1');
+    await untilGone('b1');
     expect(await phaseOf('b1')).toBe(Phase.SUCCEEDED);
     const created = cluster.requests.filter((each) => each.startsWith('POST') && each.includes('flyteworkflows'));
     expect(created).toHaveLength(1);
@@ -102,21 +103,21 @@ describe('flightlog bridge', () => {
 
   it('deletes the object of an execution that is terminated, whose end the engine reports', async () => {
     await launch('b2');
-    await stands('b2');
+    await untilExists('b2');
     await report('b2', Phase.RUNNING);
     await plane.grpc.call(terminateExecution, { id: idOf('b2'), cause: 'test' });
-    await deleted('b2');
+    await untilMarkedDeleted('b2');
     await report('b2', Phase.ABORTED);
-    await letGo('b2');
-    await gone('b2');
+    await removeFinalizers('b2');
+    await untilGone('b2');
     expect(await phaseOf('b2')).toBe(Phase.ABORTED);
   });
 
   it('fails an execution whose object is deleted by hand', async () => {
     await launch('b3');
-    await stands('b3');
+    await untilExists('b3');
     await report('b3', Phase.RUNNING);
-    await letGo('b3');
+    await removeFinalizers('b3');
     await ask(cluster, 'DELETE', objectPath(NAMESPACE, 'b3'));
     await until(
       () => phaseOf('b3'),
@@ -124,15 +125,15 @@ describe('flightlog bridge', () => {
     );
   });
 
-  it('ends at a stop signal, and leaves the objects in the cluster', async () => {
+  it('exits with 0 at SIGTERM, and leaves the objects in the cluster', async () => {
     await launch('b4');
-    await stands('b4');
+    await untilExists('b4');
     bridge.child.kill('SIGTERM');
     expect((await bridge.ended).code).toBe(0);
     expect((await object('b4'))?.metadata.deletionTimestamp).toBeUndefined();
   });
 
-  it('says which cluster it cannot use', async () => {
+  it('exits with 1 when it cannot use a cluster, which it names', async () => {
     const { code, stderr } = await flightlog(['bridge', '--config', settingsFile(join(folder, 'none'))]).ended;
     expect(code).toBe(1);
     expect(stderr).toContain('bridge.clusters: one:');

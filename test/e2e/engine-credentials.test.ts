@@ -95,7 +95,7 @@ describe('a control plane with TLS and tokens', () => {
     expect(JSON.parse((await running.ended).stdout)).toMatchObject({ executions: { SUCCEEDED: 1 } });
   });
 
-  it('is not asked by an engine with a secret that cannot be read, or with two ways to sign in', async () => {
+  it('is not served by an engine whose secret cannot be read, or that has two ways to sign in: it exits', async () => {
     const none = await engine('--client-id', 'engine', '--client-secret-file', join(folder, 'none')).ended;
     expect(none.code).toBe(1);
     expect(none.stderr).toContain('must have the secret of the client');
@@ -133,7 +133,7 @@ describe('a control plane with TLS and tokens', () => {
     };
     const probe = (path: string) => fetch(`http://127.0.0.1:${metricsPort}${path}`);
 
-    it('gives an engine the addresses of a large closure and of large inputs', async () => {
+    it('gives engines the addresses of the closure and inputs that are above the size limit', async () => {
       await launch('offloaded');
       const found = await until(
         () => object('offloaded'),
@@ -148,7 +148,7 @@ describe('a control plane with TLS and tokens', () => {
       expect(literals).toEqual(fullInputs?.literals);
     });
 
-    it('answers health checks and counts its work in metrics', async () => {
+    it('counts calls in metrics, and is ready until the control plane stops', async () => {
       expect((await probe('/healthz')).status).toBe(200);
       expect((await probe('/readyz')).status).toBe(200);
       const text = await until(

@@ -22,9 +22,11 @@ const KILLS = Number(process.env['FLIGHTLOG_TEST_KILLS'] ?? 4);
 const LIMIT_MS = 180_000 + KILLS * 30_000;
 /** Events per second of an engine: slow enough that each kill finds executions half done. */
 const RATE = 60;
+/** Executions that are launched at once. */
 const LAUNCHES = 10;
 /** Attempts that must be started between two kills. */
 const PROGRESS = 6;
+/** The phases of executions that have ended: SUCCEEDED, FAILED, ABORTED and TIMED_OUT. */
 const ENDED = new Set([4, 6, 7, 8]);
 const { method } = AdminService;
 
@@ -67,6 +69,7 @@ describe.each(SETTINGS)('two engines of the feed on $what', ({ roles }) => {
 
   const startedInAll = (): readonly string[] => engines.flatMap((engine) => engine.started());
 
+  /** Launches until the engines have started this number of attempts more. */
   const progress = async (attempts = PROGRESS): Promise<void> => {
     const wanted = startedInAll().length + attempts;
     const known = created.size;
@@ -113,7 +116,7 @@ describe.each(SETTINGS)('two engines of the feed on $what', ({ roles }) => {
     await progress();
   };
 
-  /** Stops an engine until others have ended its session, and lets it go on. */
+  /** Pauses an engine until its session has been ended, and lets it go on. */
   const stopEngine = async (): Promise<void> => {
     const [late] = running;
     const ended = await endsOf(late);

@@ -24,10 +24,14 @@ import { until } from '../support/until.js';
 import { nameOf, openWork, type WorkStream } from '../support/work-stream.js';
 
 const { method } = AdminService;
+/** Executions that an engine can take at a time, unless a test says otherwise. */
 const PLACES = 100;
 const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined };
 
-/** The worker in `docs/engines.md`: address, name of the engine, number of places, function that runs an execution, and signal that ends it. */
+/**
+ * Arguments of the worker in `docs/engines.md`: address, name of the engine, executions that it takes at a time,
+ * function that runs an execution, and signal that ends the worker.
+ */
 type Work = [string, string, number, (launch: WorkLaunch) => Promise<void>, AbortSignal];
 type DocumentedWorker = { readonly work: (...given: Work) => Promise<void> };
 
@@ -43,7 +47,7 @@ describe('the engine feed', () => {
     return stream;
   };
 
-  /** Launches an execution that an engine without competitors gets. */
+  /** Launches an execution, and waits until the engine, which has no competitors, gets it. */
   const launchFor = async (stream: WorkStream, name: string) => {
     const id = await launchHello(api, name);
     const { lease } = await stream.next('launch');
@@ -68,22 +72,25 @@ describe('the engine feed', () => {
     rmSync(directory, { recursive: true });
   });
 
-  // Every test begins without engines, and ends what the one before has left.
+  // Before each test, the engines of the test before leave, and an engine that rejects everything fails what is left.
   beforeEach(async () => {
     for (const stream of streams.splice(0)) {
       stream.send({ case: 'leave', value: {} });
       await stream.ended;
     }
-    const broom = engine(`broom-${Math.random()}`);
-    const id = await launchHello(api, `swept-${Math.floor(Math.random() * 1e9)}`);
+    const rejecting = engine(`rejecting-${Math.random()}`);
+    const id = await launchHello(api, `last-${Math.floor(Math.random() * 1e9)}`);
     for (let name = ''; name !== id.name;) {
-      const { lease } = await broom.next('launch');
+      const { lease } = await rejecting.next('launch');
       name = nameOf(lease);
-      broom.send({ case: 'reject', value: { lease: lease!, then: { case: 'fail', value: { message: 'swept' } } } });
-      await broom.next('answer');
+      rejecting.send({
+        case: 'reject',
+        value: { lease: lease!, then: { case: 'fail', value: { message: 'left by a test' } } },
+      });
+      await rejecting.next('answer');
     }
-    broom.send({ case: 'leave', value: {} });
-    await broom.ended;
+    rejecting.send({ case: 'leave', value: {} });
+    await rejecting.ended;
   });
 
   it('gives an engine everything that it needs to run an execution', async () => {
@@ -115,7 +122,7 @@ describe('the engine feed', () => {
     }
   });
 
-  it('sends large parts by reference', async () => {
+  it('sends a workflow above the limit of the engine by reference', async () => {
     await launchHello(api, 'referred');
     const { workflow } = await engine('a', { maxInlineBytes: 1 }).next('launch');
     expect(workflow.value).toMatchObject({ path: '/api/v1/workflows/flytesnacks/development/hello.hello/v1' });
@@ -147,7 +154,7 @@ describe('the engine feed', () => {
     await report(id, Phase.SUCCEEDED, 'a');
   });
 
-  it('leaves executions to the engines outside that have begun them', async () => {
+  it('does not offer an execution that an engine outside the feed has begun', async () => {
     const id = await launchHello(api, 'outside');
     await report(id, Phase.RUNNING, 'propeller');
     await launchHello(api, 'inside');
@@ -155,7 +162,7 @@ describe('the engine feed', () => {
     await report(id, Phase.SUCCEEDED, 'propeller');
   });
 
-  it('offers what an engine rejects or returns to another, with what was reported', async () => {
+  it('offers an execution that an engine rejects or returns to another, with the reported progress', async () => {
     const id = await launchHello(api, 'passed');
     const first = engine('a', { freePlaces: 1 });
     const offered = await first.next('launch');
@@ -187,7 +194,7 @@ describe('the engine feed', () => {
     expect(closure?.outputResult).toMatchObject({ case: 'error', value: error });
   });
 
-  it('tells the engine of an abort, and also the engine that gets the execution next', async () => {
+  it('notifies the engine of an abort, and also the engine that gets the execution next', async () => {
     const id = await launchHello(api, 'aborted');
     const first = engine('a');
     const { lease } = await first.next('launch');
@@ -210,7 +217,7 @@ describe('the engine feed', () => {
     expect(await after.next('answer')).toMatchObject({ code: 0 });
   });
 
-  it('gives the work of a silent engine to another, and refuses its reports', async () => {
+  it('gives the execution of an engine without heartbeats to another, and refuses reports of the first', async () => {
     const id = await launchHello(api, 'silent');
     const silent = engine('a');
     await silent.next('launch');
@@ -262,7 +269,7 @@ describe('the engine feed', () => {
     expect([...runs].sort()).toEqual(ids.map(({ name }) => name));
   });
 
-  it('gives the simulated engine its work, which it reports in its own name', async () => {
+  it('gives the simulated engine executions, which it runs to success', async () => {
     const stop = new AbortController();
     const options: EngineOptions = {
       ...{ endpoint: server.ready.grpc, concurrency: 4, rate: 0, failureProbability: 0, seed: 's' },
@@ -281,7 +288,7 @@ describe('the engine feed', () => {
     expect((await running).executions).toMatchObject({ SUCCEEDED: 12 });
   });
 
-  it('ends an engine that is to end when idle once no other engine has an execution either', async () => {
+  it('keeps an engine that ends when idle running while another engine has an execution', async () => {
     const other = engine('other', { freePlaces: 1 });
     const { id, lease } = await launchFor(other, 'with-another');
     const beat = setInterval(() => other.send({ case: 'heartbeat', value: {} }), 100);
@@ -307,11 +314,8 @@ describe('the engine feed', () => {
     expect((await api.call(method.getExecution, { id })).closure?.phase).toBe(Phase.SUCCEEDED);
   });
 
-  it.each([
-    ['a stream that does not begin with a join', { case: 'heartbeat', value: {} } as const, 'missing join.engine'],
-  ])('refuses %s', async (_, message, text) => {
+  it('refuses a join without the name of the engine', async () => {
     const stream = openWork(server.ready.grpc, { group: 'default', engine: '' });
-    stream.send(message);
-    expect(await stream.ended).toMatchObject({ code: 'INVALID_ARGUMENT', message: text });
+    expect(await stream.ended).toMatchObject({ code: 'INVALID_ARGUMENT', message: 'missing join.engine' });
   });
 });
