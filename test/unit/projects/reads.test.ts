@@ -36,13 +36,13 @@ describe('reads of projects', () => {
   });
   afterAll(() => reads.close());
 
-  it('answer a project with the configured domains, archived or not', async () => {
+  it('answer a project by its id with the configured domains, archived or not', async () => {
     const domains = [{ id: 'development', name: 'Development' }];
     expect(await reads.ask(method.getProject, { id: 'zoo' })).toMatchObject({ id: 'zoo', name: 'the zoo', domains });
     expect(await reads.ask(method.getProject, { id: 'old' })).toMatchObject({ state: 1, domains });
   });
 
-  it('list all that are not archived by their ids, and any that a filter asks for', async () => {
+  it('list the projects that are not archived in the order of their ids, and those that a filter asks for', async () => {
     const list = async (filters: string) => {
       const { projects, token } = await reads.ask(method.listProjects, { filters });
       expect(token).toBe('');
@@ -52,7 +52,7 @@ describe('reads of projects', () => {
     expect(await list('eq(state,1)')).toEqual(['old: Development']);
   });
 
-  it('name the missing project or the missing field', async () => {
+  it('fail with an error that names the missing project or the missing field', async () => {
     await expect(reads.ask(method.getProject, { id: 'unknown' })).rejects.toMatchObject({
       code: 'NOT_FOUND',
       message: 'project [unknown] not found',

@@ -38,16 +38,16 @@ let timers: ReturnType<typeof manualTimers>;
 let checkpoint: Checkpoint;
 let running: MeasuredReactor;
 let parked: ParkedStreams;
-/** The positions that were tried, and those that were done, in order. */
+/** The positions of the events whose work was tried, and of those whose work was done, in order. */
 let tried: bigint[];
 let done: bigint[];
-/** Why the work of a position fails; nothing where it succeeds. */
+/** The error of the work for an event at a position; none where it succeeds. */
 let failureOf: (position: bigint) => Error | undefined;
-/** Why the event of a position cannot be read; nothing where it can. */
+/** The error of reading the event at a position; none where it can be read. */
 let unreadableOf: (position: bigint) => Error | undefined;
-/** The attempts to record a dead letter that are still to fail. */
+/** The number of further attempts to record a dead letter that fail. */
 let failingRecords: number;
-/** True while the reactor is of a release that does not know all events of dead letters. */
+/** True while the reactor is of a release that does not know the event `DeadLetterSkipped`. */
 let isOlder: boolean;
 
 beforeEach(async () => {
@@ -66,7 +66,7 @@ afterEach(async () => {
   rmSync(directory, { recursive: true });
 });
 
-/** Records events that were due at a time. */
+/** Records events in one stream, a millisecond apart; each is due at the time at which it was recorded. */
 const record = (count: number, recordedAtMs = START) =>
   store.append(
     stream,
@@ -79,17 +79,19 @@ const record = (count: number, recordedAtMs = START) =>
     })),
   );
 
-/** Fails to record as often as it is to fail. */
+/** Handles a command, or fails while `failingRecords` is above 0. */
 const handle: Sessions['handle'] = (...command) => {
   if (failingRecords === 0) return sessions.handle(...command);
   failingRecords -= 1;
   return Promise.reject(new Error('the log cannot be reached'));
 };
 
-/** The log as a release reads it that does not know that dead letters can be skipped. */
+/** The log, with `DeadLetterSkipped` as an unknown type of event while `isOlder`. */
 const olderLog = (): EventStore => {
   const older = (events: readonly RecordedEvent[]): RecordedEvent[] =>
-    events.map((event) => (isOlder && event.type === 'DeadLetterSkipped' ? { ...event, type: 'OfANewer' } : event));
+    events.map((event) =>
+      isOlder && event.type === 'DeadLetterSkipped' ? { ...event, type: 'OfANewerRelease' } : event,
+    );
   return {
     ...store,
     async *readStream(...asked) {
@@ -140,7 +142,7 @@ const ask = (type: 'RetryDeadLetter' | 'SkipDeadLetter', position: bigint) => {
   });
 };
 
-/** Lets every retry of a position come that is due, until so many attempts have been made. */
+/** Advances the clock by the longest retry delay until the work of a position was tried so many times. */
 const tryUntil = (position: bigint, attempts: number) =>
   until(
     () => {
@@ -150,14 +152,14 @@ const tryUntil = (position: bigint, attempts: number) =>
     (count) => count >= attempts,
   );
 
-const hasBeen = (list: () => readonly bigint[], position: bigint) =>
+const untilIncluded = (list: () => readonly bigint[], position: bigint) =>
   until(
     () => Promise.resolve(list()),
     (positions) => positions.includes(position),
   );
 
 /** Records three events, of which the second one becomes a dead letter. */
-const becomesDead = async (): Promise<void> => {
+const makeDeadLetter = async (): Promise<void> => {
   await record(3, START - GIVE_UP_MS);
   failureOf = (position) => (position === 2n ? new Error('payload abc is missing') : undefined);
   open();
@@ -173,8 +175,8 @@ const restart = async (): Promise<void> => {
 };
 
 describe('work that keeps failing', () => {
-  it('holds up no other, and is a dead letter after its time and eight attempts', async () => {
-    await becomesDead();
+  it('delays no other work, and is a dead letter after the configured time and eight attempts', async () => {
+    await makeDeadLetter();
     expect(done).toEqual([1n, 3n]);
     expect(tried.filter((position) => position === 2n)).toHaveLength(ATTEMPTS);
     expect(await letters()).toEqual([
@@ -191,7 +193,7 @@ describe('work that keeps failing', () => {
     expect(await checkpoint.read()).toBeGreaterThanOrEqual(3n);
   });
 
-  it('is tried on before its time, however many attempts fail', async () => {
+  it('is retried until the configured time is over, however many attempts fail', async () => {
     await record(1);
     failureOf = () => new Error('not now');
     open();
@@ -199,48 +201,48 @@ describe('work that keeps failing', () => {
     expect(await letters()).toEqual([]);
   });
 
-  it('is tried on while there are too many dead letters', async () => {
+  it('is no dead letter while the reactor has as many as it may, and the checkpoint stays before it', async () => {
     await record(MAX_DEAD_LETTERS + 1, START - GIVE_UP_MS);
     failureOf = (position) => new StreamParked(stream, position, 'unknown');
     open();
     await until(letters, ({ length }) => length === MAX_DEAD_LETTERS);
-    await hasBeen(() => tried, BigInt(MAX_DEAD_LETTERS + 1));
+    await untilIncluded(() => tried, BigInt(MAX_DEAD_LETTERS + 1));
     await running.close();
     expect(await checkpoint.read()).toBe(BigInt(MAX_DEAD_LETTERS));
   });
 });
 
 describe('a dead letter', () => {
-  it('is left alone by a process that reads its event again', async () => {
-    await becomesDead();
+  it('is not tried by a reactor that reads its event again', async () => {
+    await makeDeadLetter();
     await running.close();
     await checkpoint.write(0n);
     await restart();
-    await hasBeen(() => tried, 3n);
+    await untilIncluded(() => tried, 3n);
     expect(tried).toEqual([1n, 3n]);
   });
 
-  it('that is asked for again is done, and settled', async () => {
-    await becomesDead();
+  it('that is retried by request is done, and then no longer open', async () => {
+    await makeDeadLetter();
     failureOf = () => undefined;
     await ask('RetryDeadLetter', 2n);
-    await hasBeen(() => done, 2n);
+    await untilIncluded(() => done, 2n);
     await until(letters, ({ length }) => length === 0);
   });
 
-  it('that is asked for again while no process runs the reactor is done by the next one', async () => {
-    await becomesDead();
+  it('that is retried by request while the reactor is closed is done at its next start', async () => {
+    await makeDeadLetter();
     failureOf = () => undefined;
     await running.close();
     await ask('RetryDeadLetter', 2n);
     await restart();
-    await hasBeen(() => done, 2n);
+    await untilIncluded(() => done, 2n);
     await until(letters, ({ length }) => length === 0);
     expect(tried).toEqual([2n]);
   });
 
   it('that fails again is a dead letter again, with its new reason', async () => {
-    await becomesDead();
+    await makeDeadLetter();
     failureOf = () => new Error('the payload is still missing');
     await ask('RetryDeadLetter', 2n);
     const [letter] = await until(
@@ -253,33 +255,33 @@ describe('a dead letter', () => {
     expect(letter?.reason).toBe('the payload is still missing');
   });
 
-  it('that was skipped is never done', async () => {
-    await becomesDead();
+  it('that was skipped is not tried, also when its event is read again', async () => {
+    await makeDeadLetter();
     failureOf = () => undefined;
     await ask('SkipDeadLetter', 2n);
     expect(await letters()).toEqual([]);
     await running.close();
     await checkpoint.write(0n);
     await restart();
-    await hasBeen(() => tried, 3n);
+    await untilIncluded(() => tried, 3n);
     expect(tried).toEqual([1n, 3n]);
   });
 });
 
 describe('a stream of dead letters that cannot be read', () => {
-  it.each(['met', 'started on'] as const)('is parked by a reactor that has %s it, and resumed', async (how) => {
-    await becomesDead();
+  it.each(['while it runs', 'when it starts'] as const)('is parked by a reactor %s, until resumed', async (when) => {
+    await makeDeadLetter();
     isOlder = true;
-    if (how === 'started on') await running.close();
+    if (when === 'when it starts') await running.close();
     await ask('SkipDeadLetter', 2n);
-    if (how === 'started on') open();
+    if (when === 'when it starts') open();
     await until(
       () => Promise.resolve(parked.all().map((each) => each.stream)),
       (streams) => streams.includes(deadLetterStream(reactor)),
     );
     await record(1);
     const { position: last } = await record(1);
-    await hasBeen(() => done, last);
+    await untilIncluded(() => done, last);
     expect(running.figures().dead).toBe(1);
 
     isOlder = false;
@@ -289,22 +291,22 @@ describe('a stream of dead letters that cannot be read', () => {
 });
 
 describe('work of a parked stream', () => {
-  it('is a dead letter at once, and tried again when the reactor starts', async () => {
+  it('is a dead letter at once, and tried again at each start of the reactor', async () => {
     await record(2);
     failureOf = (position) => (position === 1n ? new StreamParked(stream, 1n, 'unknown event') : undefined);
     open();
     await until(letters, ([first]) => first?.parked === true);
     await restart();
-    await hasBeen(() => tried, 1n);
+    await untilIncluded(() => tried, 1n);
     expect(await letters()).toHaveLength(1);
     failureOf = () => undefined;
     await restart();
-    await hasBeen(() => done, 1n);
+    await untilIncluded(() => done, 1n);
     await until(letters, ({ length }) => length === 0);
     expect(done).toEqual([2n, 1n]);
   });
 
-  it('is tried again when a parked stream is resumed', async () => {
+  it('is tried again when the stream is resumed', async () => {
     await record(2);
     failureOf = (position) => (position === 1n ? new StreamParked(stream, 1n, 'unknown event') : undefined);
     open();
@@ -316,14 +318,14 @@ describe('work of a parked stream', () => {
     expect(done).toEqual([2n, 1n]);
   });
 
-  it.each(['work', 'event'] as const)('is recorded later where the log could not be reached: %s', async (what) => {
+  it.each(['settle', 'itemOf'] as const)('is a dead letter once the log can be reached: %s threw', async (failing) => {
     await record(2);
     const parked = (position: bigint) => (position === 1n ? new StreamParked(stream, 1n, 'unknown event') : undefined);
-    if (what === 'work') failureOf = parked;
+    if (failing === 'settle') failureOf = parked;
     else unreadableOf = parked;
     failingRecords = 3;
     open();
-    await hasBeen(() => done, 2n);
+    await untilIncluded(() => done, 2n);
     const [letter] = await until(
       () => {
         timers.advance(MAX_RETRY_MS);

@@ -31,7 +31,7 @@ let store: EventStore;
 let timers: ReturnType<typeof manualTimers>;
 let reactor: Reactor;
 let checkpoint: Checkpoint;
-/** The positions that were read, and those that were tried, in order. */
+/** The positions of the events that were read, and of those whose work was tried, in order. */
 let read: bigint[];
 let tried: bigint[];
 let doesFail: (position: bigint) => boolean;
@@ -90,7 +90,8 @@ const open = (): void => {
   });
 };
 
-const count = async (of: () => number, wanted: number): Promise<void> => {
+/** Waits until a number is reached, and expects that it is not exceeded. */
+const staysAt = async (of: () => number, wanted: number): Promise<void> => {
   await until(
     () => Promise.resolve(of()),
     (found) => found >= wanted,
@@ -100,35 +101,35 @@ const count = async (of: () => number, wanted: number): Promise<void> => {
   expect(of()).toBe(wanted);
 };
 
-describe('what is due a time after it was recorded', () => {
-  it('waits no longer than that where the clock was ahead that recorded it, and delays nothing', async () => {
+describe('work that is due a fixed time after its event was recorded', () => {
+  it('waits no longer than that time if the clock of the recording was ahead, and delays no other work', async () => {
     await record([START + HOUR_MS, START, START - 1_000]);
     open();
-    await count(() => read.length, 3);
+    await staysAt(() => read.length, 3);
     timers.advance(AFTER_MS - 1_000);
-    await count(() => tried.length, 1);
+    await staysAt(() => tried.length, 1);
     timers.advance(1_000);
-    await count(() => tried.length, 3);
+    await staysAt(() => tried.length, 3);
     expect(tried).toEqual([3n, 1n, 2n]);
   });
 
-  it('is done in the order that it is due, with a checkpoint before all that is not done', async () => {
+  it('is done in the order of due times, and the checkpoint stays before all work that is not done', async () => {
     await record([START - 1_000, START - 3_000, START - 2_000]);
     open();
-    await count(() => read.length, 3);
+    await staysAt(() => read.length, 3);
     timers.advance(AFTER_MS - 2_000);
-    await count(() => tried.length, 2);
+    await staysAt(() => tried.length, 2);
     expect(tried).toEqual([2n, 3n]);
     await reactor.close();
     expect(await checkpoint.read()).toBe(0n);
     open();
     timers.advance(AFTER_MS);
-    await count(() => tried.length, 5);
+    await staysAt(() => tried.length, 5);
     await reactor.close();
     expect(await checkpoint.read()).toBe(3n);
   });
 
-  it('goes on while its checkpoint cannot be written, and says why', async () => {
+  it('goes on while the checkpoint cannot be written, and the error is reported', async () => {
     const stored = checkpoint;
     const away = new StoreUnavailable('the read store is away');
     let isAway = true;
@@ -139,15 +140,15 @@ describe('what is due a time after it was recorded', () => {
     await record([START - AFTER_MS]);
     timers.advance(0);
     open();
-    await count(() => tried.length, 1);
+    await staysAt(() => tried.length, 1);
     timers.advance(1_000);
     await record([START - AFTER_MS]);
-    await count(() => tried.length, 2);
+    await staysAt(() => tried.length, 2);
     expect(failures[0]).toBe(away);
     isAway = false;
     timers.advance(1_000);
     await record([START - AFTER_MS]);
-    await count(() => tried.length, 3);
+    await staysAt(() => tried.length, 3);
     await reactor.close();
     expect(await checkpoint.read()).toBe(3n);
   });
@@ -156,39 +157,39 @@ describe('what is due a time after it was recorded', () => {
     await record(Array.from({ length: MAX_FAILED + 2 }, () => START - AFTER_MS));
     doesFail = () => true;
     open();
-    await count(() => tried.length, MAX_FAILED);
+    await staysAt(() => tried.length, MAX_FAILED);
     doesFail = (position) => position > 1n;
     timers.advance(RETRY_MS);
     // All are tried again; when the first one succeeds, one more takes its place and fails.
-    await count(() => tried.length, 2 * MAX_FAILED + 1);
+    await staysAt(() => tried.length, 2 * MAX_FAILED + 1);
     expect(new Set(tried).size).toBe(MAX_FAILED + 1);
     doesFail = () => false;
     timers.advance(2 * RETRY_MS); // the delay of the second retry
-    await count(() => tried.length, 3 * MAX_FAILED + 2);
+    await staysAt(() => tried.length, 3 * MAX_FAILED + 2);
     expect(new Set(tried).size).toBe(MAX_FAILED + 2);
   });
 
-  it('is left where its stream is parked, with the checkpoint before it, and delays nothing', async () => {
+  it('is not retried if its stream is parked, keeps the checkpoint before it, and delays no other work', async () => {
     await record(Array.from({ length: MAX_FAILED + 2 }, () => START - AFTER_MS));
     failure = () => new StreamParked(stream, 1n, 'unknown');
     doesFail = (position) => position !== 1_002n;
     unreadable = 1n;
     open();
-    await count(() => tried.length, MAX_FAILED + 1);
+    await staysAt(() => tried.length, MAX_FAILED + 1);
     timers.advance(RETRY_MS);
-    await count(() => tried.length, MAX_FAILED + 1);
+    await staysAt(() => tried.length, MAX_FAILED + 1);
     await reactor.close();
     expect([tried.at(-1), await checkpoint.read()]).toEqual([1_002n, 0n]);
   });
 
-  it('is read no further while ten thousand wait', async () => {
+  it('is read from the log only while fewer than ten thousand wait to be due', async () => {
     for (let turn = 0; turn < 11; turn += 1) await record(Array.from({ length: 1_000 }, () => START));
     open();
-    await count(() => read.length, MAX_WAITING);
+    await staysAt(() => read.length, MAX_WAITING);
     timers.advance(AFTER_MS);
-    await count(() => read.length, 11_000);
+    await staysAt(() => read.length, 11_000);
     timers.advance(AFTER_MS);
-    await count(() => tried.length, 11_000);
+    await staysAt(() => tried.length, 11_000);
   });
 });
 

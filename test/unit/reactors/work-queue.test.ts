@@ -33,16 +33,16 @@ const open = (work: (item: string) => Promise<WorkResult>, giveUp?: (item: strin
 
 describe('a queue of work', () => {
   it('works on an item again at the time that the work asks for', async () => {
-    let looks = 0;
+    let runs = 0;
     const { queue, advance, done } = open(() =>
-      Promise.resolve((looks += 1) < 3 ? { againAtMs: START + 500 } : undefined),
+      Promise.resolve((runs += 1) < 3 ? { againAtMs: START + 500 } : undefined),
     );
     queue.add('a', START);
     await turns();
     await advance(499);
-    expect(looks).toBe(1);
+    expect(runs).toBe(1);
     await advance(1);
-    expect([looks, done]).toEqual([3, ['a']]);
+    expect([runs, done]).toEqual([3, ['a']]);
     await queue.close();
   });
 
@@ -58,7 +58,7 @@ describe('a queue of work', () => {
     await queue.close();
   });
 
-  it('gives up an item that still fails after the configured time, and says so until that is recorded', async () => {
+  it('gives up an item that still fails after the configured time, as soon as that can be recorded', async () => {
     const dead: string[] = [];
     let isRecorded = false;
     const { queue, advance, failures } = open(
@@ -99,7 +99,7 @@ describe('a queue of work', () => {
 });
 
 describe('the delay of a retry', () => {
-  it('doubles up to its limit, and is never less than half of that', () => {
+  it('doubles with each attempt up to a limit, and a random part of at most half is taken off', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 100 }),

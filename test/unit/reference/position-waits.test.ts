@@ -17,8 +17,8 @@ describe('calls that wait for a position', () => {
   let directory: string;
   let store: EventStore;
   let following: LogFollower;
-  /** The number of reads of the log's head, and the gate that each waits for. */
-  let looks: number;
+  /** The number of reads towards the head of the log, and the gate that each of them waits for. */
+  let headReads: number;
   let gate: Promise<void>;
   let open: () => void;
   let fail: (error: Error) => void;
@@ -34,12 +34,12 @@ describe('calls that wait for a position', () => {
   beforeEach(async () => {
     directory = mkdtempSync(join(tmpdir(), 'flightlog-waits-'));
     store = await sqliteEventStore({ directory });
-    looks = 0;
+    headReads = 0;
     close();
     const counting: EventStore = {
       ...store,
       async *readLog(...asked) {
-        looks += 1;
+        headReads += 1;
         await gate;
         yield* store.readLog(...asked);
       },
@@ -54,7 +54,7 @@ describe('calls that wait for a position', () => {
     rmSync(directory, { recursive: true });
   });
 
-  /** Records an event that does not wake subscribers to projects. */
+  /** Records an event of a category that is not followed, so that it does not wake the subscription. */
   const record = (): Promise<unknown> =>
     store.append(streamName('purse', [randomUUID()]), 'no-stream', [
       { id: new Uint8Array(16), type: 'EngineReported', data: new Uint8Array(), metadata: '{}' },
@@ -62,17 +62,17 @@ describe('calls that wait for a position', () => {
   const waitFor = (position: bigint, count: number) =>
     Array.from({ length: count }, () => following.reached(position, 60_000));
 
-  it('share the looks at the head of the log', async () => {
+  it('share the reads towards the head of the log', async () => {
     const waits = waitFor(2n, 200);
     await Promise.all([record(), record()]);
-    expect(looks).toBe(1);
+    expect(headReads).toBe(1);
     open();
     expect(new Set(await Promise.all(waits))).toEqual(new Set([true]));
-    expect(looks).toBeLessThanOrEqual(2);
+    expect(headReads).toBeLessThanOrEqual(2);
     expect(following.position()).toBe(2n);
   });
 
-  it('are answered when their time is over, or the process goes', async () => {
+  it('end with false after their timeout, or when the follower of the log is closed', async () => {
     expect(await following.reached(7n, 1)).toBe(false);
     const waiting = following.reached(7n, 60_000);
     open();
@@ -80,7 +80,7 @@ describe('calls that wait for a position', () => {
     expect(await waiting).toBe(false);
   });
 
-  it('are refused when too many wait, and fail when the log cannot be read', async () => {
+  it('are refused while 1,000 wait, and fail when the log cannot be read', async () => {
     const waits = Promise.allSettled(waitFor(7n, 1_000));
     await expect(following.reached(7n, 60_000)).rejects.toMatchObject({
       code: 'RESOURCE_EXHAUSTED',
@@ -92,7 +92,7 @@ describe('calls that wait for a position', () => {
     expect(await following.reached(7n, 1)).toBe(false);
   });
 
-  it('of clients that continue are refused above their limit, and when the log still ends before the position', async () => {
+  it('of clients that continue after a position are refused above the limit, or if the log still ends before it', async () => {
     const waits = positionWaits({ hasReached: () => false, maxWaiting: 2 });
     const continuing = { waits, position: () => 3n, maxLagMs: 20 };
     const two = Promise.allSettled([reachPosition(continuing, 7n), reachPosition(continuing, 8n)]);
@@ -103,8 +103,8 @@ describe('calls that wait for a position', () => {
     for (const each of await two) expect(each).toMatchObject({ status: 'rejected', reason: { code: 'UNAVAILABLE' } });
   });
 
-  it('look at nothing where the subscription brings every position', async () => {
-    const brought = followLog({ ...store, readLog: () => expect.unreachable('a look at the log') }, [projectFold()], {
+  it('read nothing themselves where the subscription advances over every position', async () => {
+    const brought = followLog({ ...store, readLog: () => expect.unreachable('a read of the log') }, [projectFold()], {
       advancesOverAll: true,
     });
     const waiting = brought.reached(1n, 60_000);

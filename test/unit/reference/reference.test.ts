@@ -22,13 +22,13 @@ describe('the directory of projects', () => {
   const kindOf = async (project: string, domain: string): Promise<string> =>
     (await registry.directory.standing(project, domain)).kind;
 
-  it('knows what is registered, and the domains of the configuration', async () => {
+  it('tells an active project, an unknown domain and an unknown project apart', async () => {
     expect(await kindOf('flytesnacks', 'production')).toBe('active');
     expect(await kindOf('flytesnacks', 'moon')).toBe('unknown-domain');
     expect(await kindOf('nobody', 'moon')).toBe('unknown-project');
   });
 
-  it('sees what this process has acknowledged, at once', async () => {
+  it('has a change of state as soon as this process has acknowledged it', async () => {
     for (let round = 0; round < 20; round += 1) {
       const state = round % 2 === 0 ? State.ARCHIVED : State.ACTIVE;
       await registry.ask('UpdateProject', ProjectSchema, { id: 'flytesnacks', state });
@@ -36,7 +36,7 @@ describe('the directory of projects', () => {
     }
   });
 
-  it('says where it has read the labels of a project', async () => {
+  it('answers the labels of a project with the stream and revision that they were read at', async () => {
     const labels = { values: { team: 'geo' } };
     await registry.ask('UpdateProject', ProjectSchema, create(ProjectSchema, { id: 'flytesnacks', labels }));
     const { revision } = (await registry.events()).at(-1)!;
@@ -55,7 +55,7 @@ describe('definitions', () => {
   });
   afterAll(() => registry.close());
 
-  it('are found once they are registered, though they were not before', async () => {
+  it('of a task are found once it is registered, also after a read that found none', async () => {
     const task = fixtureFolder('01-hello').entries[0]!;
     const id = { ...task.id, name: task.id.name!, version: task.id.version! };
     expect(await registry.definitions.task(id)).toBeUndefined();
@@ -65,7 +65,7 @@ describe('definitions', () => {
     expect(await registry.definitions.task(id)).toBe(found);
   });
 
-  it('of large workflows come from the payload store', async () => {
+  it('of a large workflow are read from the payload store', async () => {
     const [task, workflow] = fixtureFolder('01-hello').entries;
     await registry.send(task!.method, task!.bytes).catch(() => undefined);
     const request = fromBinary(WorkflowCreateRequestSchema, workflow!.bytes);
@@ -78,7 +78,7 @@ describe('definitions', () => {
     expect(closure?.primary?.template?.metadata?.tags).toEqual(tags);
   });
 
-  it('of a task that runs by itself are made once', async () => {
+  it('of the workflow and launch plan that run a single task are registered once', async () => {
     const task = await registry.definitions.task({
       ...fixtureFolder('01-hello').entries[0]!.id,
       name: fixtureFolder('01-hello').entries[0]!.id.name!,
@@ -100,8 +100,8 @@ describe('definitions', () => {
   });
 });
 
-describe('a bounded memory', () => {
-  it('drops what was used longest ago', () => {
+describe('a bounded cache', () => {
+  it('evicts the entry that was used longest ago, and keeps none that is larger than the bound', () => {
     const memory = lru<string, number>(3);
     memory.set('a', 1);
     memory.set('b', 2, 2);
@@ -114,7 +114,7 @@ describe('a bounded memory', () => {
     expect(memory.get('a')).toBeUndefined();
   });
 
-  it('reads once for concurrent callers, and again for what was absent', async () => {
+  it('reads once for concurrent callers, and again after a read that found nothing or failed', async () => {
     const remember = immutableCache(1_000);
     let reads = 0;
     const read = (value: string | undefined) => () => {

@@ -6,8 +6,8 @@ import { assertNotifications, type NotificationRule } from '../../../services/ke
 
 const id = { resourceType: 1, project: 'p', domain: 'd', name: 'n', version: 'v' };
 
-describe('an identifier', () => {
-  it('is complete, and loses what is never stored', () => {
+describe('the identifier of a version of a task', () => {
+  it('has its five stored fields, and loses any other, such as org', () => {
     expect(versionOf('TASK', { ...id, org: 'o' } as typeof id)).toEqual(id);
   });
 
@@ -58,7 +58,7 @@ describe('notifications', () => {
     value: { recipientsEmail },
   });
 
-  it('are sent at the end, to a recipient', () => {
+  it('may name terminal phases or none, and a recipient', () => {
     expect(() => assertNotifications([{ phases: [4, 6, 7, 8], type: email('ada@example.com') }])).not.toThrow();
     expect(() => assertNotifications([{ phases: [], type: email('ada@example.com') }])).not.toThrow();
   });
@@ -72,7 +72,7 @@ describe('notifications', () => {
     expect(() => assertNotifications([rule])).toThrow(text),
   );
 
-  it('have a thousand recipients at most', () => {
+  it('have a thousand recipients at most, over all rules', () => {
     const to = (count: number): NotificationRule => ({
       phases: [4],
       type: email(...Array.from({ length: count }, (_, at) => `a${at}@example.com`)),

@@ -21,13 +21,13 @@ const grant = (binding: Binding) => ({ type: 'GrantRole', binding }) as const;
 const revoke = (binding: Binding) => ({ type: 'RevokeRole', binding }) as const;
 
 describe('a role', () => {
-  it('is given to a principal', () => given(roleBindingDecider).when(grant(viewer)).then(granted(viewer)));
+  it('is granted to a principal', () => given(roleBindingDecider).when(grant(viewer)).then(granted(viewer)));
 
-  it('that the principal has there already is not recorded again', () =>
+  it('that the principal already has by the same binding is not recorded again', () =>
     given(roleBindingDecider, granted(viewer)).when(grant(viewer)).thenNothing());
 
   it.each([{ role: 'engine' }, { project: 'other' }, { domain: 'staging' }, { issuer: 'https://issuer.test' }])(
-    'with another %j is another binding',
+    'is granted and revoked apart from a binding that differs in %j',
     (difference) => {
       const other = { ...viewer, ...difference };
       given(roleBindingDecider, granted(viewer)).when(grant(other)).then(granted(other));
@@ -35,18 +35,18 @@ describe('a role', () => {
     },
   );
 
-  it('is taken from a principal', () =>
+  it('is revoked from a principal', () =>
     given(roleBindingDecider, granted(viewer)).when(revoke(viewer)).then(revoked(viewer)));
 
-  it('that was taken can be given again', () =>
+  it('that was revoked can be granted again', () =>
     given(roleBindingDecider, granted(viewer), revoked(viewer)).when(grant(viewer)).then(granted(viewer)));
 
-  it('that was taken cannot be taken again', () =>
+  it('that was revoked cannot be revoked again', () =>
     given(roleBindingDecider, granted(viewer), revoked(viewer))
       .when(revoke(viewer))
       .thenRefused({ kind: 'binding-unknown' }));
 
-  it('is refused to a principal with too many of them, until one is taken', () => {
+  it('is refused to a principal with as many bindings as are allowed, until one is revoked', () => {
     const full = Array.from({ length: MAX_BINDINGS }, (_, each) => granted({ ...viewer, project: `p${each}` }));
     given(roleBindingDecider, ...full)
       .when(grant(viewer))

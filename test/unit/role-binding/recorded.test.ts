@@ -40,7 +40,7 @@ afterEach(async () => {
   rmSync(directory, { recursive: true });
 });
 
-/** A process on the log: its routes, and what it knows of the bindings. */
+/** Opens the services of a process on the log: the RPCs of role bindings, and the bindings that the process has read. */
 const openProcess = () => {
   const sessions = openSessions({ store, payloads: filePayloadStore({ directory }), now: Date.now, isShared: true });
   const fold = roleBindingFold();
@@ -83,7 +83,7 @@ describe('role bindings', () => {
     await untilThereAre(0, read);
   });
 
-  it('do not count before everything recorded at the start is read', async () => {
+  it('count in a process that starts only once it has read all that was recorded before', async () => {
     const { grant } = openProcess();
     await grant(viewer);
     const later = openProcess();
@@ -104,7 +104,7 @@ describe('role bindings', () => {
     await untilThereAre(0, read);
   });
 
-  it('are listed by principal, page by page, and at once after a grant', async () => {
+  it('are listed in the order of principals, page by page, and at once after a grant', async () => {
     const { grant, list } = openProcess();
     const names = ['bob', 'ada', 'cy'];
     for (const principal of names) await grant({ ...viewer, principal });
@@ -115,7 +115,7 @@ describe('role bindings', () => {
     expect(second.token).toBe('');
   });
 
-  it('are listed where they count, those of every project and domain included', async () => {
+  it('are listed by project, domain and principal; those with * count for every project and domain', async () => {
     const { grant, list } = openProcess();
     await grant(viewer);
     await grant({ principal: 'root', role: 'contributor', project: '*', domain: '*' });
@@ -135,12 +135,12 @@ describe('role bindings', () => {
     [{ ...viewer, project: 'x'.repeat(256) }, 'invalid value for binding.project: above 255 bytes'],
     [{ ...viewer, principal: 'a\nb' }, 'invalid value for binding.principal: control characters are not allowed'],
     [{ ...viewer, issuer: 'a\u202eb' }, 'invalid value for binding.issuer: control characters are not allowed'],
-  ])('of %j are refused', async (binding, message) => {
+  ])('are refused when malformed: %j', async (binding, message) => {
     const { grant } = openProcess();
     await expect(grant(binding)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT', message });
   });
 
-  it('that are not there cannot be revoked', async () => {
+  it('that do not exist cannot be revoked', async () => {
     const { revoke } = openProcess();
     await expect(revoke(viewer)).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });

@@ -35,11 +35,11 @@ describe('the ticks of a schedule', () => {
     ['0 12 ? * ?', '2026-01-01T00:00:00Z', ['2026-01-01T12:00', '2026-01-02T12:00']],
     ['0 12 ? * MON', '2026-01-01T00:00:00Z', ['2026-01-05T12:00', '2026-01-12T12:00']],
     ['CRON_TZ=Asia/Kolkata 0 9 * * *', '2026-01-01T00:00:00Z', ['2026-01-01T03:30', '2026-01-02T03:30']],
-  ])('of %s after %s are %j', (schedule, from, expected) => {
+  ])('of %s after %s begin with %j', (schedule, from, expected) => {
     expect(next(schedule, from, expected.length || 1)).toEqual(expected);
   });
 
-  it('of @every are counted from the activation, in whole seconds', () => {
+  it('of @every are counted from the full second of the activation', () => {
     const ticks = ticksOf(cron('@every 90s'), at('2026-01-01T00:00:10.700Z'), 'UTC');
     expect(nextTicks(ticks, at('2026-01-01T00:00:10.700Z'), 2)).toEqual([
       at('2026-01-01T00:01:40Z'),
@@ -48,7 +48,7 @@ describe('the ticks of a schedule', () => {
     expect(ticks.after(at('2026-01-01T00:03:10Z'))).toBe(at('2026-01-01T00:04:40Z'));
   });
 
-  it('of a rate are counted from the activation', () => {
+  it('of a rate are counted from the activation in elapsed time, and are none for a rate of 0', () => {
     const rate = scheduleOf({ case: 'rate', value: { value: 2, unit: FixedRateUnit.DAY } });
     const anchor = at('2026-03-28T12:00:00Z');
     expect(nextTicks(ticksOf(rate, anchor, 'Europe/Berlin'), anchor, 2)).toEqual([
@@ -69,7 +69,7 @@ describe('the ticks of a schedule', () => {
     expect(nextTicks(ticksOf(rate, anchor, 'UTC'), anchor, 2)).toEqual([anchor + 2_900_000 * 86_400_000]);
   });
 
-  it('of the deprecated expression are those of the new one', () => {
+  it('of the deprecated field cron_expression are those of a cron expression', () => {
     const deprecated = scheduleOf({ case: 'cronExpression', value: '0 * * * *' });
     expect(ticksOf(deprecated, 0, 'UTC').after(at('2026-01-01T00:30:00Z'))).toBe(at('2026-01-01T01:00:00Z'));
   });
@@ -83,7 +83,7 @@ describe('the ticks of a schedule', () => {
 describe('where clocks are set forward', () => {
   const berlin = 'CRON_TZ=Europe/Berlin';
 
-  it('a time that is left out ticks by the old clock', () => {
+  it('a local time that is left out ticks as if clocks had not been set yet', () => {
     expect(next(`${berlin} 30 2 * * *`, '2026-03-28T00:00:00Z', 3)).toEqual([
       '2026-03-28T01:30',
       '2026-03-29T01:30', // 03:30 in Berlin
@@ -121,7 +121,7 @@ describe('where clocks are set back', () => {
     ]);
   });
 
-  it('half an hour of Lord Howe is enough to be seen', () => {
+  it('a time that occurs twice by half an hour (Lord Howe) ticks at its first occurrence', () => {
     expect(next('CRON_TZ=Australia/Lord_Howe 45 1 * * *', '2026-04-04T00:00:00Z', 2)).toEqual([
       '2026-04-04T14:45',
       '2026-04-05T15:15',
@@ -129,12 +129,12 @@ describe('where clocks are set back', () => {
   });
 });
 
-describe('a year of ticks', () => {
+describe('a cron schedule in any zone', () => {
   const zones = ['UTC', 'Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe', 'Asia/Kolkata', 'America/Santiago'];
   const MINUTE = 60_000;
   const RUNS = Number(process.env['FLIGHTLOG_TEST_CALENDARS'] ?? 15);
 
-  /** Every minute of a zone's clock, told by another part of the platform than the one that is tested. */
+  /** Gives the local hour and minute of an instant, without the code under test. */
   const clock = (zone: string) => {
     const format = new Intl.DateTimeFormat('en-US', {
       timeZone: zone,
@@ -149,7 +149,7 @@ describe('a year of ticks', () => {
     };
   };
 
-  it('for every hour has exactly the instants at which the clock shows the minute', () => {
+  it('of every hour ticks at exactly the instants at which the local time has the minute', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...zones),
@@ -169,7 +169,7 @@ describe('a year of ticks', () => {
     );
   });
 
-  it('for one time of the day has one tick in each day, whatever is asked in between', () => {
+  it('of one time of day ticks a day apart, give or take an hour, and the same when asked tick by tick', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...zones),
@@ -198,7 +198,7 @@ describe('a year of ticks', () => {
   });
 });
 
-describe('any five fields', () => {
+describe('a cron expression of any five fields', () => {
   const DAY = 86_400_000;
   const DAYS = 400;
 
@@ -206,7 +206,7 @@ describe('any five fields', () => {
   const upTo = (min: number, max: number, step = 1): readonly number[] =>
     Array.from({ length: Math.floor((max - min) / step) + 1 }, (_, index) => min + index * step);
 
-  /** A part of a field, and what the manual of cron says that it stands for. */
+  /** A part of a field, and the values that it has by the manual of cron. */
   const partOf = (min: number, max: number): fc.Arbitrary<readonly [string, readonly number[]]> => {
     const value = fc.integer({ min, max });
     const step = fc.integer({ min: 2, max: Math.max(2, max - min) });
@@ -242,7 +242,7 @@ describe('any five fields', () => {
     return ascending(hour!).flatMap((h) => ascending(minute!).map((m) => dayMs + (h * 60 + m) * 60_000));
   };
 
-  it('tick where the manual of cron says', () => {
+  it('ticks at the times that the manual of cron says', () => {
     fc.assert(
       fc.property(fields, fc.integer({ min: 0, max: 1_500 }), (given, startDay) => {
         const text = given.map((field) => field.text).join(' ');
@@ -273,13 +273,13 @@ describe('the kickoff time of a tick', () => {
     ['P7974Y', '2026-01-31T00:00:00Z'],
     ['-P2026Y', '2026-01-31T00:00:00Z'],
     [`P${'9'.repeat(400)}Y`, '2026-01-31T00:00:00Z'],
-  ])('with the offset %j is %s', (offset, expected) => {
+  ])('at 2026-01-31T00:00:00Z, with the offset %j, is %s', (offset, expected) => {
     expect(shifted(at('2026-01-31T00:00:00Z'), offset)).toBe(at(expected));
   });
 });
 
-describe('the name of an execution', () => {
-  it('is f, the hash of the tick with its lowest byte first, and three zeros', () => {
+describe('the name of the execution', () => {
+  it('of a tick is f, 16 hexadecimal digits and three zeros, and is another one for another time', () => {
     const owner = { project: 'flytesnacks', domain: 'development', name: 'plan', version: 'v1' };
     expect(tickName(owner, at('2026-01-01T00:00:00Z'))).toMatch(/^f[0-9a-f]{16}000$/);
     expect(tickName(owner, at('2026-01-01T00:00:00Z'))).not.toBe(tickName(owner, at('2026-01-01T00:00:01Z')));

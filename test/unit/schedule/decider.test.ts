@@ -50,16 +50,16 @@ const paused: ScheduleEvent = { type: 'SchedulePaused', data: create(SchedulePau
 const resumed: ScheduleEvent = { type: 'ScheduleResumed', data: create(ScheduleResumedSchema, at(8_000)) };
 
 describe('a tick that is fired by hand', () => {
-  it('is decided, and leaves the ticks of the schedule as they are', () => {
+  it('is decided, and does not change until when ticks are decided', () => {
     given(decider, decided(9_000)).when(byHand()).then(decided(9_000, tick));
   });
 
-  it('is not fired twice, while it is open and after its outcome', () => {
+  it('is not decided again while it is open, nor after its outcome', () => {
     given(decider, decided(0, tick)).when(byHand()).thenNothing();
     given(decider, decided(0, tick), fired).when(byHand()).thenNothing();
   });
 
-  it('is another one at another time or of another version', () => {
+  it('is decided beside one of another time or of another version', () => {
     const [later, newer] = [
       { ...tick, atMs: 6_000 },
       { ...tick, version: 'v2' },
@@ -75,7 +75,7 @@ describe('a tick to skip', () => {
     given(decider, skipRequested(4_001)).when(skip(4_001)).thenNothing();
   });
 
-  it('is refused when it is decided, also when it is the last one that is', () => {
+  it('is refused when ticks are decided up to its time or beyond', () => {
     given(decider, decided(4_000)).when(skip(3_999)).thenRefused({ kind: 'already-decided' });
     given(decider, decided(4_000)).when(skip(4_000)).thenRefused({ kind: 'already-decided' });
   });
@@ -86,7 +86,7 @@ describe('a tick to skip', () => {
 });
 
 describe('a schedule', () => {
-  it('is paused and resumed at a time, and only when it is not so already', () => {
+  it('is paused unless it is paused already, and resumed only when it is paused', () => {
     given(decider).when(pause).then(paused);
     given(decider, paused).when(pause).thenNothing();
     given(decider, paused).when(resume).then(resumed);
@@ -94,7 +94,7 @@ describe('a schedule', () => {
     given(decider, paused, resumed).when(resume).thenNothing();
   });
 
-  it('takes more memory with each tick and with each skip', () => {
+  it('is estimated to take more memory with each tick and each skip, and no less after an outcome', () => {
     const sizeAfter = (...events: readonly ScheduleEvent[]): number =>
       scheduleAggregate.sizeOf(events.reduce((state, event) => decider.evolve(state, event), decider.initial()));
     const other = { ...tick, version: 'v2' };
@@ -110,7 +110,7 @@ describe('a schedule', () => {
     expect(sizeAfter(skipRequested(5_000), skipRequested(6_000)) - sizeAfter()).toBe(2 * ofSkip);
   });
 
-  it('keeps large contents in one scope', () => {
+  it('stores large contents in the payload scope "schedules"', () => {
     expect(scheduleAggregate.payloadScope(pause)).toBe('schedules');
   });
 });

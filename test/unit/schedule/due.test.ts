@@ -29,7 +29,7 @@ const undecided = { untilMs: 0, paused: [], skips: [], open: 0 };
 const minute = (count: number): number => START + count * MINUTE - 30_000;
 
 describe('the ticks that are due', () => {
-  it('are none before the first one', () => {
+  it('are none before the first tick of the schedule', () => {
     expect(dueTicks(facts(START + 29_000), undecided)).toBeUndefined();
   });
 
@@ -41,7 +41,7 @@ describe('the ticks that are due', () => {
     });
   });
 
-  it('are not due again', () => {
+  it('are not decided again, also when the clock was set back', () => {
     expect(dueTicks(facts(minute(1)), { ...undecided, untilMs: minute(1) })).toBeUndefined();
     expect(dueTicks(facts(minute(1) - HOUR), { ...undecided, untilMs: minute(1) })).toBeUndefined();
   });
@@ -60,7 +60,7 @@ describe('the ticks that are due', () => {
     ]);
   });
 
-  it('need no segments of versions without a schedule', () => {
+  it('need the segment of only the newest among successive versions without a schedule', () => {
     let segments: readonly Segment[] = [active()];
     for (const each of [2, 3, 4])
       segments = withActivation(segments, {
@@ -76,7 +76,7 @@ describe('the ticks that are due', () => {
     expect(withActivation(segments, { atMs: minute(5) }).at(-1)).toMatchObject({ version: 'v4', isDeactivated: true });
   });
 
-  it('end with a deactivation, and those before it are not made up for', () => {
+  it('end with a deactivation, and those before it are skipped when it is too late for them', () => {
     const segments = withActivation([active()], { atMs: minute(3) });
     expect(dueTicks(facts(minute(3) + 1_000, { segments }), { ...undecided, untilMs: minute(2) })?.fire).toHaveLength(
       1,
@@ -101,7 +101,7 @@ describe('the ticks that are due', () => {
     [998, [1, 2], []],
     [999, [1], [2]],
     [1_000, [], [1, 2]],
-  ])('are skipped where %i wait already and the queue is full', (open, fired, skipped) => {
+  ])('are skipped beyond a thousand that wait: %i wait already', (open, fired, skipped) => {
     const due = dueTicks(facts(minute(2)), { ...undecided, open });
     expect(due?.fire.map(({ atMs }) => atMs)).toEqual(fired.map(minute));
     expect(due?.skipped.map(({ reason, lastMs }) => [reason, lastMs])).toEqual(
@@ -109,7 +109,7 @@ describe('the ticks that are due', () => {
     );
   });
 
-  it('are skipped by request, as one that was missed is', () => {
+  it('are skipped by request, whether they are on time or missed', () => {
     for (const now of [2, 30])
       expect(dueTicks(facts(minute(now)), { ...undecided, skips: [minute(2)] })?.skipped).toEqual([
         { version: 'v1', reason: 'by-hand', count: 1, firstMs: minute(2), lastMs: minute(2) },
@@ -122,13 +122,16 @@ describe('the ticks that are due', () => {
     ['last', 10, [14, 15, 16]],
     ['none', 10, [15, 16]],
     ['all', 0, [15, 16]],
-  ] as const)('that were missed are made up for: %s, with at most %d of them', (policy, max, expected) => {
-    const due = dueTicks(facts(minute(16), { catchUp: { policy, max, maxAgeMs: 10 * MINUTE } }), undecided);
-    expect(due?.fire.map(({ atMs }) => (atMs - minute(0)) / MINUTE)).toEqual(expected);
-    expect(due!.fire.length + due!.skipped.reduce((sum, { count }) => sum + count, 0)).toBe(16);
-  });
+  ] as const)(
+    'that were missed by up to 10 minutes are made up for: %s, with at most %d of them',
+    (policy, max, expected) => {
+      const due = dueTicks(facts(minute(16), { catchUp: { policy, max, maxAgeMs: 10 * MINUTE } }), undecided);
+      expect(due?.fire.map(({ atMs }) => (atMs - minute(0)) / MINUTE)).toEqual(expected);
+      expect(due!.fire.length + due!.skipped.reduce((sum, { count }) => sum + count, 0)).toBe(16);
+    },
+  );
 
-  describe('more than are decided at once', () => {
+  describe('with more ticks than are decided at once', () => {
     const everySecond = { case: 'cronSchedule', value: { schedule: '@every 1s' } } as const;
     const eachSecond = create(ScheduleSchema, { ScheduleExpression: everySecond });
     const NOW = START + 6 * HOUR;
@@ -160,7 +163,7 @@ describe('the ticks that are due', () => {
       ['none', 100, 0],
       ['all', 0, 0],
       ['all', 100_000, 1_000],
-    ] as const)('are made up for as fewer are: %s, with at most %d of them', (policy, max, expected) => {
+    ] as const)('are made up for by %s, with at most %d of them: the newest %d', (policy, max, expected) => {
       const decisions = decideAll({ catchUp: { policy, max, maxAgeMs: 24 * HOUR } });
       expect(decisions.length).toBeGreaterThan(3);
       expect(madeUpFor(decisions)).toEqual(newest(expected));
@@ -168,7 +171,7 @@ describe('the ticks that are due', () => {
       expect(skipped + decisions.flatMap(({ fire }) => fire).length).toBe(6 * 3_600);
     });
 
-    it('are the newest ones outside the times for which the project was archived or the schedule paused', () => {
+    it('are made up for by the newest for which the project was not archived and the schedule not paused', () => {
       const catchUp = { policy: 'all', max: 3_700, maxAgeMs: 24 * HOUR } as const;
       const beforePause = newest(1_000, START + 1 * HOUR);
       expect(madeUpFor(decideAll({ catchUp, archived: [span(3, 6)] }, [span(1, 3)]))).toEqual(beforePause);
@@ -176,10 +179,10 @@ describe('the ticks that are due', () => {
   });
 });
 
-/** The outcome of one minute that an auditor would expect from the story alone. */
+/** A change half a minute after a minute: a version is activated, the plan deactivated, its project archived or restored. */
 type Step = { readonly at: number; readonly what: 'v1' | 'v2' | 'off' | 'archive' | 'restore' };
 
-describe('the ticks of a story', () => {
+describe('the ticks of a plan with random changes', () => {
   const HOURS = Number(process.env['FLIGHTLOG_TEST_STORY_HOURS'] ?? 6);
   const RUNS = Number(process.env['FLIGHTLOG_TEST_STORIES'] ?? 60);
   const steps = fc.array(
@@ -209,10 +212,10 @@ describe('the ticks of a story', () => {
     return model;
   };
 
-  /** Notes each tick of a run, and checks the count of the run. */
+  /** Adds the ticks of a run of skipped ticks to `found`, and checks the count of the run. */
   const noteSkipped = (run: SkippedTicks, model: ReadonlyMap<number, string>, found: Map<number, string>): void => {
-    const range = (ms: number): number => (ms - minute(0)) / MINUTE;
-    const ticks = [...model.keys()].filter((each) => each >= range(run.firstMs) && each <= range(run.lastMs));
+    const minuteAt = (ms: number): number => (ms - minute(0)) / MINUTE;
+    const ticks = [...model.keys()].filter((each) => each >= minuteAt(run.firstMs) && each <= minuteAt(run.lastMs));
     expect(ticks).toHaveLength(run.count);
     for (const each of ticks) found.set(each, run.reason === 'deactivated' ? run.version : run.reason);
   };
@@ -235,7 +238,7 @@ describe('the ticks of a story', () => {
     return { segments, archived };
   };
 
-  it('are each decided once, by the version that was active, whenever and however often a process looks', () => {
+  it('are each decided once, for the version that was active, whenever and however often they are decided on', () => {
     fc.assert(
       fc.property(steps, looks, (given, times) => {
         const story = ordered(given);
@@ -261,7 +264,7 @@ describe('the ticks of a story', () => {
   });
 });
 
-describe('a tick while another runs', () => {
+describe('a tick after another one', () => {
   it.each([
     ['allow', true, true, 'fire'],
     ['skip', false, true, 'skip'],
@@ -270,9 +273,12 @@ describe('a tick while another runs', () => {
     ['queue', false, false, 'fire'],
     ['queue', true, false, 'wait'],
     ['skip', true, true, 'wait'],
-  ] as const)('%s, behind another %s, running %s: %s', (overlap, isBehind, isRunning, expected) => {
-    expect(overlapDecision(overlap, { isBehind, isRunning })).toBe(expected);
-  });
+  ] as const)(
+    'under the policy %s, with another waiting (%s) or its execution running (%s): %s',
+    (overlap, isBehind, isRunning, expected) => {
+      expect(overlapDecision(overlap, { isBehind, isRunning })).toBe(expected);
+    },
+  );
 });
 
 describe('the annotations of a launch plan', () => {
@@ -291,7 +297,7 @@ describe('the annotations of a launch plan', () => {
     });
   });
 
-  it('change nothing where they are none of the choices', () => {
+  it('change nothing when their value is none of the choices', () => {
     expect(withAnnotations(defaults, { 'flightlog.io/schedule-overlap': 'sometimes' })).toEqual(defaults);
   });
 });

@@ -45,7 +45,7 @@ const openWorld = () => {
   const plans = new Map<string, { plan: PlanName; segments: readonly Segment[] }>();
   const launched = new Map<string, TickLaunch & { readonly times: number }>();
   const running = new Set<string>();
-  const hearers = new Set<(plan: PlanName) => void>();
+  const listeners = new Set<(plan: PlanName) => void>();
   const archived = { spans: [] as readonly Span[] };
   const plan = (name: string): PlanName => ({ project: 'p', domain: 'd', name });
   const change = (name: string, version: string | undefined): void => {
@@ -53,9 +53,9 @@ const openWorld = () => {
     const { segments } = plans.get(name) ?? { segments: [] };
     const activation = version === undefined ? { atMs } : { atMs, version, schedule: minutely, principal: 'ada' };
     plans.set(name, { plan: plan(name), segments: withActivation(segments, activation) });
-    for (const hear of hearers) hear(plan(name));
+    for (const notify of listeners) notify(plan(name));
   };
-  return { timers, plans, launched, running, hearers, archived, plan, change };
+  return { timers, plans, launched, running, listeners, archived, plan, change };
 };
 type World = ReturnType<typeof openWorld>;
 
@@ -65,7 +65,7 @@ const turns = async (count = 5): Promise<void> => {
 
 const DEFAULTS: ScheduleSettings = { catchUp: { policy: 'all', max: 100, maxAgeMs: 3_600_000 }, overlap: 'allow' };
 
-/** A process that fires the schedules of a world. `fails` may throw before or after a launch takes effect. */
+/** Opens a process that fires the schedules of a world. `fails` may throw before or after a launch takes effect. */
 const openProcess = (
   world: World,
   {
@@ -80,7 +80,7 @@ const openProcess = (
     current?: () => Promise<void>;
   } = {},
 ) => {
-  const { timers, plans, launched, running, hearers, archived } = world;
+  const { timers, plans, launched, running, listeners, archived } = world;
   const sessions = openSessions({
     store,
     payloads: filePayloadStore({ directory }),
@@ -92,7 +92,7 @@ const openProcess = (
     of: ({ name }) => plans.get(name)?.segments ?? [],
     archived: () => archived.spans,
     current,
-    onChange: (hear) => hearers.add(hear),
+    onChange: (notify) => listeners.add(notify),
     ended: new Promise(() => undefined),
   };
   const launcher: Launcher = {
@@ -110,14 +110,14 @@ const openProcess = (
     },
     isRunning: (_, name) => Promise.resolve(running.has(name)),
   };
-  const looked: string[] = [];
+  const settingsRead: string[] = [];
   const counted = new Map<string, number>();
   const reactor = fireSchedules({
     sessions,
     activated,
     launcher,
     settingsOf: (plan) => {
-      looked.push(plan.name);
+      settingsRead.push(plan.name);
       const unreadable = parked.all().find(({ stream }) => stream === scheduleStream(plan));
       return unreadable ? Promise.reject(unreadable) : Promise.resolve(settings);
     },
@@ -147,7 +147,7 @@ const openProcess = (
       open: state.open.size,
       reasons: state.past.map(({ outcome }) => (outcome.kind === 'fired' ? 'fired' : outcome.reason)),
     }));
-  return { reactor, advance, stateOf, sessions, looked, counted, close: () => reactor.close() };
+  return { reactor, advance, stateOf, sessions, settingsRead, counted, close: () => reactor.close() };
 };
 
 const minutesOf = ({ launched }: World, name?: string): readonly number[] =>
@@ -169,7 +169,7 @@ describe('the schedules of launch plans', () => {
     await process.close();
   });
 
-  it('fire after the activations could be read, which is tried again after a pause', async () => {
+  it('fire once the activations can be read, which is tried again after a pause', async () => {
     const world = openWorld();
     world.change('a', 'v1');
     let reads = 0;
@@ -189,7 +189,7 @@ describe('the schedules of launch plans', () => {
     await process.close();
   });
 
-  it('read nothing more when the process is closed while they are read', async () => {
+  it('let the process end when it is closed while the activations are read and that fails', async () => {
     let fail = (): void => undefined;
     const process = openProcess(openWorld(), {
       current: () => new Promise((_, reject) => (fail = () => reject(new Error('the log cannot be read')))),
@@ -200,7 +200,7 @@ describe('the schedules of launch plans', () => {
     await closed;
   });
 
-  it('read nothing more when the process is closed during that pause', async () => {
+  it('do not read the activations again when the process is closed in the pause after a failed read', async () => {
     let reads = 0;
     const process = openProcess(openWorld(), {
       current: () => {
@@ -256,7 +256,7 @@ describe('the schedules of launch plans', () => {
     await process.close();
   });
 
-  it('are looked at, and launch plans without a schedule are not', async () => {
+  it('have their settings read, and launch plans without a schedule do not', async () => {
     const world = openWorld();
     world.change('a', 'v1');
     world.plans.set('b', {
@@ -265,9 +265,9 @@ describe('the schedules of launch plans', () => {
     });
     const process = openProcess(world);
     await turns();
-    for (const hear of world.hearers) hear(world.plan('b'));
+    for (const notify of world.listeners) notify(world.plan('b'));
     await turns();
-    expect(process.looked).toEqual(['a']);
+    expect(process.settingsRead).toEqual(['a']);
     await process.close();
   });
 
@@ -277,11 +277,11 @@ describe('the schedules of launch plans', () => {
     world.change('a', 'v1');
     await turns();
     world.archived.spans = [{ fromMs: world.timers.now() }];
-    for (const hear of world.hearers) hear(world.plan('a'));
+    for (const notify of world.listeners) notify(world.plan('a'));
     await turns();
     await process.advance(3 * MINUTE);
     world.archived.spans = [{ fromMs: START, untilMs: world.timers.now() }];
-    for (const hear of world.hearers) hear(world.plan('a'));
+    for (const notify of world.listeners) notify(world.plan('a'));
     await turns();
     await process.advance(MINUTE);
     expect(minutesOf(world)).toEqual([4]);
@@ -289,7 +289,7 @@ describe('the schedules of launch plans', () => {
     await process.close();
   });
 
-  it('make up for what was missed in the order of time over all plans, behind what is due now', async () => {
+  it('launch missed ticks in the order of their times over all plans, after the ticks that are due now', async () => {
     const world = openWorld();
     world.change('b', 'v1');
     world.change('a', 'v1');
@@ -302,7 +302,7 @@ describe('the schedules of launch plans', () => {
     await process.close();
   });
 
-  it('are counted by outcome, and skipped ticks by reason', async () => {
+  it('have their ticks counted by outcome, and skipped ones by reason', async () => {
     const world = openWorld();
     world.change('a', 'v1');
     world.timers.advance(4 * MINUTE);
@@ -360,7 +360,7 @@ describe('the schedules of launch plans', () => {
     await queueing.close();
   });
 
-  it('say why a tick could not be fired, after trying for as long as is configured', async () => {
+  it('record why a tick could not be fired, once it has failed for the configured time', async () => {
     const world = openWorld();
     const process = openProcess(world, {
       fails: () => {
@@ -380,7 +380,7 @@ describe('the schedules of launch plans', () => {
     await process.close();
   });
 
-  it('end with a deactivation also where the launch had broken off, unless it had taken effect', async () => {
+  it('skip a tick whose launch failed before a deactivation, unless the launch had taken effect', async () => {
     const world = openWorld();
     let when = 'before';
     const process = openProcess(world, {
@@ -405,7 +405,7 @@ describe('the schedules of launch plans', () => {
     await process.close();
   });
 
-  /** The names of the ticks of a plan, told from its activations alone. */
+  /** The names of the executions of all ticks of a plan, computed from its activations alone. */
   const modelOf = (world: World, name: string): readonly string[] => {
     const due: string[] = [];
     for (const { fromMs, untilMs = world.timers.now(), version } of world.plans.get(name)!.segments)
@@ -428,7 +428,7 @@ describe('the schedules of launch plans', () => {
     let processes = [openProcess(world, { fails })];
     const acts: Readonly<Record<string, () => void>> = {
       kill: () => {
-        world.hearers.clear();
+        world.listeners.clear();
         killed.push(...processes.map((each) => each.close()));
         processes = [openProcess(world, { fails })];
       },
@@ -454,7 +454,7 @@ describe('the schedules of launch plans', () => {
 
   const timesOf = (act: string, steps: readonly Step[]): number => steps.filter(({ what }) => what === act).length;
 
-  it('account for every tick, whenever a process is killed and however many there are', async () => {
+  it('fire or skip every tick once, whenever a process is killed and however many processes there are', async () => {
     const RUNS = Number(process.env['FLIGHTLOG_TEST_SCHEDULE_KILLS'] ?? 5);
     const what = fc.constantFrom('kill', 'second', 'v1', 'v2', 'off', 'before', 'after', 'none');
     const steps = fc.array(fc.record({ minutes: fc.integer({ min: 1, max: 4 }), what }), {

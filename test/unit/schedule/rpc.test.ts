@@ -116,7 +116,7 @@ const openPlane = () => {
   };
 
   const launched = new Map<string, string>();
-  /** The outcome of the next launches, when it is not an execution. */
+  /** The outcome or the error of the next launches; absent while they succeed. */
   const refusing: { outcome?: Outcome | Error } = {};
   const launcher: Launcher = {
     launch: ({ plan, version, atMs, principal }) => {
@@ -297,7 +297,7 @@ describe('the list of schedules', () => {
     expect(names(await plane.list({ domain: 'other' }))).toEqual([]);
   });
 
-  it('is refused without project and domain, and above the largest page', async () => {
+  it('is refused without project or domain, and above the largest page', async () => {
     const plane = openPlane();
     const refusal = async (request: MessageInitShape<typeof ScheduleListRequestSchema>) =>
       plane.list(request).catch((error: unknown) => (error as Error).message);
@@ -308,7 +308,7 @@ describe('the list of schedules', () => {
 });
 
 describe('the next fire time of a launch plan', () => {
-  it('is that of the active version, after those that are to be skipped', async () => {
+  it('is that of the active version, after the ticks that are to be skipped', async () => {
     const plane = openPlane();
     await plane.activate('minutely', '* * * * *');
     await plane.activate('plain', undefined);
@@ -345,7 +345,7 @@ describe('a tick that is skipped by request', () => {
     expect(minutesOf(status.next)[0]).toBe(3);
   });
 
-  it('is the one at a time, and once under one idempotency key', async () => {
+  it('is the one at the given time, and one only for requests with the same idempotency key', async () => {
     const plane = openPlane();
     await plane.activate('minutely', '* * * * *');
     await plane.skip('minutely', minute(5));
@@ -356,7 +356,7 @@ describe('a tick that is skipped by request', () => {
     expect(minutesOf(status.next)).toEqual([2, 3, 4, 6, 7, 8, 9, 10, 11, 12]);
   });
 
-  it('is one that the schedule has, and that is not decided', async () => {
+  it('must be one that the schedule has, not decided yet, of an active version', async () => {
     const plane = openPlane();
     await plane.activate('minutely', '* * * * *');
     await plane.activate('off', '* * * * *');
@@ -402,7 +402,7 @@ describe('a schedule that is paused', () => {
     expect(await head()).toBe(resumed);
   });
 
-  it('is one of a launch plan with a schedule', async () => {
+  it('must be that of a known launch plan with a schedule', async () => {
     const plane = openPlane();
     await plane.activate('plain', undefined);
     await expect(plane.pause('plain')).rejects.toThrow('launch plan p/d/plain has no schedule');
@@ -412,7 +412,7 @@ describe('a schedule that is paused', () => {
 });
 
 describe('a schedule that is fired by hand', () => {
-  it('launches its active version at this second for the caller, and keeps its ticks', async () => {
+  it('launches its active version for the caller with a tick at the current second, and keeps its next ticks', async () => {
     const plane = openPlane();
     await plane.activate('minutely', '* * * * *');
     plane.clock.ms = START + 5_400;
@@ -445,7 +445,7 @@ describe('a schedule that is fired by hand', () => {
     expect((await plane.list()).schedules[0]).toMatchObject({ failed: 1n, past: [{ reason: 'missing input' }] });
   });
 
-  it('leaves the tick to the reactor when the launch breaks off', async () => {
+  it('leaves the tick open when the launch fails', async () => {
     const plane = openPlane();
     await plane.activate('minutely', '* * * * *');
     plane.refusing.outcome = new Error('the log is away');
@@ -453,7 +453,7 @@ describe('a schedule that is fired by hand', () => {
     expect((await plane.list()).schedules[0]).toMatchObject({ fired: 0n, open: 1 });
   });
 
-  it('is launched by the same request, sent again, when the launch broke off', async () => {
+  it('is launched when the same request is sent again after the launch has failed', async () => {
     const plane = openPlane();
     await plane.activate('minutely', '* * * * *');
     plane.refusing.outcome = new Error('the log is away');

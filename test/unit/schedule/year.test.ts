@@ -22,7 +22,7 @@ const setting = (name: string, otherwise: number): number =>
 const SIZE = { plans: setting('PLANS', 6), days: setting('DAYS', 12), kills: setting('KILLS', 5) };
 const START = Date.parse('2027-09-01T00:00:00Z');
 
-/** The ticks of a run that was skipped: those that the model has there. */
+/** The ticks of a run of skipped ticks: those that the model has from its first to its last one. */
 const ticksOf = ({ version, first, last, count }: SkippedTicks, { outcomes }: PlanModel): readonly string[] => {
   const ticks = [...outcomes.keys()].filter((key) => {
     const [at, of] = key.split(' ');
@@ -57,7 +57,7 @@ const nameOf = (plan: PlanName, key: string): string => {
 
 const sorted = (outcomes: ReadonlyMap<string, string>) => [...outcomes].sort(([a], [b]) => (a < b ? -1 : 1));
 
-/** The executions that a plan must have: those of its ticks, and those that the last process may have launched. */
+/** The executions that a plan must have: of its fired ticks, and of those that a process launched and did not record. */
 const executionsOf = (plan: PlanName, { outcomes, open }: PlanModel, launched: ReadonlyMap<string, unknown>) => [
   ...[...outcomes].filter(([, outcome]) => outcome === 'fired').map(([key]) => nameOf(plan, key)),
   ...open.map(({ atMs, version }) => nameOf(plan, `${atMs} ${version}`)).filter((name) => launched.has(name)),
@@ -80,7 +80,7 @@ const playOn = async (directory: string, store: EventStore, seed: number) => {
 };
 
 it(
-  'every tick of a year comes to what the activations, archivals and policies say, wherever processes are killed',
+  `every tick of ${SIZE.days} days has the outcome that activations, archivals and policies say, wherever processes are killed`,
   { timeout: 3_600_000 },
   async () => {
     await fc.assert(

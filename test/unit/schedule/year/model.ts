@@ -1,4 +1,4 @@
-/** A schedule of the model: its expression, and its ticks told without the code under test. */
+/** A schedule of the model: its expression, and its ticks, computed without the code under test. */
 export type ModelSchedule = {
   readonly text: string;
   /** The first tick after an instant; `anchorMs` is the activation. All in milliseconds since 1970. */
@@ -101,13 +101,13 @@ type Segment = {
 };
 type Tick = { readonly atMs: number; readonly version: string };
 
-/** Ticks that are decided later than this are missed, and are not launched for a plan that was switched off since. */
+/** Ticks that are decided later than this are missed; they are not launched when the plan was switched off since. */
 const LATE_MS = MINUTE;
 
 /** Ticks of a plan that can wait for the end of the execution before them. */
 const MAX_WAITING = 1_000;
 
-/** An execution that starts within a minute ends half a minute after another one. */
+/** The end of an execution: in the middle of a minute, `takes` minutes after the minute in which it starts. */
 export const endOf = (startMs: number, { takes }: Policy): number =>
   Math.floor(startMs / MINUTE) * MINUTE + takes * MINUTE + MINUTE / 2;
 
@@ -116,7 +116,7 @@ export const planModel = (policy: Policy) => {
   const segments: Segment[] = [];
   const archived: { fromMs: number; untilMs: number }[] = [];
   const open: Tick[] = [];
-  /** Ticks that were launched by a process that ended before it recorded that, and when. */
+  /** Ticks that a killed process had launched and not recorded, with the time of the kill. */
   const launchedMs = new Map<Tick, number>();
   const outcomes = new Map<string, string>();
   let decidedMs = 0;
@@ -132,7 +132,7 @@ export const planModel = (policy: Policy) => {
     return isArchived() ? 'archived' : undefined;
   };
 
-  /** The outcome of a tick that is looked at; `undefined` while it waits. */
+  /** The outcome of an open tick; `undefined` while it waits. */
   const outcomeNow = (tick: Tick, nowMs: number): string | undefined => {
     const off = launchedMs.has(tick) ? undefined : offSince(tick, nowMs);
     if (off !== undefined) return off;
@@ -154,6 +154,7 @@ export const planModel = (policy: Policy) => {
   const isArchivedAt = (atMs: number): boolean =>
     archived.some(({ fromMs, untilMs }) => atMs > fromMs && atMs <= untilMs);
 
+  /** The reason to skip a tick that is due; `undefined` when it is launched or missed. */
   const barred = ({ atMs }: Tick, segment: Segment, nowMs: number): string | undefined => {
     if (isArchivedAt(atMs)) return 'archived';
     if (nowMs - atMs <= LATE_MS) return undefined;
@@ -209,18 +210,18 @@ export const planModel = (policy: Policy) => {
     restore: (atMs: number): void => {
       for (const span of archived) span.untilMs = Math.min(span.untilMs, atMs);
     },
-    /** When a tick is due, or an execution ends that another one waits for, after an instant. */
+    /** The next instant at which a tick is due, or at which an execution ends that an open tick waits for. */
     nextMs: (afterMs: number): number => {
       const segment = active();
       const tickMs = segment ? segment.schedule.next(Math.max(afterMs, segment.fromMs), segment.fromMs) : Infinity;
       return open.length > 0 && busyUntilMs > afterMs ? Math.min(tickMs, busyUntilMs) : tickMs;
     },
-    /** A process looks at the plan, and at what waits. */
+    /** A process decides on the ticks of the plan that are due, and launches the open ones that can be. */
     look: (nowMs: number): void => {
       decideUntil(nowMs);
       launch(nowMs);
     },
-    /** A process looks at what waits. */
+    /** A process launches the open ticks that can be. */
     wait: launch,
     /**
      * The process was killed while it looked at its plans: it had decided up to `untilMs`, had launched the ticks of

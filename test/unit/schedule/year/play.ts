@@ -12,7 +12,7 @@ import type { Act, Story } from './story.js';
 const AFTER_MS = 1;
 /** A process starts at the 15th second of a minute. */
 const START_MS = 15_000;
-/** Looks of a process that was started, for ticks that wait for the one before them, and the time between two. */
+/** A started process gets so many rounds, so far apart, to launch ticks that wait for the one before them. */
 const ROUNDS = 40;
 const ROUND_MS = 101;
 
@@ -37,12 +37,12 @@ export const play = async ({ story, startMs, endMs, store, payloads }: Played) =
   const nextMs = new Map<string, number>();
   const state = { process: openProcess(world, store, payloads), restartMs: Infinity, killed: 0 };
   const isUp = (): boolean => state.restartMs === Infinity;
-  const plan = (each: PlanName): void => void nextMs.set(each.name, modelOf(each).nextMs(timers.now()));
+  const updateNext = (each: PlanName): void => void nextMs.set(each.name, modelOf(each).nextMs(timers.now()));
 
-  /** Gives the model of each plan what the killed process left. */
+  /** Gives the model of each plan what the killed process left in the log. */
   const noteKilled = async (downMs: number): Promise<void> => {
     const nowMs = timers.now();
-    world.hearers.clear();
+    world.listeners.clear();
     state.killed += 1;
     state.restartMs = Math.floor(nowMs / MINUTE) * MINUTE + downMs + START_MS;
     for (const each of plans) {
@@ -55,7 +55,7 @@ export const play = async ({ story, startMs, endMs, store, payloads }: Played) =
         isOpen: ({ atMs, version }) => left.open.has(`${atMs} ${version}`),
         isLaunched: ({ atMs, version }) => world.launched.has(tickName({ ...each, version }, atMs)),
       });
-      plan(each);
+      updateNext(each);
     }
   };
 
@@ -69,7 +69,7 @@ export const play = async ({ story, startMs, endMs, store, payloads }: Played) =
       if (isDue(each)) modelOf(each).look(timers.now());
       else if (modelOf(each).open.length > 0) modelOf(each).wait(timers.now());
       else continue;
-      plan(each);
+      updateNext(each);
     }
   };
 
@@ -88,7 +88,7 @@ export const play = async ({ story, startMs, endMs, store, payloads }: Played) =
     }
     const isOf = (each: PlanName): boolean => ('project' in one ? each.project === one.project : each === one.plan);
     await settle(isOf);
-    for (const each of plans) if (isOf(each)) plan(each);
+    for (const each of plans) if (isOf(each)) updateNext(each);
   };
 
   const restart = async (): Promise<void> => {
@@ -102,7 +102,7 @@ export const play = async ({ story, startMs, endMs, store, payloads }: Played) =
     if (isUp() && state.process.isDead()) await noteKilled(downMs);
   };
 
-  /** When something happens next. */
+  /** When a tick is due, a process starts, or a person acts next, in milliseconds since 1970. */
   const nextAtMs = (): number => {
     const dueMs = isUp() ? Math.min(...nextMs.values()) : state.restartMs;
     return Math.min(dueMs, acts[0]?.atMs ?? Infinity);

@@ -20,7 +20,7 @@ export const openWorld = (startMs: number, policies: ReadonlyMap<string, Policy>
   const plans = new Map<string, { readonly plan: PlanName; readonly segments: readonly Segment[] }>();
   const archived = new Map<string, readonly Span[]>();
   const launched = new Map<string, { readonly endMs: number }>();
-  const hearers = new Set<(plan: PlanName) => void>();
+  const listeners = new Set<(plan: PlanName) => void>();
 
   const activate = (plan: PlanName, version: string | undefined, schedule?: ModelSchedule): void => {
     const atMs = timers.now();
@@ -30,22 +30,22 @@ export const openWorld = (startMs: number, policies: ReadonlyMap<string, Policy>
         ? { atMs }
         : { atMs, version, schedule: create(ScheduleSchema, { ScheduleExpression: expression }), principal: 'ada' };
     plans.set(plan.name, { plan, segments: withActivation(plans.get(plan.name)?.segments ?? [], activation) });
-    for (const hear of hearers) hear(plan);
+    for (const notify of listeners) notify(plan);
   };
   const setArchived = (project: string, isArchived: boolean): void => {
     const before = archived.get(project) ?? [];
     const atMs = timers.now();
     const ended = before.map((span) => (span.untilMs === undefined ? { ...span, untilMs: atMs } : span));
     archived.set(project, isArchived ? [...ended, { fromMs: atMs }] : ended);
-    for (const { plan } of plans.values()) if (plan.project === project) for (const hear of hearers) hear(plan);
+    for (const { plan } of plans.values()) if (plan.project === project) for (const notify of listeners) notify(plan);
   };
   const policyOf = (plan: PlanName): Policy => policies.get(plan.name)!;
-  return { timers, plans, archived, launched, hearers, activate, setArchived, policyOf };
+  return { timers, plans, archived, launched, listeners, activate, setArchived, policyOf };
 };
 
 export type World = ReturnType<typeof openWorld>;
 
-/** The calls of a process, one of which may be its last: it then never goes on, as a process that was killed. */
+/** The calls of a process. After `left` steps it is dead: a call that it makes then never ends. */
 const mortal = () => {
   const state = { isDead: false, left: Infinity, calls: 0 };
   const step = (): Promise<void> => {
@@ -60,7 +60,7 @@ const mortal = () => {
       state.calls += 1;
       return call(...all).finally(() => (state.calls -= 1));
     };
-  /** The process may end before the call and after it. */
+  /** Makes a call with a step before it and a step after it. */
   const living = <Arguments extends readonly unknown[], Result>(call: (...all: Arguments) => Promise<Result>) => {
     const made = counted(call);
     return async (...all: Arguments): Promise<Result> => {
@@ -79,7 +79,7 @@ const turns = async (count: number): Promise<void> => {
 
 /** A process that fires the schedules of the world, until it is killed. */
 export const openProcess = (world: World, store: EventStore, payloads: PayloadStore) => {
-  const { timers, plans, archived, launched, hearers } = world;
+  const { timers, plans, archived, launched, listeners } = world;
   const { state, counted, living } = mortal();
   const sessions = openSessions({ store, payloads, now: () => timers.now(), isShared: true });
   const activated: Activated & { ended: Promise<void> } = {
@@ -87,7 +87,7 @@ export const openProcess = (world: World, store: EventStore, payloads: PayloadSt
     of: ({ name }) => plans.get(name)?.segments ?? [],
     archived: (project) => archived.get(project) ?? [],
     current: () => Promise.resolve(),
-    onChange: (hear) => hearers.add(hear),
+    onChange: (notify) => listeners.add(notify),
     ended: new Promise(() => undefined),
   };
   const executionOf = (tick: { readonly plan: PlanName; readonly version: string; readonly atMs: number }) => ({
@@ -134,9 +134,9 @@ export const openProcess = (world: World, store: EventStore, payloads: PayloadSt
   return {
     isDead: () => state.isDead,
     isDoomed: () => state.left < Infinity,
-    /** Ends the process after so many more steps. */
+    /** Kills the process after so many more steps. */
     killAfter: (steps: number): void => void (state.left = steps),
-    /** Waits until nothing that is due is left, or the process has ended and nothing of it is under way. */
+    /** Waits until no due work is left, or the process is dead and none of its calls is under way. */
     settle: async (): Promise<void> => {
       for (let idle = 0; idle < 4; idle += 1) {
         await turns(1);

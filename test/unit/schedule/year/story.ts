@@ -21,7 +21,7 @@ export type Act =
   | { readonly atMs: number; readonly plan: PlanName; readonly version: undefined }
   | { readonly atMs: number; readonly project: string; readonly isArchived: boolean };
 
-/** A process is killed so many steps after a time, and another one started later. */
+/** A process is killed so many steps after a time, and another one starts about `downMs` later. */
 export type Kill = { readonly atMs: number; readonly steps: number; readonly downMs: number };
 
 /** Numbers from 0 up to 1 (mulberry32). */
@@ -39,7 +39,7 @@ const PROJECTS = ['p0', 'p1', 'p2'];
 
 /**
  * A story made from a seed. Cron ticks are at full minutes, executions end at half minutes, processes start at the 15th
- * second and people act between the 31st and the 44th: so no two of them are a matter of milliseconds.
+ * second and people act between the 31st and the 44th: so no result depends on a few milliseconds.
  */
 export const storyOf = (seed: number, startMs: number, { plans: count, days, kills: killCount }: Size) => {
   const random = numbers(seed);
