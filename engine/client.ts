@@ -42,7 +42,7 @@ const LONGEST_BACKOFF_MS = 1000;
 const CALLS_PER_CHANNEL = 64;
 const MAX_CHANNELS = 4;
 
-/** Retries with a token that is refused: it may have expired, and be renewed in a moment. */
+/** Maximum number of retries of a call whose token is refused: the token may have expired, and be renewed soon. */
 const TOKEN_ATTEMPTS = 12;
 
 const CHANNEL_OPTIONS = {
@@ -63,7 +63,7 @@ const channelsFor = (options: ClientOptions): readonly GrpcClient[] => {
 const backoff = (attempt: number): number =>
   Math.min(LONGEST_BACKOFF_MS, 20 * 2 ** Math.min(attempt, 6)) * (0.5 + Math.random() / 2);
 
-/** Reads that reflect a position of the log; writes are as they were. */
+/** A client whose `call` asks for answers that reflect a position of the log; its `send` is that of `client`. */
 export const readingFrom = (client: InterfaceClient, position: string): InterfaceClient => ({
   ...client,
   call: (method, request) => client.call(method, request, position),

@@ -15,6 +15,7 @@ const PAGE = 500;
 /** State of an execution that an earlier engine has left. */
 export type EarlierRun = { readonly known: EarlierState; readonly ledger: Ledger };
 
+/** The state of an execution in this phase of which no engine has reported anything. */
 export const NO_EARLIER_RUN = (workflowPhase: WorkflowExecution_Phase): EarlierRun => ({
   known: { workflowPhase, nodes: new Map(), tasks: new Map() },
   ledger: createLedger(),

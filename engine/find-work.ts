@@ -40,8 +40,8 @@ async function* inScope(client: InterfaceClient, scope: Scope, filters: string):
 }
 
 /**
- * Makes the search for work: the engine has no other source of work. A search costs one call, and one for each project
- * and domain. The domains are read only once, because they do not change while the control plane runs.
+ * Makes the search for work of an engine that polls. A search costs one call, and at least one for each project and
+ * domain. The domains are read only once, because they do not change while the control plane runs.
  */
 export const createFindWork = (client: InterfaceClient): FindWork => {
   let domains: readonly Domain[] | undefined;

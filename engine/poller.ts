@@ -29,11 +29,11 @@ export type PollerOptions = {
   readonly logger: EngineLogger;
 };
 
-/** Polls the control plane's lists for executions to walk. */
+/** Finds executions to walk, by polls of the control plane's lists or from the engine feed. */
 export interface Poller {
-  /** Ends the pause between two polls. */
+  /** Called when capacity may be free again: ends the pause between two polls. */
   hurry(): void;
-  /** There is work, or will be in a moment: polls at once, and frequently for a while. */
+  /** Called when there is work, or will be in a moment: polls at once, and frequently for a while. */
   wake(): void;
   /** The position of the log at which the engine got the lease of an execution, where it has leases. */
   leasedAt?(key: string): string | undefined;

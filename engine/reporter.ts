@@ -15,7 +15,11 @@ import { type Report } from './walk/effects.js';
 
 const { createWorkflowEvent, createNodeEvent, createTaskEvent } = AdminService.method;
 
-/** The control plane accepts no more events of an execution from this walk. */
+/**
+ * The control plane accepts no more events of an execution from this walk: the execution has ended (`ended`), an event
+ * was answered NOT_FOUND (`unknown`), a phase of the execution itself was refused (`refused`), or another engine has the
+ * execution (`fenced`).
+ */
 export class ExecutionLost extends Error {
   override readonly name = 'ExecutionLost';
   readonly why: 'ended' | 'unknown' | 'refused' | 'fenced';

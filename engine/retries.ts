@@ -4,19 +4,23 @@ import { ExecutionLost } from './reporter.js';
 
 /** The retry policy of executions whose walk failed: when each is retried, and which ones are given up. */
 export interface Retries {
+  /** Records the error with which a walk failed. */
   note(key: string, error: unknown): void;
+  /** Forgets the failures of an execution whose walk has ended well. */
   forget(key: string): void;
   /** True while an execution is not to be walked: until its backoff has passed, or always once it was given up. */
   isPutOff(key: string): boolean;
   /** Number of executions that wait for a retry. */
   pending(): number;
+  /** The executions that were given up, with the message of the last error. */
   readonly dropped: ReadonlyMap<string, string>;
 }
 
 type Retry = { readonly count: number; readonly notBefore: number };
 
 const MAX_ATTEMPTS = 5;
-const FIRST_BACKOFF_MS = 200;
+/** The backoff after the n-th failure is this, doubled n times. */
+const BACKOFF_MS = 200;
 /** Above this number the oldest is forgotten, and retried if its execution is still open. */
 const MAX_DROPPED = 10_000;
 
@@ -36,7 +40,7 @@ export const createRetries = (logger: EngineLogger): Retries => {
     note: (key, error) => {
       if (isExpected(error)) return;
       const count = (retries.get(key)?.count ?? 0) + 1;
-      retries.set(key, { count, notBefore: Date.now() + FIRST_BACKOFF_MS * 2 ** count });
+      retries.set(key, { count, notBefore: Date.now() + BACKOFF_MS * 2 ** count });
       if (!isPermanent(error, count)) {
         logger.warn({ execution: key, err: error }, 'execution put off');
         return;

@@ -17,6 +17,7 @@ export interface WorkerPool {
   pending(): number;
   /** A counter that increases with everything that the pool does. */
   activity(): number;
+  /** Increases `activity` for work that is not the pool's. */
   noteActivity(): void;
   /** Resolves when every walk has ended. */
   settled(): Promise<void>;

@@ -245,7 +245,7 @@ class Bridge {
     this.#queue.add(key);
   }
 
-  /** Deletes an object without a lease in this process if its execution has ended. */
+  /** If the execution of an object without a lease in this process has ended, deletes the object after `keepFinishedMs`. */
   async #lookAtStray(key: string): Promise<void> {
     const id = identifierOf(key);
     const state = await stateOf(this.#needs.client, id);

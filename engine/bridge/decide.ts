@@ -2,7 +2,7 @@
 export type DesiredState = 'run' | 'abort' | 'over';
 
 /**
- * The object of a launch, as last read. `foreign`: an object of the same name was made for another launch. `abandoned`:
+ * The object of a launch, as last read. `standing`: it exists and is not being deleted. `foreign`: an object of the same name was made for another launch. `abandoned`:
  * the object was deleted, and its engine has not removed the finalizer within the grace time.
  */
 export type ObjectState = 'unknown' | 'absent' | 'standing' | 'deleting' | 'abandoned' | 'foreign';

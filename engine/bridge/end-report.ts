@@ -22,7 +22,10 @@ export type ReportedEnd = {
   readonly message: string;
 };
 
-/** Reports the end of an execution without an object, which its engine cannot report. */
+/**
+ * Reports the end of an execution without an object, which its engine cannot report. Does nothing when the execution has
+ * ended already or does not exist.
+ */
 export const reportEnd = async (
   client: InterfaceClient,
   { id, producerId, phase, code, message }: ReportedEnd,

@@ -22,6 +22,6 @@ export type Launch = {
   readonly taskResources?: TaskResourceAttributes | undefined;
   /** The execution whose finished nodes are reused. */
   readonly recovers?: WorkflowExecutionIdentifier | undefined;
-  /** When the control plane created the execution. */
+  /** The time at which the control plane created the execution. */
   readonly acceptedAt?: Timestamp | undefined;
 };

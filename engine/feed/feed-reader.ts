@@ -68,7 +68,7 @@ export class FeedReader implements Poller {
     this.#send({ case: 'places', value: { free } });
   }
 
-  /** Does nothing: the feed sends new work without a request. */
+  /** Only reports free capacity: the feed sends new work without a request. */
   wake(): void {
     this.hurry();
   }
@@ -169,7 +169,7 @@ export class FeedReader implements Poller {
     else this.#walk(lease, spec);
   }
 
-  /** The spec names the parent of an execution, which is woken when it ends. */
+  /** Starts the walk of a leased execution. `spec` names its parent execution, which is woken when this one ends. */
   #walk({ execution: id }: WorkLease, spec?: WorkLaunch['spec']): void {
     const { workers } = this.#options;
     workers.offer(create(ExecutionSchema, { ...(id && { id }), ...(spec && { spec }) }));
@@ -205,7 +205,7 @@ export class FeedReader implements Poller {
     this.#quietAnswers = isQuiet ? this.#quietAnswers + 1 : 0;
   }
 
-  /** True when the executions of this engine, if any, wait at gates. */
+  /** True when all executions of this engine, if any, wait for a gate or a child execution. */
   #hasNoWork(): boolean {
     const { active, workers } = this.#options;
     return active.busy() === 0 && workers.pending() === 0;

@@ -43,7 +43,7 @@ export type GraphPosition = {
   readonly attempt: number;
   readonly definitions: Definitions;
   readonly isInDynamic: boolean;
-  /** Name of a dynamic task whose own instances in the graph run as plain tasks. */
+  /** Name of the dynamic task that made the graph: its instances in the graph run as plain tasks. */
   readonly plainTask?: string;
 };
 

@@ -36,6 +36,7 @@ const logsOf = (of: AttemptAt): { readonly pending: Log[]; readonly running: Log
 
 const because = (reason: string): { readonly reasons: { readonly reason: string }[] } => ({ reasons: [{ reason }] });
 
+/** An attempt of a node's task. @throws {TypeError} when the template has no id. */
 export const attemptAt = (at: NodeAt, template: TaskTemplate, attempt: number): AttemptAt => {
   if (!template.id) throw new TypeError(`the task of node ${at.id} has no id`);
   return { at, taskId: template.id, attempt, taskType: template.type, plugin: 'simulated' };

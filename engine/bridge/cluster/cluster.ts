@@ -13,14 +13,14 @@ export type ClusterObject = ExecutionObject & {
   /** The launch that it was made for; empty when something else made it. */
   readonly launchId: string;
   readonly finalizers: readonly string[];
-  /** When its deletion began, in milliseconds since 1970. */
+  /** The time at which its deletion began, in milliseconds since 1970; undefined while it is not being deleted. */
   readonly deletedAtMs?: number | undefined;
 };
 
 /** The cluster is unreachable or gave no usable answer; a later attempt may succeed. */
 export class ClusterUnavailable extends Error {
   override readonly name = 'ClusterUnavailable';
-  /** The pause that the cluster asks for before the next attempt. */
+  /** The pause that the cluster asks for before the next attempt; 0 when it asks for none. */
   readonly retryAfterMs: number;
 
   constructor(message: string, options: ErrorOptions & { readonly retryAfterMs?: number } = {}) {
@@ -37,7 +37,10 @@ export class ObjectRefused extends Error {
 /** Called for an object that exists, has changed or was deleted. */
 export type OnObject = (object: ExecutionObject) => void;
 
-/** The objects of one bridge in one cluster. Each method throws `ClusterUnavailable` when the cluster gives no answer. */
+/**
+ * The objects of one bridge in one cluster. Each method but `follow` throws `ClusterUnavailable` when the cluster gives
+ * no usable answer.
+ */
 export interface Cluster {
   readonly name: string;
   /** Reads one object; `undefined` when there is none. */
@@ -46,12 +49,12 @@ export interface Cluster {
    * Creates an object.
    *
    * @returns `exists` when there is an object of that name already, whatever it was made for.
-   * @throws {ObjectRefused}
+   * @throws {ObjectRefused} when the cluster refuses the object itself.
    */
   create(object: WorkflowObject): Promise<'created' | 'exists'>;
   /** Begins the deletion of exactly this object, which ends when its finalizers are removed. Does nothing if it was deleted. */
   delete(object: ClusterObject): Promise<void>;
-  /** Removes the finalizer of the engine from an abandoned object. */
+  /** Removes the finalizer of the engine from exactly this object. Does nothing if it has changed or was deleted. */
   removeFinalizer(object: ClusterObject): Promise<void>;
   /**
    * Calls back for each object that this bridge has made: first for existing ones, then for each change, until the

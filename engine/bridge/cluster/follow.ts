@@ -16,7 +16,10 @@ import { type AnsweredMetadata, METADATA_LIST, METADATA_ONLY, executionOfObject 
 export type WatchTimes = {
   /** The server ends a watch after this time, and the bridge opens another. */
   readonly watchSeconds: number;
-  /** A watch counts as failed when the server does not answer it within this time, or ends it later by this time. */
+  /**
+   * A watch counts as failed when the server does not answer it within this time, or when it has not ended this long
+   * after `watchSeconds`.
+   */
   readonly answerTimeoutMs: number;
 };
 
@@ -154,10 +157,10 @@ const watched = (options: FollowOptions, following: Following): Promise<WatchEnd
   });
 };
 
-/** A watch that ended sooner than this has not stood: the server, or a proxy before it, ends each one at once. */
-const STOOD_MS = 1_000;
+/** Watching for less than this after a list counts as a failure, so that the next list follows with backoff. */
+const LEAST_WATCH_MS = 1_000;
 
-/** A server or a proxy that ends each watch at once is asked this often. */
+/** The maximum rate of new watches, for a server or a proxy that ends each watch at once. */
 const WATCHES_PER_SECOND = 2;
 
 /** The pace of following one cluster: each watch waits for its turn. */
@@ -165,7 +168,7 @@ type Turn = () => Promise<void>;
 
 /**
  * Watches until the version has expired or the signal is aborted; a watch that fails is retried with backoff. Returns
- * true when it has watched for a while, and false when the server has refused the version of its own list.
+ * false when that took less than {@link LEAST_WATCH_MS}, as when the server refuses the version of its own list.
  */
 const watchOn = async (options: FollowOptions, following: Following, turn: Turn): Promise<boolean> => {
   const startedAt = performance.now();
@@ -176,7 +179,7 @@ const watchOn = async (options: FollowOptions, following: Following, turn: Turn)
     failures = end === 'failed' ? failures + 1 : 0;
     if (failures > 0) await pause(backoffMs(failures), options.signal);
   }
-  return performance.now() - startedAt >= STOOD_MS;
+  return performance.now() - startedAt >= LEAST_WATCH_MS;
 };
 
 /** Lists objects and watches them until the signal, also after failures and expired resource versions. */

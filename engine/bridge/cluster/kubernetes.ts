@@ -14,7 +14,7 @@ import { GROUP, PLURAL, VERSION, type WorkflowObject } from '../object/workflow-
 import { faultOf, statusOf } from './answers.js';
 import { type Cluster, type ObjectKey, type ClusterObject } from './cluster.js';
 import { followObjects, type WatchTimes } from './follow.js';
-import { type AnsweredMetadata, METADATA_ONLY, standingObject } from './metadata-answer.js';
+import { type AnsweredMetadata, METADATA_ONLY, objectOfMetadata } from './metadata-answer.js';
 
 export type KubernetesOptions = {
   readonly name: string;
@@ -76,7 +76,7 @@ export const kubernetesCluster = (options: KubernetesOptions): Cluster => {
   const find = async ({ namespace, name: objectName }: ObjectKey): Promise<ClusterObject | undefined> => {
     const call = api.getNamespacedCustomObject({ ...RESOURCE, namespace, name: objectName }, BRIEF);
     const found = (await answered(call, [NOT_FOUND])) as number | { readonly metadata: AnsweredMetadata };
-    return typeof found === 'number' ? undefined : standingObject(found.metadata);
+    return typeof found === 'number' ? undefined : objectOfMetadata(found.metadata);
   };
 
   const create = async (body: WorkflowObject): Promise<'created' | 'exists'> => {

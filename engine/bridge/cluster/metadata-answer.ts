@@ -27,7 +27,7 @@ export const executionOfObject = ({ name = '', namespace = '', labels = {} }: An
 });
 
 /** Reads an object from its metadata. */
-export const standingObject = (metadata: AnsweredMetadata): ClusterObject => ({
+export const objectOfMetadata = (metadata: AnsweredMetadata): ClusterObject => ({
   ...executionOfObject(metadata),
   uid: metadata.uid ?? '',
   resourceVersion: metadata.resourceVersion ?? '',
