@@ -33,7 +33,7 @@ import { openReport } from '../support/report-stream.js';
 import { type ExecutionId, nodeReport, taskReport, workflowReport } from '../support/reports.js';
 import { until } from '../support/until.js';
 
-/** The number of cuts of the stream, and of events in the batch with faults; 100 and 10,000 are the whole proof. */
+/** The number of cuts of the stream, and of events in the batch with faults; 100 and 10,000 make a thorough run. */
 const CUTS = Number(process.env['FLIGHTLOG_TEST_CUTS'] ?? 30);
 const BATCH = Number(process.env['FLIGHTLOG_TEST_BATCH'] ?? 2_000);
 
@@ -68,7 +68,7 @@ const task = (id: ExecutionId, nodeId: string, phase: Task, phaseVersion = 0): E
   value: taskReport(id, nodeId, { phase, phaseVersion }),
 });
 
-/** The events of a node in their order; one repeats a phase with another content, which is recorded besides. */
+/** The events of a node in their order; one repeats a phase with another content, which is recorded too. */
 const ofNode = (id: ExecutionId, nodeId: string): readonly Event[] => [
   node(id, nodeId, Node.QUEUED),
   node(id, nodeId, Node.RUNNING),
@@ -124,7 +124,7 @@ const recorded = async (id: ExecutionId): Promise<readonly string[]> => {
 const numbered = (events: readonly Event[], from = 0) =>
   events.map((event, index) => ({ sequence: BigInt(from + index), event }));
 
-/** The status of an answer, with the name of an execution replaced by another. */
+/** The code, message and details of the status of an answer. */
 const statusOf = ({ status }: ReportResponse): object => ({
   code: status?.code ?? 0,
   message: status?.message ?? '',
@@ -132,7 +132,7 @@ const statusOf = ({ status }: ReportResponse): object => ({
 });
 
 describe('a stream of events', () => {
-  it('is answered as the single calls are, and recorded as they are', async () => {
+  it('is answered and recorded as single calls with the same events are', async () => {
     const single = await launchHello(plane.grpc, 'single-calls');
     const streamed = await launchHello(plane.grpc, 'one-streamcall');
     const story = (id: ExecutionId): readonly Event[] => [
@@ -169,7 +169,7 @@ describe('a stream of events', () => {
     expect(log).toHaveLength(10);
   });
 
-  it('shares commits between the events of one execution', async () => {
+  it('is answered in the order of its events, and each is recorded, when all are of one execution', async () => {
     const id = await launchHello(plane.grpc, 'one-busy');
     const events = ofExecution(id, 60);
     const stream = openReport(client);
@@ -181,7 +181,7 @@ describe('a stream of events', () => {
   });
 });
 
-/** Draws whole numbers below a limit, the same in every run. */
+/** Draws pseudo-random whole numbers from 0 up to a limit, the same in every run. */
 const drawing = (seed: number): ((below: number) => number) => {
   let state = seed;
   return (below) => {
@@ -213,7 +213,7 @@ describe('a stream that breaks', () => {
   });
   afterAll(() => proxy.close());
 
-  it('is continued by the client in the documentation', async () => {
+  it('is continued by the client in the documentation, and each event is recorded once', async () => {
     const { report } = await importDocumented<DocumentedClient>('docs/engines.md');
     const id = await launchHello(plane.grpc, 'documented');
     const events = numbered(ofExecution(id, 200)).map((event) => create(ReportRequestSchema, event));
@@ -232,7 +232,7 @@ describe('a stream that breaks', () => {
     expect(await recorded(id)).toHaveLength(events.length);
   });
 
-  it(`is continued from the first event without an answer, and nothing is recorded twice: ${CUTS} times`, async () => {
+  it(`is continued from the first event without an answer, and nothing is recorded twice: ${CUTS} cuts`, async () => {
     const draw = drawing(7);
     const ids = await Promise.all(Array.from({ length: 5 }, (_, index) => launchHello(plane.grpc, `cut-${index}`)));
     const nodes = Math.ceil((CUTS * 12) / 40);
@@ -326,7 +326,7 @@ describe('a batch of events', () => {
     });
   });
 
-  it('is the same over gRPC', async () => {
+  it('can be sent over gRPC, and is ALREADY_EXISTS but recorded for new content in a reported phase', async () => {
     const id = await launchHello(plane.grpc, 'batched-grpc');
     const { results } = await plane.grpc.call(EngineService.method.reportBatch, {
       events: numbered([...ofNode(id, 'n0'), workflow(id, Workflow.RUNNING)]),

@@ -35,7 +35,7 @@ type ReadOptions = Exclude<MessageInitShape<typeof ReadReq_OptionsSchema>, { rea
 type CreateOptions = Exclude<MessageInitShape<typeof CreateReq_OptionsSchema>, { readonly $typeName: string }>;
 type Revision = bigint | 'start' | 'end';
 
-describe('the EventStoreDB protocol answers as the real server does', () => {
+describe('the server of the EventStoreDB protocol', () => {
   const directory = mkdtempSync(join(tmpdir(), 'flightlog-answers-'));
   let server: LogServer;
   let session: ClientHttp2Session;
@@ -117,7 +117,7 @@ describe('the EventStoreDB protocol answers as the real server does', () => {
     expect(await readOf(name, { from: 9n, count: 2 })).toEqual(['firstStreamPosition 3', 'lastStreamPosition 2']);
   });
 
-  it('reads the whole log with a filter that has no checkpoint interval', async () => {
+  it('accepts a filter without a checkpoint interval for a read, and refuses it for a subscription', async () => {
     const marker = `Marked-${randomUUID()}`;
     await append(fresh(), [marker]);
     const options: ReadOptions = {
@@ -249,11 +249,11 @@ describe('the EventStoreDB protocol answers as the real server does', () => {
     });
   });
 
-  describe('to a request of HTTP/1.1 on the same port', () => {
+  describe('for HTTP/1.1 on the same port', () => {
     const get = (path: string, init: RequestInit = {}): Promise<Response> =>
       fetch(`http://${server.address}${path}`, init);
 
-    it('says what it is', async () => {
+    it('gives its version, role and features at /info', async () => {
       const answer = await get('/info');
       expect(answer.headers.get('content-type')).toMatch(/^application\/json/u);
       expect(await answer.json()).toEqual({
@@ -264,12 +264,12 @@ describe('the EventStoreDB protocol answers as the real server does', () => {
       });
     });
 
-    it('says that it lives, with the status that a health check asks for', async () => {
+    it('answers /health/live with 204, or with the status that the request names', async () => {
       expect((await get('/health/live')).status).toBe(204);
       expect((await get('/health/live?liveCode=200', { method: 'HEAD' })).status).toBe(200);
     });
 
-    it('says that it is the only node, and where its log ends', async () => {
+    it('names itself as the only node at /gossip, with the last position of its log', async () => {
       await append(fresh(), ['A']);
       const [host, port] = server.address.split(':');
       const { members, ...place } = (await (await get('/gossip')).json()) as { members: Record<string, unknown>[] };
@@ -289,7 +289,7 @@ describe('the EventStoreDB protocol answers as the real server does', () => {
     });
 
     it.each(['/subscriptions/orders/group/info', '/streams/orders', '/', '/info/options'])(
-      'names what there is where %s is asked for',
+      'answers %s with 404 and the paths that it has',
       async (path) => {
         for (const method of ['GET', 'POST']) {
           const answer = await get(path, { method, ...(method === 'POST' && { body: 'a'.repeat(100_000) }) });
@@ -303,7 +303,7 @@ describe('the EventStoreDB protocol answers as the real server does', () => {
       ['GET /health/live HTTP/1.1\r\nhost: x\r\n\r\n', 0, 'HTTP/1.1 204 '],
       ['PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0', 3, '\x04\0'], // the type of a SETTINGS frame
       ['G\0\0\0', 0, 'HTTP/1.1 400 '],
-    ])('tells the protocols apart where bytes come one by one: %j', async (said, at, answer) => {
+    ])('tells HTTP/1.1 and HTTP/2 apart when bytes come one by one: %j', async (said, at, answer) => {
       const [host = '', port = ''] = server.address.split(':');
       const socket = connectSocket({ host, port: Number(port), noDelay: true });
       for (const byte of Buffer.from(said, 'latin1'))

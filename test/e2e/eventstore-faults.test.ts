@@ -22,7 +22,7 @@ import { until } from '../support/until.js';
 const { method } = AdminService;
 const streamOf = ({ project, domain, name }: ExecutionId): string => `execution-${project}:${domain}:${name}`;
 
-describe('a control plane whose log another program has written', () => {
+describe('a control plane to whose log another program has written', () => {
   const directory = mkdtempSync(join(tmpdir(), 'flightlog-hands-'));
   let log: LogServer;
   let server: ServerProcess;
@@ -49,7 +49,7 @@ describe('a control plane whose log another program has written', () => {
     rmSync(directory, { recursive: true });
   });
 
-  const running = (id: ExecutionId) =>
+  const reportRunning = (id: ExecutionId) =>
     api.attempt(method.createNodeEvent, nodeReport(id, 'n0', { phase: Node.RUNNING }));
 
   /** Expects that other executions can be launched, reported and read as usual. */
@@ -80,18 +80,18 @@ describe('a control plane whose log another program has written', () => {
       binaryEvent({ type, data, metadata: Buffer.from(JSON.stringify(metadata)) }),
     );
     const answer = await until(
-      () => running(id),
+      () => reportRunning(id),
       (each) => each.code !== 'OK' && each.code !== 'ALREADY_EXISTS',
     );
     expect(answer).toMatchObject({ code: 'UNAVAILABLE', message: expect.stringContaining(streamOf(id)) as string });
     await expectOthersGoOn();
-    expect((await running(id)).code).toBe('UNAVAILABLE');
+    expect((await reportRunning(id)).code).toBe('UNAVAILABLE');
   });
 
   it('answers INTERNAL for an execution whose stream was deleted, and serves all others', async () => {
     const id = await launchHello(api, 'deleted');
     await operator.tombstoneStream(streamOf(id));
-    expect((await running(id)).code).toBe('INTERNAL');
+    expect((await reportRunning(id)).code).toBe('INTERNAL');
     await expectOthersGoOn();
     expect(server.child.exitCode).toBe(null);
   });
@@ -115,7 +115,7 @@ describe('payloads in files', () => {
     return server.log();
   };
 
-  it('are out of reach of other processes on the log, which is logged at the start, and only then', async () => {
+  it('are reported at the start of a server on an event store, and not on an embedded log', async () => {
     const text = /payloads are in the data directory: processes that do not share it .* need --payload-store/u;
     expect(await saidAtStart('shared', `esdb://${log.address}?tls=false`)).toMatch(text);
     expect(await saidAtStart('alone', 'embedded:')).not.toMatch(text);

@@ -69,7 +69,7 @@ it.each([
   '/event_store.client.monitoring.Monitoring/Stats',
   `${STREAMS}/read`,
   '/',
-])('there is no %s here, whatever comes with it', async (path) => {
+])('%s is UNIMPLEMENTED, whatever the body', async (path) => {
   for (const body of [Buffer.alloc(0), framed(Buffer.from('abc')), framed(Buffer.alloc(1_000), 0, 0xffffffff)])
     expect(await callRaw(session, path, { body })).toMatchObject({ code: 'UNIMPLEMENTED' });
 });
@@ -78,12 +78,12 @@ describe.each(RPCS)('%s', (path) => {
   const anything = framed(Buffer.from('abc'));
   it.each([
     [
-      'a frame that says it is larger than any',
+      'a frame with a stated length of 4 GiB',
       { body: framed(Buffer.from('abc'), 0, 0xffffffff) },
       'RESOURCE_EXHAUSTED',
     ],
     [
-      'what is small until it is unpacked',
+      'a compressed message of 64 MiB',
       { body: framed(gzipSync(Buffer.alloc(64 << 20)), 1), headers: { 'grpc-encoding': 'gzip' } },
       'RESOURCE_EXHAUSTED',
     ],
@@ -92,16 +92,16 @@ describe.each(RPCS)('%s', (path) => {
       { body: framed(Buffer.from('abc'), 1), headers: { 'grpc-encoding': 'zip9' } },
       'UNIMPLEMENTED',
     ],
-    ['a flag that says packed, and is not', { body: framed(Buffer.from('abc'), 1) }, 'INVALID_ARGUMENT'],
+    ['a message flagged as compressed that is not', { body: framed(Buffer.from('abc'), 1) }, 'INVALID_ARGUMENT'],
     ['an unknown flag', { body: framed(Buffer.from('abc'), 77) }, 'INVALID_ARGUMENT'],
     ['a header that is no text', { body: anything, headers: { some: '\x80\xff' } }, 'INVALID_ARGUMENT'],
-    ['credentials that are none', { body: anything, headers: { authorization: 'Basic !!!' } }, 'INVALID_ARGUMENT'],
+    ['malformed credentials', { body: anything, headers: { authorization: 'Basic !!!' } }, 'INVALID_ARGUMENT'],
     ['a large header', { body: anything, headers: { some: 'a'.repeat(50_000) } }, 'INVALID_ARGUMENT'],
   ] as const)('refuses %s', async (_, call, code) => {
     expect((await callRaw(session, path, call)).code).toBe(code);
   });
 
-  it('ends a call whose body is less than a message', async () => {
+  it('answers a call whose body has no whole message', async () => {
     for (const body of [Buffer.alloc(0), Buffer.from([0, 0, 0]), framed(Buffer.from('abc'), 0, 1_000)]) {
       const { code } = await callRaw(session, path, { body });
       expect(['OK', 'INVALID_ARGUMENT', 'UNIMPLEMENTED']).toContain(code);
@@ -150,12 +150,12 @@ it('writes nothing of an append whose deadline has passed when it arrives', asyn
   await expect(counted(client.readStream('late-1'))).rejects.toThrow(/late-1/u);
 });
 
-it('lets others read while it runs a regular expression that takes long', async () => {
+it('serves other clients while it runs a slow regular expression', async () => {
   const name = 'a'.repeat(1_000);
   await Promise.all(Array.from({ length: 600 }, (_, at) => client.appendToStream(`${name}${at}`, event())));
   await client.appendToStream('others-1', event());
   const state = { isOver: false };
-  const dear = new Promise<number>((resolve, reject) => {
+  const slow = new Promise<number>((resolve, reject) => {
     let seen = 0;
     const filter = streamNameFilter({ regex: '^(?!(.*a){25}$)' });
     const subscription = client.subscribeToAll({ fromPosition: START, filter });
@@ -165,11 +165,11 @@ it('lets others read while it runs a regular expression that takes long', async 
   }).finally(() => (state.isOver = true));
   let reads = 0;
   while (!state.isOver) reads += await counted(client.readStream('others-1'));
-  expect(await dear).toBeGreaterThan(0);
+  expect(await slow).toBeGreaterThan(0);
   expect(reads).toBeGreaterThan(5);
 });
 
-it('needs little memory for readers that never read', async () => {
+it('needs less than 1 GB for 60 subscriptions whose clients do not read', async () => {
   for (let i = 0; i < 100; i++) await client.appendToStream('large-1', event(900_000));
   const before = residentBytes();
   const sessions = Array.from({ length: 4 }, () => connect(`http://${server.address}`));
@@ -187,7 +187,7 @@ it('needs little memory for readers that never read', async () => {
   for (const each of sessions) each.destroy();
 }, 300_000);
 
-it('keeps serving after a thousand calls that were opened and dropped', async () => {
+it('keeps serving after a thousand calls of each RPC that were opened and cancelled', async () => {
   const before = residentBytes();
   for (const path of RPCS) {
     const flood = connect(`http://${server.address}`);
@@ -238,7 +238,7 @@ it.each([
     `${PREFACE}\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00\x09a`,
   ],
   [
-    'headers that cannot be unpacked',
+    'headers that cannot be decoded',
     `${PREFACE}\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x00\x04\x01\x04\x00\x00\x00\x01\xff\xff\xff\xff`,
   ],
   [
@@ -249,7 +249,7 @@ it.each([
     'a thousand pings',
     `${PREFACE}\x00\x00\x00\x04\x00\x00\x00\x00\x00${'\x00\x00\x08\x06\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01'.repeat(1_000)}`,
   ],
-])('keeps serving after a connection with %s', async (_, bytes) => {
+])('keeps serving beside 20 connections with %s', async (_, bytes) => {
   const [host = '', port = ''] = server.address.split(':');
   const sockets = Array.from({ length: 20 }, () => connectSocket(Number(port), host));
   for (const socket of sockets) socket.on('error', () => undefined).resume();
@@ -260,7 +260,7 @@ it.each([
   for (const socket of sockets) socket.destroy();
 });
 
-it('has the same log afterwards, also when it is started again', async () => {
+it('has the same number of events in its log after a restart', async () => {
   const events = await counted(client.readAll());
   await server.restart();
   await client.dispose();

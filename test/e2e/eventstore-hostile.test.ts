@@ -43,6 +43,7 @@ import { callRaw, framed, type RawAnswer } from '../support/raw-call.js';
 import { logDirectory } from '../support/test-log.js';
 
 const LIMIT_MS = 60_000;
+/** The status codes that no request may get, whatever its bytes; `RESET` is a stream that was reset. */
 const NEVER = new Set(['UNKNOWN', 'INTERNAL', 'UNAVAILABLE', 'CANCELLED', 'DATA_LOSS', 'DEADLINE_EXCEEDED', 'RESET']);
 
 const empty = {};
@@ -138,7 +139,7 @@ const groupsNotThere: readonly Whole[] = [
   }),
 ];
 
-/** Each expects a revision that no stream has, so that a valid request changes nothing. */
+/** The writes expect a revision that no stream has, so that even a valid request changes nothing. */
 const WHOLE: readonly Whole[] = [
   whole(['Read of a stream', READ], ReadReqSchema, {
     options: { streamOption: one, countOption: count, filterOption: noFilter, ...shared },
@@ -212,7 +213,7 @@ const SERVERS = {
     };
     return { address: server.address, directory, pid: server.child().pid!, close };
   },
-  'a control plane that lets others write': async () => {
+  'a control plane with --eventstore-mode write': async () => {
     const plane: ControlPlane = await startControlPlane({ FLIGHTLOG_EVENTSTORE_MODE: 'write' });
     const { ready, child } = plane.server();
     return {
@@ -224,7 +225,7 @@ const SERVERS = {
   },
 } as const;
 
-describe.each(Object.keys(SERVERS) as (keyof typeof SERVERS)[])('whatever is sent to %s', (which) => {
+describe.each(Object.keys(SERVERS) as (keyof typeof SERVERS)[])('hostile bytes to %s', (which) => {
   let server: Awaited<ReturnType<(typeof SERVERS)[typeof which]>>;
   let session: ClientHttp2Session;
   let log: Awaited<ReturnType<typeof sqliteLogReader>>;
@@ -240,6 +241,7 @@ describe.each(Object.keys(SERVERS) as (keyof typeof SERVERS)[])('whatever is sen
     await server.close();
   });
 
+  /** Sends a request, and describes what is wrong with the answer; `undefined` when nothing is. */
   const faultOf = async ({ path, before }: Whole, { bytes, what }: Hostile): Promise<string | undefined> => {
     const head = await log.head();
     const body = Buffer.concat([...(before ? [framed(before)] : []), framed(bytes)]);
@@ -254,7 +256,7 @@ describe.each(Object.keys(SERVERS) as (keyof typeof SERVERS)[])('whatever is sen
   };
 
   it.for(WHOLE.map((each) => [each.what, each] as const))(
-    'as a %s, is refused for that, or is harmless',
+    'as a request of %s cause no failure of the server, and are recorded only when the answer is OK',
     { timeout: LIMIT_MS },
     async ([, each], context) => {
       const cases = hostileTo(each.type, each.base);

@@ -62,7 +62,7 @@ const UNSERVED = [
   'monitoring.Monitoring/Stats',
 ];
 
-describe('the log of a control plane, by the EventStoreDB protocol', () => {
+describe('the log of a control plane, over the EventStoreDB protocol', () => {
   let plane: ControlPlane;
   let client: EventStoreDBClient;
 
@@ -76,7 +76,7 @@ describe('the log of a control plane, by the EventStoreDB protocol', () => {
     await plane.close();
   });
 
-  it('has every event of the log in order, as JSON of the interface', async () => {
+  it('has every event in order, as JSON', async () => {
     const recorded = await plane.events();
     const read = await gathered(client.readAll());
     expect(read.map(({ event: each }) => [each!.streamId, each!.revision, each!.type])).toEqual(
@@ -88,7 +88,7 @@ describe('the log of a control plane, by the EventStoreDB protocol', () => {
     expect(task!.event!.metadata).toMatchObject({ recordedAtMs: expect.any(Number) as number });
   });
 
-  it('is read backwards too', async () => {
+  it('can be read backwards, also from a position', async () => {
     const forwards = await gathered(client.readAll());
     const backwards = await gathered(client.readAll({ direction: BACKWARDS, fromPosition: END }));
     expect(backwards.map(({ event: each }) => each!.id)).toEqual(forwards.map(({ event: each }) => each!.id).reverse());
@@ -97,7 +97,7 @@ describe('the log of a control plane, by the EventStoreDB protocol', () => {
     expect(before.map(({ event: each }) => each!.position.commit)).toEqual([first!.event!.position.commit]);
   });
 
-  it('is followed with a filter while events are recorded', async () => {
+  it('can be followed with a filter while events are recorded', async () => {
     const seen: string[] = [];
     const subscription = client.subscribeToAll({
       fromPosition: START,
@@ -116,7 +116,7 @@ describe('the log of a control plane, by the EventStoreDB protocol', () => {
     expect(seen.every((stream) => stream.startsWith('project-'))).toBe(true);
   });
 
-  it('accepts the negative lookahead by which official clients exclude streams, and no other pattern that RE2 cannot run', async () => {
+  it('can be filtered with the negative lookahead of official clients; other patterns must be of RE2', async () => {
     const tail = (regex: string): Promise<string[]> =>
       new Promise((resolve, reject) => {
         const streams: string[] = [];
@@ -132,7 +132,7 @@ describe('the log of a control plane, by the EventStoreDB protocol', () => {
   });
 
   it.each(['append', 'delete', 'tombstone'] as const)(
-    'refuses to %s streams that the control plane decides on',
+    'refuses %s for a stream of the control plane, and records nothing',
     async (what) => {
       const head = await plane.head();
       const stream = 'execution-flytesnacks:development:x';
@@ -153,7 +153,7 @@ describe('the log of a control plane, by the EventStoreDB protocol', () => {
     },
   );
 
-  it('names each operation that it does not serve', async () => {
+  it('answers UNIMPLEMENTED, with the name, to each operation that it does not serve', async () => {
     const session = connect(`http://${plane.server().ready.eventstore!}`);
     const answered = (path: string): Promise<readonly unknown[]> =>
       new Promise((resolve, reject) => {
@@ -175,7 +175,7 @@ describe('the log of a control plane, by the EventStoreDB protocol', () => {
     );
   });
 
-  it('refuses to create a persistent subscription for a client that may only read', async () => {
+  it('refuses to create a persistent subscription while it is served for reading only', async () => {
     const head = await plane.head();
     const settings = persistentSubscriptionToAllSettingsFromDefaults();
     await expect(client.createPersistentSubscriptionToAll('group', settings)).rejects.toMatchObject({
@@ -251,7 +251,7 @@ describe('a log server', () => {
     ['a stream where there is none', false, STREAM_EXISTS],
     ['a revision that is ahead', true, 7n],
     ['a revision of no stream', false, 0n],
-  ] as const)('answers a writer that expects %s', async (_, isThere, expectedRevision) => {
+  ] as const)('answers WRONG_EXPECTED_VERSION to a writer that expects %s', async (_, isThere, expectedRevision) => {
     const name = stream();
     if (isThere) await client.appendToStream(name, event());
     expect(await failure(client.appendToStream(name, event(), { expectedRevision }))).toBe(
@@ -281,7 +281,7 @@ describe('a log server', () => {
     expect(await revisions(name)).toHaveLength(200);
   });
 
-  it('says how large an append may be', async () => {
+  it('refuses an append above the size limit, and writes nothing', async () => {
     const large = binaryEvent({ type: 'Large', data: new Uint8Array(1_200_000) });
     const name = stream();
     expect(await failure(client.appendToStream(name, large))).toBe(ErrorType.MAXIMUM_APPEND_SIZE_EXCEEDED);
@@ -301,7 +301,7 @@ describe('a log server', () => {
     expect(await revisions(name)).toEqual([2n]);
   });
 
-  it('ends a stream permanently, also after a restart', async () => {
+  it('refuses to read or append to a tombstoned stream, also after a restart', async () => {
     const name = stream();
     await client.appendToStream(name, event());
     await client.tombstoneStream(name);
@@ -391,7 +391,7 @@ describe('a log server', () => {
     expect(got).toEqual(['Past', 'checkpoint', 'caught up', 'New']);
   });
 
-  it('reads as much as is asked for, from where it is asked', async () => {
+  it('reads a stream in both directions, from a revision or an end, up to a count', async () => {
     const name = stream();
     await client.appendToStream(
       name,

@@ -14,6 +14,7 @@ import {
 } from '../support/recorded-operations.js';
 import { startServerProcess } from '../support/server-process.js';
 
+/** A server on which operations are played. */
 type Played = { readonly address: string; readonly stop: () => Promise<unknown> };
 
 const directory = mkdtempSync(join(tmpdir(), 'flightlog-recording-'));
@@ -30,7 +31,7 @@ type Name = keyof typeof SERVERS;
 
 const NAMES = Object.keys(SERVERS) as readonly Name[];
 
-/** The operations in each row of the table of docs/differences.md, and which servers answer them differently. */
+/** The recorded operations that this server answers differently, as the table of docs/differences.md says. */
 const documented = (server: Name, recorded: Answers): readonly string[] => {
   const text = readFileSync(new URL('../../../docs/differences.md', import.meta.url), 'utf8');
   const table = text.slice(text.indexOf('## Port 2113'));
@@ -79,12 +80,12 @@ describe('the operations recorded from EventStoreDB 23.10.6', () => {
   }, 300_000);
   afterAll(() => rmSync(directory, { recursive: true }));
 
-  it('are answered by the double of its cluster as they were there, but for persistent subscriptions', () => {
+  it('are answered by the test double as by EventStoreDB, apart from persistent subscriptions', () => {
     const differs = Object.keys(differing(answersOfDouble, answersOfEventstoredb()));
     expect(differs.filter((name) => !name.startsWith('persistent.'))).toEqual([]);
   });
 
-  it.each(NAMES)('are answered by a %s as they were there, but for what docs/differences.md says', async (name) => {
+  it.each(NAMES)('are answered by a %s as by EventStoreDB, apart from those in docs/differences.md', async (name) => {
     const recorded = answersOfEventstoredb();
     expect(Object.keys(recorded)).toHaveLength(126);
     const differs = differing(played.get(name)!, recorded);
@@ -92,7 +93,7 @@ describe('the operations recorded from EventStoreDB 23.10.6', () => {
     await expect(`${JSON.stringify(differs, null, 1)}\n`).toMatchFileSnapshot(differingAnswersFile(name));
   });
 
-  it('has its steps of persistent subscriptions answered as they were there, but for what docs/differences.md says', () => {
+  it('of persistent subscriptions, in steps, are answered as by EventStoreDB, apart from docs/differences.md', () => {
     const recorded = stepsOfEventstoredb();
     expect(Object.keys(recorded)).toHaveLength(59);
     const differs = differing(steps, recorded);

@@ -43,7 +43,7 @@ const exported = (last: number) =>
     (found) => found.length >= last,
   );
 
-it('an export that follows the log writes what is recorded, alone, until it is stopped', async () => {
+it('an export with --follow writes what is recorded until SIGTERM, and keeps a second export out', async () => {
   const following = exporting('--follow', '--every', '50ms');
   expect(await exported(10)).toEqual(upTo(10));
   await report(store, 1, 1);

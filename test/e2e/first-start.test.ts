@@ -86,7 +86,7 @@ describe('the program in a checkout', () => {
     await run();
   });
 
-  it('is translated whole where the tools have changed', async () => {
+  it('is translated whole when package-lock.json has changed', async () => {
     utimesSync(join(folder, 'package-lock.json'), 1, 1);
     expect(await run()).toEqual({ code: 0, stdout: 'one', stderr: translated('2 source files') });
   });
@@ -98,7 +98,7 @@ describe('the program in a checkout', () => {
     expect(stderr).toContain('Could not resolve "./word.js"');
   });
 
-  it('ends with what is wrong where a source cannot be read, and starts when that is mended', async () => {
+  it('exits with the place of a syntax error, and starts when the error is corrected', async () => {
     write(WORD, 'export const word: = 1;\n');
     const { code, stdout, stderr } = await run();
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
@@ -107,7 +107,7 @@ describe('the program in a checkout', () => {
     expect(await run()).toMatchObject({ code: 0, stdout: 'mended' });
   });
 
-  it('says what to do where it cannot be translated, and runs without its sources', async () => {
+  it('says to run `npm ci` when esbuild is missing, and runs as last translated without its sources', async () => {
     word('installed');
     await run();
     rmSync(join(folder, 'node_modules'));

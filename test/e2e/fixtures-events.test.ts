@@ -37,6 +37,7 @@ const wanted = ({ phase, startedAt, endedAt }: FinalPhase): FinalPhase => ({
   ...(startedAt !== undefined && endedAt !== undefined && { endedAt: new Date(endedAt).toISOString() }),
 });
 
+/** The phase and times that a read shows. */
 const seen = (phase: string | undefined, closure: Pick<Closure, 'startedAt' | 'duration'>): FinalPhase => {
   const endedAt = endOf(closure);
   return {
@@ -65,7 +66,7 @@ const taskKey = ({ id }: TaskExecution): string =>
 const sequences = eventSequences();
 const titled = sequences.map((sequence): [title: string, sequence: EventSequence] => [sequence.name, sequence]);
 
-describe.each(['grpc', 'rest'] as const)('what an engine reports over %s', (way) => {
+describe.each(['grpc', 'rest'] as const)('a recorded sequence of events, sent over %s', (way) => {
   let plane: ControlPlane;
   let transport: Transport;
   const answers = new Map<string, Answer>();
@@ -88,13 +89,13 @@ describe.each(['grpc', 'rest'] as const)('what an engine reports over %s', (way)
   });
   afterAll(() => plane.close());
 
-  it.each(titled)('is answered as it should be: %s', (_, { entries }) => {
+  it.each(titled)('gets the expected status for each event: %s', (_, { entries }) => {
     expect(entries.map(({ path }) => [path, answers.get(path)!.code])).toEqual(
       entries.map(({ path, expect: code }) => [path, code]),
     );
   });
 
-  it.each(titled)('of something that has ended is refused with the phase that it has: %s', (_, { entries }) => {
+  it.each(titled)('gets the current phase in the refusal of each event after an end: %s', (_, { entries }) => {
     for (const { path, expect: code } of entries.filter((each) => each.expect === 'FAILED_PRECONDITION')) {
       const [detail, ...others] = answers.get(path)!.details;
       expect([code, others]).toEqual(['FAILED_PRECONDITION', []]);
@@ -104,14 +105,14 @@ describe.each(['grpc', 'rest'] as const)('what an engine reports over %s', (way)
     }
   });
 
-  it.each(titled)('decides the phase and times of the execution: %s', async (_, sequence) => {
+  it.each(titled)('gives the execution the expected phase and times: %s', async (_, sequence) => {
     const { closure } = await transport.call(method.getExecution, { id: execution(sequence) });
     expect(seen(Phase[closure!.phase], closure!)).toEqual(wanted(sequence.final.execution));
     const { executions } = await transport.call(method.listExecutions, { id: execution(sequence) });
     expect(executions.map((each) => each.closure!.phase)).toEqual([closure!.phase]);
   });
 
-  it.each(titled)('decides the phase, times, flags and parents of the nodes: %s', async (_, sequence) => {
+  it.each(titled)('gives the nodes the expected phases, times and flags: %s', async (_, sequence) => {
     const nodes = await nodesOf(transport, execution(sequence));
     const { final } = sequence;
     const byId = Object.entries(final.nodes);
@@ -138,7 +139,7 @@ describe.each(['grpc', 'rest'] as const)('what an engine reports over %s', (way)
       if (endedAt !== undefined) expect(ends).toContain(`${nodeId} ${new Date(endedAt).toISOString()}`);
   });
 
-  it('shows a long error whole, and its first 100 bytes in lists', async () => {
+  it('with a long error shows it whole when read by id, and at most its first 100 bytes in lists', async () => {
     const id = execution(sequences.find(({ name }) => name === 'hello-fails')!);
     const message = (each: {
       closure?: { outputResult: { case?: string | undefined; value?: unknown } } | undefined;
@@ -169,7 +170,7 @@ describe.each(['grpc', 'rest'] as const)('what an engine reports over %s', (way)
     }
   });
 
-  it.each(titled)('decides the phase and times of every attempt: %s', async (_, sequence) => {
+  it.each(titled)('gives every attempt of a task the expected phase and times: %s', async (_, sequence) => {
     const { final } = sequence;
     const found = new Map<string, TaskExecution>();
     for (const nodeId of Object.keys(final.nodes))
@@ -185,10 +186,10 @@ describe.each(['grpc', 'rest'] as const)('what an engine reports over %s', (way)
     }
   });
 
-  it.each(titled)('is recorded once, however often it is sent: %s', async (_, { entries }) => {
+  it.each(titled)('changes nothing when it is sent again: %s', async (_, { entries }) => {
     const before = await plane.head();
-    const ended = entries.filter(({ expect: code }) => code === 'OK');
-    for (const { path, method: rpc, bytes } of ended)
+    const accepted = entries.filter(({ expect: code }) => code === 'OK');
+    for (const { path, method: rpc, bytes } of accepted)
       expect([path, (await transport.send(rpc, bytes)).code]).toEqual([path, 'ALREADY_EXISTS']);
     expect(await plane.head()).toBe(before);
   });

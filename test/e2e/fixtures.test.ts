@@ -84,11 +84,11 @@ describe.each(['grpc', 'rest'] as const)('the recorded requests over %s', (way) 
     expect(came).toEqual(entries.map(({ path }) => [path, 'OK']));
   });
 
-  it.each(workflows.map(titled))('make a workflow of the right shape: %s', async (_, { id, shape }) => {
+  it.each(workflows.map(titled))('make a workflow of the expected shape: %s', async (_, { id, shape }) => {
     expect(shapeOf(await workflowOf(id.name!, id.version!))).toEqual(shape);
   });
 
-  it('give an execution without a name one of its own', () => {
+  it('give an execution without a name a generated name', () => {
     const nameless = executions.filter(({ id }) => id.name === undefined);
     expect(nameless.map(({ path }) => path)).toEqual(['01-hello/execute-04.create_request.pb']);
     expect(nameless.map((entry) => launched(entry).name)).toEqual([
@@ -125,7 +125,7 @@ describe.each(['grpc', 'rest'] as const)('the recorded requests over %s', (way) 
     expect(closure!.workflowId!.name).toBe('.flytegen.hello.greet');
   });
 
-  it('take a fail branch in some execution, and leave none running', async () => {
+  it('lead to executions that succeed and executions that fail, and to no others', async () => {
     const { executions: all } = await transport.call(method.listExecutions, {
       id: { project: 'flytesnacks', domain: 'development' },
       limit: 1000,
@@ -136,25 +136,28 @@ describe.each(['grpc', 'rest'] as const)('the recorded requests over %s', (way) 
     expect(summary).toMatchObject({ endedBecause: 'idle', held: [], dropped: new Map(), events: { refused: 0 } });
   });
 
-  it.each(folders.map(counted))('of %s are known the second time, and change nothing', async (_, entries) => {
-    // A launch without a name creates a new execution each time, an upload records nothing, and an activation is not a
-    // registration.
-    const repeatable = entries.filter(
-      (entry) => !isUpload(entry) && !(isExecution(entry) && entry.id.name === undefined),
-    );
-    const before = await plane.head();
-    for (const entry of repeatable.filter(({ kind }) => kind !== 'launch_plan_update')) {
-      const { code, message } = await transport.send(entry.method, entry.bytes);
-      expect([entry.path, code]).toEqual([entry.path, 'ALREADY_EXISTS']);
-      if (!isExecution(entry)) expect(message).toContain('identical');
-    }
-    expect(await plane.head()).toBe(before);
-    for (const entry of repeatable.filter(({ kind }) => kind === 'launch_plan_update')) {
-      expect(await transport.send(entry.method, entry.bytes)).toMatchObject({ code: 'OK' });
-    }
-  });
+  it.each(folders.map(counted))(
+    'of %s are ALREADY_EXISTS the second time and change nothing, activations apart',
+    async (_, entries) => {
+      // A launch without a name creates a new execution each time, an upload records nothing, and an activation is not a
+      // registration.
+      const repeatable = entries.filter(
+        (entry) => !isUpload(entry) && !(isExecution(entry) && entry.id.name === undefined),
+      );
+      const before = await plane.head();
+      for (const entry of repeatable.filter(({ kind }) => kind !== 'launch_plan_update')) {
+        const { code, message } = await transport.send(entry.method, entry.bytes);
+        expect([entry.path, code]).toEqual([entry.path, 'ALREADY_EXISTS']);
+        if (!isExecution(entry)) expect(message).toContain('identical');
+      }
+      expect(await plane.head()).toBe(before);
+      for (const entry of repeatable.filter(({ kind }) => kind === 'launch_plan_update')) {
+        expect(await transport.send(entry.method, entry.bytes)).toMatchObject({ code: 'OK' });
+      }
+    },
+  );
 
-  it('are identical when they are encoded in other bytes', async () => {
+  it('are answered as identical when the same content comes in other bytes', async () => {
     const before = await plane.head();
     const again = againEntries();
     expect(again.length).toBeGreaterThan(60);
@@ -166,7 +169,7 @@ describe.each(['grpc', 'rest'] as const)('the recorded requests over %s', (way) 
     expect(await plane.head()).toBe(before);
   });
 
-  it('carry the inputs that were recorded', async () => {
+  it('launch an execution with the inputs of the request', async () => {
     const twice = executions.find(({ path }) => path === '01-hello/execute-02.create_request.pb')!;
     const request = fromBinary(ExecutionCreateRequestSchema, twice.bytes);
     const { fullInputs } = await transport.call(method.getExecutionData, { id: launched(twice) });

@@ -18,7 +18,7 @@ import {
 import { launchHello } from '../support/hello.js';
 import { nodeReport } from '../support/reports.js';
 
-/** Connections that are broken before the last event; `FLIGHTLOG_TEST_CUTS=200` takes some minutes. */
+/** At least this many connections are broken before the last event; `FLIGHTLOG_TEST_CUTS=200` takes some minutes. */
 const CUTS = Number(process.env['FLIGHTLOG_TEST_CUTS'] ?? '12');
 const ID = { project: 'flytesnacks', domain: 'development', name: 'followed' };
 const LIMIT_MS = 60_000 + 3_000 * CUTS;

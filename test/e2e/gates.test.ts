@@ -67,7 +67,7 @@ describe('gates that wait for their signals', () => {
     return open.map((signal) => signal.id!.signalId);
   };
 
-  it('wait until they get a signal, and continue with its value', async () => {
+  it('are RUNNING until they get a value, SUCCEEDED then, and ask for each signal once', async () => {
     await until(signals, (found) => found.length > 0);
     await until(phases, (nodes) => gatesAre(nodes, Phase.RUNNING));
     const answered: string[] = [];

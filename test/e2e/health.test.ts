@@ -25,7 +25,7 @@ describe('health checks of a control plane of many processes', () => {
     ['api-1', { log: 'well', data: 'well', 'read-store': 'well', views: 'well', parked: 'well' }],
     ['projector-1', { views: 'well', data: 'well', parked: 'well' }],
     ['reactor-1', { log: 'well', data: 'well', parked: 'well' }],
-  ])('name what %s stands on', async (name, expected) => {
+  ])('name the dependencies of %s', async (name, expected) => {
     const [check = ''] = Object.keys(expected);
     const body = await untilCheck(http(name), check, 'well');
     expect([body.ready, states(body)]).toEqual([true, expected]);
@@ -36,7 +36,7 @@ describe('health checks of a control plane of many processes', () => {
     ['projector-1', ['flightlog_log_head_position', 'flightlog_view_lag_seconds', 'flightlog_parked_streams']],
     ['reactor-1', ['flightlog_log_head_position', 'flightlog_check_state', 'flightlog_session_cache_bytes']],
     ['log', ['flightlog_log_head_position', 'flightlog_append_duration_seconds', 'flightlog_log_batch_appends']],
-  ])('come with metrics of %s', async (name, expected) => {
+  ])('have a /metrics endpoint beside them, with the metrics of %s', async (name, expected) => {
     const answer = await fetch(`${name === 'log' ? parts.log.http() : http(name)}/metrics`);
     expect([answer.status, answer.headers.get('content-type')]).toEqual([
       200,
@@ -50,7 +50,7 @@ describe('health checks of a control plane of many processes', () => {
       ).toBe(true);
   });
 
-  it('name the log of a log server', async () => {
+  it('name the log and data directory of a log server', async () => {
     const body = await untilCheck(parts.log.http(), 'log', 'well');
     expect([body.ready, states(body)]).toEqual([true, { log: 'well', data: 'well' }]);
     expect((await fetch(`${parts.log.http()}/healthz`)).status).toBe(200);
@@ -60,15 +60,18 @@ describe('health checks of a control plane of many processes', () => {
     ['api-1', 'log'],
     ['projector-1', 'views'],
     ['reactor-1', 'log'],
-  ])('say of %s that it gets no calls while the log cannot be reached, and when it can again', async (name, check) => {
-    await parts.log.kill();
-    const body = await untilCheck(http(name), check, 'down');
-    expect(body.ready).toBe(false);
-    expect(body.checks[check]?.why).toMatch(/log|event store/u);
-    expect((await fetch(`${http(name)}/healthz`)).status).toBe(200);
-    await parts.log.start();
-    expect((await untilCheck(http(name), check, 'well')).ready).toBe(true);
-  });
+  ])(
+    'say that %s is alive but not ready while the log cannot be reached, and is ready afterwards',
+    async (name, check) => {
+      await parts.log.kill();
+      const body = await untilCheck(http(name), check, 'down');
+      expect(body.ready).toBe(false);
+      expect(body.checks[check]?.why).toMatch(/log|event store/u);
+      expect((await fetch(`${http(name)}/healthz`)).status).toBe(200);
+      await parts.log.start();
+      expect((await untilCheck(http(name), check, 'well')).ready).toBe(true);
+    },
+  );
 
   it('name a stream that the views have parked, and stay ready', async () => {
     const stream = 'execution-flytesnacks:development:newer';

@@ -59,14 +59,14 @@ describe('the history of an execution', () => {
     expect(token).not.toBe('');
   });
 
-  it('is printed one line for each transition', async () => {
+  it('is printed by the command line, without colours', async () => {
     const { stdout } = await flightlog(['history', ID.name, '--server', server(), '--phase', 'SUCCEEDED']).ended;
     const lines = stdout.trimEnd().split('\n');
     expect(lines.at(-1)).toMatch(/^\d+ +\S+Z +SUCCEEDED +execution /);
     expect(stdout).not.toContain('\u001b');
   });
 
-  it('says so when there is no such execution', async () => {
+  it('is refused by the command line when there is no such execution', async () => {
     const { code, stderr } = await flightlog(['history', 'other', '--server', server()]).ended;
     expect(code).toBe(1);
     expect(stderr).toContain('execution flytesnacks/development/other does not exist');
@@ -88,7 +88,7 @@ describe('a read as of a moment', () => {
     }
   });
 
-  it('is the answer of the views, as of the last event', async () => {
+  it('of the last event gives the same as a read without a moment', async () => {
     const asOf = (await transitions()).at(-1)!.position.toString();
     const id = { executionId: ID, nodeId: 'n0' };
     const questions = [
@@ -141,7 +141,7 @@ describe('the difference of two moments', () => {
     expect((await plane.grpc.call(method.diff, { id: ID })).entities).toEqual([]);
   });
 
-  it('compares two executions by name, with the same inputs and other times', async () => {
+  it('can be that of two executions: their times, without the equal inputs and phases', async () => {
     const { entities } = await plane.grpc.call(method.diff, { id: ID, otherName: 'another' });
     const paths = entities.flatMap(({ fields }) => fields.map(({ path }) => path));
     expect(paths).toContain('/closure/createdAt');
@@ -151,7 +151,10 @@ describe('the difference of two moments', () => {
 
 describe('the log, followed', () => {
   const events = (text: string) => text.split('\n\n').filter((block) => block.includes('event: event'));
-  /** By `node:http`: a fetch that is aborted leaves a connection behind, and the server waits for it when it stops. */
+  /**
+   * Reads this number of events. By `node:http`: a fetch that is aborted leaves a connection behind, and the server waits
+   * for it when it stops.
+   */
   const read = async (query: string, count: number, headers: Record<string, string> = {}) => {
     const request = get(`${server()}/api/v1/tail?${query}`, { headers, agent: false });
     const [response] = (await once(request, 'response')) as [IncomingMessage];

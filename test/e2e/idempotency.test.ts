@@ -69,7 +69,7 @@ const parallelism = (way: string): MessageInitShape<typeof MatchingAttributesSch
   target: { case: 'workflowExecutionConfig', value: { maxParallelism: way.length, envs: { values: [{ key: way }] } } },
 });
 
-/** Every command, each on its own entities. */
+/** Commands of many RPCs, in the order in which they are sent. */
 const commandsOf = (way: string): readonly Keyed[] => {
   const running = runningOf(way);
   const version = `keyed-${way}`;
@@ -255,7 +255,7 @@ describe.each(WAYS)('a request that is sent again under its key over %s', (way) 
     expect((await plane[way].send('TerminateExecution', bytes, key)).code).toBe('OK');
   });
 
-  it('is refused when the key is empty or too long', async () => {
+  it('is refused when the key is too long', async () => {
     const bytes = toBinary(ExecutionCreateRequestSchema, helloRequest(''));
     const answer = await plane.unchanged(() =>
       plane[way].send('CreateExecution', bytes, { 'idempotency-key': 'k'.repeat(257) }),
@@ -266,7 +266,7 @@ describe.each(WAYS)('a request that is sent again under its key over %s', (way) 
     });
   });
 
-  it('is tried again after a refusal', async () => {
+  it('is executed when it was refused before', async () => {
     const running = runningOf(`${way}-refused`);
     const bytes = toBinary(method.terminateExecution.input, create(method.terminateExecution.input, { id: running }));
     const key = { 'idempotency-key': 'patient' };
@@ -286,7 +286,7 @@ const largeMap = <Value>(
   return Object.fromEntries(isTurned ? entries.reverse() : entries);
 };
 
-/** Commands with large maps, one for each kind of route, and the same with each map in another order. */
+/** Commands with large maps, and the same commands with each map in another order. */
 const largeCommands = (way: string): readonly Keyed[] => {
   const running = runningOf(way);
   const version = `large-${way}`;

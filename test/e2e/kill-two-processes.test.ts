@@ -22,7 +22,9 @@ const KILLS = Number(process.env['FLIGHTLOG_TEST_KILLS'] ?? (isOnMongodb ? 4 : 1
 /** Events that must be acknowledged between two kills, so that each finds them at work. */
 const PROGRESS = 100;
 const LIMIT_MS = 120_000 + Math.max(KILLS, 10) * 20_000;
+/** Executions that are launched before each kill or cut. */
 const LAUNCHES = 24;
+/** The phases of executions that have ended: SUCCEEDED, FAILED, ABORTED and TIMED_OUT. */
 const ENDED = new Set([4, 6, 7, 8]);
 const FOLDERS = ['01-hello', '02-diamond', '03-branches', '04-nested', '11-failures'];
 const { method } = AdminService;
@@ -114,7 +116,7 @@ describe('two control planes and their log, any of which is killed under load', 
   }, LIMIT_MS);
 
   it(
-    `go on ${KILLS} times`,
+    `go on after each of ${KILLS} kills and cuts`,
     async () => {
       for (let kill = 0; kill < KILLS; kill += 1) {
         const before = recorded.size;

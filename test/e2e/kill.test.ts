@@ -21,6 +21,7 @@ import { viewDifferences } from '../support/view-check.js';
  * The number of kills under load; the variable sets another. Fewer on MongoDB's protocol, whose servers may be slow.
  */
 const KILLS = Number(process.env['FLIGHTLOG_TEST_KILLS'] ?? (isOnMongodb ? 4 : 15));
+/** Events that the engine must have in flight at each kill. */
 const IN_FLIGHT = 32;
 /** Events that must be acknowledged between two kills, so that each finds the server at work. */
 const PROGRESS = 100;
@@ -33,6 +34,7 @@ const AHEAD = { executions: 4 * IN_FLIGHT, events: 12 };
 const CHECKPOINTS = isOnMongodb ? 5 : 25;
 const WAIT_MS = isOnMongodb ? 300_000 : 60_000;
 const LIMIT_MS = 120_000 + Math.max(KILLS, 15) * 20_000;
+/** The phases of executions that have ended: SUCCEEDED, FAILED, ABORTED and TIMED_OUT. */
 const ENDED = new Set([4, 6, 7, 8]);
 const CREATE = '/flyteidl.service.AdminService/CreateExecution';
 const LARGE = 'x'.repeat(100_000);
@@ -168,7 +170,7 @@ describe('a server that is killed under load', () => {
     ['between payload and append', 'after-payload:1'],
     ['inside a checkpoint', `inside-checkpoint:${CHECKPOINTS}`],
   ])(
-    'stops %s, and starts again',
+    'is killed %s, and starts again',
     async (_, failPoint) => {
       await server.kill();
       await restart(failPoint);
@@ -185,7 +187,7 @@ describe('a server that is killed under load', () => {
   );
 
   it(
-    'has brought every execution to its end, has every acknowledged event once, and views that are the fold of the log',
+    'has every execution at its end, every acknowledged event once, and views that are the fold of the log',
     async () => {
       stop.abort();
       await engine.catch(() => undefined);

@@ -41,7 +41,7 @@ describe.each(['grpc', 'rest-octets', 'rest-json'])('a launch with large inputs 
     expect(await launching).toMatchObject({ code: 'INVALID_ARGUMENT', message: 'invalid input input-0' });
   }, 120_000);
 
-  it('runs with all of them, and so does one that is launched again', async () => {
+  it('has all its inputs, and so has its relaunch', async () => {
     const text = 'x'.repeat(1_000_000);
     const request = helloRequest(`large-${way}`, ({ inputs }) => {
       inputs!.literals['name'] = create(LiteralSchema, literal(text));
@@ -56,7 +56,7 @@ describe.each(['grpc', 'rest-octets', 'rest-json'])('a launch with large inputs 
     expect(spec!.launchPlan!.name).toBe('hello.hello');
   });
 
-  it('is refused as any other, and nothing is recorded', async () => {
+  it('is refused with the reason when it is invalid, and nothing is recorded', async () => {
     const refused = (name: string, change: Parameters<typeof helloRequest>[1]) =>
       plane.unchanged(() => transportOf(way).attempt(method.createExecution, helloRequest(name, change)));
     const wrongType = await refused('wrong-type', ({ inputs }) => (inputs!.literals['name'] = listOf(30_000)));

@@ -61,10 +61,10 @@ describe.each(['grpc', 'rest-octets', 'rest-json'])('a large task over %s', (way
 
   it.each<readonly [string, (request: TaskCreateRequest) => void, string]>([
     ['without an id', (request) => delete request.id, 'missing id'],
-    ['elsewhere', (request) => (request.id!.project = 'no-such-project'), 'no-such-project'],
+    ['of an unknown project', (request) => (request.id!.project = 'no-such-project'), 'no-such-project'],
     ['without a type', (request) => (request.spec!.template!.type = ''), 'missing type'],
     [
-      'that asks for too much',
+      'that requests too much CPU',
       ({ spec }) => {
         const { target } = spec!.template!;
         if (target.case !== 'container') throw new Error('no container');
@@ -74,7 +74,7 @@ describe.each(['grpc', 'rest-octets', 'rest-json'])('a large task over %s', (way
       },
       'platform configuration',
     ],
-  ])('%s is refused as any other, and nothing is recorded', async (_, change, text) => {
+  ])('%s is refused with the reason, and nothing is recorded', async (_, change, text) => {
     const { code, message } = await refused(change);
     expect([code, message]).toEqual(['INVALID_ARGUMENT', expect.stringContaining(text)]);
   });

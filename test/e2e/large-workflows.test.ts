@@ -34,14 +34,14 @@ describe('a large workflow', () => {
     expect(primary!.connections!.downstream['n7']!.ids).toEqual(['n8']);
   });
 
-  it('is ALREADY_EXISTS the second time, the same or another', async () => {
+  it('is ALREADY_EXISTS the second time, identical or different', async () => {
     const same = await plane.grpc.attempt(method.createWorkflow, wideWorkflow('v1', NODES));
     expect(same).toMatchObject({ code: 'ALREADY_EXISTS', message: expect.stringContaining('identical') as string });
     const other = await plane.grpc.attempt(method.createWorkflow, wideWorkflow('v1', 2_000));
     expect(other).toMatchObject({ code: 'ALREADY_EXISTS', message: expect.stringContaining('different') as string });
   });
 
-  it('is refused with what is wrong with it, and nothing is recorded', async () => {
+  it('is refused with the name of a faulty node, and nothing is recorded', async () => {
     const request = wideWorkflow('wrong', 2_000);
     request.spec!.template!.nodes![1_000]!.upstreamNodeIds = ['unknown'];
     const refused = await plane.unchanged(() => plane.rest.attempt(method.createWorkflow, request));

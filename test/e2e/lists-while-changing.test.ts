@@ -25,7 +25,8 @@ const ended = new Map<string, Phase>();
 let isOver = false;
 let busy: Promise<unknown> = Promise.resolve();
 
-const live = async (name: string, end: Phase): Promise<void> => {
+/** Launches an execution and reports it to this end. */
+const runToEnd = async (name: string, end: Phase): Promise<void> => {
   const request = helloRequest(name, (each) => {
     each.domain = SCOPE.domain;
   });
@@ -40,13 +41,13 @@ const live = async (name: string, end: Phase): Promise<void> => {
 /** Launches executions one after another and ends each, until the lists have been read or the maximum is reached. */
 const keepLaunching = async (launcher: number): Promise<void> => {
   for (let count = 0; !isOver && count < MAX_LAUNCHES; count += 1)
-    await live(`run-${launcher}-${count}`, ENDS[(launcher + count) % ENDS.length]!);
+    await runToEnd(`run-${launcher}-${count}`, ENDS[(launcher + count) % ENDS.length]!);
 };
 
 beforeAll(async () => {
   plane = await startControlPlane();
   await register(plane.grpc, withNeeds('01-hello'));
-  await Promise.all(Array.from({ length: 30 }, (_, i) => live(`early-${i}`, ENDS[i % ENDS.length]!)));
+  await Promise.all(Array.from({ length: 30 }, (_, i) => runToEnd(`early-${i}`, ENDS[i % ENDS.length]!)));
   busy = Promise.all([0, 1, 2].map(keepLaunching));
 });
 afterAll(async () => {
@@ -88,11 +89,14 @@ const readPages = async (
   return elements.map(({ id }) => id?.name ?? '');
 };
 
-describe.each(['grpc', 'rest'] as const)('while executions come and go, over %s', (transport) => {
-  it.each(FILTERS)('all that had ended are in the pages of «%s» once', async (filters, fits) => {
-    for (let turn = 0; turn < READINGS; turn += 1) {
-      const before = new Map(ended);
-      check(await readPages(plane[transport], filters, turn % 2 === 0, 3 + 4 * turn), before, fits);
-    }
-  });
+describe.each(['grpc', 'rest'] as const)('while executions are launched and end, over %s', (transport) => {
+  it.each(FILTERS)(
+    'those that had ended before and match are in the pages of filter «%s» once',
+    async (filters, fits) => {
+      for (let turn = 0; turn < READINGS; turn += 1) {
+        const before = new Map(ended);
+        check(await readPages(plane[transport], filters, turn % 2 === 0, 3 + 4 * turn), before, fits);
+      }
+    },
+  );
 });

@@ -65,7 +65,7 @@ describe.skipIf(!hasLoadBalancer && !isRequired)('two control planes behind the 
     rmSync(folder, { recursive: true });
   });
 
-  it('sends the calls of one gRPC connection to both, and the requests of REST', async () => {
+  it('get the calls of one gRPC connection in turn, and the requests of REST', async () => {
     for (let turn = 0; turn < 20; turn += 1) {
       expect((await grpc.attempt(method.getVersion, {})).code).toBe('OK');
       expect((await rest.attempt(method.getVersion, {})).code).toBe('OK');
@@ -81,8 +81,9 @@ describe.skipIf(!hasLoadBalancer && !isRequired)('two control planes behind the 
   const notAnswered = (error: unknown) => ({ code: 'UNAVAILABLE', message: String(error) }) as const;
 
   /**
-   * Launches executions one after another until `isOver` returns true; returns the names, and the launches that were refused also after a
-   * retry.
+   * Launches executions one after another until `isOver` returns true.
+   *
+   * @returns the names of those that were launched, and the answers to the launches that failed after a retry too.
    */
   const launch = async (
     caller: number,
@@ -110,7 +111,7 @@ describe.skipIf(!hasLoadBalancer && !isRequired)('two control planes behind the 
   const sentTo = (member: Member): readonly number[] =>
     (['grpc', 'rest'] as const).map((part) => balancer.requests(part)[`api-${members.indexOf(member) + 1}`] ?? 0);
 
-  it('loses no request of clients that try once more while both are restarted', async () => {
+  it('lose no launch of clients that try once more, while both are restarted', async () => {
     let isOver = false;
     // Fewer calls while a process starts, which needs the processor that they would take.
     let pauseMs = 0;

@@ -19,6 +19,7 @@ const { starts, others } = ADMISSION_LIMITS;
 const HELD = { FLIGHTLOG_FAIL_POINT: 'before-commit:1:hold' };
 /** A server accepts about a thousand concurrent calls on each connection. */
 const CONNECTIONS = 16;
+/** Calls above a limit, which are refused. */
 const TOO_MANY = 50;
 
 let plane: ControlPlane;
@@ -82,7 +83,7 @@ describe.skipIf(isWithoutWriter)('a control plane whose disk does not answer', (
     ({ code }: Answered) =>
       void answered.push(`${name}: ${code}`);
 
-  it('refuses new executions from its limit on, with a delay', async () => {
+  it('refuses launches above its limit, to be sent again in 1 s', async () => {
     expectRefused(
       await firstOf(
         many(starts + TOO_MANY, (at) => launch(`many-${at}`)),
@@ -97,7 +98,7 @@ describe.skipIf(isWithoutWriter)('a control plane whose disk does not answer', (
     expectRefused([await launch('one-more')]);
   }, 120_000);
 
-  it('says so over HTTP too', async () => {
+  it('refuses launches over REST with 429 and retry-after', async () => {
     const refused = await fetch(`${plane.server().ready.http}/api/v1/executions`, {
       method: 'POST',
       headers: { 'content-type': 'application/octet-stream' },
@@ -119,7 +120,7 @@ describe.skipIf(isWithoutWriter)('a control plane whose disk does not answer', (
     expect(closure).toBeDefined();
   });
 
-  it('has recorded nothing of what it refused, and takes it when the disk is back', async () => {
+  it('has not recorded a refused launch, and accepts it after a restart with a disk that answers', async () => {
     const { directory } = plane;
     disconnect();
     await plane.kill();
