@@ -8,7 +8,7 @@ const EVENTS_PER_SECOND = 1_000;
 /** The longest time until a list shows an acknowledged create, for 99 of 100. */
 const P99_LIMIT_MS = 150;
 
-/** Half of them, at 1,000/s, arrive for ten seconds. */
+/** The maximum number of events: half of them are sent at the rate above, for ten seconds. */
 const MAX_EVENTS = 20_000;
 
 /** Measures how soon lists show creates over a log server, beside 1,000 events a second. */

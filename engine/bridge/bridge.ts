@@ -245,7 +245,7 @@ class Bridge {
     this.#queue.add(key);
   }
 
-  /** If the execution of an object without a lease in this process has ended, deletes the object after `keepFinishedMs`. */
+  /** Has an object without a lease in this process deleted after `keepFinishedMs`, if its execution has ended. */
   async #lookAtStray(key: string): Promise<void> {
     const id = identifierOf(key);
     const state = await stateOf(this.#needs.client, id);

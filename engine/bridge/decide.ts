@@ -2,8 +2,9 @@
 export type DesiredState = 'run' | 'abort' | 'over';
 
 /**
- * The object of a launch, as last read. `standing`: it exists and is not being deleted. `foreign`: an object of the same name was made for another launch. `abandoned`:
- * the object was deleted, and its engine has not removed the finalizer within the grace time.
+ * The object of a launch, as last read. `standing`: the object exists and is not being deleted. `foreign`: an object of
+ * the same name was made for another launch. `abandoned`: the object was deleted, and its engine has not removed the
+ * finalizer within the grace time.
  */
 export type ObjectState = 'unknown' | 'absent' | 'standing' | 'deleting' | 'abandoned' | 'foreign';
 

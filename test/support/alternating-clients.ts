@@ -19,9 +19,10 @@ export type Client = { seen?: string | undefined };
 
 /**
  * One transport over several processes, or over one. Requests go to the processes in turn. Each request names the
- * greatest position that an answer to its client has named, so that the client reads through any process what it wrote through
- * another; it is sent again while a process has not reached that position. The same is done for one process whose views
- * are in a server of MongoDB's protocol, because such views may lag for longer than a list waits for them.
+ * greatest position that an answer to its client has named, so that the client reads through any process what it wrote
+ * through another. A request is sent again, for up to 30 s, while a process has not reached that position. The same is
+ * done for one process whose views are in a server of MongoDB's protocol, because such views may lag for longer than a
+ * list waits for them.
  */
 export const byTurns = (ways: readonly Transport[], client: Client): Transport => {
   const [first] = ways;

@@ -51,7 +51,7 @@ const deposed =
     await endedItself(leader, endings);
   };
 
-/** Runs another fault while a follower is in trouble, for as long as it is. */
+/** Runs another fault while a follower has a fault of its own, which `trouble` begins and `over` ends. */
 const beside =
   (
     fault: ClusterFault,
@@ -77,7 +77,7 @@ const allAway =
     await cluster.leader();
   };
 
-/** The leader is killed, and one of the other two nodes is stopped: there is no majority until it resumes. */
+/** Kills the leader while one of the other two nodes is suspended: there is no majority until that node resumes. */
 const noMajority: ClusterFault = async (cluster) => {
   const [leader, follower] = [await cluster.leader(), await aFollower(cluster)];
   await follower.standStill();

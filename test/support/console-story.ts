@@ -20,7 +20,7 @@ export type ConsoleStory = {
   readonly open: () => Promise<Page>;
   /** Starts the server on the data of the story, at the same port where it ran before. */
   readonly start: (args?: readonly string[]) => Promise<void>;
-  /** Kills the server while a page is open, starts it again, and waits until the page has noticed each. */
+  /** Kills the server while a page is open, starts it again, and waits until the page has noticed both. */
   readonly restart: (page: Page) => Promise<void>;
   readonly close: () => Promise<void>;
 };

@@ -4,11 +4,11 @@ import type { Decider, Decision } from '../../services/kernel/aggregate.js';
 
 /** The result of a command. */
 export type Received<Event, Refusal> = {
-  /** Expects that it was accepted, and that exactly these events are recorded. */
+  /** Expects that the command was accepted with exactly these events. */
   then(...events: readonly Event[]): void;
-  /** Expects that it was accepted, and that nothing is recorded. */
+  /** Expects that the command was accepted without events. */
   thenNothing(): void;
-  /** Expects that it was refused; `events` are recorded all the same. */
+  /** Expects that the command was refused, with exactly these events, which are recorded all the same. */
   thenRefused(refusal: Refusal, ...events: readonly Event[]): void;
 };
 

@@ -62,7 +62,7 @@ const earliest = (known: number | undefined, time: number): number => Math.min(k
 export const taskKey = (node: string, id: Identifier | undefined, attempt: number): string =>
   `${node}/${id?.project}:${id?.domain}:${id?.name}:${id?.version}/${attempt}`;
 
-/** Reads the bytes of a content, also when they are stored beside the log. */
+/** Reads the bytes of a content, from the event itself or from the payload store. */
 export type ReadContent = (content: Content) => Promise<Uint8Array>;
 
 const read = async <Desc extends DescMessage>(

@@ -5,7 +5,7 @@ import { kafkaClient } from '../../services/reactors/export-to-kafka/client.js';
 import { CHECKOUT, start } from './command.js';
 import { until } from './until.js';
 
-/** The brokers that tests may use; without them, their tests are skipped by name. */
+/** The brokers that tests may use; without them, the tests that need them are skipped. */
 export const kafkaBrokers = process.env['FLIGHTLOG_TEST_KAFKA'];
 
 /** The same brokers on a listener with SASL: user `flightlog`, password `secret`. */
@@ -40,7 +40,7 @@ export const createTopic = async (topic: ITopicConfig, brokers = kafkaBrokers ??
   }
 };
 
-/** A message as an independent client reads it. */
+/** A message as a Kafka client that is not flightlog's reads it. */
 export type Consumed = {
   readonly topic: string;
   readonly partition: number;
@@ -49,7 +49,7 @@ export type Consumed = {
   readonly value: Buffer;
 };
 
-/** Reads all committed messages in the topics of a prefix, with an independent client. */
+/** Reads all committed messages in the topics of a prefix, with the Python client confluent-kafka. */
 export const consume = async (prefix: string, brokers = kafkaBrokers ?? ''): Promise<readonly Consumed[]> => {
   const program = join(CHECKOUT, 'test/integration/kafka-consume.py');
   const { code, stdout, stderr } = await start(python, [program, brokers, prefix]).ended;

@@ -23,7 +23,7 @@ export type LoadBalancer = {
   readonly close: () => Promise<void>;
 };
 
-/** True when this machine has HAProxy; without it, its tests are skipped by name. */
+/** True when this machine has HAProxy; without it, the tests that need it are skipped. */
 export const hasLoadBalancer = spawnSync('haproxy', ['-v']).status === 0;
 
 /** The committed configuration, with other names and ports. */
@@ -39,7 +39,7 @@ const configurationFor = ([first, second]: readonly [Behind, Behind], grpc: numb
     });
 };
 
-/** Starts it in front of two processes, and waits until one of them is ready. */
+/** Starts HAProxy in front of two processes, and waits until one of them is ready. */
 export const startLoadBalancer = async (behind: readonly [Behind, Behind]): Promise<LoadBalancer> => {
   const folder = mkdtempSync(join(tmpdir(), 'flightlog-balancer-'));
   const [grpc, http] = [await freePort(), await freePort()];

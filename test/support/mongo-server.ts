@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { MongoClient } from 'mongodb';
 import { type MongoLocation, readStoreLocation } from '../../projections/store/mongo/location.js';
 
-/** The MongoDB, or server of its protocol, that tests may use; without it, their tests are skipped by name. */
+/** The MongoDB, or server of its protocol, that tests may use; without it, the tests that need one are skipped. */
 export const mongoUrl = process.env['FLIGHTLOG_TEST_MONGO_URL'];
 
 /**

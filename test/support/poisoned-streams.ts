@@ -64,7 +64,7 @@ export const plan = (name: string, max = 0) => {
   return { ...recorded, id: { ...recorded.id!, name }, spec };
 };
 
-/** Launches such a plan; the launch may be refused. */
+/** Launches a launch plan of this name; the launch may be refused. */
 export const launchOf = (way: Transport, name: string, planName: string): Promise<Answer> =>
   way.attempt(
     method.createExecution,

@@ -1,10 +1,9 @@
 import type { Aggregate, Decision } from '../../services/kernel/aggregate.js';
 import type { Content } from '../../services/kernel/ports/payload-store.js';
 
-/**
- * A sample aggregate, a purse: coins go in and out one by one, never above ten; notes of any size are stored beside
- * them.
- */
+// A sample aggregate, a purse: coins are added and spent one by one, and it holds at most ten. A note has a content of any
+// size. The command `count` is decided after the recorded events were read.
+
 type Coin = { readonly kind: 'coin' };
 type Note = { readonly kind: 'note'; readonly text: Content };
 type Spent = { readonly kind: 'spent' };

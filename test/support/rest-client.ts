@@ -33,7 +33,8 @@ export type RestAnswer = {
 export type RestBody = 'json' | 'octets';
 
 /**
- * The nesting depth to parse in answers: they hold the message of a request of the greatest depth, some levels deeper.
+ * The nesting depth up to which answers are parsed: more than that of requests, whose messages they contain some levels
+ * deeper.
  */
 export const ANSWER_DEPTH = 200;
 

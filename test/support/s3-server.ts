@@ -3,7 +3,7 @@ import { BucketAlreadyOwnedByYou, CreateBucketCommand } from '@aws-sdk/client-s3
 import { payloadLocation } from '../../services/store/payloads/payload-location.js';
 import { s3Client, type S3Location } from '../../services/store/s3-client.js';
 
-/** The object store that tests may use; without it, their tests are skipped by name. */
+/** The object store that tests may use; without it, the tests that need one are skipped. */
 export const s3Url = process.env['FLIGHTLOG_TEST_S3_URL'];
 
 /** True when the object store refuses requests with a wrong signature. */

@@ -5,7 +5,7 @@ import { openBrowser, type Page } from './browser.js';
 /** A user name and its password. */
 export type Credentials = { readonly name: string; readonly password: string };
 
-/** A code that an authorization server has sent back, and what is needed to use it. */
+/** A code that an authorization server has sent back, with the PKCE verifier and the redirect address to redeem it. */
 export type SentCode = { readonly code: string; readonly verifier: string; readonly redirect: string };
 
 /** An answer of an endpoint of OAuth 2.0. */
@@ -27,7 +27,10 @@ export const post = async (
 export const claimsOf = (token: string | undefined): Readonly<Record<string, unknown>> =>
   JSON.parse(Buffer.from((token ?? '').split('.')[1] ?? '', 'base64url').toString()) as Record<string, unknown>;
 
-/** The address at which a public client begins the code flow, and what it must remember. */
+/**
+ * Makes the address at which the public client `flytectl` begins the authorization code flow, with the PKCE verifier and
+ * the redirect address that it needs to redeem the code.
+ */
 export const begin = (issuer: string, scope = 'all offline', redirect = 'http://localhost:53593/callback') => {
   const verifier = randomBytes(32).toString('base64url');
   const query = new URLSearchParams({
@@ -42,7 +45,7 @@ export const begin = (issuer: string, scope = 'all offline', redirect = 'http://
   return { url: `${issuer}/oauth2/authorize?${query.toString()}`, verifier, redirect };
 };
 
-/** Signs in with a browser, allows what is asked for, and takes the code that is sent to the client. */
+/** Signs in with a browser, consents to the scope, and returns the code that is sent to the client. */
 export const getCode = async (issuer: string, { name, password }: Credentials, scope?: string): Promise<SentCode> => {
   const { url, verifier, redirect } = begin(issuer, scope);
   const browser = openBrowser();

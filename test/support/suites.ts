@@ -1,4 +1,4 @@
-/** End-to-end tests that run separately from the stories, by file name, with the reason. */
+/** End-to-end tests that `npm test` leaves out and another command runs, by file name, with the reason. */
 type Apart = Readonly<Record<string, string>>;
 
 /** `npm run test:loads`: tests that keep a machine busy for a minute or more. */

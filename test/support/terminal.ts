@@ -15,7 +15,7 @@ export const onTerminal = (args: readonly string[], { columns, rows }: Size, opt
 // eslint-disable-next-line no-control-regex -- the sequences of a terminal
 const TOKEN = /\u001B\[([\d;?]*)([A-Za-z])|\r?(\n)|([^\r])/gsu;
 
-/** The lines that a terminal shows after this output, also those that have left it at the top. */
+/** The lines of a terminal after this output without the empty ones, also those that have scrolled off at the top. */
 export const screenOf = (output: string, { columns }: Pick<Size, 'columns'>): readonly string[] => {
   const lines: string[] = [''];
   const state: { row: number; wraps: boolean } = { row: 0, wraps: true };

@@ -14,7 +14,7 @@ export type TestIssuer = {
   readonly jwks: () => Promise<{ readonly keys: readonly unknown[] }>;
   readonly privateKey: () => KeyObject;
   readonly publicKey: () => KeyObject;
-  /** Makes a token of the subject `ada` that is valid for five minutes; `claims` and `header` add to it or replace. */
+  /** Makes a token of the subject `ada` that is valid for five minutes; `claims` and `header` add or replace fields. */
   readonly token: (
     claims?: Readonly<Record<string, unknown>>,
     header?: Readonly<Record<string, unknown>>,

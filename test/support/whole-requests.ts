@@ -27,7 +27,7 @@ const scopes = {
   Workflow: { ...SCOPE, workflow: workflow.name },
 };
 
-/** A call, the expected status, and fields that the answer must have. */
+/** A call, the expected status, by default OK, and fields that the answer must have. */
 export type WholeRequest = readonly [rpc: string, request: object, code?: string, holds?: object];
 
 const attributeRows = Object.entries(scopes).flatMap(([level, scope]): WholeRequest[] => [

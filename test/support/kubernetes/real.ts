@@ -6,7 +6,7 @@ import { freePort } from '../command.js';
 import { until } from '../until.js';
 import { ADMIN_TOKEN, ask, BRIDGE_TOKEN, BRIDGE_USER, type KubernetesServer } from './server.js';
 
-/** The binary of a real API server that tests may start; without it, their tests are skipped by name. */
+/** The binary of a real API server that tests may start; without it, the tests that need one are skipped. */
 export const kubeApiserver = process.env['FLIGHTLOG_TEST_KUBE_APISERVER'];
 /** The binary of etcd, where the API server stores its objects. */
 const etcd = process.env['FLIGHTLOG_TEST_ETCD'] ?? 'etcd';
