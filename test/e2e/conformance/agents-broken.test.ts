@@ -24,17 +24,18 @@ const EXECUTE_TASK_SYNC = '/flyteidl.service.SyncAgentService/ExecuteTaskSync';
 const TIMEOUT = '1s';
 const BOUND_MS = 30_000;
 
-type Said = readonly [code: string, message: RegExp];
+/** The status that a client gets. */
+type Reported = readonly [code: string, message: RegExp];
 
-const LATE: Said = ['DEADLINE_EXCEEDED', /agent late/u];
-const GARBLED: Said = ['ABORTED', /agent late .* answers /u];
-const GONE: Said = ['UNAVAILABLE', /agent late/u];
+const LATE: Reported = ['DEADLINE_EXCEEDED', /agent late/u];
+const GARBLED: Reported = ['ABORTED', /agent late .* answers /u];
+const GONE: Reported = ['UNAVAILABLE', /agent late/u];
 
 /**
- * For each breakage, the result that the client gets for a unary call, for a stream of answers, and for a stream whose
- * requests have not ended.
+ * For each breakage, the status that the client gets for a unary call, for a stream of answers, and for a stream whose
+ * requests have not ended, where that is another one.
  */
-const CASES: readonly (readonly [how: Breakage, answer: Said, stream: Said, openStream?: Said])[] = [
+const CASES: readonly (readonly [how: Breakage, answer: Reported, stream: Reported, openStream?: Reported])[] = [
   ['never answers', LATE, LATE],
   ['answers once and then never', LATE, LATE],
   ['answers what is no message', GARBLED, GARBLED],
@@ -72,7 +73,7 @@ const statusOf = (call: ClientDuplexStream<Buffer, Buffer>): Promise<StatusObjec
 
 describe('an agent', () => {
   const agents = new Map<Breakage, BrokenAgent>();
-  let patient: BrokenAgent;
+  let silent: BrokenAgent;
   let plane: ControlPlane;
   let client: Client;
   beforeAll(async () => {
@@ -85,29 +86,33 @@ describe('an agent', () => {
       task_types: [typeOf(how)],
     }));
     const gone = { name: 'gone', endpoint: `127.0.0.1:${await freePort()}`, ...timeouts, task_types: ['gone'] };
-    patient = await startBrokenAgent('never answers');
-    const waited = { name: 'patient', endpoint: patient.endpoint, timeout: TIMEOUT, task_types: ['waited-for'] };
-    plane = await startControlPlane({ FLIGHTLOG_AGENTS: JSON.stringify([...configured, gone, waited]) });
+    silent = await startBrokenAgent('never answers');
+    const waitedFor = { name: 'silent', endpoint: silent.endpoint, timeout: TIMEOUT, task_types: ['waited-for'] };
+    plane = await startControlPlane({ FLIGHTLOG_AGENTS: JSON.stringify([...configured, gone, waitedFor]) });
     client = new Client(plane.server().ready.grpc, credentials.createInsecure());
   });
   afterAll(async () => {
     client.close();
     await plane.close();
-    for (const agent of [...agents.values(), patient]) agent.close();
+    for (const agent of [...agents.values(), silent]) agent.close();
   });
 
   const exchange = (options: CallOptions = {}) =>
     client.makeBidiStreamRequest(EXECUTE_TASK_SYNC, asIs, asIs, new Metadata(), options);
 
-  it.for(CASES)('that %s is reported in the answer to a call', { timeout: BOUND_MS }, async ([how, said], context) => {
-    const request = create(getTaskMetrics.input, { taskCategory: { name: typeOf(how) } });
-    const answer = await plane.grpc.send('GetTaskMetrics', toBinary(getTaskMetrics.input, request));
-    expect([answer.code, answer.message]).toEqual([said[0], expect.stringMatching(said[1])]);
-    counted(context, 1);
-  });
+  it.for(CASES)(
+    'that %s gives a unary call the expected status',
+    { timeout: BOUND_MS },
+    async ([how, said], context) => {
+      const request = create(getTaskMetrics.input, { taskCategory: { name: typeOf(how) } });
+      const answer = await plane.grpc.send('GetTaskMetrics', toBinary(getTaskMetrics.input, request));
+      expect([answer.code, answer.message]).toEqual([said[0], expect.stringMatching(said[1])]);
+      counted(context, 1);
+    },
+  );
 
   it.for(CASES)(
-    'that %s ends the stream of a caller that does not',
+    'that %s gives a stream that its caller keeps open the expected status',
     { timeout: BOUND_MS },
     async ([how, , ofStream, said = ofStream], context) => {
       const call = exchange();
@@ -119,29 +124,33 @@ describe('an agent', () => {
     },
   );
 
-  it.for(CASES)('that %s ends an answer over REST', { timeout: BOUND_MS }, async ([how, , said], context) => {
-    const rest = restClient(plane.server().ready.http);
-    const answer = await rest.request('GET', `/api/v1/agent/task/logs/${typeOf(how)}/1/AAAA`);
-    expect([answer.code, answer.message]).toEqual([said[0], expect.stringMatching(said[1])]);
-    counted(context, 1);
-  });
+  it.for(CASES)(
+    'that %s gives a stream of answers over REST the expected status',
+    { timeout: BOUND_MS },
+    async ([how, , said], context) => {
+      const rest = restClient(plane.server().ready.http);
+      const answer = await rest.request('GET', `/api/v1/agent/task/logs/${typeOf(how)}/1/AAAA`);
+      expect([answer.code, answer.message]).toEqual([said[0], expect.stringMatching(said[1])]);
+      counted(context, 1);
+    },
+  );
 
-  it('is waited for as long as the caller says', { timeout: BOUND_MS }, async () => {
+  it('is waited for no longer than the timeout of the caller', { timeout: BOUND_MS }, async () => {
     const rest = restClient(plane.server().ready.http);
     const asked = rest.request('GET', '/api/v1/agent/task/waited-for/1/AAAA', undefined, { 'grpc-timeout': '200m' });
     const answer = await asked;
     expect([answer.http, answer.message]).toEqual([504, 'Deadline exceeded']);
   });
 
-  it('is cancelled when a caller has disconnected', { timeout: BOUND_MS }, async () => {
+  it('gets a cancellation when the deadline of a caller has passed', { timeout: BOUND_MS }, async () => {
     const call = exchange({ deadline: Date.now() + 200 });
     const ended = statusOf(call);
     call.write(header('waited-for'));
     expect((await ended).code).toBe(status.DEADLINE_EXCEEDED);
-    await patient.left('ExecuteTaskSync');
+    await silent.left('ExecuteTaskSync');
   });
 
-  it('is not started for a call that does not name its task', { timeout: BOUND_MS }, async () => {
+  it('is not needed to end a stream without a header: DEADLINE_EXCEEDED', { timeout: BOUND_MS }, async () => {
     const { code, details } = await statusOf(exchange());
     expect([status[code], details]).toEqual(['DEADLINE_EXCEEDED', expect.stringMatching(/no header has come/u)]);
   });

@@ -138,7 +138,7 @@ describe('agents in the configuration', () => {
     expect(answer.resource?.message).toBe('old-sensors/x');
   });
 
-  it('answer metrics', async () => {
+  it('answer GetTaskMetrics', async () => {
     const { results } = await client.call(getTaskMetrics, { taskCategory: sensor, queries: ['cpu', 'memory'] });
     expect(results.map(({ metric }) => metric)).toEqual(['cpu', 'memory']);
   });

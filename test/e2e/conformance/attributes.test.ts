@@ -25,7 +25,7 @@ type Target = NonNullable<Exclude<MessageInitShape<typeof MatchingAttributesSche
 type Scope = { readonly project: string; readonly domain?: string; readonly workflow?: string };
 type Level = 'project' | 'domain' | 'workflow';
 
-/** One value of each type. */
+/** A value for each type of matchable attributes. */
 const TARGETS: readonly (readonly [keyof typeof Resource, Target])[] = [
   [
     'TASK_RESOURCE',
@@ -312,17 +312,17 @@ describe.each(['grpc', 'rest'] as const)('attributes over %s', (way) => {
     ['no matching attributes', undefined, 'missing matching_attributes'],
     ['no target', { case: undefined }, 'Unrecognized matching attributes type for request'],
     [
-      'a default that is no quantity',
+      'a default CPU that is no quantity',
       { case: 'taskResourceAttributes', value: { defaults: { cpu: 'lots' } } },
       'task_resource_attributes.defaults.cpu',
     ],
     [
-      'a limit that is no quantity',
+      'a negative storage limit',
       { case: 'taskResourceAttributes', value: { limits: { ephemeralStorage: '-1Gi' } } },
       'task_resource_attributes.limits.ephemeral_storage',
     ],
     [
-      'an override of no task type',
+      'an override without a task type',
       { case: 'pluginOverrides', value: { overrides: [{ pluginId: ['a'] }] } },
       'task_type',
     ],
@@ -347,12 +347,12 @@ describe.each(['grpc', 'rest'] as const)('attributes over %s', (way) => {
       'quality_of_service.tier',
     ],
     [
-      'a budget that is missing',
+      'no queueing budget',
       { case: 'qualityOfService', value: { designation: { case: 'spec', value: {} } } },
       'missing quality_of_service.spec.queueing_budget',
     ],
     [
-      'a budget below zero',
+      'a queueing budget below zero',
       {
         case: 'qualityOfService',
         value: { designation: { case: 'spec', value: { queueingBudget: { seconds: -1n } } } },
@@ -396,19 +396,22 @@ describe('attributes in the JSON of REST', () => {
   it.each([
     ['matchingAttributes', 'taskResourceAttributes'],
     ['matching_attributes', 'task_resource_attributes'],
-  ])('take %s.%s in the body; the path wins over other fields of it', async (matching, target) => {
-    const attributes = { project: 'other', [matching]: { [target]: { defaults: { cpu: '3' } } } };
-    const put = { method: 'PUT', body: { attributes } };
-    expect(await json('project_domain_attributes/flytesnacks/development', put)).toEqual({ status: 200, body: {} });
-    for (const query of ['', '?resource_type=TASK_RESOURCE', '?resource_type=0', '?resourceType=0']) {
-      const got = await json(`project_domain_attributes/flytesnacks/development${query}`);
-      expect(got.status).toBe(200);
-      expect(JSON.stringify(got.body)).toContain('"cpu":"3"');
-    }
-    const gone = { method: 'DELETE', body: { project: 'other', domain: 'x', resource_type: 'TASK_RESOURCE' } };
-    expect(await json('project_domain_attributes/flytesnacks/development', gone)).toEqual({ status: 200, body: {} });
-    expect((await json('project_domain_attributes/flytesnacks/development')).status).toBe(404);
-  });
+  ])(
+    'take %s.%s in the body; the project and domain of the path win over those of the body',
+    async (matching, target) => {
+      const attributes = { project: 'other', [matching]: { [target]: { defaults: { cpu: '3' } } } };
+      const put = { method: 'PUT', body: { attributes } };
+      expect(await json('project_domain_attributes/flytesnacks/development', put)).toEqual({ status: 200, body: {} });
+      for (const query of ['', '?resource_type=TASK_RESOURCE', '?resource_type=0', '?resourceType=0']) {
+        const got = await json(`project_domain_attributes/flytesnacks/development${query}`);
+        expect(got.status).toBe(200);
+        expect(JSON.stringify(got.body)).toContain('"cpu":"3"');
+      }
+      const gone = { method: 'DELETE', body: { project: 'other', domain: 'x', resource_type: 'TASK_RESOURCE' } };
+      expect(await json('project_domain_attributes/flytesnacks/development', gone)).toEqual({ status: 200, body: {} });
+      expect((await json('project_domain_attributes/flytesnacks/development')).status).toBe(404);
+    },
+  );
 
   it('cannot be of two types at once', async () => {
     const matching_attributes = { execution_cluster_label: { value: 'x' }, execution_queue_attributes: { tags: [] } };
@@ -417,7 +420,7 @@ describe('attributes in the JSON of REST', () => {
     expect([status, body['code']]).toEqual([400, 3]);
   });
 
-  it('are listed by name or number, and TASK_RESOURCE where none is given', async () => {
+  it('are listed by the name or number of their type, which is TASK_RESOURCE by default', async () => {
     const put = async (matching: object, method = 'PUT') =>
       json('project_attributes/flytesnacks', { method, body: { attributes: { matching_attributes: matching } } });
     const sent = [
@@ -455,7 +458,7 @@ describe('attributes that were acknowledged', () => {
     expect(read.code).toBe('OK');
   });
 
-  it('are there for the next read and the next launch, also when the process is killed in between', async () => {
+  it('are there for the next read, also when the process is killed in between', async () => {
     let own = await startControlPlane();
     const { directory } = own;
     const scope: Scope = { project: 'flytesnacks', domain: 'development' };

@@ -29,7 +29,7 @@ const NAMES = Object.keys(CLOCKS) as Clock[];
 
 let plane: ControlPlane;
 
-/** Reports a run with times of one clock, except the end, which has a time at the other end of the range. */
+/** Reports a run with times of one clock; its end has the first time of the range, or the last one for `first`. */
 const run = async ({ call }: Transport, id: ExecutionId, clock: Clock): Promise<void> => {
   const occurredAt = CLOCKS[clock];
   const endedAt = { occurredAt: CLOCKS[clock === 'first' ? 'last' : 'first'] };
@@ -47,8 +47,8 @@ beforeAll(async () => {
   const all = await launchHello(plane.grpc, 'all');
   for (const clock of NAMES) {
     await run(plane.grpc, await launchHello(plane.grpc, clock), clock);
-    const said = nodeReport(all, clock, { phase: NodePhase.RUNNING, occurredAt: CLOCKS[clock] });
-    await plane.grpc.call(method.createNodeEvent, said);
+    const report = nodeReport(all, clock, { phase: NodePhase.RUNNING, occurredAt: CLOCKS[clock] });
+    await plane.grpc.call(method.createNodeEvent, report);
   }
 });
 afterAll(() => plane.close());
@@ -68,11 +68,14 @@ describe.each(['grpc', 'rest'] as const)('executions with times of wrong clocks 
     expect(await executions({ filters: started, direction: Direction.DESCENDING })).toEqual(NAMES.toReversed());
   });
 
-  it.each(['duration', 'updated_at', 'created_at', 'execution_updated_at'])('in the order of %s', async (key) => {
-    const up = await executions({ filters: started, key });
-    expect(up.toSorted()).toEqual(NAMES.toSorted());
-    expect(await executions({ filters: started, key, direction: Direction.DESCENDING })).toEqual(up.toReversed());
-  });
+  it.each(['duration', 'updated_at', 'created_at', 'execution_updated_at'])(
+    'in the order of %s, ascending and descending',
+    async (key) => {
+      const up = await executions({ filters: started, key });
+      expect(up.toSorted()).toEqual(NAMES.toSorted());
+      expect(await executions({ filters: started, key, direction: Direction.DESCENDING })).toEqual(up.toReversed());
+    },
+  );
 
   it.each([
     ['lt(started_at,1970-01-01)', ['first', 'before']],

@@ -109,7 +109,7 @@ describe('the web console, from another origin', () => {
     }
   });
 
-  it('learns the caller, as JSON, where there is no authentication', async () => {
+  it('gets empty JSON about the caller and OAuth 2.0 where there is no authentication', async () => {
     const response = await http('GET', '/me', { headers: { accept: 'application/json' } });
     expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/json']);
     expect(await response.json()).toMatchObject({ subject: '', name: '', email: '' });
@@ -180,7 +180,7 @@ describe('the web console, from another origin', () => {
     expect(plan.closure!.expectedInputs!.parameters).toHaveProperty('name');
   });
 
-  it('lists executions by what it filters with, page after page', async () => {
+  it('lists executions page after page, and with the filters of the console', async () => {
     const path = `executions/${IN_PLACE}`;
     const all = await allPages(async (token) => {
       const page = await get(method.listExecutions, path, { limit: '3', ...(token && { token }), ...NEWEST });
@@ -204,7 +204,7 @@ describe('the web console, from another origin', () => {
     expect(await some('eq(state,1)')).toEqual([]);
   });
 
-  it('shows every execution: its data, its nodes with those inside, their tasks, what it spent its time on', async () => {
+  it('shows every execution: its data, its metrics, its nodes with those inside, and their tasks', async () => {
     const kinds = { parents: 0, dynamic: 0, external: 0 };
     const show = async (run: ExecutionId, node: NodeExecution): Promise<void> => {
       const base = `${pathOf(run)}/${node.id!.nodeId}`;
@@ -268,7 +268,7 @@ describe('the web console, from another origin', () => {
     expect(fromBinary(StatusSchema, recovered.bytes)).toMatchObject({ code: 9 });
   });
 
-  it('archives a name, and it is gone from the list that it shows', async () => {
+  it('archives a workflow name, which is then not listed until it is active again', async () => {
     const path = `named_entities/${ResourceType.WORKFLOW}/${IN_PLACE}`;
     const metadata = { state: NamedEntityState.NAMED_ENTITY_ARCHIVED };
     const set = (to: object) => write(method.updateNamedEntity, ['PUT', `${path}/hello.hello`], { metadata: to });
@@ -302,7 +302,7 @@ describe('the web console, from another origin', () => {
     await plane.grpc.call(method.terminateExecution, { id: id! });
   });
 
-  it('gets errors in bytes for what does not exist', async () => {
+  it('gets NOT_FOUND in bytes for an execution and a path that do not exist', async () => {
     const { status, bytes } = await ask('GET', `executions/${IN_PLACE}/unknown`);
     expect([status, fromBinary(StatusSchema, bytes).code]).toEqual([404, 5]);
     const nowhere = await ask('GET', 'nothing/at/all');
@@ -311,7 +311,7 @@ describe('the web console, from another origin', () => {
 });
 
 describe('the command line', () => {
-  it('pages by numbers that it works out for itself', async () => {
+  it('pages with tokens that are offsets, which it computes itself', async () => {
     const page = async (token: string) => {
       const request = { id: PLACE, limit: 3, token, sortBy: { key: 'created_at', direction: Direction.DESCENDING } };
       return (await plane.grpc.call(method.listExecutions, request)).executions.map(({ id }) => id!.name);
@@ -321,7 +321,7 @@ describe('the command line', () => {
     expect(await page('1000000')).toEqual([]);
   });
 
-  it('gets NOT_FOUND where there are no attributes, and removes what is not there', async () => {
+  it('gets NOT_FOUND where there are no attributes, and may delete them all the same', async () => {
     const at = { ...PLACE, workflow: 'none', resourceType: MatchableResource.TASK_RESOURCE };
     for (const { code } of [
       await plane.grpc.attempt(method.getWorkflowAttributes, at),
@@ -332,7 +332,7 @@ describe('the command line', () => {
     await plane.grpc.call(method.deleteWorkflowAttributes, at);
   });
 
-  it('activates a launch plan and asks for versions without saying what they are versions of', async () => {
+  it('activates, reads and deactivates versions without naming their resource type', async () => {
     const id = { ...PLACE, name: 'hello.hello', version: 'v1' };
     await plane.grpc.call(method.updateLaunchPlan, { id, state: LaunchPlanState.ACTIVE });
     expect((await plane.grpc.call(method.getActiveLaunchPlan, { id: { ...PLACE, name: id.name } })).id!.version).toBe(
@@ -344,7 +344,7 @@ describe('the command line', () => {
     expect(gone.code).toBe('NOT_FOUND');
   });
 
-  it('terminates without a cause, and launches what is there already', async () => {
+  it('gets ALREADY_EXISTS for an execution that is there, and terminates without a cause', async () => {
     const { id } = await plane.grpc.call(method.createExecution, helloRequest('by-hand'));
     expect((await plane.grpc.attempt(method.createExecution, helloRequest('by-hand'))).code).toBe('ALREADY_EXISTS');
     await plane.grpc.call(method.terminateExecution, { id: id! });

@@ -24,8 +24,8 @@ const { method } = DataProxyService;
 type Upload = Exclude<MessageInitShape<typeof CreateUploadLocationRequestSchema>, { $typeName: string }>;
 
 const SCOPE = { project: 'flytesnacks', domain: 'development' };
-const MAX_UPLOAD = 3_000_000;
-const ENV = { FLIGHTLOG_DATA_PROXY_MAX_UPLOAD_BYTES: String(MAX_UPLOAD) };
+const MAX_UPLOAD_BYTES = 3_000_000;
+const ENV = { FLIGHTLOG_DATA_PROXY_MAX_UPLOAD_BYTES: String(MAX_UPLOAD_BYTES) };
 
 const md5 = (content: string | Uint8Array): Buffer => createHash('md5').update(content).digest();
 const seconds = (count: number) => ({ seconds: BigInt(count), nanos: 0 });
@@ -50,10 +50,14 @@ const stored = (folder = join(plane.directory, 'files')): string[] =>
 
 const pathOf = (nativeUrl: string): string => nativeUrl.replace('file://', '');
 
-/** An execution with a node that has a report (deck), and two attempts of a task. */
+/** The execution that {@link reportRun} fills. */
 const RUN = { ...SCOPE, name: 'with-data' };
 const literalMap = (name: string, value: string) => ({ literals: { [name]: literal(value) } });
 
+/**
+ * Reports nodes with a report (deck): that of `n0` is an upload; those of `n1` to `n3` are in a bucket, in another domain,
+ * and missing. Reports two attempts of a task of `n0`.
+ */
 const reportRun = async (): Promise<void> => {
   const { call } = plane.grpc;
   await launchHello(plane.grpc, RUN.name);
@@ -97,11 +101,15 @@ describe.each(['grpc', 'rest'] as const)('CreateUploadLocation over %s', (way) =
   it.each<[string, Upload, string]>([
     ['no project', { project: '', contentMd5 }, 'project and domain are required'],
     ['no domain', { domain: '', contentMd5 }, 'project and domain are required'],
-    ['neither MD5 nor root', { filename: 'a' }, 'content_md5 or filename_root is a required parameter'],
+    ['neither an MD5 nor a filename_root', { filename: 'a' }, 'content_md5 or filename_root is a required parameter'],
     ['an MD5 of another length', { contentMd5: new Uint8Array(5) }, 'content_md5'],
-    ['a negative time', { contentMd5, expiresIn: seconds(-1) }, 'expires_in [-1s] is invalid'],
-    ['a time of zero', { contentMd5, expiresIn: seconds(0) }, 'expires_in [0s] is invalid'],
-    ['more than an hour', { contentMd5, expiresIn: seconds(3_601) }, 'cannot exceed max allowed expiration'],
+    ['a negative expiry', { contentMd5, expiresIn: seconds(-1) }, 'expires_in [-1s] is invalid'],
+    ['an expiry of zero', { contentMd5, expiresIn: seconds(0) }, 'expires_in [0s] is invalid'],
+    [
+      'an expiry of more than an hour',
+      { contentMd5, expiresIn: seconds(3_601) },
+      'cannot exceed max allowed expiration',
+    ],
     ['a name that leads out of the folder', { contentMd5, filename: '../../log.db' }, 'filename'],
     ['a name with a part that leads out of the folder', { contentMd5, filename: 'a/../../b' }, 'filename'],
     ['an absolute path as name', { contentMd5, filename: '/etc/passwd' }, 'filename'],
@@ -130,7 +138,7 @@ describe.each(['grpc', 'rest'] as const)('CreateUploadLocation over %s', (way) =
       await plane[way].call(method.createUploadLocation, request),
       await plane[way].call(method.createUploadLocation, request),
     ];
-    // RFC 4648 of the 16 bytes, with its padding.
+    // The 16 bytes of the MD5 in base 32 (RFC 4648), with padding.
     const path = '/uploads/flytesnacks/development/TIBWJOPJTO2IBXJF4HYCQTEFKU======/script_mode.tar.gz';
     expect(one.nativeUrl).toBe(`file://${plane.directory}/files${path}`);
     expect(two.nativeUrl).toBe(one.nativeUrl);
@@ -165,10 +173,20 @@ describe.each(['grpc', 'rest'] as const)('CreateUploadLocation over %s', (way) =
     expect(await ask('two')).toMatchObject({ code: 'ALREADY_EXISTS' });
     expect(await ask('one')).toMatchObject({ code: 'OK' });
   });
+
+  it('accepts the recorded requests', async () => {
+    const recorded = fixtureFolders().flatMap(({ entries }) =>
+      entries.filter(({ kind }) => kind === 'upload_location'),
+    );
+    expect(recorded.length).toBeGreaterThan(0);
+    for (const entry of recorded) {
+      expect(await plane[way].send(entry.method, entry.bytes)).toMatchObject({ code: 'OK', message: '' });
+    }
+  });
 });
 
-describe('a PUT to the link', () => {
-  it('stores the file where its native URL says, and takes it again', async () => {
+describe('a PUT to the link of an upload', () => {
+  it('stores the file where its native URL says, and accepts the same content again', async () => {
     const content = Buffer.alloc(1_500_000, 'flightlog');
     const { signedUrl, nativeUrl, headers } = await uploadLocation({ contentMd5: md5(content), filename: fresh() });
     for (let time = 0; time < 2; time += 1) {
@@ -234,7 +252,7 @@ describe('a PUT to the link', () => {
   it.each<[string, string, Record<string, string>, number]>([
     ['other content than was announced', 'other', {}, 400],
     ['a header with another MD5', 'x', { 'content-md5': md5('other').toString('base64') }, 400],
-    ['more than may be uploaded', 'x'.repeat(MAX_UPLOAD + 1), {}, 429],
+    ['more than may be uploaded', 'x'.repeat(MAX_UPLOAD_BYTES + 1), {}, 429],
   ])('is refused for %s, and leaves nothing', async (_, content, headers, status) => {
     const { signedUrl } = await uploadLocation({ contentMd5: md5('x'), filename: fresh() });
     const before = stored();
@@ -270,12 +288,12 @@ describe('a PUT to the link', () => {
     await expect.poll(stored).toEqual(before);
   });
 
-  it.each(['POST', 'DELETE', 'PATCH', 'OPTIONS'])('is not replaced by the method %s', async (verb) => {
+  it.each(['POST', 'DELETE', 'PATCH', 'OPTIONS'])('is the method for an upload: %s gets 501', async (verb) => {
     const { signedUrl } = await uploadLocation({ contentMd5: md5('x'), filename: fresh() });
     expect((await fetch(signedUrl, { method: verb })).status).toBe(501);
   });
 
-  it('is no way to read the file', async () => {
+  it('is all that the link is for: a GET gets 403', async () => {
     const { signedUrl } = await uploadLocation({ contentMd5: md5('x'), filename: fresh() });
     await put(signedUrl, 'x');
     expect((await fetch(signedUrl)).status).toBe(403);
@@ -301,7 +319,7 @@ describe.each(['grpc', 'rest'] as const)('downloads over %s', (way) => {
   it.each<[string, number]>([
     ['negative', -1],
     ['more than an hour', 3_601],
-  ])('are refused for a time that is %s', async (_, count) => {
+  ])('are refused for an expiry that is %s', async (_, count) => {
     const { nativeUrl } = await uploaded('x');
     const request = { nativeUrl, expiresIn: seconds(count) };
     expect(await plane[way].attempt(method.createDownloadLocation, request)).toMatchObject({
@@ -346,7 +364,7 @@ describe.each(['grpc', 'rest'] as const)('downloads over %s', (way) => {
     ['a report that is elsewhere', () => deckOf('n1'), 'NOT_FOUND', 'object not found'],
     ['a report of another domain', () => deckOf('n2'), 'NOT_FOUND', 'object not found'],
     ['a report that is not there', () => deckOf('n3'), 'NOT_FOUND', 'object not found'],
-    ['a negative time', () => ({ ...deckOf('n0'), expiresIn: seconds(-5) }), 'INVALID_ARGUMENT', 'expires_in'],
+    ['a negative expiry', () => ({ ...deckOf('n0'), expiresIn: seconds(-5) }), 'INVALID_ARGUMENT', 'expires_in'],
   ])('of reports are refused for %s', async (_, request, code, text) => {
     const answer = await plane[way].attempt(method.createDownloadLink, request());
     expect(answer).toMatchObject({ code, message: expect.stringContaining(text) as string });
@@ -364,7 +382,7 @@ describe.each(['grpc', 'rest'] as const)('GetData over %s', (way) => {
     ['1/i', 'x', 'task in 1'],
     ['0/o', 'o0', 'task out 0'],
     ['1/o', 'o0', 'task out 1'],
-  ])('gives the map of …/%s, and each of it by name', async (path, name, value) => {
+  ])('gives the literal map at …/%s, and a literal in it by name', async (path, name, value) => {
     expect(await get(`${base}/${path}`)).toMatchObject({
       case: 'literalMap',
       value: { literals: { [name]: literal(value) } },
@@ -378,7 +396,7 @@ describe.each(['grpc', 'rest'] as const)('GetData over %s', (way) => {
     expect(await (await fetch(data.value.signedUrl[0]!)).text()).toBe('<p>deck</p>');
   });
 
-  it('gives what the URLs of GetNodeExecutionData name', async () => {
+  it('resolves the URLs that GetNodeExecutionData answers', async () => {
     const request = { id: { nodeId: 'n0', executionId: RUN } };
     const { flyteUrls } = await plane[way].call(AdminService.method.getNodeExecutionData, request);
     expect([await get(flyteUrls!.inputs), await get(flyteUrls!.outputs), await get(flyteUrls!.deck)]).toMatchObject([
@@ -389,15 +407,20 @@ describe.each(['grpc', 'rest'] as const)('GetData over %s', (way) => {
   });
 
   it.each([
-    ['nothing', '', 'INVALID_ARGUMENT', 'failed to validate resolve artifact request'],
+    ['an empty URL', '', 'INVALID_ARGUMENT', 'failed to validate resolve artifact request'],
     ['another scheme', 'http://v1/a/b/c/d/i', 'INVALID_ARGUMENT', 'failed to validate'],
     ['another version', 'flyte://v2/a/b/c/d/i', 'INVALID_ARGUMENT', 'failed to validate'],
     ['too few parts', 'flyte://v1/a/b/c/i', 'INVALID_ARGUMENT', 'failed to parse artifact url'],
     ['too many parts', `${base}/0/0/i`, 'INVALID_ARGUMENT', 'failed to parse'],
-    ['an unknown part', `${base}/x`, 'INVALID_ARGUMENT', 'failed to parse'],
-    ['a name for a report', `${base}/d/x`, 'INVALID_ARGUMENT', 'failed to parse'],
-    ['a character that no name has', 'flyte://v1/a/b/c/../i', 'INVALID_ARGUMENT', 'failed to parse'],
-    ['a very long one', `flyte://v1/a/b/c/${'d'.repeat(50_000)}/i`, 'INVALID_ARGUMENT', 'failed to parse'],
+    ['an unknown kind of data', `${base}/x`, 'INVALID_ARGUMENT', 'failed to parse'],
+    ['a name in a report', `${base}/d/x`, 'INVALID_ARGUMENT', 'failed to parse'],
+    ['a node id of dots', 'flyte://v1/a/b/c/../i', 'INVALID_ARGUMENT', 'failed to parse'],
+    [
+      'a URL of more than 50,000 characters',
+      `flyte://v1/a/b/c/${'d'.repeat(50_000)}/i`,
+      'INVALID_ARGUMENT',
+      'failed to parse',
+    ],
     ['an attempt number that is too large', `${base}/99999999999999999999/i`, 'INVALID_ARGUMENT', 'no such attempt'],
     ['a report of an attempt', `${base}/0/d`, 'INVALID_ARGUMENT', 'deck type cannot be specified'],
     ['an attempt that does not exist', `${base}/7/i`, 'INVALID_ARGUMENT', 'no task executions were listed'],
@@ -408,16 +431,6 @@ describe.each(['grpc', 'rest'] as const)('GetData over %s', (way) => {
   ])('refuses %s', async (_, flyteUrl, code, text) => {
     const answer = await plane[way].attempt(method.getData, { flyteUrl });
     expect(answer).toMatchObject({ code, message: expect.stringContaining(text) as string });
-  });
-
-  it('answers the recorded uploads', async () => {
-    const recorded = fixtureFolders().flatMap(({ entries }) =>
-      entries.filter(({ kind }) => kind === 'upload_location'),
-    );
-    expect(recorded.length).toBeGreaterThan(0);
-    for (const entry of recorded) {
-      expect(await plane[way].send(entry.method, entry.bytes)).toMatchObject({ code: 'OK', message: '' });
-    }
   });
 });
 

@@ -23,8 +23,8 @@ type List = Plain<MessageInitShape<typeof DescriptionEntityListRequestSchema>>;
 type Id = Plain<MessageInitShape<typeof IdentifierSchema>>;
 type Description = Plain<MessageInitShape<typeof DescriptionEntitySchema>>;
 
-/** Rows whose request cannot be expressed in the path and the query of a binding. */
-const UNSAYABLE = new Set([
+/** Rows whose request cannot be expressed in the path and the query of a REST call. */
+const NOT_OVER_REST = new Set([
   'no identifier',
   'no resource type',
   'no project',
@@ -35,7 +35,7 @@ const UNSAYABLE = new Set([
 
 /** The rows that can be sent over a transport. */
 const askable = <Row extends readonly [string, ...unknown[]]>(way: string, rows: readonly Row[]): readonly Row[] =>
-  rows.filter(([what]) => way === 'grpc' || !UNSAYABLE.has(what));
+  rows.filter(([what]) => way === 'grpc' || !NOT_OVER_REST.has(what));
 
 const WHOLE: Description = {
   shortDescription: 'Greets',
@@ -85,12 +85,12 @@ describe.each(['grpc', 'rest'] as const)('descriptions over %s', (way) => {
     expect([found.id!.resourceType, found.shortDescription]).toEqual([WORKFLOW, 'a workflow']);
   });
 
-  it('have a long description and a source code to look into, also where the author gives none', async () => {
+  it('have a long description and a source code, which are empty where the author gives none', async () => {
     const found = await transport.call(method.getDescriptionEntity, { id: { ...id, version: 'v2' } });
     expect(found).toMatchObject({ longDescription: { format: DescriptionFormat.UNKNOWN }, sourceCode: { link: '' } });
   });
 
-  it('show their beginning with the task and the workflow', async () => {
+  it('are short in answers about the task and the workflow', async () => {
     const task = await transport.call(method.getTask, { id });
     const workflow = await transport.call(method.getWorkflow, { id: { ...id, resourceType: WORKFLOW } });
     expect([task.shortDescription, workflow.shortDescription]).toEqual(['Greets', 'a workflow']);
@@ -108,7 +108,7 @@ describe.each(['grpc', 'rest'] as const)('descriptions over %s', (way) => {
       ['a version that is not registered', { version: 'v9' }, 'NOT_FOUND', 'entry not found: TASK '],
       ['a launch plan', { resourceType: LAUNCH_PLAN }, 'NOT_FOUND', 'entry not found'],
     ]),
-  )('are not found with %s', async (_what, change, code, text) => {
+  )('are not found for %s', async (_what, change, code, text) => {
     const request = change === undefined ? {} : { id: { ...id, ...change } };
     const answer = await transport.attempt(method.getDescriptionEntity, request);
     expect([answer.code, answer.message]).toEqual([code, expect.stringContaining(text)]);
@@ -119,7 +119,7 @@ describe.each(['grpc', 'rest'] as const)('descriptions over %s', (way) => {
   const versions = async (request: List = {}): Promise<readonly string[]> =>
     (await page(request)).descriptionEntities.map(({ id: each }) => each!.version);
 
-  it('of a name are listed as they are, the newest first', async () => {
+  it('of a name are listed whole, the newest first', async () => {
     const { descriptionEntities } = await page({});
     expect(descriptionEntities.map(({ id: each }) => each!.version)).toEqual(['v3', 'v2', 'v1']);
     expect(descriptionEntities.at(-1)).toMatchObject(WHOLE);
@@ -169,13 +169,13 @@ describe.each(['grpc', 'rest'] as const)('descriptions over %s', (way) => {
       ['no resource type', { resourceType: UNSPECIFIED }, 'resource_type'],
       ['no project', { id: { ...PLACE, project: '', name } }, 'missing project'],
       ['no domain', { id: { ...PLACE, domain: '', name } }, 'missing domain'],
-      ['no name, which a binding leaves out', { id: { ...PLACE } }, 'missing name'],
+      ['no name, which one REST path leaves out', { id: { ...PLACE } }, 'missing name'],
       ['a data set', { resourceType: DATASET }, 'DATASET'],
-      ['a column of nothing', { filters: 'eq(author,x)' }, "'t.author' is invalid filter"],
-      ['a text that is for sorting', { filters: 'eq(link,x)' }, "'t.link' is invalid filter"],
+      ['an unknown column', { filters: 'eq(author,x)' }, "'t.author' is invalid filter"],
+      ['a column that is for sorting alone', { filters: 'eq(link,x)' }, "'t.link' is invalid filter"],
       ['another entity', { filters: 'eq(workflow.name,x)' }, "'w' entity is not allowed in filters"],
       ['an unknown sort key', { sortBy: { key: 'author' } }, "invalid sort key 'author'"],
-      ['a token that is none', { token: '?' }, 'ListDescriptionEntities'],
+      ['an invalid token', { token: '?' }, 'ListDescriptionEntities'],
     ]),
   )('are not listed with %s', async (_what, change, text) => {
     const request = { resourceType: TASK, id: { ...PLACE, name }, ...change };
@@ -185,7 +185,7 @@ describe.each(['grpc', 'rest'] as const)('descriptions over %s', (way) => {
 
   it.each<[string, Description, string]>([
     ['256 KiB of text', { shortDescription: 'x'.repeat(256 * 1024) }, 'spec.description cannot exceed 262144 bytes'],
-    ['more tags than that', { tags: Array.from({ length: 150_000 }, () => 'x') }, 'spec.description'],
+    ['tags of more than 256 KiB', { tags: Array.from({ length: 150_000 }, () => 'x') }, 'spec.description'],
     ['a format that does not exist', { longDescription: { format: 8 as never } }, 'long_description.format'],
   ])('with %s are refused, and the version with them', async (_what, description, text) => {
     const request = () => describeTask('v5', description).catch(String);
@@ -205,7 +205,7 @@ describe.each(['grpc', 'rest'] as const)('descriptions over %s', (way) => {
   });
 });
 
-it('a resource type that is left out of an identifier is that of a task', async () => {
+it('an identifier without a resource type names the description of a task', async () => {
   await registerTask(plane.grpc, { name: 'plain' }, ({ spec }) => {
     spec!.description = create(DescriptionEntitySchema, { shortDescription: 'plain' });
   });

@@ -26,7 +26,7 @@ let ended: ExecutionId;
 const outputs = (text: string): MessageInitShape<typeof LiteralMapSchema> => ({ literals: { o0: literal(text) } });
 const inline = (text: string) => ({ outputResult: { case: 'outputData' as const, value: outputs(text) } });
 
-/** Reports the end of an execution, its node and its task, with outputs in the events. */
+/** Reports the run and the end of an execution, its node and its task, with outputs in the events. */
 const end = async ({ call }: Transport, id: ExecutionId): Promise<void> => {
   // Later than the creation of any execution of these tests.
   const at = (count: number) => ({ occurredAt: second(400_000_000 + count) });
@@ -46,13 +46,13 @@ beforeAll(async () => {
 });
 afterAll(() => plane.close());
 
-describe.each(['grpc', 'rest'] as const)('differences of this server from its peers, over %s', (way) => {
+describe.each(['grpc', 'rest'] as const)('differences of flightlog from FlyteAdmin, over %s', (way) => {
   let transport: Transport;
   beforeAll(() => {
     transport = plane[way];
   });
 
-  it('answers outputs that an event carried where Get has them, in no list, and under no URI', async () => {
+  it('answers the outputs of an event in Get and in GetData, and in no list', async () => {
     const { call } = transport;
     const nodeId = { executionId: ended, nodeId: 'n0' };
     const taskId = { nodeExecutionId: nodeId, taskId: HELLO_TASK };
@@ -106,7 +106,7 @@ describe.each(['grpc', 'rest'] as const)('differences of this server from its pe
     expect((await plane.unchanged(refused)).code).toBe('NOT_FOUND');
   });
 
-  it('names the details of errors under the package of its caller, over REST always under its own', async () => {
+  it('names the details of errors in the package of the caller, over REST always in platformidl', async () => {
     const { details } = await transport.attempt(method.terminateExecution, { id: ended });
     const callersPackage = way === 'rest' ? 'platformidl' : transport.callersPackage;
     expect(details.map(({ typeUrl }) => typeUrl)).toEqual([
@@ -115,7 +115,7 @@ describe.each(['grpc', 'rest'] as const)('differences of this server from its pe
   });
 });
 
-it('describes its REST interface as OpenAPI 3.1, at the path of its peers too', async () => {
+it('describes its REST interface as OpenAPI 3.1, at the path of FlyteAdmin too', async () => {
   type Document = { readonly servers: readonly [{ readonly url: string }] };
   const { http } = plane.server().ready;
   const [known, own] = await Promise.all(

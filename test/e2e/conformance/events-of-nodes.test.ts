@@ -69,6 +69,7 @@ const PHASES = [
 ] as const;
 const ENDS: ReadonlySet<string> = new Set(['SUCCEEDED', 'FAILED', 'ABORTED', 'SKIPPED', 'TIMED_OUT', 'RECOVERED']);
 
+/** The expected answer to a report of `to` for a node in phase `from`. */
 const stepTo = (from: string, to: string, ask: Asked): Step => {
   if (from === to) return known(ask);
   return ENDS.has(from) ? ended(ask, from) : ok(ask);
@@ -76,6 +77,7 @@ const stepTo = (from: string, to: string, ask: Asked): Step => {
 
 const MATRIX = PHASES.flatMap((from) => PHASES.map((to) => ({ from, to })));
 
+/** A report of `n0` that occurred so many seconds after the start of 2026 (UTC). */
 const at = (phase: PhaseName, seconds: number, more: NodeFields = {}) =>
   node(phase, { occurredAt: second(seconds), ...more });
 /** A report of a node by the engine of a cluster. */
@@ -138,6 +140,7 @@ const withDynamicWorkflow = (dynamicWorkflow: (TaskMetadata & object)['dynamicWo
   setOneof('targetMetadata', taskMetadata({ dynamicWorkflow }));
 const workflowId = { ...PLACE, name: 'made' };
 
+/** Invalid requests; a number is the step at which the RPC checks the rule. */
 const REFUSED: readonly Row<typeof NodeExecutionEventRequestSchema>[] = [
   {
     rule: '1: an event',
@@ -147,11 +150,15 @@ const REFUSED: readonly Row<typeof NodeExecutionEventRequestSchema>[] = [
     says: 'missing event',
   },
   { rule: '1: an identifier', change: withoutId, says: 'missing id' },
-  { rule: '1: of an execution', change: withoutExecution, says: 'missing execution_id' },
-  { rule: '1: its project', change: without('project'), says: 'missing project' },
-  { rule: '1: its domain', change: without('domain'), says: 'missing domain' },
-  { rule: '1: its name', change: without('name'), says: 'missing name' },
-  { rule: '1: and of a node', change: ({ event }) => void (event!.id!.nodeId = ''), says: 'missing node_id' },
+  { rule: '1: an execution in the identifier', change: withoutExecution, says: 'missing execution_id' },
+  { rule: '1: a project of the execution', change: without('project'), says: 'missing project' },
+  { rule: '1: a domain of the execution', change: without('domain'), says: 'missing domain' },
+  { rule: '1: a name of the execution', change: without('name'), says: 'missing name' },
+  {
+    rule: '1: a node in the identifier',
+    change: ({ event }) => void (event!.id!.nodeId = ''),
+    says: 'missing node_id',
+  },
   {
     rule: 'a time',
     change: ({ event }) => {
@@ -175,17 +182,17 @@ const REFUSED: readonly Row<typeof NodeExecutionEventRequestSchema>[] = [
     says: 'missing compiled dynamic workflow',
   },
   {
-    rule: '1: its primary',
+    rule: '1: the primary workflow of the compiled dynamic workflow',
     change: withDynamicWorkflow({ id: workflowId, compiledWorkflow: {} }),
     says: 'missing primary dynamic workflow',
   },
   {
-    rule: '1: with a template',
+    rule: '1: a template of the primary workflow',
     change: withDynamicWorkflow({ id: workflowId, compiledWorkflow: { primary: { connections: {} } } }),
     says: 'missing primary dynamic workflow template',
   },
   {
-    rule: '1: the execution of a child',
+    rule: '1: the execution in the metadata of a workflow node',
     change: setOneof('targetMetadata', { targetMetadata: { case: 'workflowNodeMetadata', value: {} } }),
     says: 'missing execution_id',
   },
@@ -204,7 +211,7 @@ const REFUSED: readonly Row<typeof NodeExecutionEventRequestSchema>[] = [
   },
 ];
 
-/** Reports one after another, and the rule that they show; a number before it is the step of the RPC that checks it. */
+/** Reports one after another, and the rule that they show; a number is the step at which the RPC checks the rule. */
 type Sequence = { readonly rule: string; readonly steps: readonly Step[] };
 
 const DECIDED: readonly Sequence[] = [
@@ -218,7 +225,7 @@ const DECIDED: readonly Sequence[] = [
     ],
   },
   {
-    rule: '3: only from the default engine where no cluster has it',
+    rule: '3: only from the default engine where no cluster has the execution',
     steps: [foreign(reportFrom('west'), 'west'), ok(reportFrom('')), ok(reportFrom('propeller', 'SUCCEEDED'))],
   },
   {
@@ -234,17 +241,20 @@ const DECIDED: readonly Sequence[] = [
     steps: [ok(queuedBy('east')), ok(reportFrom('east')), ok(queuedBy('west')), again(reportFrom('east'))],
   },
   { rule: '5: inside a node that exists', steps: [ok(node('RUNNING')), ok(inside('n0'))] },
-  { rule: '5: not inside one that does not exist', steps: [refused('NOT_FOUND', inside('n0'), 'type node execution')] },
+  {
+    rule: '5: not inside a node that does not exist',
+    steps: [refused('NOT_FOUND', inside('n0'), 'type node execution')],
+  },
   {
     rule: '5: created by an attempt that exists',
     steps: [ok(node('RUNNING')), ok(task('RUNNING', { retryAttempt: 1 })), ok(createdBy(1))],
   },
   {
-    rule: '5: not by another attempt',
+    rule: '5: not created by an attempt that does not exist',
     steps: [ok(node('RUNNING')), ok(task('RUNNING')), refused('NOT_FOUND', createdBy(1), 'retry_attempt:1')],
   },
   {
-    rule: '5: nor by another task',
+    rule: '5: not created by another task',
     steps: [
       ok(node('RUNNING')),
       ok(task('RUNNING')),
@@ -252,7 +262,7 @@ const DECIDED: readonly Sequence[] = [
     ],
   },
   {
-    rule: '5: nor by a task of another execution',
+    rule: '5: not created by a task of another execution',
     steps: [
       ok(node('RUNNING')),
       ok(task('RUNNING')),
@@ -284,11 +294,11 @@ const DECIDED: readonly Sequence[] = [
     steps: [ok(node('QUEUED')), ok(node('RUNNING', withChild(CHILD)))],
   },
   {
-    rule: '9: not with one that does not exist',
+    rule: '9: not with a child execution that does not exist',
     steps: [ok(node('QUEUED')), refused('NOT_FOUND', node('RUNNING', withChild(UNKNOWN)), 'type execution')],
   },
   {
-    rule: '9: nor in the first report of the node',
+    rule: '9: not with a child execution that does not exist, in the first report of the node either',
     steps: [refused('NOT_FOUND', node('RUNNING', withChild(UNKNOWN)), 'workflow_node_metadata')],
   },
   {
@@ -304,7 +314,7 @@ const DECIDED: readonly Sequence[] = [
     ],
   },
   {
-    rule: 'after the end of its execution: one more report, of its own end',
+    rule: 'after the end of its execution: one more report, of the end of the node',
     steps: [
       ok(node('RUNNING')),
       ok(workflow('FAILED')),
@@ -314,11 +324,11 @@ const DECIDED: readonly Sequence[] = [
     ],
   },
   {
-    rule: 'after the end of its execution: its own report of ABORTED',
+    rule: 'after the end of its execution: a report of ABORTED',
     steps: [ok(node('RUNNING')), ok(workflow('FAILED')), ok(node('ABORTED')), ended(node('FAILED'), 'ABORTED')],
   },
   {
-    rule: 'after the end of its execution: a first report, only of its own end',
+    rule: 'after the end of its execution: a first report, only of the end of the node',
     steps: [ok(workflow('FAILED')), ended(node('RUNNING'), 'ABORTED'), ok(node('SKIPPED'))],
   },
 ];
@@ -422,7 +432,7 @@ const FOLDS: readonly Shown[] = [
     closure: { deckUri: 's3://b/2' },
   },
   {
-    rule: 'with the location of its inputs from the first report',
+    rule: 'with the location of its inputs from the first report that has one',
     steps: [ok(node('QUEUED')), ok(node('RUNNING', reading('s3://b/1'))), ok(node('SUCCEEDED', reading('s3://b/2')))],
     inputUri: 's3://b/1',
   },
@@ -432,7 +442,7 @@ const FOLDS: readonly Shown[] = [
     metadata: { retryGroup: '1', specNodeId: 'spec' },
   },
   {
-    rule: 'with its kinds, which any event may report',
+    rule: 'with the kinds (parent, dynamic, array, eager) of all its events',
     steps: [
       ok(node('QUEUED', { isParent: true })),
       ok(node('RUNNING', { isDynamic: true })),
@@ -453,7 +463,7 @@ const FOLDS: readonly Shown[] = [
     closure: shownTaskMetadata({ ...hit, checkpointUri: 's3://b/c' }),
   },
   {
-    rule: 'with a cache status of a known phase',
+    rule: 'with the cache status of a repeated report of a phase',
     steps: [ok(node('RUNNING')), known(node('RUNNING', taskMetadata(hit)))],
     closure: shownTaskMetadata(hit),
   },
@@ -463,12 +473,12 @@ const FOLDS: readonly Shown[] = [
     closure: shownTaskMetadata({ checkpointUri: 's3://b/c' }),
   },
   {
-    rule: 'with its child, also when its first event names it',
+    rule: 'with its child execution, also when its first event names it',
     steps: [ok(node('RUNNING', withChild(CHILD))), ok(node('SUCCEEDED'))],
     closure: { targetMetadata: { case: 'workflowNodeMetadata', value: { executionId: CHILD } } },
   },
   {
-    rule: 'with its first child, which later reports do not replace',
+    rule: 'with its first child execution, which later reports do not replace',
     steps: [
       ok(node('RUNNING')),
       known(node('RUNNING', withChild(CHILD))),
@@ -516,14 +526,14 @@ type Found = Sequence & { readonly filters: string };
 
 const FILTERS: readonly Found[] = [
   { rule: 'its phase', steps: [ok(node('FAILING'))], filters: 'eq(phase,FAILING)' },
-  { rule: 'when it was created', steps: [ok(at('QUEUED', 20))], filters: 'eq(created_at,2026-01-01T00:00:20Z)' },
-  { rule: 'when it started', steps: [ok(at('RUNNING', 20))], filters: 'eq(started_at,2026-01-01T00:00:20Z)' },
+  { rule: 'its time of creation', steps: [ok(at('QUEUED', 20))], filters: 'eq(created_at,2026-01-01T00:00:20Z)' },
+  { rule: 'its time of start', steps: [ok(at('RUNNING', 20))], filters: 'eq(started_at,2026-01-01T00:00:20Z)' },
   {
-    rule: 'when it was updated',
+    rule: 'its time of update',
     steps: [ok(at('RUNNING', 20, { reportedAt: second(25) }))],
     filters: 'eq(node_execution_updated_at,2026-01-01T00:00:25Z)',
   },
-  { rule: 'how long it took', steps: [ok(at('RUNNING', 10)), ok(at('FAILED', 70))], filters: 'eq(duration,60)' },
+  { rule: 'its duration', steps: [ok(at('RUNNING', 10)), ok(at('FAILED', 70))], filters: 'eq(duration,60)' },
   { rule: 'the kind of its error', steps: [ok(node('FAILED', error('OOM')))], filters: 'eq(error_kind,SYSTEM)' },
   { rule: 'the code of its error', steps: [ok(node('FAILED', error('OOM')))], filters: 'eq(error_code,OOM)' },
   {
@@ -531,7 +541,11 @@ const FILTERS: readonly Found[] = [
     steps: [ok(node('SUCCEEDED', taskMetadata(hit)))],
     filters: 'eq(cache_status,CACHE_HIT)',
   },
-  { rule: 'where its inputs are', steps: [ok(node('QUEUED', reading('s3://b/i')))], filters: 'eq(input_uri,s3://b/i)' },
+  {
+    rule: 'the URI of its inputs',
+    steps: [ok(node('QUEUED', reading('s3://b/i')))],
+    filters: 'eq(input_uri,s3://b/i)',
+  },
 ];
 
 describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
@@ -544,7 +558,7 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
     return nodeExecutions.map(({ id }) => id!.nodeId);
   };
 
-  describe('CreateNodeEvent wants', () => {
+  describe('CreateNodeEvent requires', () => {
     let id: ExecutionId;
     beforeAll(async () => {
       id = await launch();
@@ -556,13 +570,13 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
     });
   });
 
-  describe('a node may go', () => {
+  describe('a node has the phase that was reported last, unless it had ended before:', () => {
     let id: ExecutionId;
     beforeAll(async () => {
       id = await launch();
     });
 
-    it.each(sampled(way, MATRIX))('from $from to $to', async ({ from: before, to }) => {
+    it.each(sampled(way, MATRIX))('$from, then $to', async ({ from: before, to }) => {
       const nodeId = `${before}-${to}`;
       const step = stepTo(before, to, node(to, { occurredAt: second(60) }, nodeId));
       await runSteps(plane, way, id, [ok(node(before, {}, nodeId)), step]);

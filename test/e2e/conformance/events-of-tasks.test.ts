@@ -64,14 +64,18 @@ const PHASES = [
 ] as const;
 const ENDS: ReadonlySet<string> = new Set(['SUCCEEDED', 'ABORTED', 'FAILED']);
 
+/** The expected answer to a report of `to` for an attempt in phase `from`. */
 const stepTo = (from: string, to: string, ask: Asked): Step => {
   if (from === to) return known(ask);
   return ENDS.has(from) ? ended(ask, from) : ok(ask);
 };
 
+/** Every pair of phases; each has its own attempt, so that all can be reported of one task. */
 const MATRIX = PHASES.flatMap((from, row) => PHASES.map((to, column) => ({ from, to, attempt: row * 9 + column })));
 
+/** A report that occurred so many seconds after the start of 2026 (UTC). */
 const at = (phase: Names, seconds: number, more: More = {}) => task(phase, { occurredAt: second(seconds), ...more });
+/** A report of a version of a phase. */
 const version = (phase: Names, phaseVersion: number, seconds = phaseVersion) => at(phase, seconds, { phaseVersion });
 /** A report of a task by the engine of a cluster. */
 const reportFrom = (producerId: string, phase: Names = 'RUNNING') => task(phase, { producerId });
@@ -114,6 +118,7 @@ const large: Change = ({ event }) => {
   event!.outputResult = create(TaskExecutionEventSchema, outputs('x'.repeat(1_000))).outputResult;
 };
 
+/** Invalid requests; a number is the step at which the RPC checks the rule. */
 const REFUSED: readonly Row<typeof TaskExecutionEventRequestSchema>[] = [
   {
     rule: '1: an event',
@@ -125,21 +130,21 @@ const REFUSED: readonly Row<typeof TaskExecutionEventRequestSchema>[] = [
   { rule: '1: a time', change: noTime, says: 'missing occurred_at' },
   { rule: '2: outputs up to the limit', change: large, code: 'RESOURCE_EXHAUSTED', says: '> 1000)' },
   { rule: '3: a node', change: noNode, says: 'missing node_execution_id' },
-  { rule: '3: of an execution', change: noExecution, says: 'missing execution_id' },
-  { rule: '3: its project', change: withoutPart('project'), says: 'missing project' },
-  { rule: '3: its domain', change: withoutPart('domain'), says: 'missing domain' },
-  { rule: '3: its name', change: withoutPart('name'), says: 'missing name' },
-  { rule: '3: and its own name', change: ofNode(''), says: 'missing node_id' },
-  { rule: '3: a task', change: noTask, says: 'missing task_id' },
-  { rule: '3: of that type', change: ofType(ResourceType.WORKFLOW), says: 'resource_type' },
-  { rule: '3: which is said', change: ofType(ResourceType.UNSPECIFIED), says: 'resource_type' },
-  { rule: '3: its project, too', change: taskWithout('project'), says: 'missing project of task_id' },
-  { rule: '3: and domain', change: taskWithout('domain'), says: 'missing domain of task_id' },
-  { rule: '3: and name', change: taskWithout('name'), says: 'missing name of task_id' },
-  { rule: '3: and version', change: taskWithout('version'), says: 'missing version of task_id' },
+  { rule: '3: an execution of the node', change: noExecution, says: 'missing execution_id' },
+  { rule: '3: a project of the execution', change: withoutPart('project'), says: 'missing project' },
+  { rule: '3: a domain of the execution', change: withoutPart('domain'), says: 'missing domain' },
+  { rule: '3: a name of the execution', change: withoutPart('name'), says: 'missing name' },
+  { rule: '3: an id of the node', change: ofNode(''), says: 'missing node_id' },
+  { rule: '3: a task id', change: noTask, says: 'missing task_id' },
+  { rule: '3: a task id of resource type TASK', change: ofType(ResourceType.WORKFLOW), says: 'resource_type' },
+  { rule: '3: a resource type in the task id', change: ofType(ResourceType.UNSPECIFIED), says: 'resource_type' },
+  { rule: '3: a project in the task id', change: taskWithout('project'), says: 'missing project of task_id' },
+  { rule: '3: a domain in the task id', change: taskWithout('domain'), says: 'missing domain of task_id' },
+  { rule: '3: a name in the task id', change: taskWithout('name'), says: 'missing name of task_id' },
+  { rule: '3: a version in the task id', change: taskWithout('version'), says: 'missing version of task_id' },
   { rule: 'a phase that exists', change: ({ event }) => void Object.assign(event!, { phase: 9 }), says: 'phase: 9' },
   { rule: '4: an execution that exists', change: unknownExecution, code: 'NOT_FOUND', says: 'type execution with' },
-  { rule: '5: its cluster', change: west, code: 'FAILED_PRECONDITION', says: 'cluster [west]' },
+  { rule: '5: the cluster that has the execution', change: west, code: 'FAILED_PRECONDITION', says: 'cluster [west]' },
   { rule: '6: a node that exists', change: ofNode('n9'), code: 'NOT_FOUND', says: 'type node execution' },
   { rule: 'order: 1 before 2', change: all(noTime, large), says: 'missing occurred_at' },
   { rule: 'order: 2 before 3', change: all(large, noTask), code: 'RESOURCE_EXHAUSTED', says: 'Output data size' },
@@ -153,12 +158,12 @@ const REFUSED: readonly Row<typeof TaskExecutionEventRequestSchema>[] = [
   },
 ];
 
-/** Reports one after another, and the rule that they show; a number before it is the step of the RPC that checks it. */
+/** Reports one after another, and the rule that they show; a number is the step at which the RPC checks the rule. */
 type Sequence = { readonly rule: string; readonly steps: readonly Step[] };
 
 const DECIDED: readonly Sequence[] = [
   {
-    rule: '5: of the cluster that has the execution',
+    rule: '5: only from the cluster that has the execution',
     steps: [
       ok(queuedBy('east')),
       foreign(reportFrom('west'), 'west'),
@@ -174,33 +179,36 @@ const DECIDED: readonly Sequence[] = [
     rule: 'before 5: a repeated report is recognized, whichever cluster has the execution',
     steps: [ok(queuedBy('east')), ok(reportFrom('east')), ok(queuedBy('west')), again(reportFrom('east'))],
   },
-  { rule: '7: each attempt for itself', steps: [ok(task('FAILED')), ok(task('QUEUED', { retryAttempt: 1 }))] },
   {
-    rule: '7: each task for itself',
+    rule: '7: each attempt has phases of its own',
+    steps: [ok(task('FAILED')), ok(task('QUEUED', { retryAttempt: 1 }))],
+  },
+  {
+    rule: '7: each task of a node has phases of its own',
     steps: [ok(task('FAILED')), ok(task('QUEUED', { taskId: { ...HELLO_TASK, version: 'v2' } }))],
   },
   {
-    rule: '8: once, with the same time and content',
+    rule: '8: recorded once for the same time and content',
     steps: [ok(task('RUNNING')), again(task('RUNNING')), ok(task('SUCCEEDED')), again(task('RUNNING'))],
   },
   {
-    rule: '8: with a version above the last of the phase',
+    rule: '8: with a phase version above the last one of the phase',
     steps: [ok(version('RUNNING', 0)), ok(version('RUNNING', 1)), ok(version('RUNNING', 7))],
   },
   {
-    rule: '8: not with that version again, but what is new of it is kept',
+    rule: '8: not with the last phase version again, but its new content is recorded',
     steps: [ok(version('RUNNING', 2)), again(version('RUNNING', 2)), known(version('RUNNING', 2, 5))],
   },
   {
-    rule: '8: nor with one below',
+    rule: '8: not with a lower phase version, but its new content is recorded',
     steps: [ok(version('RUNNING', 2)), known(version('RUNNING', 1)), again(version('RUNNING', 1))],
   },
   {
-    rule: '8: whatever version another phase had',
+    rule: '8: with a lower phase version after a report of another phase',
     steps: [ok(version('INITIALIZING', 1)), ok(version('RUNNING', 0)), ok(version('RUNNING', 1, 3))],
   },
   {
-    rule: '8: from a lower version on, in another phase',
+    rule: '8: with a lower phase version when the task returns to a phase',
     steps: [
       ok(version('QUEUED', 3)),
       ok(version('RUNNING', 0)),
@@ -209,15 +217,15 @@ const DECIDED: readonly Sequence[] = [
     ],
   },
   {
-    rule: '8 before 9: the end is known when it comes again',
+    rule: '8 before 9: a repeated end is already recorded',
     steps: [ok(at('FAILED', 1)), again(at('FAILED', 1)), known(at('FAILED', 2))],
   },
   {
-    rule: '9: not after the end, whatever the version',
+    rule: '9: not after the end, whatever the phase version',
     steps: [ok(version('FAILED', 0)), ended(version('FAILED', 1), 'FAILED'), ended(version('RUNNING', 9), 'FAILED')],
   },
   {
-    rule: '10: to and fro until it ends',
+    rule: '10: phases may go back and forth until the end',
     steps: [
       ok(at('RUNNING', 1)),
       ok(at('QUEUED', 2)),
@@ -227,11 +235,11 @@ const DECIDED: readonly Sequence[] = [
     ],
   },
   {
-    rule: '10: and on, where it may be tried again',
+    rule: '10: phases may follow RETRYABLE_FAILED, which is no end',
     steps: [ok(task('RETRYABLE_FAILED')), ok(task('RUNNING')), ok(task('SUCCEEDED'))],
   },
   {
-    rule: 'after the end of its execution, once more: how it ended',
+    rule: 'after the end of its execution: one more report, of the end of the task',
     steps: [
       ok(task('RUNNING')),
       ok(workflow('FAILED')),
@@ -241,7 +249,7 @@ const DECIDED: readonly Sequence[] = [
     ],
   },
   {
-    rule: 'after the end of its execution for the first time, when it has ended',
+    rule: 'after the end of its execution: a first report, only of the end of the task',
     steps: [ok(workflow('FAILED')), ended(task('RUNNING'), 'ABORTED'), ok(task('SUCCEEDED'))],
   },
 ];
@@ -286,7 +294,7 @@ const TIMES: readonly Shown[] = [
     closure: { phase: Phase[phase], createdAt: second(20), updatedAt: second(20), taskType: 'python-task' },
   })),
   {
-    rule: 'created, and of the type, as its first event says',
+    rule: 'with the creation time and the type of its first event',
     steps: [ok(at('QUEUED', 20)), ok(at('RUNNING', 10, { taskType: 'spark' }))],
     closure: { createdAt: second(20), taskType: 'python-task' },
   },
@@ -301,7 +309,7 @@ const TIMES: readonly Shown[] = [
     closure: { updatedAt: second(90) },
   },
   {
-    rule: 'updated by a phase that was known',
+    rule: 'updated by a repeated report of a phase',
     steps: [ok(at('RUNNING', 20)), known(at('RUNNING', 30))],
     closure: { updatedAt: second(30) },
   },
@@ -316,12 +324,12 @@ const TIMES: readonly Shown[] = [
     closure: { startedAt: undefined, duration: undefined },
   },
   ...(['SUCCEEDED', 'FAILED', 'ABORTED'] as const).map((phase) => ({
-    rule: `as long as it took until ${phase}`,
+    rule: `with a duration when it is ${phase}`,
     steps: [ok(at('RUNNING', 10)), ok(at(phase, 70))],
     closure: { duration: { seconds: 60n, nanos: 0 } },
   })),
   {
-    rule: 'of the highest version that any event has',
+    rule: 'with the highest event version of its events',
     steps: [ok(task('QUEUED', { eventVersion: 2 })), ok(task('RUNNING', { eventVersion: 1 }))],
     closure: { eventVersion: 2 },
   },
@@ -336,12 +344,12 @@ const RESULTS: readonly Shown[] = [
   { rule: 'with its outputs', steps: [ok(task('SUCCEEDED', outputs('all well')))], closure: outputs('all well') },
   { rule: 'with its error', steps: [ok(task('FAILED', error('OOM')))], closure: error('OOM') },
   {
-    rule: 'with the error of a failure that may be got over',
+    rule: 'with the error of RETRYABLE_FAILED',
     steps: [ok(task('RETRYABLE_FAILED', error('OOM')))],
     closure: error('OOM'),
   },
   {
-    rule: 'without it, once that is got over',
+    rule: 'without the error of RETRYABLE_FAILED once it SUCCEEDED',
     steps: [ok(task('RETRYABLE_FAILED', error('OOM'))), ok(task('SUCCEEDED'))],
     closure: { outputResult: { case: undefined } },
   },
@@ -361,12 +369,12 @@ const RESULTS: readonly Shown[] = [
     closure: { outputResult: { case: 'outputUri', value: 's3://b/o' } },
   },
   {
-    rule: 'with the location of its inputs, as it was said first',
+    rule: 'with the location of its inputs from the first report that has one',
     steps: [ok(task('QUEUED')), ok(task('RUNNING', reading('s3://b/1'))), ok(task('SUCCEEDED', reading('s3://b/2')))],
     inputUri: 's3://b/1',
   },
   {
-    rule: 'ABORTED with its execution, which says that it was inferred',
+    rule: 'ABORTED with its execution, with an error that says so',
     steps: [ok(at('RUNNING', 10)), ok(workflow('FAILED', { occurredAt: second(70) }))],
     closure: {
       phase: Phase.ABORTED,
@@ -376,7 +384,7 @@ const RESULTS: readonly Shown[] = [
     },
   },
   {
-    rule: 'as its engine says, which is later than its execution',
+    rule: 'as its engine reports it after the end of the execution',
     steps: [ok(at('RUNNING', 10)), ok(workflow('FAILED')), ok(at('SUCCEEDED', 20, located('s3://b/o')))],
     closure: {
       phase: Phase.SUCCEEDED,
@@ -388,7 +396,7 @@ const RESULTS: readonly Shown[] = [
 
 const REASONS: readonly Shown[] = [
   {
-    rule: 'with all reasons of all events, the last of them in front',
+    rule: 'with the reasons of all events, and the last one as its reason',
     steps: [
       ok(task('QUEUED', { reasons: [reason('queued', 1), reason('waits', 2)] })),
       ok(task('RUNNING', { reasons: [reason('waits', 3)] })),
@@ -399,7 +407,7 @@ const REASONS: readonly Shown[] = [
     },
   },
   {
-    rule: 'with the single reason of an older engine, once until it changes',
+    rule: 'with the single reason of an older engine, listed once until it changes',
     steps: [
       ok(at('QUEUED', 1, { reason: 'waits' })),
       ok(at('INITIALIZING', 2, { reason: 'waits' })),
@@ -408,17 +416,17 @@ const REASONS: readonly Shown[] = [
     closure: { reason: 'goes', reasons: [shownReason('waits', 1), shownReason('goes', 3)] },
   },
   {
-    rule: 'with its reason while events have none',
+    rule: 'with its last reason when later events have none',
     steps: [ok(task('QUEUED', { reason: 'waits' })), ok(task('RUNNING'))],
     closure: { reason: 'waits' },
   },
   {
-    rule: 'with the list of reasons where there are both',
+    rule: 'with the list of reasons when an event has a single reason too',
     steps: [ok(task('QUEUED', { reason: 'old', reasons: [reason('new', 1)] }))],
     closure: { reason: 'new', reasons: [shownReason('new', 1)] },
   },
   {
-    rule: 'with the reasons of a phase that was known',
+    rule: 'with the reasons of a repeated report of a phase',
     steps: [ok(task('RUNNING')), known(task('RUNNING', { reasons: [reason('slow', 1)] }))],
     closure: { reason: 'slow' },
   },
@@ -431,7 +439,7 @@ const LOGS: readonly Shown[] = [
     closure: { logs: [log('a', 's3://a')] },
   },
   {
-    rule: 'with a link once, by its name',
+    rule: 'with one link for each name, as it was reported last',
     steps: [
       ok(task('RUNNING', links(log('a', 's3://1'), log('b', 's3://b')))),
       ok(task('RUNNING', { phaseVersion: 1, ...links(log('a', 's3://2')) })),
@@ -439,7 +447,7 @@ const LOGS: readonly Shown[] = [
     closure: { logs: [log('a', 's3://2'), log('b', 's3://b')] },
   },
   {
-    rule: 'and by its address',
+    rule: 'with one link for each address, as it was reported last',
     steps: [
       ok(task('RUNNING', links(log('a', 's3://1'), log('', 's3://b')))),
       ok(task('RUNNING', { phaseVersion: 1, ...links(log('c', 's3://1'), log('', 's3://d')) })),
@@ -447,7 +455,7 @@ const LOGS: readonly Shown[] = [
     closure: { logs: [log('c', 's3://1'), log('', 's3://d'), log('', 's3://b')] },
   },
   ...(['QUEUED', 'INITIALIZING'] as const).map((phase) => ({
-    rule: `with the links for waiting users, while it is ${phase}`,
+    rule: `with the links to show while pending, while it is ${phase}`,
     steps: [ok(task(phase, links(ALWAYS, PENDING, RUNNING)))],
     closure: { logs: [ALWAYS, PENDING] },
   })),
@@ -467,12 +475,12 @@ const LOGS: readonly Shown[] = [
     closure: { logs: [RUNNING] },
   },
   {
-    rule: 'with the links of a phase that was known',
+    rule: 'with the links of a repeated report of a phase',
     steps: [ok(task('RUNNING')), known(task('RUNNING', links(RUNNING)))],
     closure: { logs: [RUNNING] },
   },
   {
-    rule: 'with where its logs are read',
+    rule: 'with its log context',
     steps: [ok(task('RUNNING', { logContext: { primaryPodName: 'pod-1' } })), ok(task('SUCCEEDED'))],
     closure: { logContext: { primaryPodName: 'pod-1' } },
   },
@@ -488,7 +496,7 @@ const DETAILS: readonly Shown[] = [
     closure: { customInfo: { a: { b: 3, c: 2 }, d: [4], e: 'x' } },
   },
   {
-    rule: 'without custom information that is taken back',
+    rule: 'without custom information that an event sets to null',
     steps: [ok(task('QUEUED', info({ a: 1, b: 2 }))), ok(task('RUNNING', info({ a: null })))],
     closure: { customInfo: { b: 2 } },
   },
@@ -498,7 +506,7 @@ const DETAILS: readonly Shown[] = [
     closure: { customInfo: { a: 1 } },
   },
   {
-    rule: 'with the names of how it runs, which no empty one replaces',
+    rule: 'with its generated name and its plugin, which no empty value replaces',
     steps: [
       ok(task('QUEUED', metadata({ generatedName: 'g-1', pluginIdentifier: 'container' }))),
       ok(task('RUNNING', metadata({ generatedName: 'g-2' }))),
@@ -506,12 +514,12 @@ const DETAILS: readonly Shown[] = [
     closure: { metadata: { generatedName: 'g-2', pluginIdentifier: 'container' } },
   },
   {
-    rule: 'INTERRUPTIBLE from then on',
+    rule: 'INTERRUPTIBLE once an event has said so',
     steps: [ok(task('QUEUED', metadata({ instanceClass: Instance.INTERRUPTIBLE }))), ok(task('RUNNING', metadata({})))],
     closure: { metadata: { instanceClass: Instance.INTERRUPTIBLE } },
   },
   {
-    rule: 'with the pools of all its metadata, also after one that has none',
+    rule: 'with the resource pools of all its events, each once',
     steps: [
       ok(task('QUEUED', metadata({ resourcePoolInfo: [pool('s'), pool('t')] }))),
       ok(task('RUNNING', metadata({ generatedName: 'g' }))),
@@ -546,7 +554,7 @@ const EXTERNAL: readonly Shown[] = [
     closure: shownResources({ externalId: 'a' }),
   },
   {
-    rule: 'with the identifier of an external resource, which no empty one replaces',
+    rule: 'with the identifier of an external resource, which no empty identifier replaces',
     steps: [
       ok(task('QUEUED', resources(resource(0, 'a'), resource(1, 'b')))),
       ok(task('RUNNING', resources(resource(0, ''), resource(1, 'c')))),
@@ -554,7 +562,7 @@ const EXTERNAL: readonly Shown[] = [
     closure: shownResources({ externalId: 'a' }, { externalId: 'c' }),
   },
   {
-    rule: 'with the phase of an external resource that was said last',
+    rule: 'with the last reported phase of an external resource',
     steps: [
       ok(task('QUEUED', resources(resource(0, 'a', { phase: Phase.RUNNING })))),
       ok(task('RUNNING', resources(resource(0, 'a', { phase: Phase.FAILED })))),
@@ -562,7 +570,7 @@ const EXTERNAL: readonly Shown[] = [
     closure: shownResources({ phase: Phase.FAILED }),
   },
   {
-    rule: 'with the cache of an external resource, unless none is said',
+    rule: 'with the last reported cache status of an external resource',
     steps: [
       ok(task('QUEUED', resources(resource(0, 'a', { cacheStatus: Cache.CACHE_HIT }), resource(1, 'b')))),
       ok(task('RUNNING', resources(resource(0, 'a'), resource(1, 'b', { cacheStatus: Cache.CACHE_MISS })))),
@@ -570,7 +578,7 @@ const EXTERNAL: readonly Shown[] = [
     closure: shownResources({ cacheStatus: Cache.CACHE_HIT }, { cacheStatus: Cache.CACHE_MISS }),
   },
   {
-    rule: 'with the links of an external resource, merged as its own are',
+    rule: 'with the links of an external resource, merged as those of the task',
     steps: [
       ok(task('RUNNING', resources(resource(0, 'a', { logs: [log('x', 's3://1'), log('y', 's3://y')] })))),
       ok(task('RUNNING', { phaseVersion: 1, ...resources(resource(0, 'a', { logs: [log('x', 's3://2')] })) })),
@@ -578,7 +586,7 @@ const EXTERNAL: readonly Shown[] = [
     closure: shownResources({ logs: [log('x', 's3://2'), log('y', 's3://y')] }),
   },
   {
-    rule: 'with the links of an external resource that its own phase shows',
+    rule: 'with the links of an external resource, hidden as those of the task',
     steps: [
       ok(task('RUNNING', resources(resource(0, 'a', { logs: [ALWAYS, PENDING, RUNNING] })))),
       ok(task('SUCCEEDED')),
@@ -586,7 +594,7 @@ const EXTERNAL: readonly Shown[] = [
     closure: shownResources({ logs: [ALWAYS, RUNNING] }),
   },
   {
-    rule: 'with the custom information of an external resource that was said last',
+    rule: 'with the last reported custom information of an external resource',
     steps: [
       ok(
         task(
@@ -599,7 +607,7 @@ const EXTERNAL: readonly Shown[] = [
     closure: shownResources({ customInfo: { p: 3 } }, { customInfo: { r: 1 } }),
   },
   {
-    rule: 'with the external resources of a phase that was known',
+    rule: 'with the external resources of a repeated report of a phase',
     steps: [ok(task('RUNNING')), known(task('RUNNING', resources(resource(0, 'a'))))],
     closure: shownResources({ externalId: 'a' }),
   },
@@ -616,15 +624,19 @@ const FILTERS: readonly Found[] = [
     steps: [ok(version('QUEUED', 3)), ok(version('RUNNING', 1))],
     filters: 'eq(phase_version,1)',
   },
-  { rule: 'when it was made', steps: [ok(at('QUEUED', 20))], filters: 'eq(created_at,2026-01-01T00:00:20Z)' },
-  { rule: 'when it started', steps: [ok(at('RUNNING', 20))], filters: 'eq(started_at,2026-01-01T00:00:20Z)' },
+  { rule: 'its time of creation', steps: [ok(at('QUEUED', 20))], filters: 'eq(created_at,2026-01-01T00:00:20Z)' },
+  { rule: 'its time of start', steps: [ok(at('RUNNING', 20))], filters: 'eq(started_at,2026-01-01T00:00:20Z)' },
   {
-    rule: 'when it was updated',
+    rule: 'its time of update',
     steps: [ok(at('RUNNING', 20, { reportedAt: second(25) }))],
     filters: 'eq(task_execution_updated_at,2026-01-01T00:00:25Z)',
   },
-  { rule: 'how long it took', steps: [ok(at('RUNNING', 10)), ok(at('FAILED', 70))], filters: 'eq(duration,60)' },
-  { rule: 'where its inputs are', steps: [ok(task('QUEUED', reading('s3://b/i')))], filters: 'eq(input_uri,s3://b/i)' },
+  { rule: 'its duration', steps: [ok(at('RUNNING', 10)), ok(at('FAILED', 70))], filters: 'eq(duration,60)' },
+  {
+    rule: 'the URI of its inputs',
+    steps: [ok(task('QUEUED', reading('s3://b/i')))],
+    filters: 'eq(input_uri,s3://b/i)',
+  },
 ];
 
 describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
@@ -642,7 +654,7 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
   const get = (id: ExecutionId, retryAttempt = 0) =>
     plane[way].call(method.getTaskExecution, { id: idOf(id, retryAttempt) });
 
-  describe('CreateTaskEvent wants', () => {
+  describe('CreateTaskEvent requires', () => {
     let id: ExecutionId;
     beforeAll(async () => {
       id = await launch();
@@ -654,20 +666,20 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
     });
   });
 
-  describe('a task may go', () => {
+  describe('a task has the phase that was reported last, unless it had ended before:', () => {
     let id: ExecutionId;
     beforeAll(async () => {
       id = await launch();
     });
 
-    it.each(sampled(way, MATRIX))('from $from to $to', async ({ from: before, to, attempt }) => {
+    it.each(sampled(way, MATRIX))('$from, then $to', async ({ from: before, to, attempt }) => {
       const step = stepTo(before, to, at(to, 60, { retryAttempt: attempt }));
       await runSteps(plane, way, id, [ok(task(before, { retryAttempt: attempt })), step]);
       expect(Phase[(await get(id, attempt)).closure!.phase]).toBe(step.code === 'OK' ? to : before);
     });
   });
 
-  describe('a task is taken', () => {
+  describe('a report of a task is accepted or refused', () => {
     it.each(DECIDED)('$rule', async ({ steps }) => runSteps(plane, way, await launch(), steps));
   });
 

@@ -47,7 +47,9 @@ afterAll(() => plane.close());
 type Names = keyof typeof Phase;
 
 const terminate: Asked = (transport, id) => transport.attempt(method.terminateExecution, { id, cause: 'enough' });
-const named = (phase: string, producerId: string) => workflow(phase as Names, { producerId });
+/** A report by the engine of the cluster that `producerId` names. */
+const reportBy = (phase: string, producerId: string) => workflow(phase as Names, { producerId });
+/** A report that occurred so many seconds after the start of 2026 (UTC). */
 const at = (phase: string, seconds: number, more = {}) =>
   workflow(phase as Names, { occurredAt: second(seconds), ...more });
 
@@ -64,7 +66,7 @@ const PHASES = [
 ] as const;
 
 /** The phases that lead an execution to each phase. */
-const WAYS: Readonly<Record<(typeof PHASES)[number], readonly (typeof PHASES)[number][]>> = {
+const WAYS_TO: Readonly<Record<(typeof PHASES)[number], readonly (typeof PHASES)[number][]>> = {
   QUEUED: [],
   RUNNING: ['RUNNING'],
   SUCCEEDING: ['RUNNING', 'SUCCEEDING'],
@@ -76,6 +78,7 @@ const WAYS: Readonly<Record<(typeof PHASES)[number], readonly (typeof PHASES)[nu
   ABORTING: ['RUNNING', 'ABORTING'],
 };
 
+/** The expected answer to a report: one of the functions for steps, or one of two refusals. */
 type Answered = 'ok' | 'known' | 'stale' | 'ended' | 'to-queued' | 'aborting';
 
 /** Rows: from; columns: to, in the order of `PHASES`. */
@@ -124,15 +127,16 @@ const large: Changed<WorkflowExecutionEventRequest> = ({ event }) => {
   event!.outputResult = create(WorkflowExecutionEventSchema, { outputResult: outputs('x'.repeat(1_000)) }).outputResult;
 };
 
+/** Invalid requests; a number is the step at which the RPC checks the rule. */
 const REFUSED: readonly Row<typeof WorkflowExecutionEventRequestSchema>[] = [
   { rule: '1: an event', change: noEvent, says: 'missing event' },
   { rule: '2: an execution', change: noId, says: 'missing execution_id' },
-  { rule: '2: its project', change: without('project'), says: 'missing project' },
-  { rule: '2: its domain', change: without('domain'), says: 'missing domain' },
-  { rule: '2: its name', change: without('name'), says: 'missing name' },
+  { rule: '2: a project of the execution', change: without('project'), says: 'missing project' },
+  { rule: '2: a domain of the execution', change: without('domain'), says: 'missing domain' },
+  { rule: '2: a name of the execution', change: without('name'), says: 'missing name' },
   { rule: 'a phase', change: noPhase, says: 'invalid value for phase: UNDEFINED' },
   {
-    rule: 'that exists',
+    rule: 'a phase that exists',
     change: ({ event }) => void Object.assign(event!, { phase: 99 }),
     says: 'invalid value for phase: 99',
   },
@@ -154,66 +158,82 @@ const REFUSED: readonly Row<typeof WorkflowExecutionEventRequestSchema>[] = [
 ];
 
 /** Rows whose request cannot be expressed in JSON. */
-const UNSAID: typeof REFUSED = [
+const NOT_IN_JSON: typeof REFUSED = [
   {
-    rule: '10: not after the year 9999',
+    rule: '10: a time before the year 10000',
     change: atSecond(253_402_300_800n),
     says: 'event.occurred_at is out of range',
   },
-  { rule: '10: nor before the year 1', change: atSecond(-62_135_596_801n), says: 'event.occurred_at is out of range' },
-  { rule: '10: with a part of a second', change: atSecond(0n, -1), says: 'event.occurred_at is out of range' },
+  {
+    rule: '10: a time after the start of the year 1',
+    change: atSecond(-62_135_596_801n),
+    says: 'event.occurred_at is out of range',
+  },
+  {
+    rule: '10: a time without negative nanoseconds',
+    change: atSecond(0n, -1),
+    says: 'event.occurred_at is out of range',
+  },
 ];
 
-/** Reports one after another, and the rule that they show; a number before it is the step of the RPC that checks it. */
+/** Requests one after another, and the rule that they show; a number is the step at which the RPC checks the rule. */
 type Sequence = { readonly rule: string; readonly steps: readonly Step[] };
 
 const DECIDED: readonly Sequence[] = [
   {
-    rule: 'an engine’s first QUEUED takes the execution, and the next is known',
+    rule: 'the first QUEUED is recorded, and the next one is answered ALREADY_EXISTS',
     steps: [ok(at('QUEUED', 1)), known(at('QUEUED', 2)), again(at('QUEUED', 2))],
   },
   {
-    rule: 'QUEUED of another producer takes the execution over',
-    steps: [ok(named('QUEUED', 'east')), ok(named('QUEUED', 'west')), ok(named('RUNNING', 'west'))],
+    rule: 'QUEUED of another producer gives it the execution',
+    steps: [ok(reportBy('QUEUED', 'east')), ok(reportBy('QUEUED', 'west')), ok(reportBy('RUNNING', 'west'))],
   },
   {
     rule: 'any other phase must come from the producer that has the execution',
-    steps: [ok(named('QUEUED', 'east')), foreign(named('RUNNING', 'west'), 'west'), ok(named('RUNNING', 'east'))],
+    steps: [
+      ok(reportBy('QUEUED', 'east')),
+      foreign(reportBy('RUNNING', 'west'), 'west'),
+      ok(reportBy('RUNNING', 'east')),
+    ],
   },
   {
-    rule: 'an execution that no cluster has is no other cluster’s',
-    steps: [foreign(named('RUNNING', 'west'), 'west'), ok(named('RUNNING', 'propeller'))],
+    rule: 'an execution that no cluster has takes reports of the default producer alone',
+    steps: [foreign(reportBy('RUNNING', 'west'), 'west'), ok(reportBy('RUNNING', 'propeller'))],
   },
   {
-    rule: 'the default producer is of every cluster',
-    steps: [ok(named('QUEUED', 'east')), ok(named('RUNNING', '')), ok(named('SUCCEEDED', 'propeller'))],
+    rule: 'the default producer may report for every cluster',
+    steps: [ok(reportBy('QUEUED', 'east')), ok(reportBy('RUNNING', '')), ok(reportBy('SUCCEEDED', 'propeller'))],
   },
   {
-    rule: '5 before 6: the same phase from another cluster is known',
-    steps: [ok(named('QUEUED', 'east')), ok(named('RUNNING', 'east')), again(named('RUNNING', 'west'))],
+    rule: '5 before 6: the same phase from another cluster is already recorded',
+    steps: [ok(reportBy('QUEUED', 'east')), ok(reportBy('RUNNING', 'east')), again(reportBy('RUNNING', 'west'))],
   },
   {
-    rule: '6 before 7: another cluster comes before the end',
-    steps: [ok(named('QUEUED', 'east')), ok(named('FAILED', 'east')), foreign(named('RUNNING', 'west'), 'west')],
+    rule: '6 before 7: the cluster is checked before the end',
+    steps: [
+      ok(reportBy('QUEUED', 'east')),
+      ok(reportBy('FAILED', 'east')),
+      foreign(reportBy('RUNNING', 'west'), 'west'),
+    ],
   },
   {
-    rule: '7 before 8: QUEUED after the end is too late, from any producer',
-    steps: [ok(workflow('RUNNING')), ok(workflow('FAILED')), ended(named('QUEUED', 'west'), 'FAILED')],
+    rule: '7 before 8: QUEUED after the end is refused, from another producer too',
+    steps: [ok(workflow('RUNNING')), ok(workflow('FAILED')), ended(reportBy('QUEUED', 'west'), 'FAILED')],
   },
   {
-    rule: 'an event again is known while the phase lasts',
+    rule: 'a repeated report is already recorded while the phase lasts',
     steps: [ok(workflow('RUNNING')), again(workflow('RUNNING'))],
   },
   {
-    rule: 'when the phase has moved on',
+    rule: 'a repeated report is already recorded when the phase has moved on',
     steps: [ok(workflow('RUNNING')), ok(workflow('SUCCEEDING')), again(workflow('RUNNING'))],
   },
   {
-    rule: 'when the execution is ABORTING',
+    rule: 'a repeated report is already recorded when the execution is ABORTING',
     steps: [ok(workflow('RUNNING')), ok(terminate), again(workflow('RUNNING'))],
   },
   {
-    rule: 'and after the end',
+    rule: 'a repeated report is already recorded after the end',
     steps: [
       ok(workflow('RUNNING')),
       ok(workflow('SUCCEEDED')),
@@ -222,22 +242,25 @@ const DECIDED: readonly Sequence[] = [
     ],
   },
   {
-    rule: 'QUEUED again is known when it runs',
+    rule: 'a repeated QUEUED is already recorded when the execution runs',
     steps: [ok(workflow('QUEUED')), ok(workflow('RUNNING')), again(workflow('QUEUED'))],
   },
   {
-    rule: 'the end is reported once, and new content of it is kept',
+    rule: 'a repeated end is answered ALREADY_EXISTS, and its new content is recorded',
     steps: [ok(at('SUCCEEDED', 9)), known(at('SUCCEEDED', 10)), again(at('SUCCEEDED', 10))],
   },
   {
-    rule: 'an execution that is terminated takes no phase that is not an end',
+    rule: 'after a termination, phases that are no end are refused',
     steps: [
       ok(terminate),
       refused('FAILED_PRECONDITION', workflow('RUNNING'), 'Invalid phase change from aborting to RUNNING'),
       ok(workflow('ABORTED')),
     ],
   },
-  { rule: 'an engine’s ABORTING is known after a termination', steps: [ok(terminate), known(workflow('ABORTING'))] },
+  {
+    rule: 'ABORTING of an engine is answered ALREADY_EXISTS after a termination',
+    steps: [ok(terminate), known(workflow('ABORTING'))],
+  },
 ];
 
 type Closure = Partial<Record<keyof ExecutionClosure, unknown>>;
@@ -252,7 +275,7 @@ const locatedAt = (uri: string) => ({ case: 'outputs', value: { data: { case: 'u
 const FOLDS: readonly Fold[] = [
   { rule: 'QUEUED at once', steps: [], shows: { phase: Phase.QUEUED, startedAt: undefined, duration: undefined } },
   ...PHASES.slice(1).map((phase) => ({
-    rule: `${phase} when the engine says so`,
+    rule: `${phase} when the engine reports it`,
     steps: [ok(workflow(phase))],
     shows: { phase: Phase[phase] },
   })),
@@ -263,7 +286,7 @@ const FOLDS: readonly Fold[] = [
     shows: { phase: Phase.SUCCEEDING, updatedAt: second(3e8) },
   },
   {
-    rule: 'updated by a phase that was known',
+    rule: 'updated by a repeated report of a phase',
     steps: [ok(at('RUNNING', 3e8)), known(at('RUNNING', 4e8))],
     shows: { updatedAt: second(4e8) },
   },
@@ -279,17 +302,17 @@ const FOLDS: readonly Fold[] = [
     shows: { startedAt: second(10) },
   },
   {
-    rule: 'not started without one',
+    rule: 'not started without RUNNING',
     steps: [ok(at('SUCCEEDED', 20))],
     shows: { startedAt: undefined, duration: undefined },
   },
   ...(['SUCCEEDED', 'FAILED', 'ABORTED', 'TIMED_OUT'] as const).map((phase) => ({
-    rule: `as long as it took until ${phase}`,
+    rule: `with a duration when it is ${phase}`,
     steps: [ok(at('RUNNING', 10)), ok(at(phase, 70))],
     shows: { duration: { seconds: 60n, nanos: 0 } },
   })),
   {
-    rule: 'without a length before the end',
+    rule: 'without a duration before the end',
     steps: [ok(at('RUNNING', 10)), ok(at('FAILING', 70))],
     shows: { duration: undefined },
   },
@@ -324,7 +347,7 @@ const FOLDS: readonly Fold[] = [
     shows: { phase: Phase.FAILED, ...error('OOM') },
   },
   {
-    rule: 'with the error that came when it began to fail',
+    rule: 'with the error of FAILING',
     steps: [ok(workflow('FAILING', error('OOM'))), ok(workflow('FAILED'))],
     shows: { phase: Phase.FAILED, ...error('OOM') },
   },
@@ -334,22 +357,22 @@ const FOLDS: readonly Fold[] = [
     shows: { ...error('Disk') },
   },
   {
-    rule: 'with why it was aborted',
+    rule: 'with the cause of its termination',
     steps: [ok(terminate), ok(workflow('ABORTED'))],
     shows: { phase: Phase.ABORTED, outputResult: { case: 'abortMetadata', value: { cause: 'enough', principal: '' } } },
   },
   {
-    rule: 'with why it was aborted, whatever error the engine has for it',
+    rule: 'with the cause of its termination rather than the error of the engine',
     steps: [ok(terminate), ok(workflow('ABORTED', error('Killed')))],
     shows: { outputResult: { case: 'abortMetadata', value: { cause: 'enough' } } },
   },
   {
-    rule: 'SUCCEEDED all the same when the termination came too late',
+    rule: 'SUCCEEDED when the engine reports that after a termination',
     steps: [ok(terminate), ok(workflow('SUCCEEDED', located('s3://b/o')))],
     shows: { phase: Phase.SUCCEEDED, outputResult: locatedAt('s3://b/o') },
   },
   {
-    rule: 'aborted by the engine for a reason of its own',
+    rule: 'ABORTED by the engine, with the message of the error as the cause',
     steps: [ok(workflow('ABORTED', error('Evicted', 'the node went away')))],
     shows: { outputResult: { case: 'abortMetadata', value: { cause: 'the node went away' } } },
   },
@@ -358,16 +381,20 @@ const FOLDS: readonly Fold[] = [
 type Cluster = { readonly rule: string; readonly steps: readonly Step[]; readonly cluster: string };
 
 const CLUSTERS: readonly Cluster[] = [
-  { rule: 'that of the cluster that queues it', steps: [ok(named('QUEUED', 'east'))], cluster: 'east' },
+  { rule: 'the one whose engine has reported QUEUED', steps: [ok(reportBy('QUEUED', 'east'))], cluster: 'east' },
   {
-    rule: 'that of the last cluster that queues it',
-    steps: [ok(named('QUEUED', 'east')), ok(named('QUEUED', 'west'))],
+    rule: 'the last one whose engine has reported QUEUED',
+    steps: [ok(reportBy('QUEUED', 'east')), ok(reportBy('QUEUED', 'west'))],
     cluster: 'west',
   },
-  { rule: 'none where the default producer has it', steps: [ok(named('QUEUED', 'propeller'))], cluster: '' },
   {
-    rule: 'the same when the default producer reports',
-    steps: [ok(named('QUEUED', 'east')), ok(named('RUNNING', ''))],
+    rule: 'none when the default producer has reported QUEUED',
+    steps: [ok(reportBy('QUEUED', 'propeller'))],
+    cluster: '',
+  },
+  {
+    rule: 'the same after a report of the default producer',
+    steps: [ok(reportBy('QUEUED', 'east')), ok(reportBy('RUNNING', ''))],
     cluster: 'east',
   },
 ];
@@ -376,13 +403,13 @@ type Found = Sequence & { readonly filters: string };
 
 const FILTERS: readonly Found[] = [
   { rule: 'its phase', steps: [ok(workflow('FAILING'))], filters: 'eq(phase,FAILING)' },
-  { rule: 'when it started', steps: [ok(at('RUNNING', 10))], filters: 'gte(started_at,2026-01-01T00:00:10Z)' },
+  { rule: 'its time of start', steps: [ok(at('RUNNING', 10))], filters: 'gte(started_at,2026-01-01T00:00:10Z)' },
   {
-    rule: 'when it was updated',
+    rule: 'its time of update',
     steps: [ok(at('RUNNING', 3e8))],
     filters: 'gt(execution_updated_at,2035-01-01T00:00:00Z)',
   },
-  { rule: 'how long it took', steps: [ok(at('RUNNING', 10)), ok(at('FAILED', 70))], filters: 'eq(duration,60)' },
+  { rule: 'its duration', steps: [ok(at('RUNNING', 10)), ok(at('FAILED', 70))], filters: 'eq(duration,60)' },
   { rule: 'the kind of its error', steps: [ok(workflow('FAILED', error('OOM')))], filters: 'eq(error_kind,USER)' },
   { rule: 'the code of its error', steps: [ok(workflow('FAILED', error('OOM')))], filters: 'eq(error_code,OOM)' },
   {
@@ -390,15 +417,15 @@ const FILTERS: readonly Found[] = [
     steps: [ok(workflow('FAILED', error('OOM', 'cannot open /data (disk 3)')))],
     filters: 'contains(error_message,open /data (disk 3))',
   },
-  { rule: 'its cluster', steps: [ok(named('QUEUED', 'north'))], filters: 'eq(cluster,north)' },
-  { rule: 'why it was aborted', steps: [ok(terminate)], filters: 'eq(abort_cause,enough)' },
+  { rule: 'its cluster', steps: [ok(reportBy('QUEUED', 'north'))], filters: 'eq(cluster,north)' },
+  { rule: 'the cause of its termination', steps: [ok(terminate)], filters: 'eq(abort_cause,enough)' },
 ];
 
 describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
   const launch = (): Promise<ExecutionId> => launchHello(plane[way], `steps-${way}-${(count += 1)}`);
   const get = (id: ExecutionId) => plane[way].call(method.getExecution, { id });
 
-  describe('CreateWorkflowEvent wants', () => {
+  describe('CreateWorkflowEvent requires', () => {
     let id: ExecutionId;
     beforeAll(async () => {
       id = await launch();
@@ -406,19 +433,22 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
     const whole = () =>
       create(WorkflowExecutionEventRequestSchema, workflowReport({ ...id }, { phase: Phase.RUNNING }));
 
-    it.each(way === 'grpc' ? [...REFUSED, ...UNSAID] : REFUSED)('$rule', async (row) => {
+    it.each(way === 'grpc' ? [...REFUSED, ...NOT_IN_JSON] : REFUSED)('$rule', async (row) => {
       await expectRefused(plane, way, [method.createWorkflowEvent, whole], row);
     });
   });
 
-  it.each(sampled(way, MATRIX))('$to after $from: $answered', async ({ from, to, answered }) => {
-    const id = await launch();
-    const before = ['QUEUED', ...WAYS[from]].map((phase) => ok(workflow(phase as Names)));
-    await runSteps(plane, way, id, [...before, stepTo(answered, from, at(to, 60))]);
-    expect(Phase[(await get(id)).closure!.phase]).toBe(answered === 'ok' ? to : from);
-  });
+  it.each(sampled(way, MATRIX))(
+    'a report of $to after $from is answered: $answered',
+    async ({ from, to, answered }) => {
+      const id = await launch();
+      const before = ['QUEUED', ...WAYS_TO[from]].map((phase) => ok(workflow(phase as Names)));
+      await runSteps(plane, way, id, [...before, stepTo(answered, from, at(to, 60))]);
+      expect(Phase[(await get(id)).closure!.phase]).toBe(answered === 'ok' ? to : from);
+    },
+  );
 
-  describe('as decided:', () => {
+  describe('requests about an execution:', () => {
     it.each(DECIDED)('$rule', async ({ steps }) => runSteps(plane, way, await launch(), steps));
   });
 

@@ -104,6 +104,7 @@ beforeAll(async () => {
 });
 afterAll(() => plane.close());
 
+/** The last `ExecutionCreated` event in a project. */
 const createdIn = async (own: ControlPlane, project: string): Promise<ExecutionCreated> => {
   const events = await own.events();
   const found = events.findLast(({ type, stream }) => type === 'ExecutionCreated' && stream.includes(`-${project}:`));
@@ -245,12 +246,12 @@ describe.each(['grpc', 'rest'] as const)('the configuration of an execution over
       { labels: { values: { a: '1' } } },
     ],
     [
-      'an overwritten cache when any level wants it',
+      'an overwritten cache when any level sets it',
       { attributes: { project: [config({ overwriteCache: true })] }, request: { overwriteCache: false } },
       { overwriteCache: true },
     ],
     [
-      'a security context whole, and only one that names an identity',
+      'the whole security context of the nearest level that names an identity',
       {
         request: { securityContext: { secrets: [{ key: 'k' }] } },
         plan: { securityContext: role('plan') },
@@ -258,12 +259,12 @@ describe.each(['grpc', 'rest'] as const)('the configuration of an execution over
       { securityContext: { runAs: { iamRole: 'plan' }, secrets: [] } },
     ],
     [
-      'the older role of a request before the platform',
+      'the auth_role of the request rather than the identity of the platform',
       { request: oldRole },
       { securityContext: { runAs: { iamRole: 'old', k8sServiceAccount: '' } } },
     ],
     [
-      'attributes before the older role of a request',
+      'the security context of attributes rather than the auth_role of the request',
       {
         request: oldRole,
         attributes: { domain: [config({ securityContext: role('domain') })] },
@@ -297,7 +298,7 @@ describe.each(['grpc', 'rest'] as const)('the configuration of an execution over
       { tier: Tier.HIGH, queueingBudget: { seconds: 60n } },
     ],
     [
-      'a budget of the workflow',
+      'a queueing budget of the workflow',
       { quality: budget(77n), attributes: { domain: [{ case: 'qualityOfService', value: tier(Tier.LOW) }] } },
       { tier: Tier.UNDEFINED, queueingBudget: { seconds: 77n } },
     ],
@@ -384,11 +385,15 @@ describe.each(['grpc', 'rest'] as const)('the configuration of an execution over
     ['a parallelism below zero', { request: { maxParallelism: -1 } }, 'invalid value for max_parallelism'],
     ['a tier that does not exist', { request: { qualityOfService: tier(9 as never) } }, 'quality_of_service.tier'],
     [
-      'a budget that is missing',
+      'no queueing budget',
       { request: { qualityOfService: { designation: { case: 'spec', value: {} } } } },
       'missing quality_of_service.spec.queueing_budget',
     ],
-    ['a budget below zero', { request: { qualityOfService: budget(-1n) } }, 'quality_of_service.spec.queueing_budget'],
+    [
+      'a queueing budget below zero',
+      { request: { qualityOfService: budget(-1n) } },
+      'quality_of_service.spec.queueing_budget',
+    ],
     [
       '17 labels',
       {
@@ -434,7 +439,7 @@ describe.each(['grpc', 'rest'] as const)('the configuration of an execution over
     ],
     ['none by default', {}, []],
     ['one that never fires', { request: notify({ ...email('never@example.org'), phases: [] }) }, ['never@example.org']],
-  ])('shows of notifications %s', async (_what, levels, expected) => {
+  ])('shows as notifications %s', async (_what, levels, expected) => {
     const createRequest = await createRequestFor(transport, levels);
     const { id } = await transport.call(method.createExecution, createRequest);
     const { closure } = await transport.call(method.getExecution, { id });
@@ -455,7 +460,7 @@ describe.each(['grpc', 'rest'] as const)('the configuration of an execution over
     expect(spec?.metadata?.systemMetadata?.namespace).toBe(`development-of-${createRequest.project}`);
   });
 
-  it('names the streams that it was read from, with their revisions', async () => {
+  it('names the streams that it was read from, with the revisions that were read', async () => {
     const { read } = await launched(transport, { attributes: { project: [label('a')], domain: [label('b')] } });
     const revisions = read.map(({ stream, revision }) => [stream.split('-')[0], Number(revision)]);
     expect(revisions).toEqual([
@@ -465,10 +470,11 @@ describe.each(['grpc', 'rest'] as const)('the configuration of an execution over
     ]);
   });
 
-  it('of a single task has no launch plan, and its spec keeps the parallelism of the request', async () => {
+  it('of a single task is that of the platform, and the spec keeps the parallelism of the request', async () => {
     const name = `single_${way}`;
     await registerTask(transport, { name });
     const spec = { launchPlan: { ...PLACE, resourceType: ResourceType.TASK, name, version: 'v1' } };
+    // More than the limit of 3, which applies to launch plans alone.
     const many = { labels: { values: { a: '', b: '', c: '', d: '' } } };
     const inputs = { literals: { name: literal('Ada'), times: literal(2n) } };
     const createRequest = { ...PLACE, name: `single-${way}`, spec: { ...spec, ...many }, inputs };
@@ -479,7 +485,7 @@ describe.each(['grpc', 'rest'] as const)('the configuration of an execution over
     expect(stored?.maxParallelism).toBe(0);
   });
 
-  it('is found by its quality of service and its budget', async () => {
+  it('is found by its tier and its queueing budget', async () => {
     const own = await prepared(transport, {});
     const launchPlan = {
       ...PLACE,
@@ -506,7 +512,7 @@ describe.each(['grpc', 'rest'] as const)('the configuration of an execution over
     expect(await found('lte(queueing_budget,1000)')).toEqual(['high', 'own']);
   });
 
-  it('checks tasks at their registration against the limits of the attributes of their project and domain', async () => {
+  it('shares the task resources of attributes with registration, which checks tasks against their limits', async () => {
     const domain = way === 'grpc' ? 'staging' : 'production';
     const cpu = (value: string) =>
       registerTask(transport, { domain, name: `cpu_${way}_${value}` }, ({ spec }) => {
@@ -531,7 +537,7 @@ describe.each(['grpc', 'rest'] as const)('the configuration of an execution over
 });
 
 describe('attributes that were acknowledged before a kill', () => {
-  it('configure the first launch after it', async () => {
+  it('configure the first launch after the kill', async () => {
     let own = await startControlPlane();
     const { directory } = own;
     await register(own.grpc, withNeeds('01-hello'));

@@ -56,14 +56,18 @@ type MetadataInit = Exclude<MessageInitShape<typeof ExecutionMetadataSchema>, { 
 /** The settings of a launch, and those that its relaunch or recovery shows. */
 type Kept = {
   readonly rule: string;
+  /** Fields of the spec of the launch. */
   readonly was?: SpecInit;
+  /** The metadata of the launch. */
   readonly about?: MetadataInit;
+  /** Fields of the request that relaunches or recovers. */
   readonly asked?: { readonly overwriteCache?: boolean; readonly metadata?: MetadataInit };
+  /** Expected fields of the new execution. */
   readonly spec?: Partial<Record<keyof ExecutionSpec, unknown>>;
   readonly metadata?: Partial<Record<keyof ExecutionMetadata, unknown>>;
 };
 
-const ASKED: SpecInit = {
+const FULL_SPEC: SpecInit = {
   labels: { values: { purpose: 'all' } },
   annotations: { values: { 'example.org/note': 'kept' } },
   rawOutputDataConfig: { outputLocationPrefix: 's3://raw' },
@@ -84,9 +88,9 @@ const ASKED: SpecInit = {
 };
 
 const BOTH: readonly Kept[] = [
-  { rule: 'as it was asked for', was: ASKED, spec: ASKED },
+  { rule: 'with the spec of the launch', was: FULL_SPEC, spec: FULL_SPEC },
   {
-    rule: 'with the parallelism that came of it, as if that had been asked for',
+    rule: 'with the parallelism of the original, which its request left out',
     spec: { maxParallelism: 25 },
   },
   {
@@ -95,7 +99,7 @@ const BOTH: readonly Kept[] = [
     metadata: { scheduledAt: second(5) },
   },
   {
-    rule: 'inside the node that launched it',
+    rule: 'inside the node that launched the original',
     about: { parentNodeExecution: PARENT },
     metadata: { parentNodeExecution: PARENT, nesting: 1 },
   },
@@ -105,19 +109,23 @@ const RELAUNCHED: readonly Kept[] = [
   ...BOTH,
   { rule: 'as a relaunch', about: { mode: Mode.SCHEDULED }, metadata: { mode: Mode.RELAUNCH } },
   {
-    rule: 'reading the cache, unless it is asked not to',
+    rule: 'without overwriting the cache, even if the original did',
     was: { overwriteCache: true },
     spec: { overwriteCache: false },
   },
-  { rule: 'over the cache, when that is asked', asked: { overwriteCache: true }, spec: { overwriteCache: true } },
+  {
+    rule: 'overwriting the cache when the request says so',
+    asked: { overwriteCache: true },
+    spec: { overwriteCache: true },
+  },
 ];
 
 const RECOVERED: readonly Kept[] = [
   ...BOTH,
   { rule: 'as a recovery', about: { mode: Mode.SCHEDULED }, metadata: { mode: Mode.RECOVERED } },
-  { rule: 'over the cache, as it was', was: { overwriteCache: true }, spec: { overwriteCache: true } },
+  { rule: 'overwriting the cache as the original did', was: { overwriteCache: true }, spec: { overwriteCache: true } },
   {
-    rule: 'inside the node that recovers it',
+    rule: 'inside the node that the request names',
     asked: { metadata: { parentNodeExecution: { ...PARENT, nodeId: 'n1' } } },
     metadata: { parentNodeExecution: { ...PARENT, nodeId: 'n1' }, nesting: 1 },
   },
@@ -128,7 +136,7 @@ const RECOVERED: readonly Kept[] = [
     metadata: { parentNodeExecution: undefined },
   },
   {
-    rule: 'with none of the metadata but the parent',
+    rule: 'with no metadata of the request but the parent',
     about: { scheduledAt: second(5) },
     asked: { metadata: { scheduledAt: second(9), principal: 'somebody' } },
     metadata: { scheduledAt: second(5), principal: '' },
@@ -146,18 +154,18 @@ const refusedOf = (): readonly (Omit<Row<never>, 'change'> & { readonly change: 
     },
     says: 'missing id',
   },
-  { rule: 'its project', change: (r) => void (r.id!.project = ''), says: 'missing project' },
-  { rule: 'its domain', change: (r) => void (r.id!.domain = ''), says: 'missing domain' },
-  { rule: 'its name', change: (r) => void (r.id!.name = ''), says: 'missing name' },
+  { rule: 'a project in the identifier', change: (r) => void (r.id!.project = ''), says: 'missing project' },
+  { rule: 'a domain in the identifier', change: (r) => void (r.id!.domain = ''), says: 'missing domain' },
+  { rule: 'a name in the identifier', change: (r) => void (r.id!.name = ''), says: 'missing name' },
   {
     rule: 'an execution that exists',
     change: (r) => void (r.id!.name = 'unknown'),
     code: 'NOT_FOUND',
     says: 'missing entity of type execution with identifier',
   },
-  { rule: 'a name that can be', change: (r) => void (r.name = 'A'), says: 'invalid name format: A' },
+  { rule: 'a valid name', change: (r) => void (r.name = 'A'), says: 'invalid name format: A' },
   {
-    rule: 'a name that does not exist',
+    rule: 'a name that no execution has',
     change: (r) => void (r.name = 'taken'),
     code: 'ALREADY_EXISTS',
     says: 'value with matching already exists',
@@ -174,7 +182,7 @@ type Child = {
 const label = (value: string) => ({ executionClusterLabel: { value } });
 
 const CHILDREN: readonly Child[] = [
-  { rule: 'one level further in', of: {}, shows: { metadata: { nesting: 1, principal: '' } } },
+  { rule: 'nested one level deep', of: {}, shows: { metadata: { nesting: 1, principal: '' } } },
   { rule: 'with the cluster label of its parent', of: label('eu-1'), was: label('us-1'), shows: label('eu-1') },
   { rule: 'with its own cluster label where its parent has none', of: {}, was: label('us-1'), shows: label('us-1') },
 ];
@@ -206,12 +214,12 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
   };
 
   describe('RelaunchExecution', () => {
-    it.each(refusedOf())('wants $rule', async (row) => {
+    it.each(refusedOf())('requires $rule', async (row) => {
       const whole = () => create(ExecutionRelaunchRequestSchema, { id: { ...PLACE, name: 'taken' } });
       await expectRefused(plane, way, [method.relaunchExecution, whole], row as never);
     });
 
-    it.each(PHASES)('takes an execution that is %s', async (phase) => {
+    it.each(PHASES)('accepts an execution that is %s', async (phase) => {
       const original = await inPhase(phase);
       const again = name();
       const { id } = await plane[way].call(method.relaunchExecution, { id: original, name: again });
@@ -224,14 +232,14 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
       expect(after!.fullInputs).toEqual(before!.fullInputs);
     });
 
-    it.each(RELAUNCHED)('launches it $rule', async (row) => {
+    it.each(RELAUNCHED)('launches the execution $rule', async (row) => {
       const original = await launch(row.was, row.about);
       const { id } = await plane[way].call(method.relaunchExecution, { id: original, ...row.asked });
       expect(id!.name).toMatch(/^a[bcdfghjklmnpqrstvwxz2456789]{19}$/u);
       await expectKept(id!, row);
     });
 
-    it('runs a task by itself again', async () => {
+    it('launches a task that was launched by itself', async () => {
       const original = await launch({ launchPlan: HELLO_TASK });
       const { id } = await plane[way].call(method.relaunchExecution, { id: original });
       expect((await get(id!)).closure!.workflowId!.name).toBe('.flytegen.hello.greet');
@@ -239,13 +247,13 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
   });
 
   describe('RecoverExecution', () => {
-    it.each(refusedOf())('wants $rule', async (row) => {
+    it.each(refusedOf())('requires $rule', async (row) => {
       const { name: failed } = await inPhase('FAILED');
       const whole = () => create(ExecutionRecoverRequestSchema, { id: { ...PLACE, name: failed } });
       await expectRefused(plane, way, [method.recoverExecution, whole], row as never);
     });
 
-    it.each(PHASES)('depends on the phase: %s', async (phase) => {
+    it.each(PHASES)('accepts an execution that is FAILED, ABORTED or TIMED_OUT, and no other: %s', async (phase) => {
       const original = await inPhase(phase);
       const again = name();
       if (!['FAILED', 'ABORTED', 'TIMED_OUT'].includes(phase)) {
@@ -259,13 +267,13 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
       expect((await get(id!)).spec!.metadata!.referenceExecution).toEqual(original);
     });
 
-    it.each(RECOVERED)('launches it $rule', async (row) => {
+    it.each(RECOVERED)('launches the execution $rule', async (row) => {
       const original = await inPhase('FAILED', row.was, row.about);
       const { id } = await plane[way].call(method.recoverExecution, { id: original, ...row.asked });
       await expectKept(id!, row);
     });
 
-    it('wants the node that recovers it', async () => {
+    it('requires that the parent node in the request exists', async () => {
       const id = await inPhase('FAILED');
       const metadata = { parentNodeExecution: { ...PARENT, nodeId: 'n9' } };
       const answer = await plane.unchanged(() => plane[way].attempt(method.recoverExecution, { id, metadata }));
@@ -289,7 +297,7 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
       expect([await nesting(child), await nesting(grandchild)]).toEqual([1, 2]);
     });
 
-    it('nested at most at the maximum of the field, even where its parent has that', async () => {
+    it('nested at most 2^32 − 1 levels deep, the maximum of the field', async () => {
       const deepest = 2 ** 32 - 1;
       const parent = await launch({}, { nesting: deepest });
       await plane[way].call(method.createNodeEvent, nodeReport(parent, 'n0', { phase: NodePhase.RUNNING }));

@@ -61,9 +61,9 @@ const PARTS: readonly {
     },
     says: 'missing id',
   },
-  { rule: 'its project', change: (r) => void (r.id!.project = ''), says: 'missing project' },
-  { rule: 'its domain', change: (r) => void (r.id!.domain = ''), says: 'missing domain' },
-  { rule: 'its name', change: (r) => void (r.id!.name = ''), says: 'missing name' },
+  { rule: 'a project in the identifier', change: (r) => void (r.id!.project = ''), says: 'missing project' },
+  { rule: 'a domain in the identifier', change: (r) => void (r.id!.domain = ''), says: 'missing domain' },
+  { rule: 'a name in the identifier', change: (r) => void (r.id!.name = ''), says: 'missing name' },
   {
     rule: 'an execution that exists',
     change: (r) => void (r.id!.name = 'unknown'),
@@ -78,7 +78,7 @@ const askable = <Each>(way: 'grpc' | 'rest', rows: readonly Each[]): readonly Ea
 const TERMINATES: readonly Row<typeof ExecutionTerminateRequestSchema>[] = [
   ...PARTS,
   {
-    rule: 'a cause of 32,000 characters',
+    rule: 'a cause of at most 32,000 characters',
     change: (r: ExecutionTerminateRequest) => void (r.cause = 'x'.repeat(32_001)),
     says: 'invalid value for cause',
   },
@@ -104,6 +104,7 @@ const update =
     transport.attempt(method.updateExecution, { id, ...more });
 const tagged = (...values: string[]): Update => ({ tags: { values } });
 
+/** A termination that is refused because the execution has ended. */
 const tooLate = (currentPhase: string): Step => ({
   ...ended(terminate('too late'), currentPhase),
   says: 'Cannot abort an already terminated workflow execution',
@@ -127,17 +128,17 @@ const TERMINATED: readonly Sequence[] = [
     closure: { phase: Phase.ABORTING, outputResult: abortedFor('enough') },
   })),
   ...ENDS.map((phase) => ({
-    rule: `${phase} as before when it has ended so`,
+    rule: `${phase} as before when it had ended so`,
     steps: [ok(workflow(phase)), tooLate(phase)],
     closure: { phase: Phase[phase] },
   })),
   ...ENDS.map((phase) => ({
-    rule: `${phase} when the engine ends it so afterwards`,
+    rule: `${phase} when the engine reports that afterwards`,
     steps: [ok(terminate('enough')), ok(workflow(phase)), tooLate(phase)],
     closure: { phase: Phase[phase], outputResult: abortedFor('enough') },
   })),
   {
-    rule: 'updated when it was before: a termination is no event of the engine’s',
+    rule: 'updated when it was before: a termination is no report of an engine',
     steps: [ok(workflow('RUNNING', { occurredAt: second(3e8) })), ok(terminate('enough'))],
     closure: { updatedAt: second(3e8) },
   },
@@ -147,7 +148,7 @@ const TERMINATED: readonly Sequence[] = [
     closure: { phase: Phase.ABORTING, outputResult: abortedFor('second') },
   },
   {
-    rule: 'ABORTING for the same cause, which is recorded once',
+    rule: 'ABORTING, recorded once when the termination is repeated with the same cause',
     steps: [ok(terminate('enough')), idle(terminate('enough'))],
     closure: { outputResult: abortedFor('enough') },
   },
@@ -162,7 +163,7 @@ const TERMINATED: readonly Sequence[] = [
     closure: { outputResult: abortedFor('x'.repeat(32_000)) },
   },
   {
-    rule: 'ABORTING where its engine says so itself, and then for a cause',
+    rule: 'ABORTING for the cause of the termination when its engine had reported ABORTING before',
     steps: [ok(workflow('ABORTING')), ok(terminate('enough'))],
     closure: { phase: Phase.ABORTING, outputResult: abortedFor('enough') },
   },
@@ -173,7 +174,7 @@ const active = { state: State.EXECUTION_ACTIVE };
 
 const UPDATED: readonly Sequence[] = [
   ...[...OPEN, ...ENDS].map((phase) => ({
-    rule: `archived when it is ${phase}, which it stays`,
+    rule: `archived, and ${phase} as before`,
     steps: [ok(workflow(phase)), ok(update(archived))],
     closure: { phase: Phase[phase], stateChangeDetails: { ...archived, principal: '' } },
   })),
@@ -183,28 +184,28 @@ const UPDATED: readonly Sequence[] = [
     closure: { stateChangeDetails: active },
   },
   {
-    rule: 'archived once',
+    rule: 'archived, recorded once when the update is repeated',
     steps: [ok(update(archived)), idle(update(archived))],
     closure: { stateChangeDetails: archived },
   },
   {
-    rule: 'active, as it is at first, with nothing to record',
+    rule: 'active, with nothing to record, because it was active before',
     steps: [idle(update(active))],
     closure: { stateChangeDetails: active },
   },
   {
-    rule: 'updated when it was before: archiving is no event of the engine’s',
+    rule: 'updated when it was before: archiving is no report of an engine',
     steps: [ok(workflow('RUNNING', { occurredAt: second(3e8) })), ok(update(archived))],
     closure: { updatedAt: second(3e8) },
   },
   { rule: 'with its tags', steps: [ok(update(tagged('a', 'b')))], spec: { tags: ['a', 'b'] } },
   {
-    rule: 'with other tags in the place of those before',
+    rule: 'with the tags of the last update alone',
     steps: [ok(update(tagged('a', 'b'))), ok(update(tagged('c')))],
     spec: { tags: ['c'] },
   },
   {
-    rule: 'with the tags that it has where the update has none',
+    rule: 'with the tags that it had when the update does not set them',
     steps: [ok(update(tagged('a'))), ok(update(archived))],
     spec: { tags: ['a'] },
   },
@@ -214,7 +215,7 @@ const UPDATED: readonly Sequence[] = [
     spec: { tags: [] },
   },
   {
-    rule: 'with its tags, recorded once',
+    rule: 'with its tags, recorded once when the update is repeated',
     steps: [ok(update(tagged('a'))), idle(update(tagged('a')))],
     spec: { tags: ['a'] },
   },
@@ -235,23 +236,38 @@ type Listed = {
 
 const LISTED: readonly Listed[] = [
   { rule: 'in a list without a filter while it is active', steps: [], filters: '', isThere: true },
-  { rule: 'not once it is archived', steps: [ok(update(archived))], filters: '', isThere: false },
-  { rule: 'but where the state is asked for', steps: [ok(update(archived))], filters: 'eq(state,1)', isThere: true },
-  { rule: 'or any state', steps: [ok(update(archived))], filters: 'value_in(state,0;1)', isThere: true },
   {
-    rule: 'again when it is active again',
+    rule: 'in no list without a filter once it is archived',
+    steps: [ok(update(archived))],
+    filters: '',
+    isThere: false,
+  },
+  {
+    rule: 'by the state ARCHIVED once it is archived',
+    steps: [ok(update(archived))],
+    filters: 'eq(state,1)',
+    isThere: true,
+  },
+  {
+    rule: 'by both states once it is archived',
+    steps: [ok(update(archived))],
+    filters: 'value_in(state,0;1)',
+    isThere: true,
+  },
+  {
+    rule: 'in a list without a filter when it is active again',
     steps: [ok(update(archived)), ok(update(active))],
     filters: '',
     isThere: true,
   },
   {
-    rule: 'by a tag that it was given',
+    rule: 'by its tag',
     steps: [ok(update(tagged('x')))],
     filters: 'eq(admin_tag.name,x)',
     isThere: true,
   },
   {
-    rule: 'not by one that was taken away',
+    rule: 'by no tag that was replaced',
     steps: [ok(update(tagged('x'))), ok(update(tagged('y')))],
     filters: 'eq(admin_tag.name,x)',
     isThere: false,
@@ -275,14 +291,14 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
     expectShown(shown.spec, spec);
   };
 
-  describe('TerminateExecution wants', () => {
+  describe('TerminateExecution requires', () => {
     const whole = () => create(ExecutionTerminateRequestSchema, { id: { ...PLACE, name: 'there' }, cause: 'enough' });
     it.each(askable(way, TERMINATES))('$rule', async (row) => {
       await expectRefused(plane, way, [method.terminateExecution, whole], row);
     });
   });
 
-  describe('UpdateExecution wants', () => {
+  describe('UpdateExecution requires', () => {
     const whole = () => create(ExecutionUpdateRequestSchema, { id: { ...PLACE, name: 'there' }, ...archived });
     it.each(askable(way, UPDATES))('$rule', async (row) => {
       await expectRefused(plane, way, [method.updateExecution, whole], row);
@@ -292,7 +308,7 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
   describe('an execution that is terminated is', () => {
     it.each(TERMINATED)('$rule', expectStory);
 
-    it('left to its engine with its nodes, until it has ended', async () => {
+    it('shown with its running nodes, which are ABORTED once its engine has reported the end', async () => {
       const id = await launch();
       const phase = async () => {
         const asked = { id: { executionId: id, nodeId: 'n0' } };

@@ -41,14 +41,14 @@ let plane: ControlPlane;
 let count = 0;
 beforeAll(async () => {
   plane = await startControlPlane({
-    FLIGHTLOG_PROJECTS: '["flytesnacks", "asleep"]',
+    FLIGHTLOG_PROJECTS: '["flytesnacks", "archived"]',
     FLIGHTLOG_REGISTRATION_MAX_LABEL_ENTRIES: '3',
     FLIGHTLOG_EXECUTION_CLUSTER_POOLS: '{development: main}',
   });
   await register(plane.grpc, withNeeds('01-hello', '05-launch-plans'));
   await launchHello(plane.grpc, 'taken');
-  await registerTask(plane.grpc, { name: 'of-somebody-asleep' }, ({ id }) => void (id!.project = 'asleep'));
-  await plane.grpc.call(method.updateProject, { id: 'asleep', name: 'asleep', state: ProjectState.ARCHIVED });
+  await registerTask(plane.grpc, { name: 'of-an-archived-project' }, ({ id }) => void (id!.project = 'archived'));
+  await plane.grpc.call(method.updateProject, { id: 'archived', name: 'archived', state: ProjectState.ARCHIVED });
 });
 afterAll(() => plane.close());
 
@@ -80,7 +80,7 @@ const ofType =
   (r) =>
     void (r.spec!.launchPlan!.resourceType = type);
 const nowhere: Change = (r) => void (r.project = 'nowhere');
-const giving =
+const withInputs =
   (inputs: LiteralMap): Change =>
   (r) =>
     void (r.inputs = inputs);
@@ -91,7 +91,7 @@ const plan =
     r.spec!.launchPlan!.name = name;
     delete r.inputs;
   };
-const said =
+const withSpec =
   (fields: MessageInitShape<typeof ExecutionSpecSchema>): Change =>
   (r) => {
     const spec = create(ExecutionSpecSchema, fields);
@@ -104,78 +104,119 @@ const metadata =
     void (r.spec!.metadata = create(ExecutionMetadataSchema, fields));
 const parent = (name: string): Change =>
   metadata({ parentNodeExecution: { nodeId: 'n9', executionId: { ...PLACE, name } } });
-const unknownInput = giving(literals({ colour: literal('red') }));
-const badNotification = said({
+const unknownInput = withInputs(literals({ colour: literal('red') }));
+const badNotification = withSpec({
   notificationOverrides: { case: 'notifications', value: { notifications: [{ phases: [Phase.FAILED] }] } },
 });
-const badLabel = said({ labels: { values: { 'a b': '' } } });
-const fourLabels = said({ labels: { values: { a: '', b: '', c: '', d: '' } } });
-const otherPool = said({ clusterAssignment: { clusterPoolName: 'other' } });
+const badLabel = withSpec({ labels: { values: { 'a b': '' } } });
+const fourLabels = withSpec({ labels: { values: { a: '', b: '', c: '', d: '' } } });
+const otherPool = withSpec({ clusterAssignment: { clusterPoolName: 'other' } });
 const task =
   (name: string, project = PLACE.project): Change =>
   (r) =>
     void Object.assign(r.spec!.launchPlan!, { ...HELLO_TASK, name, project });
 
+/** Invalid requests; a number is the step at which the RPC checks the rule. */
 const REFUSED: readonly Row<typeof method.createExecution.input>[] = [
   { rule: '1: a project', change: (r) => void (r.project = ''), says: 'missing project' },
   { rule: '1: a domain', change: (r) => void (r.domain = ''), says: 'missing domain' },
-  { rule: '2: a name of 63 characters', change: named('a'.repeat(64)), says: 'size of name exceeded length 63' },
-  { rule: '2: that begins with a letter', change: named('1a'), says: 'invalid name format: 1a' },
-  { rule: '2: in lower case', change: named('aB'), says: 'invalid name format: aB' },
-  { rule: '2: of letters, digits and hyphens', change: named('a_b'), says: 'invalid name format: a_b' },
-  { rule: '3: a known project', change: nowhere, says: 'nowhere' },
-  { rule: '3: and domain', change: (r) => void (r.domain = 'moon'), says: 'domain [moon] is unrecognized by system' },
-  { rule: '3: which is active', change: (r) => void (r.project = 'asleep'), says: 'project [asleep] is not active' },
-  { rule: '4: a spec', change: noSpec, says: 'missing spec' },
-  { rule: '5: what it launches', change: noPlan, says: 'missing id of spec.launch_plan' },
-  { rule: '5: its project', change: planWithout('project'), says: 'missing project of spec.launch_plan' },
-  { rule: '5: its domain', change: planWithout('domain'), says: 'missing domain of spec.launch_plan' },
-  { rule: '5: its name', change: planWithout('name'), says: 'missing name of spec.launch_plan' },
-  { rule: '5: its version', change: planWithout('version'), says: 'missing version of spec.launch_plan' },
-  { rule: '6: its type', change: ofType(ResourceType.UNSPECIFIED), says: 'resource type [UNSPECIFIED]' },
-  { rule: '6: that can be launched', change: ofType(ResourceType.WORKFLOW), says: 'only [LAUNCH_PLAN, TASK] allowed' },
-  { rule: '7: inputs with names', change: giving(literals({ '': literal(1n) })), says: 'missing key in inputs' },
-  { rule: '7: and values', change: giving(literals({ name: {} })), says: 'missing valid literal in inputs name' },
-  { rule: '8: notifications that can be', change: badNotification, says: 'invalid value for notification type' },
   {
-    rule: 'beyond the table: a mode that exists',
+    rule: '2: a name of at most 63 characters',
+    change: named('a'.repeat(64)),
+    says: 'size of name exceeded length 63',
+  },
+  { rule: '2: a name that begins with a letter', change: named('1a'), says: 'invalid name format: 1a' },
+  { rule: '2: a name in lower case', change: named('aB'), says: 'invalid name format: aB' },
+  { rule: '2: a name of letters, digits and hyphens', change: named('a_b'), says: 'invalid name format: a_b' },
+  { rule: '3: a known project', change: nowhere, says: 'nowhere' },
+  {
+    rule: '3: a known domain',
+    change: (r) => void (r.domain = 'moon'),
+    says: 'domain [moon] is unrecognized by system',
+  },
+  {
+    rule: '3: an active project',
+    change: (r) => void (r.project = 'archived'),
+    says: 'project [archived] is not active',
+  },
+  { rule: '4: a spec', change: noSpec, says: 'missing spec' },
+  { rule: '5: an identifier of what is launched', change: noPlan, says: 'missing id of spec.launch_plan' },
+  {
+    rule: '5: a project in that identifier',
+    change: planWithout('project'),
+    says: 'missing project of spec.launch_plan',
+  },
+  { rule: '5: a domain in that identifier', change: planWithout('domain'), says: 'missing domain of spec.launch_plan' },
+  { rule: '5: a name in that identifier', change: planWithout('name'), says: 'missing name of spec.launch_plan' },
+  {
+    rule: '5: a version in that identifier',
+    change: planWithout('version'),
+    says: 'missing version of spec.launch_plan',
+  },
+  {
+    rule: '6: a resource type in that identifier',
+    change: ofType(ResourceType.UNSPECIFIED),
+    says: 'resource type [UNSPECIFIED]',
+  },
+  {
+    rule: '6: the resource type of a launch plan or of a task',
+    change: ofType(ResourceType.WORKFLOW),
+    says: 'only [LAUNCH_PLAN, TASK] allowed',
+  },
+  { rule: '7: inputs with names', change: withInputs(literals({ '': literal(1n) })), says: 'missing key in inputs' },
+  {
+    rule: '7: inputs with values',
+    change: withInputs(literals({ name: {} })),
+    says: 'missing valid literal in inputs name',
+  },
+  { rule: '8: valid notifications', change: badNotification, says: 'invalid value for notification type' },
+  {
+    rule: 'a mode that exists',
     change: metadata({ mode: 77 as never }),
     says: 'invalid value for metadata.mode: 77 is not a mode',
   },
-  { rule: '9: labels that can be', change: badLabel, says: 'invalid label key [a b]' },
+  { rule: '9: valid labels', change: badLabel, says: 'invalid label key [a b]' },
   {
     rule: 'a launch plan that exists',
     change: plan('unknown'),
     code: 'NOT_FOUND',
     says: 'missing entity of type LAUNCH_PLAN with identifier',
   },
-  { rule: 'inputs that it expects', change: unknownInput, says: 'invalid input colour' },
+  { rule: 'inputs that the launch plan expects', change: unknownInput, says: 'invalid input colour' },
   {
-    rule: 'inputs that it has not fixed',
-    change: all(plan('launchplans.orders'), giving(literals({ table: literal('x') }))),
+    rule: 'inputs that the launch plan has not fixed',
+    change: all(plan('launchplans.orders'), withInputs(literals({ table: literal('x') }))),
     says: 'invalid input table',
   },
   {
-    rule: 'inputs that it has no default for',
-    change: all(plan('launchplans.daily_count'), giving(literals({ day: DAY }))),
+    rule: 'the inputs for which the launch plan has no default',
+    change: all(plan('launchplans.daily_count'), withInputs(literals({ day: DAY }))),
     says: 'expected_inputs table missing',
   },
   {
-    rule: 'inputs of their type',
-    change: giving(literals({ times: literal('twice') })),
+    rule: 'inputs of their types',
+    change: withInputs(literals({ times: literal('twice') })),
     says: 'invalid times input wrong type. Expected',
   },
   {
-    rule: 'a parent that exists',
+    rule: 'a parent execution that exists',
     change: parent('unknown'),
     code: 'NOT_FOUND',
     says: 'missing entity of type',
   },
-  { rule: 'and its node', change: parent('taken'), code: 'NOT_FOUND', says: 'type node execution' },
-  { rule: 'no more labels than the platform takes', change: fourLabels, says: 'labels has too many entries [4 > 3]' },
-  { rule: 'the pool that it is assigned to', change: otherPool, says: 'cannot run on cluster pool [other]' },
+  { rule: 'a parent node that exists', change: parent('taken'), code: 'NOT_FOUND', says: 'type node execution' },
   {
-    rule: 'a name that does not exist',
+    rule: 'no more labels than the limit of the platform',
+    change: fourLabels,
+    says: 'labels has too many entries [4 > 3]',
+  },
+  {
+    rule: 'the cluster pool that the domain is assigned to',
+    change: otherPool,
+    says: 'cannot run on cluster pool [other]',
+  },
+  {
+    rule: 'a name that no execution has',
     change: named('taken'),
     code: 'ALREADY_EXISTS',
     says: 'value with matching already',
@@ -186,10 +227,14 @@ const REFUSED: readonly Row<typeof method.createExecution.input>[] = [
     code: 'NOT_FOUND',
     says: 'missing entity of type TASK with identifier',
   },
-  { rule: 'of a project that is active', change: task('of-somebody-asleep', 'asleep'), says: 'project [asleep]' },
   {
-    rule: 'and all of its inputs',
-    change: all(task(HELLO_TASK.name), giving(literals({ times: literal(1n) }))),
+    rule: 'a task of an active project',
+    change: task('of-an-archived-project', 'archived'),
+    says: 'project [archived]',
+  },
+  {
+    rule: 'all inputs of a task',
+    change: all(task(HELLO_TASK.name), withInputs(literals({ times: literal(1n) }))),
     says: 'expected_inputs name missing',
   },
   { rule: 'order: 1 before 2', change: all((r) => void (r.domain = ''), named('A')), says: 'missing domain' },
@@ -202,10 +247,10 @@ const REFUSED: readonly Row<typeof method.createExecution.input>[] = [
   },
   {
     rule: 'order: 6 before 7',
-    change: all(ofType(ResourceType.WORKFLOW), giving(literals({ '': DAY }))),
+    change: all(ofType(ResourceType.WORKFLOW), withInputs(literals({ '': DAY }))),
     says: 'only',
   },
-  { rule: 'order: 7 before 8', change: all(giving(literals({ '': DAY })), badNotification), says: 'missing key' },
+  { rule: 'order: 7 before 8', change: all(withInputs(literals({ '': DAY })), badNotification), says: 'missing key' },
   { rule: 'order: 8 before 9', change: all(badLabel, badNotification), says: 'notification type' },
   { rule: 'order: 9 before the launch plan', change: all(badLabel, plan('unknown')), says: 'invalid label key' },
   {
@@ -220,7 +265,7 @@ const REFUSED: readonly Row<typeof method.createExecution.input>[] = [
     says: 'invalid input colour',
   },
   {
-    rule: 'order: the parent before what the platform takes',
+    rule: 'order: the parent before the number of labels',
     change: all(fourLabels, parent('unknown')),
     code: 'NOT_FOUND',
     says: 'missing entity of type',
@@ -230,10 +275,10 @@ const REFUSED: readonly Row<typeof method.createExecution.input>[] = [
 ];
 
 /** Rows whose request cannot be expressed in JSON. */
-const UNSAID: typeof REFUSED = [
+const NOT_IN_JSON: typeof REFUSED = [
   {
-    rule: '7: and times that there are',
-    change: giving(literals({ name: scalar({ case: 'datetime', value: { seconds: 253_402_300_800n } }) })),
+    rule: '7: times before the year 10000',
+    change: withInputs(literals({ name: scalar({ case: 'datetime', value: { seconds: 253_402_300_800n } }) })),
     says: 'invalid datetime in inputs name',
   },
 ];
@@ -241,50 +286,54 @@ const UNSAID: typeof REFUSED = [
 type Run = { readonly rule: string; readonly change: Change };
 
 const NAMES: readonly (Run & { readonly name: RegExp })[] = [
-  { rule: '63 characters', change: named(`a${'b'.repeat(62)}`), name: /^ab{62}$/u },
-  { rule: 'letters, digits and hyphens', change: named('a-1-b-'), name: /^a-1-b-$/u },
-  { rule: 'of its own where none is given', change: named(''), name: /^a[bcdfghjklmnpqrstvwxz2456789]{19}$/u },
+  { rule: 'of 63 characters', change: named(`a${'b'.repeat(62)}`), name: /^ab{62}$/u },
+  { rule: 'of letters, digits and hyphens', change: named('a-1-b-'), name: /^a-1-b-$/u },
+  {
+    rule: 'a generated one when the request has none',
+    change: named(''),
+    name: /^a[bcdfghjklmnpqrstvwxz2456789]{19}$/u,
+  },
 ];
 
 const INPUTS: readonly (Run & { readonly inputs: Readonly<Record<string, object>> })[] = [
   {
-    rule: 'those of the request',
-    change: giving(literals({ name: literal('Ada'), times: literal(3n) })),
+    rule: 'the inputs of the request',
+    change: withInputs(literals({ name: literal('Ada'), times: literal(3n) })),
     inputs: { name: literal('Ada'), times: literal(3n) },
   },
   {
-    rule: 'the defaults of the launch plan for those that are not given',
-    change: giving(literals({ times: literal(3n) })),
+    rule: 'the defaults of the launch plan for inputs that are not given',
+    change: withInputs(literals({ times: literal(3n) })),
     inputs: { name: literal('control plane'), times: literal(3n) },
   },
   {
-    rule: 'those of the spec where the request has none',
-    change: all(said({ inputs: { literals: { name: literal('Ada') } } }), (r) => {
+    rule: 'the inputs of the spec when the request has none',
+    change: all(withSpec({ inputs: { literals: { name: literal('Ada') } } }), (r) => {
       delete r.inputs;
     }),
     inputs: { name: literal('Ada'), times: literal(1n) },
   },
   {
-    rule: 'those of the spec where those of the request are empty',
-    change: all(said({ inputs: { literals: { name: literal('Ada') } } }), giving(literals({}))),
+    rule: 'the inputs of the spec when those of the request are empty',
+    change: all(withSpec({ inputs: { literals: { name: literal('Ada') } } }), withInputs(literals({}))),
     inputs: { name: literal('Ada'), times: literal(1n) },
   },
   {
-    rule: 'those of the request rather than those of the spec',
+    rule: 'the inputs of the request rather than those of the spec',
     change: all(
-      said({ inputs: { literals: { name: literal('Eve') } } }),
-      giving(literals({ name: literal('Ada'), times: literal(1n) })),
+      withSpec({ inputs: { literals: { name: literal('Eve') } } }),
+      withInputs(literals({ name: literal('Ada'), times: literal(1n) })),
     ),
     inputs: { name: literal('Ada'), times: literal(1n) },
   },
   {
-    rule: 'those that the launch plan has fixed',
-    change: all(plan('launchplans.orders'), giving(literals({ sample: HALF, day: DAY }))),
+    rule: 'the inputs that the launch plan has fixed',
+    change: all(plan('launchplans.orders'), withInputs(literals({ sample: HALF, day: DAY }))),
     inputs: { sample: HALF, day: DAY, table: literal('orders') },
   },
   {
-    rule: 'those of a task that is launched by itself',
-    change: all(task(HELLO_TASK.name), giving(literals({ name: literal('Ada'), times: literal(2n) }))),
+    rule: 'the inputs of a task that is launched by itself',
+    change: all(task(HELLO_TASK.name), withInputs(literals({ name: literal('Ada'), times: literal(2n) }))),
     inputs: { name: literal('Ada'), times: literal(2n) },
   },
 ];
@@ -312,7 +361,7 @@ const HELLO = { ...PLACE, name: 'hello.hello', version: 'v1' };
 
 const SHOWN: readonly Shown[] = [
   {
-    rule: 'QUEUED, with nothing of a run',
+    rule: 'QUEUED, without a start, a duration and a result',
     change: () => undefined,
     closure: {
       phase: Phase.QUEUED,
@@ -329,7 +378,7 @@ const SHOWN: readonly Shown[] = [
     spec: { launchPlan: { ...HELLO, resourceType: ResourceType.LAUNCH_PLAN } },
   },
   {
-    rule: 'active, as its creator has left it',
+    rule: 'active',
     change: () => undefined,
     closure: { stateChangeDetails: { state: ExecutionState.EXECUTION_ACTIVE, principal: '' } },
   },
@@ -350,7 +399,7 @@ const SHOWN: readonly Shown[] = [
     metadata: { principal: '' },
   },
   {
-    rule: 'without artifacts of the client’s own',
+    rule: 'without the artifact ids that the client has sent',
     change: metadata({ artifactIds: [{ version: 'v1' }] }),
     metadata: { artifactIds: [] },
   },
@@ -360,13 +409,13 @@ const SHOWN: readonly Shown[] = [
     metadata: { scheduledAt: second(5), referenceExecution: { ...PLACE, name: 'taken' } },
   },
   {
-    rule: 'in its namespace, and of no cluster',
+    rule: 'with its namespace, and without a cluster',
     change: () => undefined,
     metadata: { systemMetadata: { namespace: 'flytesnacks-development', executionCluster: '' } },
   },
-  { rule: 'as it was asked for', change: said(EVERYTHING), spec: EVERYTHING },
+  { rule: 'with the spec of the request', change: withSpec(EVERYTHING), spec: EVERYTHING },
   {
-    rule: 'of a task: the workflow that was made for it, and the task that was asked for',
+    rule: 'with the generated workflow of a task, and with the task of the request',
     change: task(HELLO_TASK.name),
     closure: { workflowId: { ...HELLO_TASK, resourceType: ResourceType.WORKFLOW, name: '.flytegen.hello.greet' } },
     spec: { launchPlan: { ...HELLO_TASK }, maxParallelism: 0 },
@@ -378,11 +427,11 @@ const FILTERS: readonly (Run & { readonly filters: string })[] = [
   { rule: 'its launch plan', change: plan('launchplans.orders'), filters: 'eq(launch_plan.name,launchplans.orders)' },
   { rule: 'its workflow', change: plan('launchplans.orders'), filters: 'eq(workflow.name,launchplans.daily_count)' },
   { rule: 'its task', change: task(HELLO_TASK.name), filters: 'eq(task.name,hello.greet)' },
-  { rule: 'what kind of thing it launches', change: task(HELLO_TASK.name), filters: 'eq(launch_entity,task)' },
-  { rule: 'a tag', change: said({ tags: ['blue'] }), filters: 'eq(admin_tag.name,blue)' },
+  { rule: 'the kind of what it launches', change: task(HELLO_TASK.name), filters: 'eq(launch_entity,task)' },
+  { rule: 'a tag', change: withSpec({ tags: ['blue'] }), filters: 'eq(admin_tag.name,blue)' },
   {
     rule: 'a label',
-    change: said({ labels: { values: { team: 'geo' } } }),
+    change: withSpec({ labels: { values: { team: 'geo' } } }),
     filters: 'eq(execution_tag.key,team)+eq(execution_tag.value,geo)',
   },
 ];
@@ -405,19 +454,19 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
   };
   const get = (id: ExecutionId) => plane[way].call(method.getExecution, { id });
 
-  describe('CreateExecution wants', () => {
-    it.each(way === 'grpc' ? [...REFUSED, ...UNSAID] : REFUSED)('$rule', async (row) => {
+  describe('CreateExecution requires', () => {
+    it.each(way === 'grpc' ? [...REFUSED, ...NOT_IN_JSON] : REFUSED)('$rule', async (row) => {
       await expectRefused(plane, way, [method.createExecution, request], row);
     });
   });
 
-  it('a project that is not active is named in a detail', async () => {
-    const answer = await plane[way].attempt(method.createExecution, { ...request(), project: 'asleep' });
+  it('a project that is not active is named in a detail of the refusal', async () => {
+    const answer = await plane[way].attempt(method.createExecution, { ...request(), project: 'archived' });
     expect(answer.details[0]!.typeUrl).toContain('admin.InactiveProject');
-    expect(fromBinary(InactiveProjectSchema, answer.details[0]!.value).id).toBe('asleep');
+    expect(fromBinary(InactiveProjectSchema, answer.details[0]!.value).id).toBe('archived');
   });
 
-  describe('an execution has the name', () => {
+  describe('an execution has a name:', () => {
     it.each(NAMES)('$rule', async ({ change, name }) => {
       // A name stays taken permanently, so each transport launches in a domain of its own.
       const elsewhere: Change = (r) => void (r.domain = way === 'grpc' ? 'development' : 'staging');
@@ -466,7 +515,7 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
     const generated = { ...PLACE, name: '.flytegen.hello.greet', version: 'v1' };
     beforeAll(() => launch(task(HELLO_TASK.name)));
 
-    it('has a launch plan, which is not active and wants all inputs', async () => {
+    it('has a launch plan, which is not active and requires all inputs', async () => {
       const { spec, closure } = await plane[way].call(method.getLaunchPlan, { id: generated });
       expect(closure!.state).toBe(LaunchPlanState.INACTIVE);
       for (const { behavior } of Object.values(closure!.expectedInputs!.parameters))
@@ -475,7 +524,7 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
       expect(spec).toMatchObject({ labels: {}, annotations: {}, fixedInputs: {}, entityMetadata: {} });
     });
 
-    it('has a workflow of one node, which is named after it and tried as often as it says', async () => {
+    it('has a workflow of one node, with the name and the retries of the task', async () => {
       const { closure } = await plane[way].call(method.getWorkflow, { id: generated });
       const nodes = closure!.compiledWorkflow!.primary!.template!.nodes;
       const [node] = nodes.filter(({ id }) => !id.endsWith('-node'));
@@ -487,7 +536,7 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
     });
 
     it.each([ResourceType.WORKFLOW, ResourceType.LAUNCH_PLAN])(
-      'has them marked as the system’s own: %i',
+      'has SYSTEM_GENERATED as the state of the workflow and the launch plan: resource type %i',
       async (type) => {
         const id = { ...PLACE, name: generated.name };
         const entity = await plane[way].call(method.getNamedEntity, { resourceType: type, id });
@@ -495,7 +544,7 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
       },
     );
 
-    it('is launched again with what was made for it the first time', async () => {
+    it('is launched again with the workflow and launch plan of the first launch', async () => {
       const before = await plane.head();
       await launch(task(HELLO_TASK.name));
       expect(await plane.eventsAfter(before)).toHaveLength(1);
@@ -513,7 +562,7 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
     });
   });
 
-  it('outputs that came with an event are data; those that stand elsewhere are not', async () => {
+  it('outputs in an event are answered by GetExecutionData; outputs at a URI are not', async () => {
     const [here, elsewhere] = [await launch(() => undefined), await launch(() => undefined)];
     const value = literals({ o0: literal('Hello') });
     const ended = (id: ExecutionId, outputResult: object) =>

@@ -136,6 +136,7 @@ let rest: RestClient;
 let root: Headers;
 let stranger: Headers;
 
+/** Sends a request as an administrator, and expects that it succeeds. */
 const ok = async <Input extends DescMessage>(
   method: DescMethod & { readonly input: Input },
   request: MessageInitShape<Input>,
@@ -209,7 +210,7 @@ type Seen = { readonly code: string; readonly message: string; readonly text: st
 
 const WAYS = ['grpc', 'rest'] as const;
 
-/** The answer to the stranger, with the absent project in place of the one that was named. */
+/** The answer to the stranger, with the name of the absent project in place of the one in the request. */
 const seen = async ({ method, bytesFor }: Probe, way: (typeof WAYS)[number], project: string): Promise<Seen> => {
   const path = `/${method.parent.typeName}/${method.name}`;
   const bytes = bytesFor(project);
@@ -284,7 +285,7 @@ const caseOf = (message: Uint8Array): string | undefined => fromBinary(WorkRespo
 const isJoined = (message: Uint8Array): boolean => caseOf(message) === 'joined';
 const isAnswer = (message: Uint8Array): boolean => caseOf(message) === 'answer';
 
-/** Sends the messages of an engine, and leaves after the first answer that is enough. */
+/** Sends the messages of an engine, and closes the stream after the first message that `isEnough` accepts. */
 const work = async (messages: readonly Asked[], isEnough: (message: Buffer) => boolean) => {
   const session = connect(`http://${server.ready.grpc}`);
   const encoded = messages.map((message) => toBinary(WorkRequestSchema, create(WorkRequestSchema, { message })));
@@ -381,7 +382,7 @@ const streamsOfOwn = async () => {
 };
 
 describe('a stream', () => {
-  it('of a project is refused as one of a project that does not exist', async () => {
+  it('of a hidden project is refused as one of a project that does not exist', async () => {
     const answers = async ({ method, bytesFor }: Probe, project: string) => {
       const plain = (text: string): string => text.replaceAll(project, ABSENT);
       const first = await grpc.rawStream(pathOf(method), bytesFor(project), stranger);

@@ -8,7 +8,7 @@ import { hostileCases, WAYS } from '../../support/hostile-cases.js';
 
 const rpcs = allRpcs.filter(({ method }) => method.parent.file === AsyncAgentService.file);
 
-describe.each(WAYS)('whatever is wrong with a request over %s, with an agent behind', (way) => {
+describe.each(WAYS)('a malformed request to an agent over %s,', (way) => {
   let agent: ExampleAgent;
   hostileCases(way, rpcs, async () => {
     agent = await startExampleAgent('sensor');

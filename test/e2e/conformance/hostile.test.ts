@@ -6,7 +6,8 @@ import { hostileCases, isAskedOver, WAYS } from '../../support/hostile-cases.js'
 import { publishedClient } from '../../support/published-client.js';
 import { wholeRequests } from '../../support/whole-requests.js';
 
-const startWithWhatIsAskedFor = async (): Promise<ControlPlane> => {
+/** Starts a control plane, and sends it all valid requests, so that what malformed requests name is there. */
+const startWithWholeRequests = async (): Promise<ControlPlane> => {
   const plane = await startControlPlane();
   const published = publishedClient(plane.server().ready.grpc);
   for (const [rpc, request] of wholeRequests) await published.call(rpc, request);
@@ -14,7 +15,7 @@ const startWithWhatIsAskedFor = async (): Promise<ControlPlane> => {
   return plane;
 };
 
-describe.each(WAYS)('whatever is wrong with a request over %s', (way) => {
+describe.each(WAYS)('a malformed request over %s,', (way) => {
   const rpcs = publishedRpcs.filter(({ method }) => isAskedOver(way, method));
-  hostileCases(way, rpcs, startWithWhatIsAskedFor);
+  hostileCases(way, rpcs, startWithWholeRequests);
 });

@@ -7,7 +7,7 @@ import { type PublishedAnswer, type PublishedClient, publishedClient } from '../
 import { agentRequests, wholeRequests } from '../../support/whole-requests.js';
 
 /** RPCs without required fields, so that an empty request is valid. */
-const ASK_NOTHING = new Set([
+const WITHOUT_FIELDS = new Set([
   'AdminService.ListProjects',
   'AdminService.GetDomains',
   'AdminService.GetVersion',
@@ -46,22 +46,22 @@ describe('the published JavaScript client', () => {
   });
 
   it.each(publishedRpcs.map(({ name }) => name))(
-    'gets an error that names what an empty request to %s lacks',
+    'gets an error with a message for an empty request to %s, unless no field is required',
     async (rpc) => {
       const answer = await plane.unchanged(() => client.call(rpc, {}));
       const lacking = isAgents(rpc) ? /^UNIMPLEMENTED$/u : /^(?:INVALID_ARGUMENT|NOT_FOUND)$/u;
       if (!builtRpcs.has(rpc)) expectUnbuilt(rpc, answer);
-      else if (ASK_NOTHING.has(rpc)) expect(answer.code).toBe('OK');
+      else if (WITHOUT_FIELDS.has(rpc)) expect(answer.code).toBe('OK');
       else expect([answer.code, answer.message]).toEqual([expect.stringMatching(lacking), expect.stringMatching(/./u)]);
     },
   );
 
-  it('has called every RPC of every service', () => {
+  it('is tested with a request to every RPC of every service', () => {
     expect(new Set(wholeRequests.map(([rpc]) => rpc))).toEqual(new Set(publishedRpcs.map(({ name }) => name)));
   });
 });
 
-describe('the published JavaScript client, with an agent behind', () => {
+describe('the published JavaScript client, at a control plane with an agent,', () => {
   let agent: ExampleAgent;
   let plane: ControlPlane;
   let client: PublishedClient;

@@ -60,7 +60,7 @@ const plan = (): LaunchPlanCreateRequest => {
 type Parameter = MessageInitShape<typeof ParameterSchema>;
 type Literal = MessageInitShape<typeof LiteralSchema>;
 
-const said =
+const withSpec =
   (fields: SpecInit): Change =>
   ({ spec }) => {
     const given = create(LaunchPlanSpecSchema, fields);
@@ -77,9 +77,10 @@ const scalar = (value: object): Literal =>
   ({ value: { case: 'scalar', value: { value: { case: 'primitive', value: { value } } } } }) as never;
 const HALF = scalar({ case: 'floatValue', value: 0.5 });
 const DAY = scalar({ case: 'datetime', value: second(0) });
-const defaults = (parameters: Record<string, Parameter>): Change => said({ defaultInputs: { parameters } });
-const fixed = (literals: Record<string, Literal>): Change => said({ fixedInputs: { literals } });
-const scheduled = (schedule: MessageInitShape<typeof ScheduleSchema>): Change => said({ entityMetadata: { schedule } });
+const defaults = (parameters: Record<string, Parameter>): Change => withSpec({ defaultInputs: { parameters } });
+const fixed = (literals: Record<string, Literal>): Change => withSpec({ fixedInputs: { literals } });
+const scheduled = (schedule: MessageInitShape<typeof ScheduleSchema>): Change =>
+  withSpec({ entityMetadata: { schedule } });
 
 const cron = (schedule: string, kickoff = '', offset = ''): MessageInitShape<typeof ScheduleSchema> => ({
   ScheduleExpression: { case: 'cronSchedule', value: { schedule, offset } },
@@ -92,9 +93,9 @@ const every = (value: number, unit = FixedRateUnit.HOUR): MessageInitShape<typeo
   ScheduleExpression: { case: 'rate', value: { value, unit } },
 });
 
-const limited = (max: number, behavior: Behavior): Change => said({ concurrencyPolicy: { max, behavior } });
+const limited = (max: number, behavior: Behavior): Change => withSpec({ concurrencyPolicy: { max, behavior } });
 const notifying = (notification: MessageInitShape<typeof NotificationSchema>): Change =>
-  said({ entityMetadata: { notifications: [notification] } });
+  withSpec({ entityMetadata: { notifications: [notification] } });
 const email = (...recipientsEmail: string[]) => ({ case: 'email', value: { recipientsEmail } }) as const;
 
 const noSpec: Change = (r) => {
@@ -107,11 +108,14 @@ const workflowWithout =
   (part: 'project' | 'domain' | 'name' | 'version'): Change =>
   ({ spec }) =>
     void (spec!.workflowId![part] = '');
-const of =
+const ofWorkflow =
   (name: string): Change =>
   ({ spec }) =>
     void (spec!.workflowId!.name = name);
-const ofHello: Change = all(of('without-inputs'), said({ defaultInputs: {}, fixedInputs: {} }));
+const ofWorkflowWithoutInputs: Change = all(
+  ofWorkflow('without-inputs'),
+  withSpec({ defaultInputs: {}, fixedInputs: {} }),
+);
 const noId: Change = (r) => {
   delete r.id;
 };
@@ -124,101 +128,134 @@ const typed =
   ({ id }) =>
     void (id!.resourceType = type);
 const nowhere: Change = ({ id }) => void (id!.project = 'nowhere');
-const badLabel = said({ labels: { values: { 'a b': '' } } });
+const badLabel = withSpec({ labels: { values: { 'a b': '' } } });
 const emptyFixed = fixed({ table: {} });
 const noKey = defaults({ '': simple(SimpleType.FLOAT, must) });
 const unexpectedDefault = defaults({ colour: simple(SimpleType.STRING, must) });
 const unexpectedFixed = fixed({ colour: literal('red') });
 const badCron = scheduled(cron('every day'));
 const noType = notifying({ phases: [Phase.FAILED] });
-const noneAtAll = limited(0, Behavior.SKIP);
-const conditions = said({
+const zeroLimit = limited(0, Behavior.SKIP);
+const conditions = withSpec({
   entityMetadata: { launchConditions: create(AnySchema, { typeUrl: 'type.googleapis.com/google.protobuf.Empty' }) },
 });
 
+/** An invalid request; a number before its rule is the step at which the RPC checks it. */
 type Create = Row<typeof LaunchPlanCreateRequestSchema>;
 
 const IDENTIFIED: readonly Create[] = [
-  { rule: '1: a workflow', change: noWorkflow, says: 'missing id of spec.workflow_id' },
+  { rule: '1: a workflow id', change: noWorkflow, says: 'missing id of spec.workflow_id' },
   {
-    rule: '1: which is one',
+    rule: '1: a workflow id of resource type WORKFLOW',
     change: ({ spec }) => void (spec!.workflowId!.resourceType = ResourceType.TASK),
     says: 'unexpected resource type task',
   },
-  { rule: '1: its project', change: workflowWithout('project'), says: 'missing project of spec.workflow_id' },
-  { rule: '1: its domain', change: workflowWithout('domain'), says: 'missing domain of spec.workflow_id' },
-  { rule: '1: its name', change: workflowWithout('name'), says: 'missing name of spec.workflow_id' },
-  { rule: '1: its version', change: workflowWithout('version'), says: 'missing version of spec.workflow_id' },
+  {
+    rule: '1: a project in the workflow id',
+    change: workflowWithout('project'),
+    says: 'missing project of spec.workflow_id',
+  },
+  {
+    rule: '1: a domain in the workflow id',
+    change: workflowWithout('domain'),
+    says: 'missing domain of spec.workflow_id',
+  },
+  { rule: '1: a name in the workflow id', change: workflowWithout('name'), says: 'missing name of spec.workflow_id' },
+  {
+    rule: '1: a version in the workflow id',
+    change: workflowWithout('version'),
+    says: 'missing version of spec.workflow_id',
+  },
   {
     rule: '2: a workflow that exists',
-    change: of('unknown'),
+    change: ofWorkflow('unknown'),
     code: 'NOT_FOUND',
     says: 'missing entity of type WORKFLOW with identifier',
   },
   { rule: '3: an id', change: noId, says: 'missing id' },
-  { rule: '3: of a launch plan', change: typed(ResourceType.WORKFLOW), says: 'unexpected resource type workflow' },
-  { rule: '3: said to be', change: typed(ResourceType.UNSPECIFIED), says: 'unexpected resource type' },
-  { rule: '3: in a project', change: without('project'), says: 'missing project' },
-  { rule: '3: and a domain', change: without('domain'), says: 'missing domain' },
-  { rule: '3: with a name', change: without('name'), says: 'missing name' },
-  { rule: '3: and a version', change: without('version'), says: 'missing version' },
+  {
+    rule: '3: an id of resource type LAUNCH_PLAN',
+    change: typed(ResourceType.WORKFLOW),
+    says: 'unexpected resource type workflow',
+  },
+  { rule: '3: a resource type in the id', change: typed(ResourceType.UNSPECIFIED), says: 'unexpected resource type' },
+  { rule: '3: a project in the id', change: without('project'), says: 'missing project' },
+  { rule: '3: a domain in the id', change: without('domain'), says: 'missing domain' },
+  { rule: '3: a name in the id', change: without('name'), says: 'missing name' },
+  { rule: '3: a version in the id', change: without('version'), says: 'missing version' },
   { rule: '4: a known project', change: nowhere, says: 'nowhere' },
-  { rule: '4: and domain', change: ({ id }) => void (id!.domain = 'moon'), says: 'domain [moon] is unrecognized' },
+  { rule: '4: a known domain', change: ({ id }) => void (id!.domain = 'moon'), says: 'domain [moon] is unrecognized' },
   { rule: '5: a spec', change: noSpec, says: 'missing spec' },
-  { rule: '7: labels that can be', change: badLabel, says: 'invalid label key [a b]' },
+  { rule: '7: valid labels', change: badLabel, says: 'invalid label key [a b]' },
 ];
 
 const INPUTS: readonly Create[] = [
-  { rule: '8: names for what is fixed', change: fixed({ '': HALF }), says: 'missing key in fixed_inputs' },
-  { rule: '8: and values', change: emptyFixed, says: 'missing valid literal in fixed_inputs table' },
+  { rule: '8: names of fixed inputs', change: fixed({ '': HALF }), says: 'missing key in fixed_inputs' },
+  { rule: '8: values of fixed inputs', change: emptyFixed, says: 'missing valid literal in fixed_inputs table' },
   {
     rule: '9: no queries for artifacts',
     change: defaults({ day: simple(SimpleType.DATETIME, { case: 'artifactQuery', value: {} }) }),
     says: 'artifact mode not enabled but query found default_inputs day',
   },
-  { rule: '10: names for defaults', change: noKey, says: 'missing key in default_inputs' },
-  { rule: '10: variables', change: defaults({ day: { behavior: must } }), says: 'The Variable component of the' },
-  { rule: '10: with types', change: defaults({ day: { var: {}, behavior: must } }), says: 'has a missing Type' },
-  { rule: '10: a default', change: defaults({ sample: simple(SimpleType.FLOAT) }), says: 'neither default, nor is' },
+  { rule: '10: names of default inputs', change: noKey, says: 'missing key in default_inputs' },
   {
-    rule: '10: or that it must be given',
+    rule: '10: variables of default inputs',
+    change: defaults({ day: { behavior: must } }),
+    says: 'The Variable component of the',
+  },
+  {
+    rule: '10: types of default inputs',
+    change: defaults({ day: { var: {}, behavior: must } }),
+    says: 'has a missing Type',
+  },
+  {
+    rule: '10: a default, or that the input is required',
+    change: defaults({ sample: simple(SimpleType.FLOAT) }),
+    says: 'neither default, nor is',
+  },
+  {
+    rule: '10: a default when the input is said not to be required',
     change: defaults({ sample: simple(SimpleType.FLOAT, { case: 'required', value: false }) }),
     says: 'Invalid variable sample in default_inputs',
   },
   {
-    rule: '10: rather than an artifact',
+    rule: '10: a default rather than an artifact',
     change: defaults({ sample: simple(SimpleType.FLOAT, { case: 'artifactId', value: { version: 'v1' } }) }),
     says: 'neither default, nor is required',
   },
   {
-    rule: '10: a default with a value',
+    rule: '10: a value of the default',
     change: defaults({ sample: simple(SimpleType.FLOAT, byDefault({})) }),
     says: 'missing valid literal in default_inputs sample',
   },
   {
-    rule: '10: of its type',
+    rule: '10: a default of the type of the parameter',
     change: defaults({ sample: simple(SimpleType.FLOAT, byDefault(literal('half'))) }),
     says: 'Type mismatch for Parameter sample in default_inputs',
   },
   {
-    rule: '11: no defaults where there are no inputs',
-    change: all(ofHello, unexpectedDefault),
+    rule: '11: no default inputs for a workflow without inputs',
+    change: all(ofWorkflowWithoutInputs, unexpectedDefault),
     says: 'invalid launch plan default inputs, expected none but found 1',
   },
   {
-    rule: '11: and nothing fixed',
-    change: all(ofHello, unexpectedFixed),
+    rule: '11: no fixed inputs for a workflow without inputs',
+    change: all(ofWorkflowWithoutInputs, unexpectedFixed),
     says: 'invalid launch plan fixed inputs, expected none but found 1',
   },
-  { rule: '12: defaults of inputs that there are', change: unexpectedDefault, says: 'unexpected default_input colour' },
   {
-    rule: '12: of their types',
+    rule: '12: default inputs that the workflow has',
+    change: unexpectedDefault,
+    says: 'unexpected default_input colour',
+  },
+  {
+    rule: '12: default inputs of the types in the workflow',
     change: defaults({ sample: simple(SimpleType.STRING, must) }),
     says: 'invalid default_input wrong type sample, expected',
   },
-  { rule: '13: fixed inputs that there are', change: unexpectedFixed, says: 'unexpected fixed_input colour' },
+  { rule: '13: fixed inputs that the workflow has', change: unexpectedFixed, says: 'unexpected fixed_input colour' },
   {
-    rule: '13: of their types',
+    rule: '13: fixed inputs of the types in the workflow',
     change: fixed({ table: literal(1n) }),
     says: 'invalid fixed_input wrong type table, expected',
   },
@@ -239,92 +276,109 @@ const CRONS = [
   'CRON_TZ=Mars/Base * * * * *',
 ];
 
-const REST_OF_IT: readonly Create[] = [
+const FROM_SCHEDULE_ON: readonly Create[] = [
   {
-    rule: '14: no required inputs with a schedule',
+    rule: '14: no required inputs with a cron schedule',
     change: all(fixed({}), scheduled(cron('@daily'))),
     says: 'unbound required input. [table] is required',
   },
-  { rule: '14: nor with a rate', change: all(fixed({}), scheduled(every(1))), says: 'unbound required input' },
   {
-    rule: '14: an existing start time',
+    rule: '14: no required inputs with a rate',
+    change: all(fixed({}), scheduled(every(1))),
+    says: 'unbound required input',
+  },
+  {
+    rule: '14: an existing input for the start time',
     change: scheduled(cron('@daily', 'colour')),
     says: 'does not point to a free input. [colour]',
   },
   {
-    rule: '14: which is not fixed',
+    rule: '14: an input for the start time that is not fixed',
     change: scheduled(cron('@daily', 'table')),
     says: 'does not point to a free input. [table]',
   },
   {
-    rule: '14: and is a time',
+    rule: '14: an input for the start time of type datetime',
     change: scheduled(cron('@daily', 'sample')),
     says: 'must reference a datetime input, [sample]',
   },
   ...CRONS.map((text) => ({
-    rule: `14: a cron expression, and [${text}] is none`,
+    rule: `14: a valid cron expression rather than [${text}]`,
     change: scheduled(cron(text)),
     says: 'Invalid cron expression: ',
   })),
-  { rule: '14: the older one, too', change: scheduled(oldCron('every day')), says: 'Invalid cron expression: ' },
-  { rule: '15: notifications of a type', change: noType, says: 'invalid value for notification type' },
   {
-    rule: '15: to a recipient',
+    rule: '14: a valid cron expression in the older field',
+    change: scheduled(oldCron('every day')),
+    says: 'Invalid cron expression: ',
+  },
+  { rule: '15: a type of a notification', change: noType, says: 'invalid value for notification type' },
+  {
+    rule: '15: recipients of a notification',
     change: notifying({ phases: [Phase.FAILED], type: email() }),
     says: 'missing recipients',
   },
   {
-    rule: '15: with a name',
+    rule: '15: recipients that are not empty',
     change: notifying({ phases: [Phase.FAILED], type: email('') }),
     says: 'missing recipient',
   },
   {
-    rule: '15: at the end',
+    rule: '15: notifications of phases that are ends',
     change: notifying({ phases: [Phase.RUNNING], type: email('a@example.org') }),
     says: 'invalid value for phase',
   },
-  { rule: 'a limit of one at least', change: noneAtAll, says: 'concurrency_policy.max: 0 is below 1' },
-  { rule: 'no limit below none', change: limited(-1, Behavior.UNSPECIFIED), says: 'concurrency_policy.max' },
-  { rule: 'what to do at the limit', change: limited(1, 9 as never), says: 'concurrency_policy.behavior: 9' },
+  { rule: 'a concurrency limit of at least 1', change: zeroLimit, says: 'concurrency_policy.max: 0 is below 1' },
+  {
+    rule: 'a concurrency limit of at least 0 without a behavior',
+    change: limited(-1, Behavior.UNSPECIFIED),
+    says: 'concurrency_policy.max',
+  },
+  {
+    rule: 'a behavior at the concurrency limit that exists',
+    change: limited(1, 9 as never),
+    says: 'concurrency_policy.behavior: 9',
+  },
   { rule: '16: no launch conditions', change: conditions, says: 'Launch condition must be empty, found' },
 ];
 
 const ORDER: readonly Create[] = [
   {
     rule: '1 before 2',
-    change: all(of('unknown'), workflowWithout('version')),
+    change: all(ofWorkflow('unknown'), workflowWithout('version')),
     says: 'missing version of spec.workflow_id',
   },
-  { rule: '2 before 3', change: all(of('unknown'), without('name')), code: 'NOT_FOUND', says: 'type WORKFLOW' },
+  { rule: '2 before 3', change: all(ofWorkflow('unknown'), without('name')), code: 'NOT_FOUND', says: 'type WORKFLOW' },
   { rule: '3 before 4', change: all(without('name'), nowhere), says: 'missing name' },
   { rule: '4 before 7', change: all(nowhere, badLabel), says: 'nowhere' },
   { rule: '7 before 8', change: all(badLabel, emptyFixed), says: 'invalid label key' },
   { rule: '8 before 10', change: all(emptyFixed, noKey), says: 'missing valid literal in fixed_inputs' },
-  { rule: '10 before 11', change: all(ofHello, noKey), says: 'missing key in default_inputs' },
+  { rule: '10 before 11', change: all(ofWorkflowWithoutInputs, noKey), says: 'missing key in default_inputs' },
   { rule: '12 before 13', change: all(unexpectedDefault, unexpectedFixed), says: 'unexpected default_input' },
   { rule: '13 before 14', change: all(badCron, unexpectedFixed), says: 'unexpected fixed_input' },
   {
     rule: '14 before 15',
-    change: said({ entityMetadata: { schedule: cron('every day'), notifications: [{}] } }),
+    change: withSpec({ entityMetadata: { schedule: cron('every day'), notifications: [{}] } }),
     says: 'Invalid cron expression',
   },
   {
     rule: '15 before 16',
-    change: said({ entityMetadata: { notifications: [{}], launchConditions: { typeUrl: 'a/b' } } }),
+    change: withSpec({ entityMetadata: { notifications: [{}], launchConditions: { typeUrl: 'a/b' } } }),
     says: 'invalid value for notification type',
   },
 ];
 
-/** Rows whose request cannot be expressed in JSON, or not with an unknown type. */
-const UNSAID: readonly Create[] = [
+/** Rows whose request cannot be expressed in JSON. */
+const NOT_IN_JSON: readonly Create[] = [
   {
-    rule: '10: times that there are',
+    rule: '10: times before the year 10000',
     change: defaults({
       day: simple(SimpleType.DATETIME, byDefault(scalar({ case: 'datetime', value: { seconds: 253_402_300_800n } }))),
     }),
     says: 'invalid datetime in default_inputs day',
   },
 ];
+/** True for a row that can be sent in JSON: an `Any` of a type that flightlog does not know cannot. */
 const inJson = ({ rule }: Create): boolean => rule !== '15 before 16' && !rule.startsWith('16');
 
 type Shown = {
@@ -364,44 +418,44 @@ const SCHEDULES: readonly (readonly [string, MessageInitShape<typeof ScheduleSch
     'TZ=UTC @daily',
   ].map((text) => [text, cron(text)] as const),
   ['cron with an offset', cron('@daily', '', 'soon')],
-  ['the older cron', oldCron('0 8 * * *')],
+  ['cron in the older field', oldCron('0 8 * * *')],
   ['a rate', every(3, FixedRateUnit.DAY)],
-  ['a rate of none', every(0)],
-  ['the time of its start', cron('@daily', 'day')],
+  ['a rate of zero', every(0)],
+  ['cron with an input for the start time', cron('@daily', 'day')],
 ];
 
 const SHOWN: readonly Shown[] = [
   { rule: 'not active', change: () => undefined, closure: { state: State.INACTIVE } },
   {
-    rule: 'wanting what is not fixed',
+    rule: 'expecting the inputs that are not fixed',
     change: () => undefined,
     expected: ALL_DEFAULTS,
     spec: { fixedInputs: { literals: { table: literal('orders') } } },
   },
   {
-    rule: 'wanting what has no default, too, which is required',
-    change: said({ defaultInputs: {}, fixedInputs: {} }),
+    rule: 'requiring all inputs when none has a default or is fixed',
+    change: withSpec({ defaultInputs: {}, fixedInputs: {} }),
     expected: { sample: 'required', day: 'required', table: 'required' },
   },
   {
-    rule: 'wanting what it says is required',
+    rule: 'requiring an input that is said to be required, and one without a default',
     change: defaults({ day: simple(SimpleType.DATETIME, must) }),
     expected: { day: 'required', sample: 'required' },
   },
   {
-    rule: 'wanting nothing where all is fixed',
+    rule: 'expecting nothing when all inputs are fixed',
     change: all(defaults({}), fixed({ sample: HALF, day: DAY, table: literal('orders') })),
     expected: {},
   },
-  { rule: 'wanting nothing of a workflow without inputs', change: ofHello, expected: {} },
-  { rule: 'as it was sent', change: said(EVERYTHING), spec: EVERYTHING },
+  { rule: 'expecting nothing for a workflow without inputs', change: ofWorkflowWithoutInputs, expected: {} },
+  { rule: 'with the spec that was sent', change: withSpec(EVERYTHING), spec: EVERYTHING },
   ...SCHEDULES.map(([rule, schedule]) => ({
     rule: `with the schedule [${rule}]`,
     change: scheduled(schedule),
     spec: { entityMetadata: { schedule } },
   })),
   {
-    rule: 'limited in nothing',
+    rule: 'with a concurrency policy that limits nothing',
     change: limited(0, Behavior.UNSPECIFIED),
     spec: { concurrencyPolicy: { max: 0, behavior: Behavior.UNSPECIFIED } },
   },
@@ -409,12 +463,12 @@ const SHOWN: readonly Shown[] = [
 
 const FILTERS: readonly (readonly [rule: string, change: Change, filters: string])[] = [
   ['the kind of its schedule: cron', scheduled(cron('@daily')), 'eq(schedule_type,CRON)'],
-  ['the kind of its schedule: the older cron', scheduled(oldCron('0 8 * * *')), 'eq(schedule_type,CRON)'],
+  ['the kind of its schedule: cron in the older field', scheduled(oldCron('0 8 * * *')), 'eq(schedule_type,CRON)'],
   ['the kind of its schedule: a rate', scheduled(every(1)), 'eq(schedule_type,RATE)'],
   ['the kind of its schedule: none', () => undefined, 'eq(schedule_type,NONE)'],
-  ['the kind of its schedule: a rate of none', scheduled(every(0)), 'eq(schedule_type,NONE)'],
-  ['being scheduled', scheduled(every(1)), 'eq(launch_condition_type,SCHED)'],
-  ['its workflow', ofHello, 'eq(workflow.name,without-inputs)'],
+  ['the kind of its schedule: a rate of zero', scheduled(every(0)), 'eq(schedule_type,NONE)'],
+  ['a schedule as its launch condition', scheduled(every(1)), 'eq(launch_condition_type,SCHED)'],
+  ['its workflow', ofWorkflowWithoutInputs, 'eq(workflow.name,without-inputs)'],
   ['its state', () => undefined, 'eq(state,0)'],
 ];
 
@@ -429,12 +483,12 @@ const UPDATES: readonly Update[] = [
     says: 'missing id',
   },
   ...(['project', 'domain', 'name', 'version'] as const).map((part) => ({
-    rule: `with its ${part}`,
+    rule: `a ${part} in the id`,
     change: (r: Parameters<Update['change']>[0]) => void (r.id![part] = ''),
     says: `missing ${part}`,
   })),
   {
-    rule: 'of a launch plan',
+    rule: 'an id that does not name a task',
     change: ({ id }) => void (id!.resourceType = ResourceType.TASK),
     says: 'unexpected resource type task',
   },
@@ -450,7 +504,7 @@ const UPDATES: readonly Update[] = [
     says: 'missing entity of type LAUNCH_PLAN',
   },
   {
-    rule: 'one that exists, to make it inactive',
+    rule: 'a version that exists, when it is deactivated too',
     change: (r) => Object.assign(r, { state: State.INACTIVE, id: { ...r.id!, version: 'v9' } }),
     code: 'NOT_FOUND',
     says: 'missing entity of type LAUNCH_PLAN',
@@ -472,7 +526,7 @@ const MOVES: readonly {
   { rule: 'none at first', moves: [], active: undefined },
   { rule: 'the one that was activated', moves: [[ON, 'v1', true]], active: 'v1' },
   {
-    rule: 'the last one that was',
+    rule: 'the last one that was activated',
     moves: [
       [ON, 'v1', true],
       [ON, 'v2', true],
@@ -480,7 +534,7 @@ const MOVES: readonly {
     active: 'v2',
   },
   {
-    rule: 'the first again',
+    rule: 'the first one when it is activated again',
     moves: [
       [ON, 'v1', true],
       [ON, 'v2', true],
@@ -489,7 +543,7 @@ const MOVES: readonly {
     active: 'v1',
   },
   {
-    rule: 'the same, activated twice',
+    rule: 'the one that was activated twice, recorded once',
     moves: [
       [ON, 'v1', true],
       [ON, 'v1', false],
@@ -505,18 +559,18 @@ const MOVES: readonly {
     active: undefined,
   },
   {
-    rule: 'the one that another leaves alone',
+    rule: 'the same when another one is deactivated',
     moves: [
       [ON, 'v1', true],
       [OFF, 'v2', false],
     ],
     active: 'v1',
   },
-  { rule: 'none where none was', moves: [[OFF, 'v1', false]], active: undefined },
+  { rule: 'none when an inactive one is deactivated', moves: [[OFF, 'v1', false]], active: undefined },
   { rule: 'one with a schedule', moves: [[ON, 'cron', true]], active: 'cron' },
-  { rule: 'one with an older schedule', moves: [[ON, 'old', true]], active: 'old' },
+  { rule: 'one with a schedule in the older field', moves: [[ON, 'old', true]], active: 'old' },
   {
-    rule: 'none of those with a schedule',
+    rule: 'none once one with a schedule is deactivated',
     moves: [
       [ON, 'cron', true],
       [OFF, 'cron', true],
@@ -535,9 +589,9 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
   const get = (id: { project: string; domain: string; name: string; version: string }) =>
     plane[way].call(method.getLaunchPlan, { id });
 
-  describe('CreateLaunchPlan wants', () => {
-    const rows = [...IDENTIFIED, ...INPUTS, ...REST_OF_IT];
-    it.each(way === 'grpc' ? [...rows, ...UNSAID] : rows.filter(inJson))('$rule', async (row) => {
+  describe('CreateLaunchPlan requires', () => {
+    const rows = [...IDENTIFIED, ...INPUTS, ...FROM_SCHEDULE_ON];
+    it.each(way === 'grpc' ? [...rows, ...NOT_IN_JSON] : rows.filter(inJson))('$rule', async (row) => {
       await expectRefused(plane, way, [method.createLaunchPlan, plan], row);
     });
   });
@@ -576,7 +630,7 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
   describe('a version that exists', () => {
     it.each<readonly [string, Change, string]>([
       ['is ALREADY_EXISTS when it is the same', () => undefined, 'identical structure already exists'],
-      ['is ALREADY_EXISTS when it is another', said({ maxParallelism: 3 }), 'different structure already exists'],
+      ['is ALREADY_EXISTS when it is another', withSpec({ maxParallelism: 3 }), 'different structure already exists'],
     ])('%s, also while it is active', async (_what, change, says) => {
       const request = plan();
       await plane[way].call(method.createLaunchPlan, request);
@@ -592,7 +646,7 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
     });
   });
 
-  describe('UpdateLaunchPlan wants', () => {
+  describe('UpdateLaunchPlan requires', () => {
     it.each(askable(way))('$rule', async (row) => {
       const id = await registered(() => undefined);
       const whole = () => create(LaunchPlanUpdateRequestSchema, { id: { ...id }, state: State.ACTIVE });
@@ -610,7 +664,7 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
       await registered(all(version('old'), scheduled(oldCron('0 8 * * *'))));
       return name;
     };
-    /** Without a resource type, as clients send it; a state that is left out is INACTIVE. */
+    /** Sends the state without a resource type, as clients do; INACTIVE is sent by leaving the state out. */
     const move = async (name: string, [state, version, isRecorded]: Move): Promise<void> => {
       const before = await plane.head();
       const id = { ...PLACE, name, version };
@@ -645,14 +699,14 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
       ]);
     });
 
-    it('one, also of many that are activated at once', async () => {
+    it('a single one when many are activated at once', async () => {
       const name = await versions();
       const ids = ['v1', 'v2', 'cron', 'old'].map((version) => ({ ...PLACE, name, version }));
       await Promise.all(ids.map((id) => plane[way].call(method.updateLaunchPlan, { id, state: ON })));
       expect(await activeOf(name)).toHaveLength(1);
     });
 
-    it('updated when it ceases to be by itself, and not by being activated', async () => {
+    it('shown as updated once it is deactivated, and not when it is activated', async () => {
       const name = await versions();
       const at = async () => (await get({ ...PLACE, name, version: 'v1' })).closure!;
       await move(name, [ON, 'v1', true]);
@@ -665,7 +719,7 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
   });
 });
 
-describe('reads of launch plans', () => {
+describe('a refused read of launch plans:', () => {
   it.each<readonly [string, () => Promise<{ code: string; message: string }>, string, string]>([
     [
       'GetLaunchPlan without an id',
@@ -683,7 +737,7 @@ describe('reads of launch plans', () => {
         ] as const,
     ),
     [
-      'GetLaunchPlan of none',
+      'GetLaunchPlan of a version that does not exist',
       () => plane.rest.attempt(method.getLaunchPlan, { id: { ...PLACE, name: 'unknown', version: 'v1' } }),
       'NOT_FOUND',
       'missing entity of type LAUNCH_PLAN',
@@ -713,13 +767,13 @@ describe('reads of launch plans', () => {
         ] as const,
     ),
     [
-      'ListActiveLaunchPlans by a key that does not exist',
+      'ListActiveLaunchPlans by an unknown sort key',
       () => plane.grpc.attempt(method.listActiveLaunchPlans, { ...PLACE, sortBy: { key: 'colour' } }),
       'INVALID_ARGUMENT',
       "invalid sort key 'colour'",
     ],
     [
-      'ListActiveLaunchPlans from a token that is none',
+      'ListActiveLaunchPlans with an invalid token',
       () => plane.grpc.attempt(method.listActiveLaunchPlans, { ...PLACE, token: 'x' }),
       'INVALID_ARGUMENT',
       'ListActiveLaunchPlans',

@@ -41,7 +41,7 @@ const mapOf = (bytes: number): LiteralMap => {
   throw new Error(`no map has ${bytes} bytes`);
 };
 
-const MAX_OUTPUT = 2 * 1024 * 1024;
+const MAX_OUTPUT_BYTES = 2 * 1024 * 1024;
 const outputs = (bytes: number) => ({ outputResult: { case: 'outputData', value: mapOf(bytes) } }) as const;
 
 type Send = (transport: Transport, id: ExecutionId, bytes: number) => ReturnType<Transport['attempt']>;
@@ -60,12 +60,12 @@ describe.each(WAYS)('over %s', (way) => {
     const id = await launchHello(plane.grpc, `outputs-${of}-${way}`);
     if (of === 'task')
       await plane.grpc.call(method.createNodeEvent, nodeReport(id, 'n0', { phase: NodePhase.RUNNING }));
-    const above = await plane.unchanged(async () => events[of]!(plane[way], id, MAX_OUTPUT + 1));
+    const above = await plane.unchanged(async () => events[of]!(plane[way], id, MAX_OUTPUT_BYTES + 1));
     expect(above).toMatchObject({
       code: 'RESOURCE_EXHAUSTED',
-      message: `Output data size exceeds platform configured threshold (${MAX_OUTPUT + 1} > ${MAX_OUTPUT})`,
+      message: `Output data size exceeds platform configured threshold (${MAX_OUTPUT_BYTES + 1} > ${MAX_OUTPUT_BYTES})`,
     });
-    expect(await events[of]!(plane[way], id, MAX_OUTPUT)).toMatchObject({ code: 'OK' });
+    expect(await events[of]!(plane[way], id, MAX_OUTPUT_BYTES)).toMatchObject({ code: 'OK' });
   });
 
   it('the name of an execution may have 63 characters, and has 20 where none is given', async () => {
@@ -81,13 +81,13 @@ describe.each(WAYS)('over %s', (way) => {
     expect(nameless.id!.name).toMatch(/^a[bcdfghjklmnpqrstvwxz2456789]{19}$/u);
   });
 
-  it('an execution runs 25 nodes at a time by default', async () => {
+  it('the maximum parallelism of an execution is 25 by default', async () => {
     const { id } = await plane[way].call(method.createExecution, helloRequest(''));
     const { spec } = await plane[way].call(method.getExecution, { id: id! });
     expect(spec!.maxParallelism).toBe(25);
   });
 
-  it('a page may have any number of elements', async () => {
+  it('a list accepts the largest limit that can be sent, 2^32 − 1', async () => {
     const { executions } = await plane[way].call(method.listExecutions, { id: PLACE, limit: 2 ** 32 - 1 });
     expect(executions.length).toBeGreaterThan(0);
   });
@@ -104,7 +104,7 @@ describe('the text of a status', () => {
     expect(message).not.toContain('\ufffd');
   });
 
-  it('is shorter over gRPC, where clients refuse 8 kB of metadata', async () => {
+  it('has at most 6,000 bytes over gRPC, percent-encoded, because clients refuse 8 kB of metadata', async () => {
     const { code, message } = await plane.grpc.attempt(method.createExecution, longest);
     expect(code).toBe('NOT_FOUND');
     expect(encodeURI(message).length).toBeLessThanOrEqual(6_000);
@@ -137,36 +137,36 @@ describe('a message over gRPC', () => {
 });
 
 describe('a workflow, where the settings say how large it may be', () => {
-  const NODES = 400;
-  const BYTES = 200_000;
+  const MAX_NODES = 400;
+  const MAX_SIZE_BYTES = 200_000;
   let small: ControlPlane;
 
   beforeAll(async () => {
     small = await startControlPlane({
-      FLIGHTLOG_REGISTRATION_MAX_WORKFLOW_NODES: String(NODES),
-      FLIGHTLOG_REGISTRATION_WORKFLOW_SIZE_LIMIT: String(BYTES),
+      FLIGHTLOG_REGISTRATION_MAX_WORKFLOW_NODES: String(MAX_NODES),
+      FLIGHTLOG_REGISTRATION_WORKFLOW_SIZE_LIMIT: String(MAX_SIZE_BYTES),
     });
     await register(small.grpc, withNeeds('01-hello'));
   });
   afterAll(() => small.close());
 
-  const told = (nodes: number, version: string, way: (typeof WAYS)[number]) =>
+  const createWide = (nodes: number, version: string, way: (typeof WAYS)[number]) =>
     small[way].attempt(method.createWorkflow, wideWorkflow(version, nodes));
 
-  it.each(WAYS)('may have as many nodes as they say, and no more: over %s', async (way) => {
-    const above = await small.unchanged(() => told(NODES + 1, `above-${way}`, way));
+  it.each(WAYS)('may have as many nodes as the settings say, and no more: over %s', async (way) => {
+    const above = await small.unchanged(() => createWide(MAX_NODES + 1, `above-${way}`, way));
     expect(above).toMatchObject({
       code: 'INVALID_ARGUMENT',
       message: expect.stringMatching(/number of nodes in workflow .* exceeds limit \(401 > 400\)/u) as string,
     });
-    expect(await told(NODES, `at-${way}`, way)).toMatchObject({ code: 'OK' });
+    expect(await createWide(MAX_NODES, `at-${way}`, way)).toMatchObject({ code: 'OK' });
   });
 
-  it.each(WAYS)('may come to as many bytes as they say: over %s', async (way) => {
-    const above = await small.unchanged(() => told(10 * NODES, `large-${way}`, way));
+  it.each(WAYS)('is refused with more bytes than the settings say: over %s', async (way) => {
+    const above = await small.unchanged(() => createWide(10 * MAX_NODES, `large-${way}`, way));
     const [, limit, bytes] = /exceeds max limit \[(\d+)\]: it has (\d+) bytes/u.exec(above.message) ?? [];
-    expect([above.code, limit]).toEqual(['INVALID_ARGUMENT', String(BYTES)]);
-    expect(Number(bytes)).toBeGreaterThan(BYTES);
+    expect([above.code, limit]).toEqual(['INVALID_ARGUMENT', String(MAX_SIZE_BYTES)]);
+    expect(Number(bytes)).toBeGreaterThan(MAX_SIZE_BYTES);
   });
 });
 
@@ -187,11 +187,11 @@ describe('the headers of a request over HTTP', () => {
 
   const bodyOf = (answer: string): unknown => JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')));
 
-  it('may have 64 KiB', async () => {
+  it('may have 60,000 bytes', async () => {
     expect(await get(60_000)).toMatch(/^HTTP\/1\.1 200 /u);
   });
 
-  it.each([70_000, 5_000_000])('are refused above that, in the form of every error: %i bytes', async (bytes) => {
+  it.each([70_000, 5_000_000])('are refused above 64 KiB, with a status in JSON: %i bytes', async (bytes) => {
     const answer = await get(bytes);
     expect(answer).toMatch(/^HTTP\/1\.1 431 /u);
     expect(answer).toMatch(/^content-type: application\/json\r$/mu);
@@ -209,7 +209,7 @@ describe('the headers of a request over HTTP', () => {
 });
 
 describe('a file that is uploaded compressed', () => {
-  it('is kept as it comes, and its MD5 is that of what comes', async () => {
+  it('is kept compressed, and its MD5 is that of the compressed bytes', async () => {
     const sent = gzipSync('a text that is compressed');
     const contentMd5 = createHash('md5').update(sent).digest();
     const located = await plane.grpc.call(DataProxyService.method.createUploadLocation, {

@@ -29,8 +29,10 @@ type Request = Partial<Exclude<MessageInitShape<typeof ResourceListRequestSchema
 const PLACE = { project: 'flytesnacks', domain: 'development' };
 const GREET = { ...PLACE, name: 'hello.greet', version: 'v1' };
 const ALL = ['labelled', 'nightly', 'plain', 'single'];
+/** The executions of the launch plan `hello.hello`. */
 const OF_PLAN = ['labelled', 'nightly', 'plain'];
 const RUN = { ...PLACE, name: 'plain' };
+/** Sort keys of every list, besides the columns of its entity. */
 const BOOKKEEPING = ['id', 'created_at', 'updated_at', 'deleted_at'];
 
 let plane: ControlPlane;
@@ -68,7 +70,7 @@ beforeAll(async () => {
 });
 afterAll(() => plane.close());
 
-/** Gives the names of the elements of a list, sorted, because order is tested separately. */
+/** Gives the names of the elements of a list; those of executions, tasks, workflows and launch plans are sorted. */
 type Lister = (transport: Transport, request: Request) => Promise<readonly string[]>;
 
 const executions: Lister = async ({ call }, request) =>
@@ -299,21 +301,24 @@ describe.each(['grpc', 'rest'] as const)('a list over %s', (way) => {
   const refused = (request: Request): Promise<Answer> =>
     transport.attempt(method.listExecutions, { id: PLACE, ...request });
 
-  it.each(FILTERS)('of executions keeps what %j says, and so does their count', async (filters, expected) => {
-    expect(await executions(transport, { filters })).toEqual(expected);
-    const { phases } = await transport.call(ExecutionCountService.method.count, { ...PLACE, filters });
-    const counts = phases.map(({ phase, count }) => [Phase[phase], Number(count)]);
-    expect(counts).toEqual(expected.length > 0 ? [['SUCCEEDED', expected.length]] : []);
-  });
+  it.each(FILTERS)(
+    'of executions has those that the filter %j selects, and so has their count',
+    async (filters, expected) => {
+      expect(await executions(transport, { filters })).toEqual(expected);
+      const { phases } = await transport.call(ExecutionCountService.method.count, { ...PLACE, filters });
+      const counts = phases.map(({ phase, count }) => [Phase[phase], Number(count)]);
+      expect(counts).toEqual(expected.length > 0 ? [['SUCCEEDED', expected.length]] : []);
+    },
+  );
 
-  it.each(REFUSED)('of executions refuses %j', async (filters, text) => {
+  it.each(REFUSED)('of executions refuses the filter %j, and so does their count', async (filters, text) => {
     const { code, message } = await refused({ filters });
     expect([code, message]).toEqual(['INVALID_ARGUMENT', expect.stringContaining(text)]);
     const count = await transport.attempt(ExecutionCountService.method.count, { ...PLACE, filters });
     expect([count.code, count.message]).toEqual([code, message]);
   });
 
-  it.for(COLUMNS)('of %s takes every column as sort key and in filters', async ([, list, columns], context) => {
+  it.for(COLUMNS)('of %s accepts every column as sort key and in filters', async ([, list, columns], context) => {
     const named = Object.entries({ ...columns, time: [...(columns.time ?? []), 'created_at', 'updated_at'] });
     const all = [...(await list(transport, {}))].sort();
     expect(all.length).toBeGreaterThan(0);
@@ -348,7 +353,7 @@ describe.each(['grpc', 'rest'] as const)('a list over %s', (way) => {
     [plans, 'eq(workflow.name,unknown)', false],
     [plans, 'ne(schedule_type,NONE)', false],
     [tasks, 'contains(version,v)+eq(task.name,hello.greet)', true],
-  ] as const)('of an entity looks at those that it belongs to: %o %s', async (list, filters, isThere) => {
+  ] as const)('filters by fields of entities that its elements belong to: %o %s', async (list, filters, isThere) => {
     expect((await list(transport, { filters })).length > 0).toBe(isThere);
   });
 
@@ -392,7 +397,7 @@ describe.each(['grpc', 'rest'] as const)('a list over %s', (way) => {
     expect([code, message]).toEqual(['INVALID_ARGUMENT', `invalid pagination token ${token} for ListExecutions`]);
   });
 
-  it('has next pages after names of any length', async () => {
+  it('has next pages after names of 20,000 characters', async () => {
     const place = { ...PLACE, domain: way === 'grpc' ? 'staging' : 'production' };
     const long = ['a', 'b', 'c'].map((letter) => letter.repeat(20_000));
     for (const name of long) await registerTask(transport, { domain: place.domain, name });
@@ -423,12 +428,12 @@ describe.each(['grpc', 'rest'] as const)('a list over %s', (way) => {
     expect(await names('eq(version,v9)')).toEqual([]);
   });
 
-  it('of active launch plans has those alone', async () => {
+  it('of active launch plans has the active one', async () => {
     const { launchPlans } = await transport.call(method.listActiveLaunchPlans, PLACE);
     expect(launchPlans.map(({ id }) => id!.name)).toEqual(['hello.hello']);
   });
 
-  it('has the newest version first when one is asked for', async () => {
+  it('has the newest version with a limit of 1, sorted by creation time, descending', async () => {
     const { tasks: newest } = await transport.call(method.listTasks, {
       id: { ...PLACE, name: 'hello.greet' },
       limit: 1,

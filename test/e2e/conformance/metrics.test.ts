@@ -19,9 +19,10 @@ import type { Transport } from '../../support/transports.js';
 const { method } = AdminService;
 
 const FOLDERS = ['03-branches', '04-nested', '05-launch-plans', '06-dynamic', '07-maps', '08-gates', '11-failures'];
+/** The depth that has spans of all levels. */
 const ALL = -1;
 
-/** In seconds of the reports: later than the creation of any execution of these tests. */
+/** In seconds after the start of 2026: later than the creation of any execution of these tests. */
 const LATER = 400_000_000;
 
 const spanOf = async ({ call }: Transport, id: ExecutionId, depth: number): Promise<Span> =>
@@ -67,7 +68,7 @@ beforeAll(async () => {
 afterAll(() => plane.close());
 
 describe('the spans of executions that an engine has run', () => {
-  it('are those of every node and of every attempt outside of arrays, each once, in the bounds of its execution', async () => {
+  it('are those of every node and of every attempt outside of array nodes, each once, within the times of the execution', async () => {
     const named = launched.filter(({ name }) => name !== '');
     expect(named.length).toBeGreaterThan(10);
     let attempts = 0;
@@ -157,13 +158,13 @@ describe.each(['grpc', 'rest'] as const)('spans over %s', (way) => {
       workflowReport(id, { phase: Phase.SUCCEEDED, occurredAt: second(LATER + at) }),
     );
 
-  it('of an execution that nothing has happened to are its setup alone', async () => {
+  it('of an execution without reports are WORKFLOW_SETUP alone', async () => {
     const id = await launchHello(transport, `idle-${way}`);
     const { spans } = await spanOf(transport, id, ALL);
     expect(spans.map(nameOf)).toEqual(['WORKFLOW_SETUP']);
   });
 
-  it('of a task with two attempts lie one after another, with what is between', async () => {
+  it('of a task with two attempts lie one after another, with spans for the times between', async () => {
     const id = await launchHello(transport, `twice-${way}`);
     await node(id, 'start-node', NodePhase.SUCCEEDED, 1);
     await node(id, 'n0', NodePhase.QUEUED, 3);
@@ -220,7 +221,7 @@ describe.each(['grpc', 'rest'] as const)('spans over %s', (way) => {
     ]);
   });
 
-  it('are not those of an execution that is not there', async () => {
+  it('of an execution that does not exist are NOT_FOUND', async () => {
     const request = { id: { ...PLACE, name: 'unknown' }, depth: 1 };
     expect((await transport.attempt(method.getExecutionMetrics, request)).code).toBe('NOT_FOUND');
   });
@@ -231,7 +232,7 @@ it.each<[string, { id?: Partial<ExecutionId> }, string]>([
   ['no project', { id: { domain: 'd', name: 'n' } }, 'missing project'],
   ['no domain', { id: { project: 'p', name: 'n' } }, 'missing domain'],
   ['no name', { id: { project: 'p', domain: 'd' } }, 'missing name'],
-])('spans are not asked for with %s', async (_what, request, text) => {
+])('a request for spans is refused with %s', async (_what, request, text) => {
   const answer = await plane.grpc.attempt(method.getExecutionMetrics, request);
   expect([answer.code, answer.message]).toEqual(['INVALID_ARGUMENT', text]);
 });

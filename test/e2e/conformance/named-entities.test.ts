@@ -27,8 +27,8 @@ type List = Partial<Exclude<MessageInitShape<typeof NamedEntityListRequestSchema
 const LISTED = { project: 'flytesnacks', domain: 'staging' };
 const NAMES = Array.from({ length: 25 }, (_, index) => `job_${String(index).padStart(2, '0')}`);
 
-/** Rows whose request cannot be expressed in the path and the query of a binding. */
-const UNSAYABLE = new Set([
+/** Rows whose request cannot be expressed in the path and the query of a REST call. */
+const NOT_OVER_REST = new Set([
   'no project',
   'no domain',
   'no name',
@@ -39,14 +39,14 @@ const UNSAYABLE = new Set([
 
 /** The rows that can be sent over a transport. */
 const askable = <Row extends readonly [string, ...unknown[]]>(way: string, rows: readonly Row[]): readonly Row[] =>
-  rows.filter(([what]) => way === 'grpc' || !UNSAYABLE.has(what));
+  rows.filter(([what]) => way === 'grpc' || !NOT_OVER_REST.has(what));
 
 const KINDS = ' is not one of TASK, WORKFLOW, LAUNCH_PLAN';
 
 let plane: ControlPlane;
 
-/** Archives every fifth name, and describes every seventh. */
-const note = async ({ call }: Transport, name: string, index: number): Promise<void> => {
+/** Archives a name when its index is a multiple of 5, and describes it when its index is a multiple of 7. */
+const setMetadata = async ({ call }: Transport, name: string, index: number): Promise<void> => {
   const state = index % 5 === 0 ? State.NAMED_ENTITY_ARCHIVED : State.NAMED_ENTITY_ACTIVE;
   const description = index % 7 === 0 ? `number ${String(index)}` : '';
   const request = { resourceType: TASK, id: { ...LISTED, name }, metadata: { state, description } };
@@ -58,7 +58,7 @@ beforeAll(async () => {
   await register(plane.grpc, withNeeds('01-hello'));
   for (const name of NAMES) await registerTask(plane.grpc, { ...LISTED, name });
   await registerTask(plane.grpc, { ...LISTED, name: NAMES[0]!, version: 'v2' });
-  for (const [index, name] of NAMES.entries()) await note(plane.grpc, name, index);
+  for (const [index, name] of NAMES.entries()) await setMetadata(plane.grpc, name, index);
 });
 afterAll(() => plane.close());
 
@@ -105,7 +105,7 @@ describe.each(['grpc', 'rest'] as const)('names over %s', (way) => {
     expect(await read()).toEqual(['says hello', State.NAMED_ENTITY_ARCHIVED]);
   });
 
-  it('keep the description when only the state is given, and fall back to active when it is not', async () => {
+  it('keep the description and become active when an update has neither a description nor a state', async () => {
     await update({ metadata: { description: 'kept', state: State.SYSTEM_GENERATED } });
     await update({ metadata: {} });
     expect(await read()).toEqual(['kept', State.NAMED_ENTITY_ACTIVE]);
@@ -153,14 +153,14 @@ describe.each(['grpc', 'rest'] as const)('names over %s', (way) => {
         'description cannot exceed',
       ],
       [
-        'a name of which nothing is registered',
+        'a name without a registered version',
         { id: unknown },
         'NOT_FOUND',
         `entry not found: TASK ${unknown.project}:${unknown.domain}:${unknown.name}`,
       ],
       ['a name of another kind', { resourceType: LAUNCH_PLAN }, 'NOT_FOUND', 'entry not found'],
     ]),
-  )('are not noted with %s', async (_what, change, code, text) => {
+  )('are not updated with %s', async (_what, change, code, text) => {
     const request = { resourceType: TASK, id, metadata, ...change };
     const answer = await plane.unchanged(() => transport.attempt(method.updateNamedEntity, request));
     expect([answer.code, answer.message]).toEqual([code, expect.stringContaining(text)]);
@@ -169,7 +169,7 @@ describe.each(['grpc', 'rest'] as const)('names over %s', (way) => {
   it.each(
     askable<[string, Update, string, string]>(way, [
       ['a data set', { resourceType: DATASET }, 'INVALID_ARGUMENT', 'resource type DATASET'],
-      ['a name of which nothing is registered', { id: unknown }, 'NOT_FOUND', 'entry not found'],
+      ['a name without a registered version', { id: unknown }, 'NOT_FOUND', 'entry not found'],
       ['a name of another kind', { resourceType: LAUNCH_PLAN }, 'NOT_FOUND', 'entry not found'],
       ['the right name in another domain', { id: { ...unknown, ...LISTED } }, 'NOT_FOUND', 'entry not found'],
     ]),
@@ -209,11 +209,11 @@ describe.each(['grpc', 'rest'] as const)('names over %s', (way) => {
       ['ne(named_entity_metadata.id,0)', []],
       ['ne(named_entity_metadata.deleted_at,nothing)', []],
       ['eq(name,unknown)', []],
-    ])('are found by %s, each once', async (filters, expected) => {
+    ])('are found by the filter [%s], each once', async (filters, expected) => {
       expect(await names({ filters })).toEqual(expected);
     });
 
-    it('have description and state', async () => {
+    it('have a description and a state', async () => {
       const { entities } = await page({ filters: 'eq(name,job_00)' });
       expect(entities).toMatchObject([
         {
@@ -245,7 +245,7 @@ describe.each(['grpc', 'rest'] as const)('names over %s', (way) => {
       expect(await names(request)).toEqual(['job_10', 'job_15']);
     });
 
-    it('hide what the control plane has made for itself, unless a filter asks', async () => {
+    it('hide generated workflows, unless a filter asks for their name', async () => {
       const launched = helloRequest(`generated-${way}`, ({ spec }) => Object.assign(spec!.launchPlan!, HELLO_TASK));
       await transport.call(method.createExecution, launched);
       const generated = `.flytegen.${HELLO_TASK.name}`;
@@ -262,15 +262,19 @@ describe.each(['grpc', 'rest'] as const)('names over %s', (way) => {
         ['no domain', { domain: '' }, 'missing domain'],
         ['no resource type', { resourceType: ResourceType.UNSPECIFIED }, 'resource_type'],
         ['a data set', { resourceType: DATASET }, 'Cannot list entity names for resource type: DATASET'],
-        ['a column of nothing', { filters: 'eq(version,v1)' }, "'nen.version' is invalid filter"],
-        ['bookkeeping', { filters: 'gt(created_at,2024-01-01T00:00:00Z)' }, "'nen.created_at' is invalid filter"],
+        ['an unknown column', { filters: 'eq(version,v1)' }, "'nen.version' is invalid filter"],
+        [
+          'a bookkeeping column',
+          { filters: 'gt(created_at,2024-01-01T00:00:00Z)' },
+          "'nen.created_at' is invalid filter",
+        ],
         ['another entity', { filters: 'eq(task.name,x)' }, "'t' entity is not allowed in filters"],
         ['a state in words', { filters: 'eq(state,ARCHIVED)' }, 'state'],
         ['half a filter', { filters: 'eq(state,1)+' }, 'filters'],
         ['a function that does not exist', { filters: 'like(name,x)' }, 'unrecognized filter function: like'],
         ['an unknown sort key', { sortBy: { key: 'version' } }, "invalid sort key 'version'"],
         ['an empty sort key', { sortBy: {} }, "invalid sort key ''"],
-        ['a token that is none', { token: '-1' }, 'ListNamedEntities'],
+        ['an invalid token', { token: '-1' }, 'ListNamedEntities'],
       ]),
     )('are not listed with %s', async (_what, change, text) => {
       const request = { resourceType: TASK, ...LISTED, ...change };

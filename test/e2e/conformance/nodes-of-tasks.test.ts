@@ -62,18 +62,18 @@ describe.each(['grpc', 'rest'] as const)('the nodes that a task has made, over %
   const ids = async (request: Request = {}): Promise<readonly string[]> =>
     (await page(request)).nodeExecutions.map(({ id }) => id!.nodeId);
 
-  it('are those of that attempt, in the order in which they came', async () => {
+  it('are those of one attempt, in the order in which they were reported', async () => {
     expect(await ids()).toEqual(['dn2', 'dn0', 'dn1']);
     expect(await ids({ taskExecutionId: attempt(1) })).toEqual(['again']);
   });
 
-  it('are the nodes of the task also where a node is named as parent', async () => {
+  it('are below a node too when their report names it as parent', async () => {
     const request = { workflowExecutionId: execution, uniqueParentId: 'n0' };
     const { nodeExecutions } = await transport.call(method.listNodeExecutions, request);
     expect(nodeExecutions.map(({ id }) => id!.nodeId)).toEqual(['dn1']);
   });
 
-  it('are no nodes of the workflow itself, and make their task a parent', async () => {
+  it('are not at the root of the execution, and make their attempt a parent', async () => {
     const { nodeExecutions } = await transport.call(method.listNodeExecutions, { workflowExecutionId: execution });
     expect(nodeExecutions.map(({ id }) => id!.nodeId)).toEqual(['n0']);
     expect((await transport.call(method.getTaskExecution, { id: attempt(0) })).isParent).toBe(true);
@@ -84,9 +84,9 @@ describe.each(['grpc', 'rest'] as const)('the nodes that a task has made, over %
     ['another phase', { filters: 'eq(phase,RUNNING)' }, []],
     ['an id', { filters: 'eq(node_id,dn0)' }, ['dn0']],
     ['an order', { sortBy: { key: 'node_id', direction: Direction.ASCENDING } }, ['dn0', 'dn1', 'dn2']],
-    ['an order back', { sortBy: { key: 'created_at', direction: Direction.DESCENDING } }, ['dn1', 'dn0', 'dn2']],
+    ['a descending order', { sortBy: { key: 'created_at', direction: Direction.DESCENDING } }, ['dn1', 'dn0', 'dn2']],
     ['an offset', { token: '1' }, ['dn0', 'dn1']],
-  ])('are asked for by %s', async (_what, request, expected) => {
+  ])('are listed by %s', async (_what, request, expected) => {
     expect(await ids(request)).toEqual(expected);
   });
 
@@ -100,9 +100,9 @@ describe.each(['grpc', 'rest'] as const)('the nodes that a task has made, over %
 
   it.each<[string, () => Request, string, string]>([
     ['a task that is not there', () => ({ taskExecutionId: attempt(7) }), 'NOT_FOUND', 'task execution'],
-    ['a column of nothing', () => ({ filters: 'eq(colour,x)' }), 'INVALID_ARGUMENT', "'ne.colour' is invalid filter"],
+    ['an unknown column', () => ({ filters: 'eq(colour,x)' }), 'INVALID_ARGUMENT', "'ne.colour' is invalid filter"],
     ['an unknown sort key', () => ({ sortBy: { key: 'colour' } }), 'INVALID_ARGUMENT', "invalid sort key 'colour'"],
-    ['a token that is none', () => ({ token: 'x' }), 'INVALID_ARGUMENT', 'ListNodeExecutionsForTask'],
+    ['an invalid token', () => ({ token: 'x' }), 'INVALID_ARGUMENT', 'ListNodeExecutionsForTask'],
   ])('are not listed for %s', async (_what, change, code, text) => {
     const request = { taskExecutionId: attempt(0), ...change() };
     const answer = await transport.attempt(method.listNodeExecutionsForTask, request);

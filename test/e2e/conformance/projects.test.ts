@@ -38,7 +38,7 @@ describe.each(['grpc', 'rest'] as const)('projects over %s', (way) => {
   const listed = async (filters = ''): Promise<readonly string[]> =>
     (await transport.call(method.listProjects, { filters })).projects.map(({ id }) => id);
 
-  it('have the domains of the configuration, each of them, and take none of their own', async () => {
+  it('all have the domains of the configuration', async () => {
     const { domains } = await transport.call(method.getDomains, {});
     expect(domains).toMatchObject(DOMAINS);
     await registered(`domains-${way}`);
@@ -58,7 +58,7 @@ describe.each(['grpc', 'rest'] as const)('projects over %s', (way) => {
     expect(await get(`whole-${way}`)).toMatchObject({ id: `whole-${way}`, ...project });
   });
 
-  it('are registered once', async () => {
+  it('are registered once: the second time gets ALREADY_EXISTS', async () => {
     await registered(`once-${way}`);
     const again = () => transport.attempt(method.registerProject, { project: { id: `once-${way}`, name: 'other' } });
     expect(await plane.unchanged(again)).toMatchObject({ code: 'ALREADY_EXISTS' });
@@ -80,8 +80,8 @@ describe.each(['grpc', 'rest'] as const)('projects over %s', (way) => {
       'project_description cannot exceed 300 characters',
     ],
     ['17 labels', values(many), 'labels map cannot exceed 16 entries'],
-    ['a label key that cannot be', values({ 'a b': '' }), 'invalid label key [a b]'],
-    ['a label value that cannot be', values({ a: '/' }), 'invalid label value [/]'],
+    ['an invalid label key', values({ 'a b': '' }), 'invalid label key [a b]'],
+    ['an invalid label value', values({ a: '/' }), 'invalid label value [/]'],
     ['domains', { domains: [{ id: 'x', name: 'x' }] }, 'domains are system-wide'],
     ['a state that does not exist', { state: 9 as never }, 'invalid value for state'],
   ];
@@ -97,7 +97,7 @@ describe.each(['grpc', 'rest'] as const)('projects over %s', (way) => {
   });
 
   // Over REST, the body is the project itself, so an empty body is an empty project.
-  it.runIf(way === 'grpc')('of which nothing is sent are missing', async () => {
+  it.runIf(way === 'grpc')('are required in the request that registers them', async () => {
     expect(await transport.attempt(method.registerProject, {})).toMatchObject({ message: 'missing project' });
   });
 
@@ -117,7 +117,7 @@ describe.each(['grpc', 'rest'] as const)('projects over %s', (way) => {
     expect(await plane.unchanged(update)).toMatchObject({ code: 'NOT_FOUND', message: 'project [unknown] not found' });
   });
 
-  it('keep what an update leaves empty, but for the state', async () => {
+  it('keep what an update leaves out, except the state', async () => {
     const id = `updated-${way}`;
     const labels = { values: { team: 'geo' } };
     await registered(id, { name: 'Atlas', description: 'maps', labels, state: State.ARCHIVED });
@@ -128,7 +128,7 @@ describe.each(['grpc', 'rest'] as const)('projects over %s', (way) => {
     expect((await get(id)).labels?.values).toEqual({});
   });
 
-  it('that are archived are hidden in lists without a filter, and read by their id', async () => {
+  it('that are archived are hidden in lists without a filter, and read by filter and id', async () => {
     for (const state of [State.ACTIVE, State.ARCHIVED, State.SYSTEM_GENERATED, State.SYSTEM_ARCHIVED])
       await registered(`state-${way}-${String(state)}`, { state });
     const own = (ids: readonly string[]) => ids.filter((id) => id.startsWith(`state-${way}`));
@@ -138,7 +138,7 @@ describe.each(['grpc', 'rest'] as const)('projects over %s', (way) => {
     expect((await get(`state-${way}-1`)).state).toBe(State.ARCHIVED);
   });
 
-  it('are listed by id, all of them where no limit is given', async () => {
+  it('are listed in the order of their ids, all of them where no limit is given', async () => {
     const ids = await listed();
     expect(ids).toEqual([...ids].sort());
     const { projects, token } = await transport.call(method.listProjects, { limit: 2 });
@@ -163,7 +163,7 @@ describe.each(['grpc', 'rest'] as const)('projects over %s', (way) => {
     },
   );
 
-  it('are of a control plane that says its version', async () => {
+  it('belong to a control plane that answers its version', async () => {
     const { controlPlaneVersion } = await transport.call(method.getVersion, {});
     expect(controlPlaneVersion?.Version).toMatch(/^\d+\.\d+\.\d+/u);
     if (way === 'grpc') return;

@@ -15,7 +15,7 @@ import { expectShown, node, ok, task, runSteps } from '../../support/report-step
 const { method } = AdminService;
 
 let plane: ControlPlane;
-/** An execution with a node `n0` that has failed, with one task tried twice, and a node `n1` of two tasks. */
+/** An execution with a failed node `n0`, whose task failed in two attempts, and a running node `n1` of two tasks. */
 let ran: ExecutionId;
 
 const LONG = 'x'.repeat(300);
@@ -61,12 +61,12 @@ const ofVersions = ([rpc, type, other]: readonly [
 ]): readonly Refused[] => [
   { rule: `${rpc.name}: an id`, asked: () => ask(rpc, {}), says: 'missing id' },
   ...[...PARTS, 'version' as const].map((part) => ({
-    rule: `${rpc.name}: its ${part}`,
+    rule: `${rpc.name}: a ${part} in the id`,
     asked: () => ask(rpc, { id: { ...version, [part]: '' } }),
     says: `missing ${part}`,
   })),
   {
-    rule: `${rpc.name}: of its own type`,
+    rule: `${rpc.name}: an id of its own resource type`,
     asked: () => ask(rpc, { id: { ...version, resourceType: other } }),
     says: 'unexpected resource type',
   },
@@ -88,7 +88,7 @@ const ofNodes = (rpc: NodeRead): readonly Refused[] => {
     { rule: `${rpc.name}: an execution`, asked: asking({ nodeId: 'n0' }), says: 'missing execution_id' },
     { rule: `${rpc.name}: a node`, asked: () => asking({ executionId: ran })(), says: 'missing node_id' },
     ...PARTS.map((part) => ({
-      rule: `${rpc.name}: the execution’s ${part}`,
+      rule: `${rpc.name}: a ${part} of the execution`,
       asked: () => asking({ nodeId: 'n0', executionId: { ...ran, [part]: '' } })(),
       says: `missing ${part}`,
     })),
@@ -126,32 +126,32 @@ const ofTasks = (rpc: TaskRead): readonly Refused[] => {
       says: 'missing node_execution_id',
     },
     {
-      rule: `${rpc.name}: the node’s own id`,
+      rule: `${rpc.name}: an id of the node`,
       asked: () => asking(attempt({ nodeExecutionId: { executionId: ran } })),
       says: 'missing node_id',
     },
     {
-      rule: `${rpc.name}: its execution`,
+      rule: `${rpc.name}: an execution of the node`,
       asked: () => asking(attempt({ nodeExecutionId: { nodeId: 'n0' } })),
       says: 'missing execution_id',
     },
     ...PARTS.map((part) => ({
-      rule: `${rpc.name}: the execution’s ${part}`,
+      rule: `${rpc.name}: a ${part} of the execution`,
       asked: () => asking(attempt({ nodeExecutionId: { nodeId: 'n0', executionId: { ...ran, [part]: '' } } })),
       says: `missing ${part}`,
     })),
     ...[...PARTS, 'version' as const].map((part) => ({
-      rule: `${rpc.name}: the task’s ${part}`,
+      rule: `${rpc.name}: a ${part} in the task id`,
       asked: () => asking(attempt({ taskId: { ...HELLO_TASK, [part]: '' } })),
       says: `missing ${part}`,
     })),
     {
-      rule: `${rpc.name}: a task`,
+      rule: `${rpc.name}: a task id of resource type TASK`,
       asked: () => asking(attempt({ taskId: { ...HELLO_TASK, resourceType: ResourceType.WORKFLOW } })),
       says: 'unexpected resource type',
     },
     {
-      rule: `${rpc.name}: a task where the node has several`,
+      rule: `${rpc.name}: a task id when the node has several tasks`,
       asked: () => asking({ nodeExecutionId: { executionId: ran, nodeId: 'n1' } }),
       says: 'missing task_id',
     },
@@ -171,7 +171,7 @@ const ofLists: readonly Refused[] = [
     says: 'missing execution_id',
   },
   ...PARTS.map((part) => ({
-    rule: `ListNodeExecutions: its ${part}`,
+    rule: `ListNodeExecutions: a ${part} of the execution`,
     asked: () => ask(method.listNodeExecutions, { workflowExecutionId: { ...ran, [part]: '' } }),
     says: `missing execution_id`,
   })),
@@ -187,12 +187,12 @@ const ofLists: readonly Refused[] = [
     says: 'missing node_execution_id',
   },
   {
-    rule: 'ListTaskExecutions: its id',
+    rule: 'ListTaskExecutions: an id of the node',
     asked: () => ask(method.listTaskExecutions, { nodeExecutionId: { executionId: ran } }),
     says: 'missing node_id',
   },
   {
-    rule: 'ListTaskExecutions: its execution',
+    rule: 'ListTaskExecutions: an execution of the node',
     asked: () => ask(method.listTaskExecutions, { nodeExecutionId: { nodeId: 'n0' } }),
     says: 'missing execution_id',
   },
@@ -214,7 +214,7 @@ const REFUSED: readonly Refused[] = [
   ...ofLists,
 ];
 
-describe('reads want', () => {
+describe('reads require', () => {
   it.each(REFUSED)('$rule', async ({ asked, code = 'INVALID_ARGUMENT', says }) => {
     const answer = await plane.grpc.attempt(...asked());
     // The name of the missing field may have its parent fields before it.
@@ -236,7 +236,7 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
     const sent = fromBinary(TaskCreateRequestSchema, fixtureBytes('01-hello/001-task.create_request.pb'));
 
     it.each([ResourceType.TASK, ResourceType.UNSPECIFIED])(
-      'is found, whether its type is said or not: %i',
+      'is found with and without a resource type in its id: %i',
       async (type) => {
         const found = await plane[way].call(method.getTask, { id: { ...version, resourceType: type } });
         expect(found.id).toMatchObject({ ...version, resourceType: ResourceType.TASK });
@@ -245,7 +245,7 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
       },
     );
 
-    it('is listed as it is found', async () => {
+    it('is listed as GetTask answers it', async () => {
       const found = await plane[way].call(method.getTask, { id: version });
       const { tasks } = await plane[way].call(method.listTasks, { id: { ...PLACE, name: version.name } });
       expect(tasks).toEqual([found]);
@@ -265,7 +265,7 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
       expect(tasks.map((each) => each.template!.id!.name)).toEqual([version.name]);
     });
 
-    it('is listed with its interface and its time, and nothing else', async () => {
+    it('is listed with its interface and its time of creation, without nodes, tasks and connections', async () => {
       const whole = await plane[way].call(method.getWorkflow, { id });
       const { workflows } = await plane[way].call(method.listWorkflows, { id: { ...PLACE, name: id.name } });
       expect(workflows).toHaveLength(1);
@@ -289,19 +289,19 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
     it.each<readonly [string, string]>([
       ['n0', 'flyte://v1/flytesnacks/development/ran/n0/d'],
       ['n1', ''],
-    ])('has names for its data, and for a deck where there is one: %s', async (of, deck) => {
+    ])('has flyte URLs of its data, and of a deck where there is one: %s', async (of, deck) => {
       const data = await plane[way].call(method.getNodeExecutionData, { id: { ...nodeId(), nodeId: of } });
       const base = `flyte://v1/flytesnacks/development/ran/${of}`;
       expect(data.flyteUrls).toMatchObject({ inputs: `${base}/i`, outputs: `${base}/o`, deck });
     });
 
-    it('has the inputs that came with it, and no outputs where it has none', async () => {
+    it('has the inputs of its report, and no outputs when none were reported', async () => {
       const data = await plane[way].call(method.getNodeExecutionData, { id: nodeId() });
       expectShown(data, { fullInputs: inputs.inputValue.value, fullOutputs: undefined, dynamicWorkflow: undefined });
       expect(data).toMatchObject({ inputs: { url: '' }, outputs: { url: '' } });
     });
 
-    it('that has made no workflow has none', async () => {
+    it('without a dynamic workflow gets NOT_FOUND for it', async () => {
       const answer = await plane[way].attempt(method.getDynamicNodeWorkflow, { id: nodeId() });
       expect([answer.code, answer.message]).toEqual(['NOT_FOUND', 'node does not contain dynamic workflow']);
     });
@@ -323,7 +323,7 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
 
   describe('an attempt of a task', () => {
     it.each([ResourceType.TASK, ResourceType.UNSPECIFIED])(
-      'is found, whether the type is said or not: %i',
+      'is found with and without a resource type in its task id: %i',
       async (type) => {
         const id = attempt({ taskId: { ...HELLO_TASK, resourceType: type }, retryAttempt: 1 });
         const found = await plane[way].call(method.getTaskExecution, { id });
@@ -341,7 +341,7 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
       }
     });
 
-    it('has names for its data, and its links', async () => {
+    it('has flyte URLs of its data, and its log links', async () => {
       const data = await plane[way].call(method.getTaskExecutionData, { id: attempt({ retryAttempt: 1 }) });
       const base = 'flyte://v1/flytesnacks/development/ran/n0/1';
       expect(data.flyteUrls).toMatchObject({ inputs: `${base}/i`, outputs: `${base}/o`, deck: '' });
@@ -356,7 +356,7 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
   });
 });
 
-it('an attempt is found without its task, where the node has one', async () => {
+it('an attempt is found without a task id when its node has one task', async () => {
   const id = { nodeExecutionId: { executionId: ran, nodeId: 'n0' }, retryAttempt: 1 };
   expect((await plane.grpc.call(method.getTaskExecution, { id })).id!.taskId).toMatchObject(HELLO_TASK);
   expect((await plane.grpc.call(method.getTaskExecutionData, { id })).logs).toMatchObject([LINK]);

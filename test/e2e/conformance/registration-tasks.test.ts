@@ -80,9 +80,10 @@ const twice: Changed<TaskCreateRequest> = (r) => {
   resources({ CPU: '1' })(r);
   containerOf(r).resources!.requests.push(...entries({ CPU: '2' }));
 };
-const noOther: Changed<TaskCreateRequest> = (r) => void (containerOf(r).image = 'example.org/another:1');
+const otherImage: Changed<TaskCreateRequest> = (r) => void (containerOf(r).image = 'example.org/another:1');
 const tooMuch = resources({ CPU: '2' }, { CPU: '1' });
 
+/** Invalid requests; a number is the step at which the RPC checks the rule. */
 const TASKS: readonly Row<typeof TaskCreateRequestSchema>[] = [
   {
     rule: '1: an id',
@@ -91,51 +92,79 @@ const TASKS: readonly Row<typeof TaskCreateRequestSchema>[] = [
     },
     says: 'id',
   },
-  { rule: '1: of a task', change: (r) => void (r.id!.resourceType = ResourceType.WORKFLOW), says: 'resource type' },
-  { rule: '1: said to be', change: (r) => void (r.id!.resourceType = ResourceType.UNSPECIFIED), says: 'resource type' },
-  { rule: '1: in a project', change: (r) => void (r.id!.project = ''), says: 'missing project' },
-  { rule: '1: and a domain', change: (r) => void (r.id!.domain = ''), says: 'missing domain' },
-  { rule: '1: with a name', change: noTaskName, says: 'missing name' },
-  { rule: '1: and a version', change: (r) => void (r.id!.version = ''), says: 'missing version' },
+  {
+    rule: '1: an id of resource type TASK',
+    change: (r) => void (r.id!.resourceType = ResourceType.WORKFLOW),
+    says: 'resource type',
+  },
+  {
+    rule: '1: a resource type in the id',
+    change: (r) => void (r.id!.resourceType = ResourceType.UNSPECIFIED),
+    says: 'resource type',
+  },
+  { rule: '1: a project in the id', change: (r) => void (r.id!.project = ''), says: 'missing project' },
+  { rule: '1: a domain in the id', change: (r) => void (r.id!.domain = ''), says: 'missing domain' },
+  { rule: '1: a name in the id', change: noTaskName, says: 'missing name' },
+  { rule: '1: a version in the id', change: (r) => void (r.id!.version = ''), says: 'missing version' },
   { rule: '2: a known project', change: unknownProject, says: 'nowhere' },
   {
-    rule: '2: and domain',
+    rule: '2: a known domain',
     change: (r) => void (r.id!.domain = 'moon'),
     says: 'domain [moon] is unrecognized by system',
   },
   { rule: '3: a spec', change: noTaskSpec, says: 'missing spec' },
   {
-    rule: '3: with a template',
+    rule: '3: a template in the spec',
     change: (r) => {
       delete r.spec!.template;
     },
     says: 'missing spec.template',
   },
   { rule: '4: a type', change: noType, says: 'missing type' },
-  { rule: '5: that may be here', change: sealed, says: 'must be whitelisted before use' },
+  {
+    rule: '5: a type that is allowed in the project and domain',
+    change: sealed,
+    says: 'must be whitelisted before use',
+  },
   { rule: '6: metadata', change: noMetadata, says: 'missing metadata' },
   { rule: '7: a version of the runtime', change: noRuntime, says: 'missing runtime version' },
   { rule: '8: an interface', change: noInterface, says: 'missing typed interface' },
   { rule: '9: an image', change: noImage, says: 'missing image' },
   { rule: '10: each resource once', change: twice, says: "can't specify cpu" },
-  { rule: '11: that is a quantity', change: resources({ MEMORY: 'much' }), says: 'failed for value much' },
-  { rule: '12: whole for a gpu', change: resources({ GPU: '500m' }), says: 'must be a whole number' },
-  { rule: '13: no more than the limit', change: tooMuch, says: 'Requested cpu default [2]' },
   {
-    rule: '13: a limit that may be',
+    rule: '11: amounts of resources that are quantities',
+    change: resources({ MEMORY: 'much' }),
+    says: 'failed for value much',
+  },
+  { rule: '12: a whole number of GPUs', change: resources({ GPU: '500m' }), says: 'must be a whole number' },
+  { rule: '13: a request of at most the limit of the task', change: tooMuch, says: 'Requested cpu default [2]' },
+  {
+    rule: '13: a limit of at most the limit of the platform',
     change: resources({ CPU: '1' }, { CPU: '5' }),
     says: 'platform configuration [4]',
   },
-  { rule: '13: an amount that may be', change: resources({ MEMORY: '3Gi' }), says: 'platform configuration [2Gi]' },
   {
-    rule: '14: the limit itself for a gpu',
+    rule: '13: a request of at most the limit of the platform',
+    change: resources({ MEMORY: '3Gi' }),
+    says: 'platform configuration [2Gi]',
+  },
+  {
+    rule: '14: a request of as many GPUs as the limit',
     change: resources({ GPU: '0' }, { GPU: '1' }),
     says: 'must equal the limit',
   },
-  { rule: '14: that may be', change: resources({ GPU: '2' }), says: 'platform configuration [1]' },
+  {
+    rule: '14: at most as many GPUs as the limit of the platform',
+    change: resources({ GPU: '2' }),
+    says: 'platform configuration [1]',
+  },
   { rule: '15: a specification of the pod', change: pod(undefined), says: 'invalid TaskSpecification' },
-  { rule: '15: that is one', change: pod({ containers: 'none' }), says: 'invalid TaskSpecification' },
-  { rule: 'compiled: a command or arguments', change: noCommand, says: 'task failed compilation with' },
+  {
+    rule: '15: a valid specification of the pod',
+    change: pod({ containers: 'none' }),
+    says: 'invalid TaskSpecification',
+  },
+  { rule: 'in compilation: a command or arguments', change: noCommand, says: 'task failed compilation with' },
   { rule: 'order: 1 before 2', change: all(noTaskName, unknownProject), says: 'missing name' },
   { rule: 'order: 2 before 3', change: all(unknownProject, noTaskSpec), says: 'nowhere' },
   { rule: 'order: 4 before 6', change: all(noType, noMetadata), says: 'missing type' },
@@ -144,11 +173,11 @@ const TASKS: readonly Row<typeof TaskCreateRequestSchema>[] = [
   { rule: 'order: 7 before 8', change: all(noRuntime, noInterface), says: 'missing runtime version' },
   { rule: 'order: 8 before 9', change: all(noInterface, noImage), says: 'missing typed interface' },
   { rule: 'order: 9 before 10', change: all(twice, noImage), says: 'missing image' },
-  { rule: 'order: 13 before compiling', change: all(noCommand, tooMuch), says: 'Requested cpu default [2]' },
+  { rule: 'order: 13 before compilation', change: all(noCommand, tooMuch), says: 'Requested cpu default [2]' },
 ];
 
 describe.each(['grpc', 'rest'] as const)('over %s', (transport) => {
-  describe('CreateTask wants', () => {
+  describe('CreateTask requires', () => {
     it.each(TASKS)('$rule', async (row) => {
       await expectRefused(plane, transport, [method.createTask, task], row);
     });
@@ -159,7 +188,7 @@ describe.each(['grpc', 'rest'] as const)('over %s', (transport) => {
     await plane[transport].call(method.createTask, request);
     const same = { change: () => undefined, code: 'ALREADY_EXISTS', says: 'identical structure already exists' };
     await expectRefused(plane, transport, [method.createTask, () => request], same);
-    const other = { ...same, change: noOther, says: 'different structure already exists' };
+    const other = { ...same, change: otherImage, says: 'different structure already exists' };
     await expectRefused(plane, transport, [method.createTask, () => clone(TaskCreateRequestSchema, request)], other);
   });
 });

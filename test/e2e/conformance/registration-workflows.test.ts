@@ -62,6 +62,7 @@ const text = {
   value: { value: { case: 'primitive', value: { value: { case: 'stringValue', value: 'ten' } } } },
 };
 
+/** Invalid requests; rules with a 1 are checked before the workflow is compiled, the others by compiling it. */
 const WORKFLOWS: readonly Row<typeof WorkflowCreateRequestSchema>[] = [
   {
     rule: '1: an id',
@@ -70,21 +71,29 @@ const WORKFLOWS: readonly Row<typeof WorkflowCreateRequestSchema>[] = [
     },
     says: 'id',
   },
-  { rule: '1: of a workflow', change: (r) => void (r.id!.resourceType = ResourceType.TASK), says: 'resource type' },
-  { rule: '1: with a name', change: noWorkflowName, says: 'missing name' },
-  { rule: '1: and a version', change: (r) => void (r.id!.version = ''), says: 'missing version' },
-  { rule: '1: in a known project', change: unknownWorkflowProject, says: 'nowhere' },
+  {
+    rule: '1: an id of resource type WORKFLOW',
+    change: (r) => void (r.id!.resourceType = ResourceType.TASK),
+    says: 'resource type',
+  },
+  { rule: '1: a name in the id', change: noWorkflowName, says: 'missing name' },
+  { rule: '1: a version in the id', change: (r) => void (r.id!.version = ''), says: 'missing version' },
+  { rule: '1: a known project', change: unknownWorkflowProject, says: 'nowhere' },
   { rule: '1: a spec', change: noWorkflowSpec, says: 'missing spec' },
   {
-    rule: '1: with a template',
+    rule: '1: a template in the spec',
     change: (r) => {
       delete r.spec!.template;
     },
     says: 'missing spec.template',
   },
-  { rule: 'nodes', change: (r) => void (inner(r).nodes = []), says: 'Code: NoNodesFound' },
+  { rule: 'at least one node', change: (r) => void (inner(r).nodes = []), says: 'Code: NoNodesFound' },
   { rule: 'a node with an id', change: (r) => void (first(r).id = ''), says: 'Code: ValueRequired' },
-  { rule: 'and a target', change: (r) => void (first(r).target = { case: undefined }), says: 'Code: ValueRequired' },
+  {
+    rule: 'a node with a target',
+    change: (r) => void (first(r).target = { case: undefined }),
+    says: 'Code: ValueRequired',
+  },
   {
     rule: 'a task that exists',
     change: (r) =>
@@ -107,7 +116,7 @@ const WORKFLOWS: readonly Row<typeof WorkflowCreateRequestSchema>[] = [
     says: 'Code: WorkflowReferenceNotFound',
   },
   {
-    rule: 'a sub-workflow that came with it',
+    rule: 'a sub-workflow that is in the request',
     change: (r) =>
       void inner(r).nodes.push(
         node('n1', {
@@ -125,51 +134,75 @@ const WORKFLOWS: readonly Row<typeof WorkflowCreateRequestSchema>[] = [
     says: 'Code: NoConditionFound',
   },
   {
-    rule: 'a branch with a way out',
+    rule: 'a branch with a case',
     change: (r) => void inner(r).nodes.push(node('n1', { target: { case: 'branchNode', value: {} } } as never)),
     says: 'Collected Errors',
   },
-  { rule: 'a circle', change: (r) => void first(r).upstreamNodeIds.push('n0'), says: 'Code: CycleDetected' },
   {
-    rule: 'a node before',
+    rule: 'nodes without a cycle',
+    change: (r) => void first(r).upstreamNodeIds.push('n0'),
+    says: 'Code: CycleDetected',
+  },
+  {
+    rule: 'upstream nodes that exist',
     change: (r) => void first(r).upstreamNodeIds.push('n9'),
     says: 'Code: NodeReferenceNotFound',
   },
-  { rule: 'a variable bound', change: (r) => void first(r).inputs.pop(), says: 'Code: ParameterNotBound' },
   {
-    rule: 'and once',
+    rule: 'a binding of every input of the task',
+    change: (r) => void first(r).inputs.pop(),
+    says: 'Code: ParameterNotBound',
+  },
+  {
+    rule: 'one binding of every input of the task',
     change: (r) => void first(r).inputs.push(first(r).inputs[0]!),
     says: 'Code: ParameterBoundMoreThanOnce',
   },
   {
-    rule: 'that the task has',
+    rule: 'bindings of inputs that the task has',
     change: (r) => void (first(r).inputs[0]!.var = 'who'),
     says: 'Code: VariableNameNotFound',
   },
-  { rule: 'to a node', change: bound(promise('n9', 'o0')), says: 'Code: NodeReferenceNotFound' },
-  { rule: 'to an input', change: bound(promise('', 'nothing')), says: 'Code: VariableNameNotFound' },
-  { rule: 'of the type', change: bound(promise('', 'name')), says: 'Code: MismatchingTypes' },
-  { rule: 'to a value of the type', change: bound(text), says: 'Code: MismatchingTypes' },
-  { rule: 'to something', change: bound({ case: undefined }), says: 'Collected Errors' },
-  { rule: 'an output bound', change: (r) => void (inner(r).outputs = []), says: 'Code: ParameterNotBound' },
+  { rule: 'a binding to a node that exists', change: bound(promise('n9', 'o0')), says: 'Code: NodeReferenceNotFound' },
   {
-    rule: 'of the type that it has',
+    rule: 'a binding to an input of the workflow that exists',
+    change: bound(promise('', 'nothing')),
+    says: 'Code: VariableNameNotFound',
+  },
+  {
+    rule: 'a binding to an input of the same type',
+    change: bound(promise('', 'name')),
+    says: 'Code: MismatchingTypes',
+  },
+  { rule: 'a binding to a value of the same type', change: bound(text), says: 'Code: MismatchingTypes' },
+  { rule: 'a binding with a value', change: bound({ case: undefined }), says: 'Collected Errors' },
+  {
+    rule: 'a binding of every output of the workflow',
+    change: (r) => void (inner(r).outputs = []),
+    says: 'Code: ParameterNotBound',
+  },
+  {
+    rule: 'an output of the type of its binding',
     change: (r) =>
       void (inner(r).interface!.outputs!.variables['o0']!.type!.type = { case: 'simple', value: SimpleType.INTEGER }),
     says: 'Code: MismatchingTypes',
   },
-  { rule: 'order: 1 before the project', change: all(noWorkflowName, unknownWorkflowProject), says: 'missing name' },
-  { rule: 'order: the project before 1: spec', change: all(unknownWorkflowProject, noWorkflowSpec), says: 'nowhere' },
+  {
+    rule: 'order: the id before the project',
+    change: all(noWorkflowName, unknownWorkflowProject),
+    says: 'missing name',
+  },
+  { rule: 'order: the project before the spec', change: all(unknownWorkflowProject, noWorkflowSpec), says: 'nowhere' },
 ];
 
 describe.each(['grpc', 'rest'] as const)('over %s', (transport) => {
-  describe('CreateWorkflow wants', () => {
+  describe('CreateWorkflow requires', () => {
     it.each(WORKFLOWS)('$rule', async (row) => {
       await expectRefused(plane, transport, [method.createWorkflow, workflow], row);
     });
   });
 
-  it('a workflow that exists says so in a detail, too', async () => {
+  it('a version that exists is ALREADY_EXISTS, and a detail says whether it is the same', async () => {
     const request = workflow();
     await plane[transport].call(method.createWorkflow, request);
     const answer = await plane.unchanged(() => plane[transport].attempt(method.createWorkflow, request));

@@ -60,7 +60,7 @@ const bindings = readBindings(routeTable([]))
   .filter(({ template }) => !WITHOUT_END.includes(template))
   .map((binding) => ({ binding, called: `${binding.verb} ${binding.template}` }));
 
-describe('every binding answers in every dialect, with its message or a status', () => {
+describe('every REST call is answered with its message or a status:', () => {
   it.each(bindings)('$called as bytes', async ({ binding }) => {
     const response = await ask(binding, OCTETS);
     const bytes = new Uint8Array(await response.arrayBuffer());
@@ -87,16 +87,16 @@ describe('every binding answers in every dialect, with its message or a status',
     else assertFailed(response, json);
   });
 
-  it.each(bindings)('$called is not served with another verb', async ({ binding }) => {
+  it.each(bindings)('$called is not served as PATCH', async ({ binding }) => {
     const response = await fetch(urlOf(binding), { method: 'PATCH' });
     expect(response.status).toBe(501);
   });
 });
 
 // Clients send these requests before every call, and take any refusal for the answer to the call itself.
-describe('without authentication', () => {
+describe('when no authentication is configured', () => {
   it.each(['/me', '/api/v1/me', '/config/v1/flyte_client', '/.well-known/oauth-authorization-server'])(
-    '%s answers all the same, with everything empty',
+    '%s answers 200, with empty fields',
     async (path) => {
       const response = await fetch(plane.server().ready.http + path);
       expect(response.status).toBe(200);

@@ -59,7 +59,7 @@ describe.each(['grpc', 'rest'] as const)('signals over %s', (way) => {
     expect(await plane.unchanged(() => wait('first'))).toEqual(made);
   });
 
-  it('have the value that they are given last, which is recorded once', async () => {
+  it('have the value that was set last; the same value again is not recorded', async () => {
     await wait('counted');
     await give('counted', value(1n));
     expect((await wait('counted')).value).toEqual(value(1n));
@@ -68,7 +68,7 @@ describe.each(['grpc', 'rest'] as const)('signals over %s', (way) => {
     expect((await wait('counted')).value).toEqual(value(2n));
   });
 
-  it('keep a value that is larger than an event', async () => {
+  it('keep a value of 500,000 characters', async () => {
     await wait('large', type(STRING));
     const text = 'x'.repeat(500_000);
     await give('large', value(text));
@@ -82,17 +82,17 @@ describe.each(['grpc', 'rest'] as const)('signals over %s', (way) => {
 
   it.each<[string, () => LiteralType, () => Literal, boolean]>([
     ['an integer', () => type(INTEGER), () => value(1n), true],
-    ['an integer, a text', () => type(INTEGER), () => value('1'), false],
+    ['a text for an integer', () => type(INTEGER), () => value('1'), false],
     ['a text', () => type(STRING), () => value('x'), true],
-    ['a boolean, an integer', () => type(BOOLEAN), () => value(1n), false],
-    ['a number, an integer', () => type(FLOAT), () => value(1n), false],
+    ['an integer for a boolean', () => type(BOOLEAN), () => value(1n), false],
+    ['an integer for a float', () => type(FLOAT), () => value(1n), false],
     ['a list', () => listOf(type(INTEGER)), () => values(1n, 2n), true],
     ['an empty list', () => listOf(type(INTEGER)), () => values(), true],
-    ['a list of texts, integers', () => listOf(type(STRING)), () => values(1n), false],
-    ['an integer, a list', () => type(INTEGER), () => values(1n), false],
-    ['an optional integer', () => optional(type(INTEGER)), () => value(1n), true],
-    ['an optional integer, a text', () => optional(type(INTEGER)), () => value('x'), false],
-  ])('that want %s are cast as bindings are', async (what, wanted, given, isCast) => {
+    ['integers for a list of texts', () => listOf(type(STRING)), () => values(1n), false],
+    ['a list for an integer', () => type(INTEGER), () => values(1n), false],
+    ['an integer for an optional integer', () => optional(type(INTEGER)), () => value(1n), true],
+    ['a text for an optional integer', () => optional(type(INTEGER)), () => value('x'), false],
+  ])('take only values that can be cast to their type: %s', async (what, wanted, given, isCast) => {
     await wait(what, wanted());
     const set = () => transport.attempt(method.setSignal, { id: idOf(what), value: given() });
     const answer = isCast ? await set() : await plane.unchanged(set);
@@ -103,11 +103,11 @@ describe.each(['grpc', 'rest'] as const)('signals over %s', (way) => {
   it.each<[string, () => object, string, string]>([
     ['no identifier', () => ({ id: undefined }), 'INVALID_ARGUMENT', 'missing id'],
     ['no execution', () => ({ id: { signalId: 'x' } }), 'INVALID_ARGUMENT', 'missing execution_id'],
-    ['no signal', () => ({ id: { executionId: execution } }), 'INVALID_ARGUMENT', 'missing signal_id'],
+    ['no signal id', () => ({ id: { executionId: execution } }), 'INVALID_ARGUMENT', 'missing signal_id'],
     ['no project', () => ({ id: idOf('x', { ...execution, project: '' }) }), 'INVALID_ARGUMENT', 'missing project'],
     ['no domain', () => ({ id: idOf('x', { ...execution, domain: '' }) }), 'INVALID_ARGUMENT', 'missing domain'],
     ['no name', () => ({ id: idOf('x', { ...execution, name: '' }) }), 'INVALID_ARGUMENT', 'missing name'],
-    ['a signal of 1,025 bytes', () => ({ id: idOf('x'.repeat(1_025)) }), 'INVALID_ARGUMENT', 'signal_id'],
+    ['a signal id of 1,025 bytes', () => ({ id: idOf('x'.repeat(1_025)) }), 'INVALID_ARGUMENT', 'signal_id'],
     ['no type', () => ({ type: undefined }), 'INVALID_ARGUMENT', 'missing type'],
     ['an empty type', () => ({ type: {} }), 'INVALID_ARGUMENT', 'missing type'],
     [
@@ -116,13 +116,13 @@ describe.each(['grpc', 'rest'] as const)('signals over %s', (way) => {
       'NOT_FOUND',
       'execution',
     ],
-  ])('are not made with %s', async (_what, change, code, text) => {
+  ])('are not created with %s', async (_what, change, code, text) => {
     const request = { id: idOf('never'), type: type(INTEGER), ...change() };
     const answer = await plane.unchanged(() => transport.attempt(method.getOrCreateSignal, request));
     expect([answer.code, answer.message]).toEqual([code, expect.stringContaining(text)]);
   });
 
-  it('keep their type', async () => {
+  it('keep their type: another one gets ALREADY_EXISTS', async () => {
     await wait('typed');
     const request = { id: idOf('typed'), type: type(STRING) };
     const answer = await plane.unchanged(() => transport.attempt(method.getOrCreateSignal, request));
@@ -132,7 +132,7 @@ describe.each(['grpc', 'rest'] as const)('signals over %s', (way) => {
   it.each<[string, () => object, string, string]>([
     ['no identifier', () => ({ id: undefined }), 'INVALID_ARGUMENT', 'missing id'],
     ['no execution', () => ({ id: { signalId: 'x' } }), 'INVALID_ARGUMENT', 'missing execution_id'],
-    ['no signal', () => ({ id: { executionId: execution } }), 'INVALID_ARGUMENT', 'missing signal_id'],
+    ['no signal id', () => ({ id: { executionId: execution } }), 'INVALID_ARGUMENT', 'missing signal_id'],
     ['no value', () => ({ value: undefined }), 'INVALID_ARGUMENT', 'missing value'],
     ['an empty value', () => ({ value: {} }), 'INVALID_ARGUMENT', 'value'],
     [
@@ -147,14 +147,19 @@ describe.each(['grpc', 'rest'] as const)('signals over %s', (way) => {
       'INVALID_ARGUMENT',
       'signal does not exist',
     ],
-    ['2 MiB', () => ({ value: value('x'.repeat(2 * 1024 * 1024)) }), 'RESOURCE_EXHAUSTED', 'Signal value size exceeds'],
+    [
+      'a value of more than 2 MiB',
+      () => ({ value: value('x'.repeat(2 * 1024 * 1024)) }),
+      'RESOURCE_EXHAUSTED',
+      'Signal value size exceeds',
+    ],
   ])('are not set with %s', async (_what, change, code, text) => {
     const request = { id: idOf('first'), value: value(1n), ...change() };
     const answer = await plane.unchanged(() => transport.attempt(method.setSignal, request));
     expect([answer.code, answer.message]).toEqual([code, expect.stringContaining(text)]);
   });
 
-  it('of an execution that has ended are read, and neither made nor set', async () => {
+  it('of an execution that has ended are read, and neither created nor set', async () => {
     const over = await launchHello(transport, `over-${way}`);
     await wait('left', type(INTEGER), over);
     await transport.call(AdminService.method.createWorkflowEvent, workflowReport(over, { phase: Phase.SUCCEEDED }));
@@ -208,7 +213,7 @@ describe.each(['grpc', 'rest'] as const)('signals over %s', (way) => {
       ]),
       [{ filters: 'eq(signal.id,0)' }, []],
       [{ token: '3' }, NAMES.slice(3)],
-    ])('are found by %j', async (request, expected) => {
+    ])('are listed by %j', async (request, expected) => {
       expect(await names(request)).toEqual(expected);
     });
 
@@ -220,15 +225,15 @@ describe.each(['grpc', 'rest'] as const)('signals over %s', (way) => {
       expect(found).toEqual(NAMES);
     });
 
-    it('are none where there is no execution', async () => {
+    it('are none for an execution that does not exist', async () => {
       expect(await names({ workflowExecutionId: { ...PLACE, name: 'unknown' } })).toEqual([]);
     });
 
     it.each<[string, List, string]>([
-      ['a column of nothing', { filters: 'eq(colour,x)' }, "'s.colour' is invalid filter"],
+      ['an unknown column', { filters: 'eq(colour,x)' }, "'s.colour' is invalid filter"],
       ['another entity', { filters: 'eq(execution.phase,RUNNING)' }, "'e' entity is not allowed in filters"],
       ['an unknown sort key', { sortBy: { key: 'colour' } }, "invalid sort key 'colour'"],
-      ['a token that is none', { token: 'x' }, 'ListSignals'],
+      ['an invalid token', { token: 'x' }, 'ListSignals'],
     ])('are not listed with %s', async (_what, request, text) => {
       const answer = await transport.attempt(method.listSignals, { workflowExecutionId: listed, ...request });
       expect([answer.code, answer.message]).toEqual(['INVALID_ARGUMENT', expect.stringContaining(text)]);
@@ -246,7 +251,7 @@ it.each<[string, List, string]>([
   expect([answer.code, answer.message]).toEqual(['INVALID_ARGUMENT', expect.stringContaining(text)]);
 });
 
-it('of many callers that set a signal at once, each is answered, and one value is the last', async () => {
+it('50 calls that set a signal at once all succeed, and the signal has one of their values', async () => {
   const execution = await launchHello(plane.grpc, 'crowded');
   const id = { signalId: 'crowded', executionId: execution };
   await plane.grpc.call(method.getOrCreateSignal, { id, type: type(INTEGER) });
@@ -258,7 +263,7 @@ it('of many callers that set a signal at once, each is answered, and one value i
   expect(signals[0]!.value).toEqual(last);
 });
 
-it('a value that was answered is there after the process was killed', async () => {
+it('the value of an acknowledged signal is there after the process was killed', async () => {
   const first = await startControlPlane();
   await register(first.grpc, withNeeds('01-hello'));
   const execution = await launchHello(first.grpc, 'killed');

@@ -34,7 +34,7 @@ beforeAll(async () => {
 afterAll(() => plane.close());
 
 const launch = (name: string): Promise<ExecutionId> => launchHello(plane.grpc, name);
-const run = async (id: ExecutionId) => (await call(method.getExecution, { id })).closure!;
+const closureOf = async (id: ExecutionId) => (await call(method.getExecution, { id })).closure!;
 const reportWorkflow = async (id: ExecutionId, event: Parameters<typeof workflowReport>[1]): Promise<string> =>
   (await attempt(method.createWorkflowEvent, workflowReport(id, event))).code;
 const reportNode = async (id: ExecutionId, nodeId: string, event: Parameters<typeof nodeReport>[2]): Promise<string> =>
@@ -69,7 +69,7 @@ describe('compatibility traps of executions', () => {
 
     const ofTask = helloRequest('one-task', ({ spec }) => Object.assign(spec!.launchPlan!, HELLO_TASK));
     await call(method.createExecution, ofTask);
-    const { workflowId } = await run({ ...PLACE, name: 'one-task' });
+    const { workflowId } = await closureOf({ ...PLACE, name: 'one-task' });
     expect(workflowId?.name).toMatch(/^\.flytegen\./u);
 
     const vague = helloRequest('vague', ({ spec }) =>
@@ -78,7 +78,7 @@ describe('compatibility traps of executions', () => {
     expect(await attempt(method.createExecution, vague)).toMatchObject({ code: 'INVALID_ARGUMENT' });
   });
 
-  it('trap 18: a name is never free again, also when its execution is archived', async () => {
+  it('trap 18: the name of an execution cannot be used again, also when the execution is archived', async () => {
     const id = await launch('taken');
     await call(method.updateExecution, { id, state: ExecutionState.EXECUTION_ARCHIVED });
     expect((await attempt(method.createExecution, helloRequest('taken'))).code).toBe('ALREADY_EXISTS');
@@ -133,12 +133,12 @@ describe('compatibility traps of executions', () => {
       method.createWorkflowEvent,
       workflowReport(id, { phase: Phase.FAILED, outputResult: { case: 'error', value: error } }),
     );
-    expect(await run(id)).toMatchObject({ phase: Phase.FAILED, outputResult: { case: 'error', value: error } });
+    expect(await closureOf(id)).toMatchObject({ phase: Phase.FAILED, outputResult: { case: 'error', value: error } });
   });
 
   it('trap 22: a new execution is QUEUED at once, and the first QUEUED report of the engine is recorded', async () => {
     const id = await launch('new');
-    const closure = await run(id);
+    const closure = await closureOf(id);
     expect(closure).toMatchObject({
       phase: Phase.QUEUED,
       stateChangeDetails: { state: ExecutionState.EXECUTION_ACTIVE },
@@ -154,12 +154,12 @@ describe('compatibility traps of executions', () => {
     await reportWorkflow(id, { phase: Phase.RUNNING });
     expect((await attempt(method.terminateExecution, { id: { ...PLACE, name: 'unknown' } })).code).toBe('NOT_FOUND');
     await call(method.terminateExecution, { id, cause: 'enough' });
-    expect(await run(id)).toMatchObject({
+    expect(await closureOf(id)).toMatchObject({
       phase: Phase.ABORTING,
       outputResult: { case: 'abortMetadata', value: { cause: 'enough' } },
     });
     await reportWorkflow(id, { phase: Phase.ABORTED });
-    expect((await run(id)).phase).toBe(Phase.ABORTED);
+    expect((await closureOf(id)).phase).toBe(Phase.ABORTED);
     const { code, details } = await attempt(method.terminateExecution, { id, cause: 'again' });
     const { reason } = fromBinary(EventFailureReasonSchema, details[0]!.value);
     expect([code, reason]).toMatchObject([

@@ -18,7 +18,7 @@ import type { Transport } from '../../support/transports.js';
 
 const { method } = AdminService;
 
-/** A kind of error of a later version of the interface. */
+/** An error kind that the interface does not define, such as one of a later version. */
 const NO_KIND = 99 as unknown as ErrorKind;
 
 let plane: ControlPlane;
@@ -51,12 +51,12 @@ describe('compatibility traps of nodes and tasks', () => {
       answers.push(await reportTask(id, { phase: TaskPhase.RUNNING, phaseVersion, occurredAt: second(phaseVersion) }));
     const known = 'ALREADY_EXISTS';
     expect(answers).toEqual(['OK', known, known, 'OK', known, known, known, 'OK']);
-    const queued = workflowReport(id, { phase: Phase.RUNNING });
-    await call(method.createWorkflowEvent, queued);
-    expect((await attempt(method.createWorkflowEvent, queued)).code).toBe(known);
+    const report = workflowReport(id, { phase: Phase.RUNNING });
+    await call(method.createWorkflowEvent, report);
+    expect((await attempt(method.createWorkflowEvent, report)).code).toBe(known);
   });
 
-  it('trap 5: a node event with unusual fields is accepted, and fails no node', async () => {
+  it('trap 5: a node event with unusual fields is accepted, but none without a node id', async () => {
     const id = await launch('odd');
     const value = { code: '', message: 'x'.repeat(100_000) };
     const odd: Parameters<typeof nodeReport>[2][] = [
@@ -89,7 +89,7 @@ describe('compatibility traps of nodes and tasks', () => {
     expect(await reportNode(id, 'inside', inside)).toBe('OK');
   });
 
-  it('trap 26: a flag that a node once had stays set', async () => {
+  it('trap 26: the flags isParent, isDynamic and isArray of a node stay set', async () => {
     const id = await launch('flags');
     await reportNode(id, 'n0', { phase: NodePhase.QUEUED, isParent: true });
     await reportNode(id, 'n0', { phase: NodePhase.RUNNING, isDynamic: true });

@@ -20,7 +20,7 @@ import { type ExecutionId, HELLO_TASK, nodeReport, taskReport, workflowReport } 
 
 const { method } = AdminService;
 
-/** Large enough to be stored beside the log. */
+/** Large enough to be stored as a payload beside the log. */
 const LARGE = 'x'.repeat(100_000);
 
 /** Ways in which an object can be lost, by the fault that each causes. */
@@ -58,7 +58,7 @@ const inputs = (text: string) => ({ inputValue: { case: 'inputData', value: map(
 const outputs = (text: string) => ({ outputResult: { case: 'outputData', value: map(text) } }) as const;
 
 /** Damages the objects of a run that are stored beside the log. */
-const lose = (run: ExecutionId, loss: string): void => {
+const damage = (run: ExecutionId, loss: string): void => {
   const paths = objectsOf(run);
   expect(paths.length).toBeGreaterThan(0);
   for (const path of paths) LOSSES[loss]?.(path);
@@ -92,14 +92,14 @@ describe.each(losses)('a payload that is lost as %s', (loss, status) => {
     const whole = await ask(method.getExecutionData, { id });
     expect(whole).toMatchObject({ code: 'OK', unread: undefined });
     expect(whole.answer.fullInputs).toBeDefined();
-    lose(id, loss);
+    damage(id, loss);
     const { code, unread, answer } = await ask(method.getExecutionData, { id });
     expect({ code, unread }).toEqual({ code: 'OK', unread: `full_inputs=${loss}` });
     expect(answer.fullInputs).toBeUndefined();
     expect(answer.fullOutputs).toMatchObject(map('small'));
   });
 
-  it('leaves what a node has worked on and made of itself unset, and the rest as it is', async () => {
+  it('leaves the outputs and the dynamic workflow of a node unset, and its inputs as they are', async () => {
     const executionId = await launch('small');
     const id = { executionId, nodeId: 'n0' };
     const template = { ...HELLO_TASK, resourceType: ResourceType.WORKFLOW };
@@ -113,7 +113,7 @@ describe.each(losses)('a payload that is lost as %s', (loss, status) => {
       targetMetadata: { case: 'taskNodeMetadata', value: { dynamicWorkflow } },
     });
     expect((await ask(method.getNodeExecutionData, { id })).answer).toMatchObject({ dynamicWorkflow });
-    lose(executionId, loss);
+    damage(executionId, loss);
     const { code, unread, answer } = await ask(method.getNodeExecutionData, { id });
     expect({ code, unread }).toEqual({ code: 'OK', unread: `dynamic_workflow=${loss}, full_outputs=${loss}` });
     expect(answer.fullInputs).toMatchObject(map('small'));
@@ -125,7 +125,7 @@ describe.each(losses)('a payload that is lost as %s', (loss, status) => {
     expect(await ask(method.getDynamicNodeWorkflow, { id })).toMatchObject({ code: status });
   });
 
-  it('leaves what an attempt of a task has worked on unset, and its logs as they are', async () => {
+  it('leaves the inputs and outputs of an attempt of a task unset, and its logs as they are', async () => {
     const executionId = await launch('small');
     const id = { nodeExecutionId: { executionId, nodeId: 'n0' }, taskId: HELLO_TASK, retryAttempt: 0 };
     await plane.grpc.call(method.createNodeEvent, nodeReport(executionId, 'n0', { phase: Phase.RUNNING }));
@@ -133,7 +133,7 @@ describe.each(losses)('a payload that is lost as %s', (loss, status) => {
     const event = { phase: TaskPhase.SUCCEEDED, logs: [log], ...inputs(LARGE), ...outputs(LARGE) };
     await plane.grpc.call(method.createTaskEvent, taskReport(executionId, 'n0', event));
     expect((await ask(method.getTaskExecutionData, { id })).answer).toMatchObject({ fullInputs: map(LARGE) });
-    lose(executionId, loss);
+    damage(executionId, loss);
     const { code, unread, answer } = await ask(method.getTaskExecutionData, { id });
     expect({ code, unread }).toEqual({ code: 'OK', unread: `full_inputs=${loss}, full_outputs=${loss}` });
     expect(answer).not.toHaveProperty('fullInputs');
@@ -142,7 +142,7 @@ describe.each(losses)('a payload that is lost as %s', (loss, status) => {
   });
 });
 
-describe('a payload that is lost before the views have seen what it defines', () => {
+describe('a payload of a task that is lost before the views are folded', () => {
   it('is reported as lost, and not as absent', async () => {
     const first = await startControlPlane();
     const request = fromBinary(TaskCreateRequestSchema, fixtureBytes('01-hello/001-task.create_request.pb'));
