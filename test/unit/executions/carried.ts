@@ -14,7 +14,10 @@ import type { NodeExecution } from '../../../proto/gen/platformidl/admin/node_ex
  */
 export type Facts = Map<string, unknown>;
 
-/** The rules for a fact that several events state: the last value counts, or the first, or it is true once one says so. */
+/**
+ * The rules for a fact that several events state: `last` keeps the last value that is set, `first` the first, and with
+ * `once` the fact is true when one event says so.
+ */
 const last = (facts: Facts, name: string, value: unknown): void => {
   if (value !== undefined && value !== '' && value !== 0) facts.set(name, value);
 };
@@ -25,6 +28,7 @@ const once = (facts: Facts, name: string, value: boolean): void => {
   if (value) facts.set(name, true);
 };
 
+/** Sets a fact for each leaf of a JSON object, named by its path; members that the object does not have stay. */
 const merged = (facts: Facts, name: string, info: unknown): void => {
   const isObject = typeof info === 'object' && info !== null;
   for (const key of facts.keys()) if (key === name || (!isObject && key.startsWith(`${name}.`))) facts.delete(key);
@@ -36,8 +40,13 @@ const without = (facts: Facts, prefix: string): void => {
   for (const key of facts.keys()) if (key.startsWith(prefix)) facts.delete(key);
 };
 
-const ofResult = (facts: Facts, { case: kind, value }: TaskExecutionEvent['outputResult'], isNews: boolean): void => {
-  if (kind !== undefined && (isNews || !facts.has('result'))) facts.set('result', { kind, value });
+/** The result of the event that reported a new phase counts; another event only adds one that is missing. */
+const ofResult = (
+  facts: Facts,
+  { case: kind, value }: TaskExecutionEvent['outputResult'],
+  isNewPhase: boolean,
+): void => {
+  if (kind !== undefined && (isNewPhase || !facts.has('result'))) facts.set('result', { kind, value });
 };
 
 type Logs = TaskExecutionEvent['logs'];
@@ -66,7 +75,7 @@ const ofResources = (facts: Facts, { metadata }: TaskExecutionEvent): void => {
   }
 };
 
-/** Adds the single reason of older engines when it differs from the last one. */
+/** Adds the event's reasons; the single `reason` of older engines counts when it differs from the last one known. */
 const ofReasons = (facts: Facts, event: TaskExecutionEvent): void => {
   const said = event.reasons.map(({ reason }) => reason);
   if (said.length === 0 && event.reason !== '' && event.reason !== facts.get('reason')) said.push(event.reason);
@@ -75,10 +84,10 @@ const ofReasons = (facts: Facts, event: TaskExecutionEvent): void => {
   last(facts, 'reason', said.at(-1));
 };
 
-/** Adds the facts of one more event about a task attempt. */
-export const taskSays = (facts: Facts, event: TaskExecutionEvent, isNews: boolean): void => {
+/** Adds the facts of one more event about a task attempt; `isNewPhase` when its phase was not recorded before. */
+export const taskSays = (facts: Facts, event: TaskExecutionEvent, isNewPhase: boolean): void => {
   if (event.inputValue.case === 'inputUri') first(facts, 'input', event.inputValue.value);
-  ofResult(facts, event.outputResult, isNews);
+  ofResult(facts, event.outputResult, isNewPhase);
   ofLogs(facts, 'log ', event.logs);
   ofResources(facts, event);
   if (event.customInfo) merged(facts, 'info', event.customInfo);
@@ -117,11 +126,11 @@ export const taskHas = ({ inputUri, closure }: TaskExecution): Facts => {
   return facts;
 };
 
-/** Adds the facts of one more event about a node. */
-export const nodeSays = (facts: Facts, event: NodeExecutionEvent, isNews: boolean): void => {
+/** Adds the facts of one more event about a node; `isNewPhase` when its phase was not recorded before. */
+export const nodeSays = (facts: Facts, event: NodeExecutionEvent, isNewPhase: boolean): void => {
   for (const name of ['isParent', 'isDynamic', 'isArray', 'isEager'] as const) once(facts, name, event[name]);
   if (event.inputValue.case === 'inputUri') first(facts, 'input', event.inputValue.value);
-  ofResult(facts, event.outputResult, isNews);
+  ofResult(facts, event.outputResult, isNewPhase);
   last(facts, 'deck', event.deckUri);
   first(facts, 'retry group', event.retryGroup);
   first(facts, 'spec node', event.specNodeId);
@@ -155,10 +164,10 @@ export const nodeHas = ({ inputUri, closure, metadata }: NodeExecution): Facts =
   return facts;
 };
 
-/** Adds the facts of one more event about the execution itself. */
-export const executionSays = (facts: Facts, event: WorkflowExecutionEvent, isNews: boolean): void => {
+/** Adds the facts of one more event about the execution itself; `isNewPhase` when its phase was not recorded before. */
+export const executionSays = (facts: Facts, event: WorkflowExecutionEvent, isNewPhase: boolean): void => {
   const { outputResult: result } = event;
-  if (result.case === undefined || (!isNews && facts.has('result'))) return;
+  if (result.case === undefined || (!isNewPhase && facts.has('result'))) return;
   const value = result.case === 'outputUri' ? { data: { case: 'uri', value: result.value } } : result.value;
   facts.set('result', value);
 };

@@ -177,7 +177,7 @@ const ofAttempt = (name: string, attempt: number): fc.Arbitrary<Said> =>
 
 const parentTaskMetadata = { id: { taskId, nodeExecutionId: { nodeId: 'n0', executionId: id }, retryAttempt: 0 } };
 
-/** The reports of every subject, with the subject that must have been reported before. */
+/** The reports of every node and attempt, with the subject that must have been reported before. */
 const TREE: readonly (readonly [fc.Arbitrary<Said>, string | undefined])[] = [
   [ofNode('n0', 'task'), undefined],
   [ofNode('n1', 'child'), undefined],
@@ -197,16 +197,19 @@ export const anything: fc.Arbitrary<readonly Said[]> = fc.array(
 const OPEN = ['QUEUED', 'RUNNING', 'SUCCEEDING', 'FAILING'] as const;
 const ENDS = ['SUCCEEDED', 'FAILED', 'ABORTED', 'TIMED_OUT'] as const;
 
-/** The reports of each subject, in their order; the subjects are independent of each other. */
+/** The reports of the execution that do not end it, and those of each subject of `TREE`; each list is in its order. */
 export const apart: fc.Arbitrary<readonly (readonly Said[])[]> = fc.tuple(
   fc.array(ofWorkflow(fc.constantFrom(...OPEN)), { maxLength: 5 }),
   ...TREE.map(([said]) => fc.array(said, { maxLength: 6 })),
 );
 
-/** The last report. */
+/** A report that ends the execution. */
 export const ending: fc.Arbitrary<Said> = ofWorkflow(fc.constantFrom(...ENDS));
 
-/** One interleaving of the reports of several subjects: each in its own order, and none before those of its parent. */
+/**
+ * One interleaving of the lists of {@link apart}: the reports of a subject stay in their order, and none comes before
+ * the first report of its parent; without one, they are left out.
+ */
 export const interleaved = (parts: readonly (readonly Said[])[], chance: () => number): readonly Said[] => {
   const rest = parts.map((part) => [...part]);
   const begun = new Set<string | undefined>([undefined]);

@@ -48,20 +48,20 @@ const reports = (events: readonly ExecutionEvent[]) =>
 type Report = ReturnType<typeof reports>[number]['report'];
 const bytesOf = ({ message }: Report): Uint8Array => message.content.value as Uint8Array;
 
-/** Columns that hold the revision of an event. */
-const PLACES: ReadonlySet<string> = new Set(['inputs_at', 'outputs_at', 'dynamic_at']);
+/** Columns that hold the revision of an event, which differs when the events come in another order. */
+const REVISION_COLUMNS: ReadonlySet<string> = new Set(['inputs_at', 'outputs_at', 'dynamic_at']);
 
 /** The documents without the positions of their events; a revision is replaced by the content of the event at it. */
-const placeless = (run: Run, size = Infinity) => {
+const comparableViews = (run: Run, size = Infinity) => {
   const events = run.events();
-  const standing = (revision: unknown): string | null => {
+  const contentAt = (revision: unknown): string | null => {
     const event = typeof revision === 'number' ? events[revision] : undefined;
     return event && 'messageHash' in event.data ? Buffer.from(bytesOf(event.data)).toString('hex') : null;
   };
   const fieldsOf = ({ fields }: StoredDocument) =>
     Object.entries(fields)
       .filter(([name]) => name !== 'recorded')
-      .map(([name, value]) => [name, PLACES.has(name) ? standing(value) : value] as const)
+      .map(([name, value]) => [name, REVISION_COLUMNS.has(name) ? contentAt(value) : value] as const)
       .sort(([a], [b]) => (a < b ? -1 : 1));
   return MODELS.map((model) =>
     [...documentsAfter(model, run.recorded, size)]
@@ -87,10 +87,11 @@ const logOf = (recorded: readonly RecordedEvent[]): EventLog =>
 const keyOf = ({ nodeId, taskId: id, retryAttempt }: Report): string =>
   id === undefined ? nodeId : `${nodeId}/${id.name}/${retryAttempt}`;
 
-const says: Readonly<Record<Report['entity'], (facts: Facts, bytes: Uint8Array, isNews: boolean) => void>> = {
-  workflow: (facts, bytes, isNews) => executionSays(facts, fromBinary(WorkflowExecutionEventSchema, bytes), isNews),
-  node: (facts, bytes, isNews) => nodeSays(facts, fromBinary(NodeExecutionEventSchema, bytes), isNews),
-  task: (facts, bytes, isNews) => taskSays(facts, fromBinary(TaskExecutionEventSchema, bytes), isNews),
+const says: Readonly<Record<Report['entity'], (facts: Facts, bytes: Uint8Array, isNewPhase: boolean) => void>> = {
+  workflow: (facts, bytes, isNewPhase) =>
+    executionSays(facts, fromBinary(WorkflowExecutionEventSchema, bytes), isNewPhase),
+  node: (facts, bytes, isNewPhase) => nodeSays(facts, fromBinary(NodeExecutionEventSchema, bytes), isNewPhase),
+  task: (facts, bytes, isNewPhase) => taskSays(facts, fromBinary(TaskExecutionEventSchema, bytes), isNewPhase),
 };
 
 /** The facts of all acknowledged events, by entity; those of the execution itself have the empty key. */
@@ -124,8 +125,8 @@ const tasksOf = (run: Run) =>
     return [`${nodeExecutionId!.nodeId}/${taskId.name}/${retryAttempt}`, document] as const;
   });
 
-describe('the views of what an engine says', () => {
-  it('are the same when it is said again, in whatever order its maps are', { timeout }, async () => {
+describe("the views of an engine's reports", () => {
+  it('do not change when a report is repeated, in whatever order its maps are encoded', { timeout }, async () => {
     let repeated = 0;
     await fc.assert(
       fc.asyncProperty(anything, fc.infiniteStream(fc.nat()), async (said, chance) => {
@@ -141,7 +142,7 @@ describe('the views of what an engine says', () => {
           expect((await again.refusal(earlier.command(true)))?.kind).toBe('phase-recorded');
           repeated += 1;
         }
-        expect(placeless(again)).toEqual(placeless(once));
+        expect(comparableViews(again)).toEqual(comparableViews(once));
       }),
       { numRuns },
     );
@@ -164,7 +165,7 @@ describe('the views of what an engine says', () => {
               return told(...order, ...(end === undefined ? [] : [end]));
             }),
           );
-          expect(placeless(other!)).toEqual(placeless(one!));
+          expect(comparableViews(other!)).toEqual(comparableViews(one!));
           if (!isDeepStrictEqual(reports(other!.events()), reports(one!.events()))) differ += 1;
         },
       ),
@@ -178,7 +179,7 @@ describe('the views of what an engine says', () => {
     await fc.assert(
       fc.asyncProperty(anything, fc.integer({ min: 1, max: 7 }), async (said, size) => {
         const run = await told(...said);
-        expect(placeless(run, size)).toEqual(placeless(run));
+        expect(comparableViews(run, size)).toEqual(comparableViews(run));
         batches += Math.ceil(run.recorded.length / size) - 1;
       }),
       { numRuns },
@@ -186,7 +187,7 @@ describe('the views of what an engine says', () => {
     expect(batches).toBeGreaterThan(numRuns);
   });
 
-  it('show what the independent model makes of the log', { timeout }, async () => {
+  it('show what an independent model computes from the log', { timeout }, async () => {
     let compared = 0;
     await fc.assert(
       fc.asyncProperty(anything, fc.nat(60), fc.constantFrom(termination, expiry, undefined), async (said, at, end) => {
@@ -222,7 +223,7 @@ describe('the views of what an engine says', () => {
     expect(compared).toBeGreaterThan(numRuns);
   });
 
-  it('have everything that was acknowledged', { timeout }, async () => {
+  it('have every fact of the acknowledged reports', { timeout }, async () => {
     let compared = 0;
     await fc.assert(
       fc.asyncProperty(anything, async (said) => {
@@ -243,7 +244,7 @@ describe('the views of what an engine says', () => {
     expect(compared).toBeGreaterThan(5 * numRuns);
   });
 
-  it('are in the phases that decisions know', { timeout }, async () => {
+  it('have the phases of the state that decisions use', { timeout }, async () => {
     let [compared, inferred] = [0, 0];
     await fc.assert(
       fc.asyncProperty(anything, ending, async (said, end) => {

@@ -32,6 +32,7 @@ const closureAfter = async (...commands: readonly ExecutionCommand[]) =>
 
 const failure = (message: string) =>
   ({ outputResult: { case: 'error', value: { code: 'USER:Bad', message, kind: 1 } } }) as never;
+/** Milliseconds since 1970 of the event of a report that is made with `second: seconds`. */
 const second = (seconds: number): number => 1_700_000_000_000 + seconds * 1_000;
 /** Microseconds since 1970 of {@link second}. */
 const micros = (seconds: number): number => second(seconds) * 1_000;
@@ -134,12 +135,12 @@ describe('an execution', () => {
     expect(duration!.seconds).toBe(6n);
   });
 
-  it('is never updated backwards', async () => {
+  it('keeps its time of update when a later report has an earlier time', async () => {
     const { updatedAt } = await closureAfter(workflow('RUNNING', { second: 9 }), workflow('FAILING', { second: 4 }));
     expect(timestampMs(updatedAt!)).toBe(second(9));
   });
 
-  it('that is terminated shows the principal and the cause, and is not counted as updated', async () => {
+  it('that is terminated shows the principal and the cause, and keeps its time of update', async () => {
     const closure = await closureAfter(workflow('RUNNING', { second: 1 }), termination);
     expect(closure.phase).toBe(Phase.ABORTING);
     expect(closure.outputResult).toMatchObject({ case: 'abortMetadata', value: { cause: 'enough', principal: 'ada' } });
@@ -166,7 +167,7 @@ describe('an execution', () => {
     expect(outputResult).toMatchObject({ case: 'abortMetadata', value: { cause, principal: '' } });
   });
 
-  it('shows its termination while it is ABORTING, and afterwards unless its engine reports a result', async () => {
+  it('shows its termination, also after an error, and when it succeeds afterwards without outputs', async () => {
     const failing = workflow('FAILING', failure('bad'));
     const cases = [[], [failing], [termination], [failing, termination], [termination, workflow('SUCCEEDED')]];
     const shown = await Promise.all(cases.map(async (each) => (await closureAfter(...each)).outputResult.case));
@@ -178,7 +179,7 @@ describe('an execution', () => {
     expect((await closureAfter(timeOut, workflow('ABORTED'))).phase).toBe(Phase.TIMED_OUT);
   });
 
-  it('keeps the result and the duration of its phase when that is repeated', async () => {
+  it('keeps the result and the duration of a phase that is reported again', async () => {
     const first = workflow('FAILING', failure('first'));
     const again = workflow('FAILING', { second: 1, ...(failure('again') as object) });
     const errorAfter = async (...commands: readonly ExecutionCommand[]) =>
@@ -190,12 +191,12 @@ describe('an execution', () => {
     expect((await closureAfter(workflow('RUNNING', { second: 1 }), ...ends)).duration!.seconds).toBe(4n);
   });
 
-  it('is not there without the event that creates it', () => {
+  it('has no document without the event that creates it', () => {
     const { recorded } = openStream(creation, workflow('RUNNING'), termination);
     expect(documentsAfter(executions, recorded.slice(1)).size).toBe(0);
   });
 
-  it('comes to the same when it is stored and loaded again between any two events', () => {
+  it('is the same when it is stored and loaded again after every event', () => {
     const tag = { type: 'UpdateExecution', id, state: ExecutionState.EXECUTION_ARCHIVED, tags: ['a'] } as const;
     const outputs = { outputResult: { case: 'outputData', value: create(LiteralMapSchema) } } as const;
     const { recorded } = openStream(
@@ -269,7 +270,7 @@ describe('an execution', () => {
   });
 
   it.each([
-    ['takes the cluster of an engine that leased it, when that queues it', 'QUEUED', 'east', 'east'],
+    ['takes the cluster of the engine that queues it, instead of that of its creation', 'QUEUED', 'east', 'east'],
     ['keeps its cluster when an engine reports another phase', 'RUNNING', 'east', 'west'],
     ['keeps its cluster when the default engine queues it', 'QUEUED', 'propeller', 'west'],
     ['keeps its cluster when an engine without a name queues it', 'QUEUED', '', 'west'],
@@ -299,7 +300,7 @@ describe('an execution', () => {
     });
   });
 
-  it('shows a location of outputs where clients look for it', async () => {
+  it('shows the URI of its outputs in `closure.outputs`', async () => {
     const document = await documentOf(
       workflow('SUCCEEDED', { outputResult: { case: 'outputUri', value: 's3://b/o' } }),
     );
@@ -317,13 +318,13 @@ describe('an execution', () => {
     expect(document.fields).toMatchObject({ outputs_at: 1 });
   });
 
-  it('is the same in lists when its error is short', async () => {
+  it('is the same in lists when its error has at most 100 bytes', async () => {
     const document = await documentOf(workflow('FAILED', failure('x'.repeat(100))));
     expect(document).not.toHaveProperty('listElement');
     expect(document).not.toHaveProperty('foldState');
   });
 
-  it('lists cut its error to 100 bytes of whole characters', async () => {
+  it('has its error cut in lists, to at most 100 bytes and between two characters', async () => {
     const document = await documentOf(workflow('FAILED', failure(`${'x'.repeat(99)}äöü`)));
     const { outputResult } = fromBinary(ExecutionSchema, document.listElement!).closure!;
     expect(outputResult).toHaveProperty('value.message', 'x'.repeat(99));

@@ -28,7 +28,7 @@ type Closure = { readonly startedAt?: Timestamp | undefined; readonly duration?:
 
 const durationMs = ({ seconds, nanos }: Duration): number => Number(seconds) * 1_000 + nanos / 1e6;
 
-/** The message can express an end only with a start. */
+/** Milliseconds since 1970; the message has a duration and no end, so an end is known only with a start. */
 const times = ({ startedAt, duration }: Closure) => ({
   startedAt: startedAt && timestampMs(startedAt),
   endedAt: startedAt && duration && timestampMs(startedAt) + durationMs(duration),

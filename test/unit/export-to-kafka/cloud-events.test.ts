@@ -91,24 +91,24 @@ describe('an event as a CloudEvent', () => {
       expect(event).not.toHaveProperty(absent);
   });
 
-  it('has attributes of lower-case letters and digits alone, as CloudEvents asks', async () => {
+  it('has attributes with names of at most 20 lower-case letters and digits, as CloudEvents asks, and no empty value', async () => {
     const { data: _, ...attributes } = await json(recorded(nodeReported('a1b2', 0)));
     for (const name of Object.keys(attributes)) expect(name).toMatch(/^[a-z0-9]{1,20}$/u);
     for (const value of Object.values(attributes)) expect(value).toEqual(expect.stringMatching(/./u));
   });
 
-  it('is byte for byte the same, however often it is published, and by any process', async () => {
+  it('is byte for byte the same each time that it is made', async () => {
     const event = recorded(nodeReported('a1b2', 0, '"größe"\n'));
     expect(await made(event)).toEqual(await made({ ...event }));
   });
 
-  it('has an id that no other event of the log has', async () => {
+  it('has an id of its own', async () => {
     const events = Array.from({ length: 50 }, (_, at) => recorded(nodeReported('a1b2', at)));
     const ids = await Promise.all(events.map(async (event) => (await json(event))['id']));
     expect(new Set(ids).size).toBe(50);
   });
 
-  it('has a sequence: sorted as texts, sequences are in the order of the stream', async () => {
+  it('has a sequence of 20 characters: sorted as texts, sequences are in the order of the stream', async () => {
     const revisions = [0n, 9n, 10n, 99n, 100n, 2n ** 63n - 1n];
     const texts = await Promise.all(
       revisions.map(async (revision) =>

@@ -6,15 +6,15 @@ const { KafkaJSConnectionError, KafkaJSNumberOfRetriesExceeded, KafkaJSProtocolE
 const RETRIED = { retryCount: 5, retryTime: 1_000 };
 
 it.each([
-  ['a refused connection', new KafkaJSConnectionError('connect ECONNREFUSED'), true],
+  ['a refused connection', true, new KafkaJSConnectionError('connect ECONNREFUSED')],
   [
-    'a closed connection, after retries',
-    Object.assign(new Error('Closed connection'), { name: 'KafkaJSConnectionClosedError' }),
+    'a closed connection',
     true,
+    Object.assign(new Error('Closed connection'), { name: 'KafkaJSConnectionClosedError' }),
   ],
-  ['an answer of the broker', new KafkaJSProtocolError(new Error('the leader moved')), false],
-  ['topics that an operator must decide about', new ExportRefused('the topics have events'), false],
-])('a failure is one of the connection, or not: %s', (_, error, is) => {
+  ['an error that the broker answered', false, new KafkaJSProtocolError(new Error('the leader moved'))],
+  ['topics that an operator must decide about', false, new ExportRefused('the topics have events')],
+])('%s is a failure of the connection: %s, also when it is given up after retries', (_, is, error) => {
   expect(isOfConnection(error)).toBe(is);
   expect(isOfConnection(new KafkaJSNumberOfRetriesExceeded(error, RETRIED))).toBe(is);
 });

@@ -18,7 +18,7 @@ const message: fc.Arbitrary<Outgoing> = fc.record({
 });
 
 describe('messages that are handed to another thread', () => {
-  it('are there as they were, and their memory is not copied', () => {
+  it('are equal there, and the memory of their values is transferred, not copied', () => {
     fc.assert(
       fc.property(fc.array(message, { maxLength: 20 }), (messages) => {
         const page = packed(messages);

@@ -13,7 +13,7 @@ const partitions = (count: number): PartitionMetadata[] =>
   }));
 
 describe('the partition of a key', () => {
-  it('is the one that the clients of Apache Kafka choose', () => {
+  it('is the one that the default partitioner of kafkajs chooses', () => {
     const [ours, theirs] = [byKey(), kafkajs.Partitioners.DefaultPartitioner()];
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', maxLength: 40 }), fc.integer({ min: 1, max: 50 }), (key, count) => {

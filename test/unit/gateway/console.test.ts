@@ -14,7 +14,7 @@ const folder = mkdtempSync(join(tmpdir(), 'flightlog-console-'));
 const url = pathToFileURL(`${folder}/`);
 
 const LARGE = 'draw();'.repeat(20_000);
-/** Smaller than what the server would make for one answer. */
+/** Smaller than what the server makes of an answer that it compresses itself. */
 const LARGE_GZIPPED = gzipSync(LARGE, { level: 9 });
 
 beforeAll(() => {
@@ -34,14 +34,14 @@ describe('the files of the web console', () => {
     ['/console/', 'https://example.com/console/'],
     ['/console/events', 'https://example.com/console/'],
     ['/console/projects/a/domains/b/executions/c', 'https://example.com/console/'],
-  ])('the page at %s says where its root is, below the prefix of a proxy too', async (path, root) => {
+  ])('the page at %s has a base that leads to %s, also below the prefix of a proxy', async (path, root) => {
     const [, base = ''] = /<base href="(.*?)">/u.exec(await textAt(path)) ?? [];
     expect(new URL(base, `https://example.com${path}`).href).toBe(root);
     const below = `https://example.com/flights${path}`;
     expect(new URL(base, below).href).toBe(root.replace('/console', '/flights/console'));
   });
 
-  it('assets have their media type, and are kept by browsers', async () => {
+  it('assets have their media type, and a header that lets browsers keep them for a year', async () => {
     expect(consoleFile('/console/assets/index-1.js', url)).toMatchObject({
       mediaType: 'text/javascript; charset=utf-8',
       cacheControl: 'public, max-age=31536000, immutable',
@@ -64,17 +64,17 @@ describe('the files of the web console', () => {
     expect(page.toString()).toContain('npm run build:console');
   });
 
-  it('a page that cannot be read is not taken for one that was not built', async () => {
+  it('a page that was built and cannot be read is an error', async () => {
     mkdirSync(join(folder, 'broken/index.html'), { recursive: true });
     await expect(consoleFile('/console', new URL('broken/', url)).read()).rejects.toMatchObject({ code: 'EISDIR' });
   });
 
-  it('are below /console only', () => {
+  it('have the path /console or one below it', () => {
     expect(['/console', '/console/x'].every(isConsolePath)).toBe(true);
     expect(['/', '/consoles', '/api/v1/console'].some(isConsolePath)).toBe(false);
   });
 
-  it('are sent as the build has compressed them, to browsers that accept it', async () => {
+  it('are sent as the build has compressed them to browsers that accept gzip, and uncompressed to others', async () => {
     const app = Fastify();
     app.get('*', (request, reply) => void answerConsole(request, reply, { path: request.url, folder: url }));
     const get = (name: string, encoding: string) =>

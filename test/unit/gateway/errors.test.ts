@@ -11,11 +11,11 @@ import { CorruptEvent, OutcomeUnknown, RevisionConflict, StoreUnavailable } from
 import { invalid } from '../../../services/kernel/rpc.js';
 
 const ROOT = join(import.meta.dirname, '../../../..');
-const paper = readFileSync(join(ROOT, 'docs/errors.md'), 'utf8');
+const page = readFileSync(join(ROOT, 'docs/errors.md'), 'utf8');
 
-/** The rows of the table under a heading, without its head. */
+/** The cells of the table under a heading, by row, without the head of the table. */
 const rows = (heading: string): string[][] => {
-  const section = paper.split(/^## /m).find((text) => text.startsWith(heading)) ?? '';
+  const section = page.split(/^## /m).find((text) => text.startsWith(heading)) ?? '';
   const lines = section.split('\n').filter((line) => line.startsWith('| '));
   return lines.slice(2).map((line) =>
     line
@@ -38,7 +38,7 @@ const refusals = (): string[] =>
 describe('a store that cannot be used', () => {
   const told = (method: DescMethod | undefined): string => failureOf(new StoreUnavailable('away'), method).message;
 
-  it('has recorded nothing of a command, and a read says nothing of that', () => {
+  it('is answered with "nothing was recorded" to a command or an unknown RPC, and without it to a read', () => {
     const { createExecution, getExecution, listExecutions } = AdminService.method;
     const recorded = 'the store is unavailable; nothing was recorded';
     expect([undefined, createExecution, SignalService.method.getOrCreateSignal].map(told)).toEqual(
@@ -49,7 +49,7 @@ describe('a store that cannot be used', () => {
 });
 
 describe('docs/errors.md', () => {
-  it('has a line for each status, with its numbers', () => {
+  it('has a line for each status, with its numbers in gRPC and HTTP', () => {
     const known = Object.entries(statuses).map(([code, { number, http }]) => [code, String(number), String(http)]);
     expect(rows('Statuses').map((row) => row.slice(0, 3))).toEqual(known);
   });
@@ -65,8 +65,8 @@ describe('docs/errors.md', () => {
   });
 });
 
-describe('what is thrown', () => {
-  it('is the answer itself when it is meant for the caller', () => {
+describe('the answer to an error', () => {
+  it('has the code and the text of an RpcError', () => {
     expect(failureOf(invalid('limit'))).toEqual({
       code: 'INVALID_ARGUMENT',
       message: 'invalid value for limit',
@@ -74,13 +74,13 @@ describe('what is thrown', () => {
     });
   });
 
-  it('is a status with a fixed text when the machinery failed', () => {
+  it('has the status of a fault, and for a corrupt event a fixed text', () => {
     expect(failureOf(new RevisionConflict('secret'))).toMatchObject({ code: 'ABORTED' });
     expect(failureOf(new OutcomeUnknown('secret'))).toMatchObject({ code: 'DEADLINE_EXCEEDED' });
     expect(failureOf(new CorruptEvent('secret'))).toMatchObject({ code: 'INTERNAL', message: 'internal error' });
   });
 
-  it.each([new TypeError('secret'), 'secret', undefined])('is a bug when it is %s, and says nothing', (thrown) => {
+  it.each([new TypeError('secret'), 'secret', undefined])('is an internal error when %s is thrown', (thrown) => {
     expect(failureOf(thrown)).toEqual({ code: 'INTERNAL', message: 'internal error', details: [] });
   });
 });
@@ -92,7 +92,7 @@ describe('a text that is cut', () => {
     expect(truncateText('😀😀', 7)).toBe('😀');
   });
 
-  it('is well-formed, whatever it was', () => {
+  it('is well-formed also when the text was not', () => {
     expect(truncateText('a\ud800b', 100)).toBe('a\ufffdb');
   });
 });

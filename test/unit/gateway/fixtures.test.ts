@@ -9,8 +9,8 @@ import { eventSequences, fixtureFolders } from '../../support/fixtures.js';
 const endpoints = new Map(routeTable([]).map((endpoint) => [endpoint.name, endpoint]));
 const requests = [...fixtureFolders(), ...eventSequences()].flatMap(({ entries }) => [...entries]);
 
-describe('requests as a client in the field sends them', () => {
-  it.each(requests)('$path passes the check of the wire, and is the same in either JSON', (request) => {
+describe('recorded requests of clients', () => {
+  it.each(requests)('$path passes the check of its encoding, and is the same in either dialect of JSON', (request) => {
     const endpoint = endpoints.get(`${request.service}.${request.method}`)!;
     const { input } = endpoint.method;
     expect(wireFault(input, request.bytes)).toBeUndefined();

@@ -66,7 +66,7 @@ const dependenciesFirst = (files: readonly FileDescriptorProto[]): FileDescripto
 };
 
 describe('reflection', () => {
-  it.each(['v1', 'v1alpha'])('lists every service under every name, by %s', async (version) => {
+  it.each(['v1', 'v1alpha'])('lists services under both package names, and those of gRPC, in %s', async (version) => {
     const [answer] = await ask([{ case: 'listServices', value: '' }], version);
     const names = answer?.case === 'listServicesResponse' ? answer.value.service.map(({ name }) => name) : [];
     expect(names).toEqual([...names].sort());
@@ -80,7 +80,7 @@ describe('reflection', () => {
     );
   });
 
-  it.each(['flyteidl', 'platformidl'])('gives files that build a registry of their own for %s', async (name) => {
+  it.each(['flyteidl', 'platformidl'])('gives the files that a registry of %s alone needs', async (name) => {
     const [answer] = await ask([{ case: 'fileContainingSymbol', value: `${name}.service.AdminService` }]);
     const files = filesIn(answer);
     const registry = createFileRegistry(create(FileDescriptorSetSchema, { file: dependenciesFirst(files) }));
@@ -91,7 +91,7 @@ describe('reflection', () => {
     expect(files.filter((file) => file.package.startsWith(other))).toEqual([]);
   });
 
-  it('gives fields without a type name none, not an empty one', async () => {
+  it('leaves the type name of a field unset, not empty, where the field has none', async () => {
     const [answer] = await ask([{ case: 'fileContainingSymbol', value: 'flyteidl.core.ExecutionError' }]);
     const messages = filesIn(answer).flatMap(({ messageType }) => messageType);
     const { field } = messages.find(({ name }) => name === 'ExecutionError')!;
@@ -107,7 +107,7 @@ describe('reflection', () => {
     expect(filesIn(second).map(({ name }) => name)).toEqual([filesIn(first)[0]?.name]);
   });
 
-  it('knows files, methods, fields and extensions by their names', async () => {
+  it('finds files, methods and fields by name, and extensions by number', async () => {
     const answers = await ask([
       { case: 'fileByFilename', value: 'flyteidl/admin/project.proto' },
       { case: 'fileContainingSymbol', value: 'flyteidl.service.AdminService.GetTask' },
@@ -130,7 +130,7 @@ describe('reflection', () => {
     { case: 'fileContainingSymbol', value: 'x' },
     { case: 'fileContainingExtension', value: { containingType: 'x', extensionNumber: 1 } },
     { case: 'allExtensionNumbersOfType', value: 'x' },
-  ])('says what it does not know, and goes on: $case', async (question) => {
+  ])('answers NOT_FOUND for what it does not know, and goes on with the stream: $case', async (question) => {
     const answers = await ask([question, { case: 'listServices', value: '' }]);
     expect(answers.map(({ case: kind }) => kind)).toEqual(['errorResponse', 'listServicesResponse']);
     expect(answers[0]).toMatchObject({ value: { errorCode: 5 } });

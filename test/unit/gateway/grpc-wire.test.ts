@@ -107,7 +107,7 @@ const messagesIn = (bytes: Buffer): Buffer[] => {
 };
 
 describe('an answer', () => {
-  it('is a message between headers and a trailer, and no more than they must be', async () => {
+  it('is a message between headers and a trailer, which have only the necessary fields', async () => {
     const { headers, trailers, bytes } = await send(GET_TASK, framed(named('x')));
     expect(Object.entries(headers)).toEqual([
       [':status', 200],
@@ -128,25 +128,25 @@ describe('an answer', () => {
   });
 });
 
-describe('a request that is none of gRPC', () => {
+describe('a request', () => {
   it.each(['application/json', 'application/grpc-web', 'application/grpcx', ''])(
-    'has another type: %j',
+    'is refused with HTTP status 415 for the content type %j',
     async (type) => {
       const { headers } = await send(GET_TASK, framed(named('x')), { 'content-type': type });
       expect(headers[':status']).toBe(415);
     },
   );
 
-  it.each(['application/grpc+proto', 'application/grpc;charset=utf-8'])('is not one of type %s', async (type) => {
+  it.each(['application/grpc+proto', 'application/grpc;charset=utf-8'])('is accepted with type %s', async (type) => {
     expect(statusOf(await send(GET_TASK, framed(named('x')), { 'content-type': type }))).toBe('0');
   });
 
-  it.each(['GET', 'PUT', 'HEAD'])('has the method %s', async (method) => {
+  it.each(['GET', 'PUT', 'HEAD'])('is refused with HTTP status 405 for the method %s', async (method) => {
     const { headers } = await send(GET_TASK, Buffer.alloc(0), { ':method': method });
     expect(headers[':status']).toBe(405);
   });
 
-  it('knows another path', async () => {
+  it('is UNIMPLEMENTED for a path that names no RPC', async () => {
     const answer = await send('/flyteidl.service.AdminService/toString', framed(named('x')));
     expect(statusOf(answer)).toBe('12');
   });
@@ -154,19 +154,19 @@ describe('a request that is none of gRPC', () => {
 
 describe('the one message of a request', () => {
   it.each([
-    ['is empty', framed(Buffer.alloc(0)), '0'],
-    ['is missing', Buffer.alloc(0), '3'],
-    ['has half a head', Buffer.alloc(3), '3'],
-    ['ends early', framed(named('x')).subarray(0, -1), '3'],
-    ['is followed by another', Buffer.concat([framed(named('x')), framed(named('y'))]), '3'],
-    ['is followed by half a head', Buffer.concat([framed(named('x')), Buffer.alloc(2)]), '3'],
-    ['says that it is compressed, but not how', framed(gzipSync(named('x')), 1), '3'],
-    ['announces more than may be', Buffer.concat([framed(Buffer.alloc(0)).subarray(0, 1), Buffer.alloc(4, 0xff)]), '8'],
-  ])('%s', async (_what, body, code) => {
+    ['is empty', '0', framed(Buffer.alloc(0))],
+    ['is missing', '3', Buffer.alloc(0)],
+    ['has half a head', '3', Buffer.alloc(3)],
+    ['ends early', '3', framed(named('x')).subarray(0, -1)],
+    ['is followed by another', '3', Buffer.concat([framed(named('x')), framed(named('y'))])],
+    ['is followed by half a head', '3', Buffer.concat([framed(named('x')), Buffer.alloc(2)])],
+    ['is compressed without a header that names the encoding', '3', framed(gzipSync(named('x')), 1)],
+    ['has too great a length', '8', Buffer.concat([framed(Buffer.alloc(0)).subarray(0, 1), Buffer.alloc(4, 0xff)])],
+  ])('that %s is answered with the gRPC status %s', async (_what, code, body) => {
     expect(statusOf(await send(GET_TASK, body))).toBe(code);
   });
 
-  it('is followed by another, later', async () => {
+  it('is refused when another message follows later', async () => {
     const stream = open(GET_TASK);
     const answer = seen(stream);
     stream.write(framed(named('x')));
@@ -175,7 +175,7 @@ describe('the one message of a request', () => {
     expect(textOf(await answer)).toBe('more than one message in the request');
   });
 
-  it('is refused by its head, before anything of it has come, and the caller need not send it', async () => {
+  it('is refused for the length in its head, before the rest has come, and the caller need not send it', async () => {
     const stream = open(GET_TASK);
     const answer = seen(stream);
     stream.write(Buffer.concat([Buffer.alloc(1), Buffer.from([0, 0xff, 0xff, 0xff])]));
@@ -189,7 +189,7 @@ describe('the one message of a request', () => {
     expect(textOf(refused)).toBe('a message begins with the flag 7, and not with 0 or 1');
   });
 
-  it('may be compressed in a supported encoding; another is refused with the list', async () => {
+  it('may be compressed in a supported encoding; another encoding is refused with the list of supported ones', async () => {
     const packed = framed(gzipSync(named('x')), 1);
     expect(statusOf(await send(GET_TASK, packed, { 'grpc-encoding': 'gzip' }))).toBe('0');
     const refused = await send(GET_TASK, packed, { 'grpc-encoding': 'snappy' });
@@ -222,7 +222,7 @@ describe('the messages of a stream', () => {
     expect(await answers).toEqual(expected);
   });
 
-  it('leave nothing behind on the stream, however many come in pieces', async () => {
+  it('cause no warning of the process, such as of leaked listeners, when 40 come in two pieces each', async () => {
     const warnings: Error[] = [];
     const note = (warning: Error): void => void warnings.push(warning);
     process.on('warning', note);
@@ -238,7 +238,7 @@ describe('the messages of a stream', () => {
     expect(warnings).toEqual([]);
   });
 
-  it('may be compressed, each or not', async () => {
+  it('may be compressed, each by itself', async () => {
     const stream = open(REFLECTION, { 'grpc-encoding': 'gzip' });
     const answers = answersTo(stream);
     stream.end(
@@ -264,23 +264,23 @@ describe('the messages of a stream', () => {
     expect(textOf(answer)).toBe('a message begins with the flag 7, and not with 0 or 1');
   });
 
-  it('are answered with nothing when there are none', async () => {
+  it('may be none, and the call ends with the status OK', async () => {
     expect(statusOf(await send(REFLECTION, Buffer.alloc(0)))).toBe('0');
   });
 
-  it('are one where the answers alone are a stream', async () => {
+  it('are refused after the first where only the answers are a stream', async () => {
     expect(statusOf(await send(WATCH, Buffer.concat([framed(Buffer.alloc(0)), framed(Buffer.alloc(0))])))).toBe('3');
   });
 });
 
 describe('the deadline of a call', () => {
-  it.each(['50m', '50000u', '1n'])('ends it, also for a caller that does not look at the time: %s', async (timeout) => {
+  it.each(['50m', '50000u', '1n'])('ends the call, also when the client sets no timer itself: %s', async (timeout) => {
     const answer = await send(GET_TASK, framed(named('never')), { 'grpc-timeout': timeout });
     expect(statusOf(answer)).toBe('4');
     expect(calls.every((call) => call.isCancelled())).toBe(true);
   });
 
-  it('ends a call that has not been sent', async () => {
+  it('ends a call whose message has not been sent', async () => {
     const stream = open(GET_TASK, { 'grpc-timeout': '50m' });
     expect(statusOf(await seen(stream))).toBe('4');
   });
@@ -291,39 +291,39 @@ describe('the deadline of a call', () => {
     expect(statusOf(answer)).toBe('4');
   });
 
-  it.each(['99999999H', '1H', '5S'])('is no matter before it comes: %s', async (timeout) => {
+  it.each(['99999999H', '1H', '5S'])('does not affect a call that is answered before: %s', async (timeout) => {
     expect(statusOf(await send(GET_TASK, framed(named('x')), { 'grpc-timeout': timeout }))).toBe('0');
   });
 
-  it.each(['', '1', 'S', '-1S', '1.5S', '123456789S', '1s', '1S, 1S'])('is none: %j', async (timeout) => {
+  it.each(['', '1', 'S', '-1S', '1.5S', '123456789S', '1s', '1S, 1S'])('is refused as %j', async (timeout) => {
     expect(statusOf(await send(GET_TASK, framed(named('x')), { 'grpc-timeout': timeout }))).toBe('3');
   });
 });
 
 describe('metadata', () => {
-  it('that is no text is not passed on', async () => {
+  it('that is not ASCII is not taken as the request id', async () => {
     await send(GET_TASK, framed(named('x')), { 'x-request-id': 'ü' });
     expect(calls[0]?.requestId).toMatch(/^a-/);
   });
 
-  it('of bytes is let be, whatever it holds', async () => {
+  it('with a binary header that is not base64 does not fail the call', async () => {
     expect(statusOf(await send(GET_TASK, framed(named('x')), { 'some-bin': '%%%' }))).toBe('0');
   });
 });
 
 describe('metadata, of which there may be 64 kB,', () => {
-  it('is bounded where the connection begins, so that callers refuse more by themselves', async () => {
+  it('is limited by a setting that the server sends when the connection begins', async () => {
     await send(GET_TASK, framed(named('x')));
     expect(session.remoteSettings.maxHeaderListSize).toBe(65_535);
   });
 
-  it('is no matter below that', async () => {
+  it('is accepted with 60,000 bytes', async () => {
     expect(statusOf(await send(GET_TASK, framed(named('x')), { large: 'v'.repeat(60_000) }))).toBe('0');
   });
 });
 
 describe('a caller that leaves', () => {
-  it('is gone for the handler, and the next is answered', async () => {
+  it('cancels its call for the handler, and its next call is answered', async () => {
     const stream = open(GET_TASK);
     stream.on('error', () => undefined);
     stream.end(framed(named('never')));
@@ -352,11 +352,11 @@ describe('a caller whose requests are refused', () => {
   const STREAMS = 1_024;
   const tooLarge = framed(Buffer.alloc(3 * MAX_BYTES));
   it.each([
-    ['too large', GET_TASK, tooLarge, '8'],
-    ['more than one', GET_TASK, Buffer.concat([framed(named('x')), framed(Buffer.alloc(MAX_BYTES))]), '3'],
-    ['no message of a stream', REFLECTION, Buffer.concat([framed(Buffer.alloc(9, 0xff)), tooLarge]), '3'],
-    ['for no RPC', '/x/y', tooLarge, '12'],
-  ])('may have as many open as before: %s', { timeout: 30_000 }, async (_what, path, body, code) => {
+    ['a message that is too large', GET_TASK, tooLarge, '8'],
+    ['a second message', GET_TASK, Buffer.concat([framed(named('x')), framed(Buffer.alloc(MAX_BYTES))]), '3'],
+    ['no message in a stream', REFLECTION, Buffer.concat([framed(Buffer.alloc(9, 0xff)), tooLarge]), '3'],
+    ['a path that names no RPC', '/x/y', tooLarge, '12'],
+  ])('may have 1,024 calls open afterwards: %s', { timeout: 30_000 }, async (_what, path, body, code) => {
     for (let sent = 0; sent < 5; sent++) expect(statusOf(await send(path, body))).toBe(code);
     const refused: string[] = [];
     for (let each = 0; each < STREAMS; each++) {
@@ -370,7 +370,7 @@ describe('a caller whose requests are refused', () => {
 describe('bytes that are no HTTP/2', () => {
   const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n';
   it.each([
-    ['a frame of nothing', Buffer.concat([Buffer.from(PREFACE), Buffer.alloc(9)])],
+    ['an empty frame of no stream', Buffer.concat([Buffer.from(PREFACE), Buffer.alloc(9)])],
     ['noise', Buffer.concat([Buffer.from(PREFACE), Buffer.alloc(4_000, 0xa5)])],
     ['HTTP/1.1', Buffer.from('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n')],
   ])('end their connection and no other: %s', async (_what, bytes) => {
@@ -383,8 +383,8 @@ describe('bytes that are no HTTP/2', () => {
   });
 });
 
-describe('a server that goes', () => {
-  it('tells its callers, and answers what they have sent before', async () => {
+describe('a server that closes', () => {
+  it('sends GOAWAY, and ends an open watch of its health with a last answer', async () => {
     const said = new Promise((resolve) => session.once('goaway', resolve));
     const watching = open(WATCH);
     const watched = seen(watching);

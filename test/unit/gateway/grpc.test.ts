@@ -31,6 +31,7 @@ const terminal = create(EventFailureReasonSchema, {
   reason: { case: 'alreadyInTerminalState', value: { currentPhase: 'FAILED' } },
 });
 
+/** The behaviour of the handler, by the name in the request. */
 const answers: Readonly<Record<string, (call: Call) => void>> = {
   missing: () => {
     throw missing('version');
@@ -128,7 +129,7 @@ describe('a call over gRPC', () => {
     for (const id of ids) expect(id).toMatch(/^a-[a-z0-9]{20}$/);
   });
 
-  it('is answered with the request id that it was recorded under, also when it fails', async () => {
+  it('is answered with its request id, also when it fails, unless the id has more than 256 characters', async () => {
     calls.length = 0;
     const idOf = async (name: string, metadata = {}) =>
       (await toy.call(GET_TASK, named(name), metadata)).trailer.get('flightlog-request-id');
@@ -180,7 +181,7 @@ describe('a call over gRPC', () => {
     });
   });
 
-  it('gets a long text cut, so that its trailer stays small', async () => {
+  it('gets a long text cut, and keeps the details', async () => {
     const called = await toy.call(GET_TASK, named('long'));
     expect(called.error!.code).toBe(status.INVALID_ARGUMENT);
     expect(called.error!.details).toMatch(/^ü+…$/);
@@ -189,7 +190,7 @@ describe('a call over gRPC', () => {
 
   // gRPC in C, and so Python, may refuse metadata above 8 kB and always does above 16 kB, each entry with 32 bytes more.
   it.each(['long', 'percent', 'endless', 'huge detail', 'terminal'])(
-    'gets all that goes with a refusal well under 8 kB, under both names: %s',
+    'gets a refusal in metadata of less than 7,000 bytes, under both package names: %s',
     async (name) => {
       for (const path of [GET_TASK, GET_TASK.replace('flyteidl', 'platformidl')]) {
         const { code, bytes } = await frame(toy.port, framed(named(name)), { ':path': path });
@@ -200,7 +201,7 @@ describe('a call over gRPC', () => {
     },
   );
 
-  it('keeps its details as long as a text still fits, and then its text', async () => {
+  it('keeps the details of a refusal while they fit, and its text when they do not', async () => {
     expect(statusOf(await toy.call(GET_TASK, named('percent'))).details).toHaveLength(1);
     const called = await toy.call(GET_TASK, named('huge detail'));
     expect(called.error!.details).toBe('ended');
@@ -208,6 +209,7 @@ describe('a call over gRPC', () => {
   });
 });
 
+/** An event of a node whose inputs have a literal in this many collections; each is two levels of messages. */
 const nested = (levels: number): Uint8Array => {
   let bytes: Buffer = Buffer.alloc(0);
   const wrap = (field: number, inner: Buffer): Buffer => {
@@ -223,7 +225,7 @@ const nested = (levels: number): Uint8Array => {
   return wrap(2, wrap(15, wrap(1, Buffer.concat([wrap(1, Buffer.from('x')), wrap(2, bytes)]))));
 };
 
-describe('bytes that are no message', () => {
+describe('the bytes of a request', () => {
   const truncated = toBinary(
     NodeExecutionEventRequestSchema,
     create(NodeExecutionEventRequestSchema, { event: { id: { nodeId: 'n0' }, nodeName: 'n0' } }),
@@ -231,23 +233,23 @@ describe('bytes that are no message', () => {
 
   it.each([
     ['a message that ends early', NODE_EVENT, truncated, 'event'],
-    ['a message that ends early, decoded', GET_TASK, named('x').slice(0, -1), 'id'],
+    ['a message that ends early, of an RPC that decodes it', GET_TASK, named('x').slice(0, -1), 'id'],
     ['text that is not UTF-8', GET_TASK, Buffer.from([0x0a, 0x03, 0x22, 0x01, 0xff]), 'id.name is not valid UTF-8'],
-    ['another wire type', NODE_EVENT, Buffer.from([0x08, 0x01]), 'request_id has wire type 0'],
+    ['a field of another wire type', NODE_EVENT, Buffer.from([0x08, 0x01]), 'request_id has wire type 0'],
     ['no protobuf at all', NODE_EVENT, Buffer.from('{"event":{}}'), 'at byte'],
     ['messages nested too deep', NODE_EVENT, nested(60), 'nested deeper than 100'],
-    ['a hundred thousand levels', NODE_EVENT, nested(20_000), 'nested deeper than 100'],
-  ])('are an error of the caller that names the place: %s', async (_what, path, bytes, where) => {
+    ['forty thousand levels', NODE_EVENT, nested(20_000), 'nested deeper than 100'],
+  ])('are refused with an error that names the field or the fault: %s', async (_what, path, bytes, where) => {
     const { error } = await toy.call(path, bytes);
     expect(error!.code).toBe(status.INVALID_ARGUMENT);
     expect(error!.details).toContain(where);
   });
 
-  it('are not found where messages are nested as deep as they may be', async () => {
+  it('are accepted with messages that are nested less than 100 deep', async () => {
     expect((await toy.call(NODE_EVENT, nested(40))).error).toBeUndefined();
   });
 
-  it('are accepted with fields that are unknown', async () => {
+  it('are accepted with an unknown field', async () => {
     expect((await toy.call(NODE_EVENT, Buffer.from([0xf8, 0xff, 0x03, 0x01]))).error).toBeUndefined();
   });
 });
@@ -284,21 +286,21 @@ const framed = (bytes: Uint8Array, compressed = 0): Buffer => {
   return Buffer.concat([head, bytes]);
 };
 
-describe('a request that never becomes a message', () => {
-  it('is too large, in the words that engines look for', async () => {
+describe('a request over gRPC', () => {
+  it('is refused when it is too large, in the words that engines look for', async () => {
     const { error } = await toy.call(GET_TASK, Buffer.alloc(1_000_001));
     expect(error!.code).toBe(status.RESOURCE_EXHAUSTED);
     expect(error!.details).toContain('message larger than max');
   });
 
-  it('is too large once it is decompressed', async () => {
+  it('is refused when it is too large once it is decompressed', async () => {
     const bomb = framed(gzipSync(Buffer.alloc(2_000_000)), 1);
     const { code, text } = await frame(toy.port, bomb, { 'grpc-encoding': 'gzip' });
     expect(code).toBe('8');
     expect(text).toContain('message larger than max');
   });
 
-  it('cannot be decompressed', async () => {
+  it('is refused when it cannot be decompressed', async () => {
     const { code } = await frame(toy.port, framed(Buffer.from('no gzip'), 1), { 'grpc-encoding': 'gzip' });
     expect(code).toBe('3');
   });
@@ -311,16 +313,16 @@ describe('a request that never becomes a message', () => {
     expect(await frame(toy.port, bytes, { 'grpc-encoding': encoding })).toMatchObject({ text: 'missing version' });
   });
 
-  it('is compressed with an unknown encoding', async () => {
+  it('is refused when it is compressed with an unknown encoding, which the error names', async () => {
     const { code, text } = await frame(toy.port, framed(named('ok'), 1), { 'grpc-encoding': 'br' });
     expect({ code, text }).toMatchObject({ code: '12', text: expect.stringContaining('"br"') as string });
   });
 
-  it('ends inside its frame', async () => {
+  it('is refused when it ends inside its frame', async () => {
     expect(await frame(toy.port, framed(named('ok')).subarray(0, -1))).toMatchObject({ code: '3' });
   });
 
-  it('has a deadline that is none', async () => {
+  it('is refused when its deadline is not a time', async () => {
     const { code, text } = await frame(toy.port, framed(named('ok')), { 'grpc-timeout': 'soon' });
     expect({ code, text }).toEqual({
       code: '3',
@@ -329,22 +331,22 @@ describe('a request that never becomes a message', () => {
   });
 });
 
-describe('an RPC that is not built', () => {
+describe('an RPC that is not built or unknown', () => {
   it.each([
     ['/flyteidl.service.AdminService/GetExecutionMetrics', 'AdminService.GetExecutionMetrics is not built yet'],
     ['/platformidl.service.SignalService/SetSignal', 'SignalService.SetSignal is not built yet'],
     ['/flyteidl.service.SyncAgentService/ExecuteTaskSync', 'ExecuteTaskSync is not built'],
     ['/flyteidl.service.AsyncAgentService/GetTaskLogs', 'GetTaskLogs is not built'],
     ['/flyteidl.service.AdminService/Nonsense', 'Nonsense'],
-  ])('%s is UNIMPLEMENTED, with a text', async (path, text) => {
+  ])('%s is UNIMPLEMENTED, with a text that has: %s', async (path, text) => {
     const { error } = await toy.call(path, new Uint8Array());
     expect(error!.code).toBe(status.UNIMPLEMENTED);
     expect(error!.details).toContain(text);
   });
 });
 
-describe('a call that its caller has left', () => {
-  it('says so to the handler, also after its deadline', async () => {
+describe('a call after its deadline', () => {
+  it('is cancelled for its handler', async () => {
     calls.length = 0;
     const { error } = await toy.call(GET_TASK, named('slow'), {}, Date.now() + 200);
     expect(error!.code).toBe(status.DEADLINE_EXCEEDED);
@@ -368,7 +370,7 @@ describe('the health check', () => {
     expect((await health('other')).error!.code).toBe(status.NOT_FOUND);
   });
 
-  it('tells its watchers when calls should stay away, and when they may come again', async () => {
+  it('tells its watchers when the server cannot serve calls, and when it can again', async () => {
     let state: 'well' | 'down' = 'well';
     const own = await overGrpc(routes, [], { checks: () => [{ name: 'log', state }] });
     const raw = (bytes: Buffer) => bytes;
@@ -387,7 +389,7 @@ describe('the health check', () => {
     await own.server.close({ drainMs: 100 });
   }, 20_000);
 
-  it('tells its watchers when the server goes', async () => {
+  it('tells its watchers when the server closes, and ends their streams', async () => {
     const own = await overGrpc(routes);
     const raw = (bytes: Buffer) => bytes;
     const seen: Serving[] = [];
@@ -420,7 +422,7 @@ describe('a server that closes', () => {
     own.client.close();
   });
 
-  it('cuts off what does not end in time', async () => {
+  it('ends calls that do not end in time as UNAVAILABLE', async () => {
     let inFlight = 0;
     const own = await overGrpc([
       route(AdminService.method.getTask, () => {
@@ -443,7 +445,7 @@ describe('a server that closes', () => {
 });
 
 describe('a connection without calls', () => {
-  it('may be pinged without end', async () => {
+  it('stays open when it is pinged 50 times', async () => {
     const session = connect(`http://127.0.0.1:${toy.port}`);
     await new Promise((resolve) => session.once('connect', resolve));
     let isGone = false;

@@ -14,7 +14,10 @@ afterEach(() => {
   server.close();
 });
 
-/** A server with one client; `read` is the number of bytes that it has read. */
+/**
+ * A server with one client. `idle.all()` are the connections of the server that are idle now; `answered` and `idles`
+ * wait until so many requests have been answered, and so many connections are idle.
+ */
 const withClient = async (answer: (request: IncomingMessage, response: ServerResponse) => void) => {
   server = createServer(answer);
   const idle = idleConnections(server);

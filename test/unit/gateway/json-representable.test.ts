@@ -5,6 +5,7 @@ import { TaskTemplateSchema } from '../../../proto/gen/platformidl/core/tasks_pb
 import { TaskExecutionEventSchema } from '../../../proto/gen/platformidl/event/event_pb.js';
 import { writeJson } from '../../../services/gateway/rest/json.js';
 
+/** Seconds, beyond the range of times and durations. */
 const FAR = 10n ** 15n;
 
 describe('a message that JSON has no form for', () => {
@@ -21,7 +22,7 @@ describe('a message that JSON has no form for', () => {
     });
   });
 
-  it('is shown with its numbers that are none as text', () => {
+  it('is shown with NaN and infinite numbers as text', () => {
     const template = create(TaskTemplateSchema, {
       custom: { rate: NaN, deep: { list: [1, Infinity, { low: -Infinity }] } },
     });
@@ -30,7 +31,7 @@ describe('a message that JSON has no form for', () => {
     });
   });
 
-  it('stays as it is for clients that read its bytes', () => {
+  it('is not changed itself when it is written as JSON', () => {
     const template = create(TaskTemplateSchema, { metadata: { timeout: { seconds: FAR } } });
     writeJson(TaskTemplateSchema, template, 'jsonName');
     expect(

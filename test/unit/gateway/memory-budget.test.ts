@@ -74,7 +74,7 @@ const serving = async (limits: Parameters<typeof answerBudget>[0], more: { hands
 };
 
 describe('answers that are not read', () => {
-  it('are put together no faster than they are read, and all come in the end', async () => {
+  it('are not made while the memory of their connection is full, and all come once they are read', async () => {
     const toy = await serving(limits());
     const caller = unreading(toy.port, 12);
     await expect.poll(toy.handled).toBe(1); // an answer counts three times while it is built
@@ -109,7 +109,7 @@ describe('answers that are not read', () => {
     await expect.poll(() => second.statuses, { timeout: 5_000 }).toEqual(['0']);
   });
 
-  it('are not put together for the calls of a connection that has gone', async () => {
+  it('are not made for the calls of a connection that has ended', async () => {
     const toy = await serving(limits());
     for (let i = 0; i < 4; i++) {
       const before = toy.handled();
@@ -120,7 +120,7 @@ describe('answers that are not read', () => {
     const last = unreading(toy.port, 3);
     last.read();
     await expect.poll(() => last.statuses, { timeout: 5_000 }).toEqual(['0', '0', '0']);
-    expect(toy.handled()).toBeLessThanOrEqual(4 * 2 + 3); // of 51; each that left may have admitted one more
+    expect(toy.handled()).toBeLessThanOrEqual(4 * 2 + 3); // of 51; each connection that ended may have admitted one more
   });
 
   it('end the connection of a caller that reads nothing', async () => {
@@ -133,12 +133,12 @@ describe('answers that are not read', () => {
 });
 
 describe('answers over REST that are not read', () => {
-  it('end the connection too', async () => {
+  it('end their connection', async () => {
     const answers = answerBudget(limits({ stallTimeoutMs: 300 }));
-    const tens = route(AdminService.method.getTask, () =>
+    const huge = route(AdminService.method.getTask, () =>
       Promise.resolve(create(TaskSchema, { shortDescription: 'x'.repeat(20_000_000) })),
     );
-    const toy = await overHttp([tens], [], { answers });
+    const toy = await overHttp([huge], [], { answers });
     closing.push(() => toy.close(), answers.close);
     const socket = connect(Number(new URL(toy.url).port), '127.0.0.1').pause();
     let isGone = false;
@@ -150,6 +150,7 @@ describe('answers over REST that are not read', () => {
   });
 });
 
+/** A connection that sends these bytes and nothing more. */
 const silent = (port: number, words = ''): Socket => {
   const socket = connect(port, '127.0.0.1', () => socket.write(words)).resume();
   socket.on('error', () => undefined);
@@ -157,8 +158,8 @@ const silent = (port: number, words = ''): Socket => {
   return socket;
 };
 
-describe('a connection that does not begin to speak', () => {
-  it.each(['', 'PRI * HTTP/2.0\r\n'])('is closed by gRPC in time: %j', async (words) => {
+describe('a connection whose client does not send a whole request', () => {
+  it.each(['', 'PRI * HTTP/2.0\r\n'])('is closed by the gRPC server after `handshakeMs`: %j', async (words) => {
     const toy = await serving(limits(), { handshakeMs: 200 });
     const speaking = connectHttp2(`http://127.0.0.1:${toy.port}`);
     closing.push(() => speaking.destroy());
@@ -167,14 +168,14 @@ describe('a connection that does not begin to speak', () => {
     expect(speaking.destroyed).toBe(false);
   });
 
-  it.each(['', 'GET / HTTP/1.1\r\nHost:'])('is closed by REST in time: %j', async (words) => {
+  it.each(['', 'GET / HTTP/1.1\r\nHost:'])('is closed by the REST server after `handshakeMs`: %j', async (words) => {
     const toy = await overHttp([], [], { handshakeMs: 200 });
     closing.push(() => toy.close());
     const socket = silent(Number(new URL(toy.url).port), words);
     await expect.poll(() => socket.closed, { timeout: 5_000 }).toBe(true);
   });
 
-  it('gets an error in the usual form over REST when its request does not arrive', async () => {
+  it('gets an error in the usual form over REST before it is closed', async () => {
     const toy = await overHttp([], [], { handshakeMs: 200 });
     closing.push(() => toy.close());
     const socket = silent(Number(new URL(toy.url).port), 'GET / HTTP/1.1\r\nHost:');
@@ -186,8 +187,8 @@ describe('a connection that does not begin to speak', () => {
   });
 });
 
-describe('more connections than may be', () => {
-  it('are closed as they come, and those there are go on', async () => {
+describe('connections above the limit', () => {
+  it('are closed as they come, and earlier ones stay open', async () => {
     const toy = await overGrpc([], [], { maxConnections: 2 });
     closing.push(() => toy.close());
     const kept = [silent(toy.port), silent(toy.port)];

@@ -67,7 +67,7 @@ describe('the OpenAPI document', () => {
     expect(new Set(shapes).size).toBe(shapes.length);
   });
 
-  it('names each operation once, and each has a summary and a tag that is described', () => {
+  it('names each operation once, with a summary, and with tags that the document lists', () => {
     const ids = operations().map(({ operation }) => operation.operationId);
     expect(new Set(ids).size).toBe(ids.length);
     const tags = new Set(document.tags.map(({ name }) => name));
@@ -87,12 +87,12 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('says that a failure comes in the form of the call, as text or as bytes', () => {
+  it('has failures as JSON and as bytes', () => {
     const { Error: failure } = document.components.responses;
     expect(Object.keys(failure.content)).toEqual(['application/json', 'application/octet-stream']);
   });
 
-  it('says of a list what its query can say', () => {
+  it('has the parameters in the query of a list, without those of its path', () => {
     const list = document.paths['/api/v1/executions/{project}/{domain}']?.['get'];
     const names = list?.parameters?.filter((parameter) => parameter['in'] === 'query').map(({ name }) => name);
     expect(names).toEqual(expect.arrayContaining(['limit', 'token', 'filters', 'sort_by.key', 'sort_by.direction']));
@@ -107,8 +107,8 @@ describe('the OpenAPI document', () => {
   });
 });
 
-describe('the page of the interface', () => {
-  it.each(['/openapi', '/docs'])('is at %s, and loads nothing from elsewhere', async (path) => {
+describe('a page', () => {
+  it.each(['/openapi', '/docs'])('of the interface is at %s, and loads nothing from another server', async (path) => {
     const answer = await toy.get(path);
     expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
     expect(answer.headers.get('content-security-policy')).toContain("default-src 'none'; script-src 'self'");
@@ -124,7 +124,7 @@ describe('the page of the interface', () => {
   });
 
   it.each(['/openapi', '/openapi.json', '/console', '/'])(
-    'answers HEAD at %s as GET, without the body',
+    'at %s is answered to HEAD as to GET, without the body',
     async (path) => {
       const [got, headed] = await Promise.all([toy.get(path), toy.send('HEAD', path)]);
       expect({ status: headed.status, body: await headed.text() }).toEqual({ status: got.status, body: '' });

@@ -112,7 +112,7 @@ describe('large requests over gRPC', () => {
     expect(decodeURIComponent(await silent.answer)).toBe('4 the rest of the request did not arrive in time');
   });
 
-  it('are counted as what they unpack to', async () => {
+  it('are counted with their decompressed size', async () => {
     const { port, requests } = await grpc({ waitMs: 200, totalBytes: LARGE_BYTES * 2 });
     await requests.open(new Socket()).reserve(LARGE_BYTES);
     const session = connection(port);
@@ -155,7 +155,7 @@ describe('large requests over gRPC', () => {
     expect(await status).toBe('0');
   });
 
-  it('come whole, whatever pieces they come in', async () => {
+  it('are answered, also after a small one that came byte by byte', async () => {
     const { port, call } = await grpc();
     const request = connection(port).request({ ':method': 'POST', ':path': PATH, 'content-type': 'application/grpc' });
     const status = new Promise((resolve) => {
@@ -211,14 +211,14 @@ describe('large requests over REST', () => {
   });
 
   it.each([
-    ['of a length that is said', LENGTH],
+    ['with a Content-Length', LENGTH],
     ['in chunks', 'Transfer-Encoding: chunked\r\n\r\nfffff'],
   ])('end their connection when the rest does not come: %s', async (_how, head) => {
     const { url } = await rest({ stallTimeoutMs: 200 });
     await expect.poll(beginBody(url, head).isClosed, { timeout: 5_000 }).toBe(true);
   });
 
-  it('are taken in chunks and compressed', async () => {
+  it('are accepted when they are compressed with gzip', async () => {
     const { send } = await rest();
     const packed = gzipSync(body());
     expect((await send('POST', '/api/v1/tasks', packed, { 'content-encoding': 'gzip' })).status).toBe(200);

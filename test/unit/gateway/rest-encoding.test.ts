@@ -81,7 +81,7 @@ describe('a body', () => {
     expect(await answer.json()).toMatchObject({ id: { name: 'n' } });
   });
 
-  it('is bound by what it comes to', async () => {
+  it('is limited in its decompressed size', async () => {
     const answer = await send(gzipSync(Buffer.alloc(50_000_000)), 'gzip');
     expect(answer.status).toBe(429);
     expect(await answer.json()).toMatchObject({
@@ -94,21 +94,24 @@ describe('a body', () => {
     ['gzip', Buffer.from('not compressed')],
     ['gzip', gzipSync(body).subarray(0, 40)],
     ['br', Buffer.from(body)],
-  ])('that is no %s is the mistake of the caller', async (encoding, bytes) => {
+  ])('that cannot be decompressed as %s is refused with status 400', async (encoding, bytes) => {
     expect((await send(bytes, encoding)).status).toBe(400);
   });
 });
 
-describe('bytes', () => {
-  it.each(['application/octet-stream', 'application/x-protobuf'])('are spoken as %s, errors too', async (mediaType) => {
-    const request = toBinary(TaskCreateRequestSchema, create(TaskCreateRequestSchema, { id: { name: 'n' } }));
-    const answer = await toy.send('POST', '/api/v1/tasks', request, { 'content-type': mediaType });
-    expect(answer.headers.get('content-type')).toBe(mediaType);
-    expect(fromBinary(TaskCreateResponseSchema, new Uint8Array(await answer.arrayBuffer())).id?.name).toBe('n');
-    const refused = await toy.get('/api/v1/tasks/p/d/n/none', { accept: mediaType });
-    expect(refused.status).toBe(404);
-    expect(fromBinary(StatusSchema, new Uint8Array(await refused.arrayBuffer()))).toMatchObject({ code: 5 });
-  });
+describe('a message in bytes', () => {
+  it.each(['application/octet-stream', 'application/x-protobuf'])(
+    'is answered as %s, errors too',
+    async (mediaType) => {
+      const request = toBinary(TaskCreateRequestSchema, create(TaskCreateRequestSchema, { id: { name: 'n' } }));
+      const answer = await toy.send('POST', '/api/v1/tasks', request, { 'content-type': mediaType });
+      expect(answer.headers.get('content-type')).toBe(mediaType);
+      expect(fromBinary(TaskCreateResponseSchema, new Uint8Array(await answer.arrayBuffer())).id?.name).toBe('n');
+      const refused = await toy.get('/api/v1/tasks/p/d/n/none', { accept: mediaType });
+      expect(refused.status).toBe(404);
+      expect(fromBinary(StatusSchema, new Uint8Array(await refused.arrayBuffer()))).toMatchObject({ code: 5 });
+    },
+  );
 });
 
 describe('a page of another origin', () => {
@@ -118,7 +121,7 @@ describe('a page of another origin', () => {
       headers: { origin, 'access-control-request-method': 'PUT', 'access-control-request-headers': 'x-own' },
     });
 
-  it('may call when it is named, with credentials and its headers', async () => {
+  it('may call when its origin is configured, with credentials and the configured headers', async () => {
     const { status, headers } = await preflight(toy.url, PAGE);
     expect(status).toBe(204);
     expect(headers.get('access-control-allow-origin')).toBe(PAGE);
@@ -141,19 +144,19 @@ describe('a page of another origin', () => {
     },
   );
 
-  it('may put a file with its MD5, and read when to come again', async () => {
+  it('may send the MD5 of a file, and read the delay before a retry', async () => {
     const { headers } = await preflight(toy.url, PAGE);
     expect(headers.get('access-control-allow-headers')).toContain('content-md5');
     expect(headers.get('access-control-expose-headers')).toContain('retry-after');
   });
 
-  it('gets no header when it is not compressed', async () => {
+  it('gets no header that allows it when its origin is not configured', async () => {
     expect(
       (await preflight(toy.url, 'https://elsewhere.example')).headers.get('access-control-allow-origin'),
     ).toBeNull();
   });
 
-  it('may call from anywhere where all may, without credentials', async () => {
+  it('may call from any origin when all are configured, without credentials', async () => {
     const open = await overHttp(routes, [], { cors: { origins: ['*'], headers: [] } });
     const { headers } = await preflight(open.url, 'https://elsewhere.example');
     expect(headers.get('access-control-allow-origin')).toBe('*');
@@ -161,7 +164,7 @@ describe('a page of another origin', () => {
     await open.close();
   });
 
-  it('may not call where nothing is configured', async () => {
+  it('may not call when no origin is configured', async () => {
     const closed = await overHttp(routes);
     const answer = await preflight(closed.url, PAGE);
     expect(answer.status).toBe(501);

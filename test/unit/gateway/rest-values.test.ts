@@ -39,13 +39,13 @@ describe('a value in a query', () => {
     ['TRUE', true],
     ['0', false],
     ['False', false],
-  ])('is true or false as %s', (text, json) => {
+  ])('is the boolean %s', (text, json) => {
     expect(query(CreateUploadLocationRequestSchema, `add_content_md5_metadata=${text}`)).toEqual({
       add_content_md5_metadata: json,
     });
   });
 
-  it('is not true or false as yes', () => {
+  it('is not the boolean yes', () => {
     expect(() => query(CreateUploadLocationRequestSchema, 'addContentMd5Metadata=yes')).toThrow(
       'add_content_md5_metadata',
     );
@@ -85,11 +85,11 @@ describe('a value in a query', () => {
   });
 
   it.each([
-    [TailRequestSchema, 'phases=', {}],
-    [TailRequestSchema, 'phases=&phases=FAILED&types=', { phases: ['FAILED'] }],
-    [TransitionListRequestSchema, 'entities=', {}],
-    [TransitionListRequestSchema, 'entities=&entities=NODE', { entities: [HistoryEntity.NODE] }],
-  ])('is no entry of a list of %s where it is empty: %s', (type: DescMessage, text, json) => {
+    ['phases=', TailRequestSchema, {}],
+    ['phases=&phases=FAILED&types=', TailRequestSchema, { phases: ['FAILED'] }],
+    ['entities=', TransitionListRequestSchema, {}],
+    ['entities=&entities=NODE', TransitionListRequestSchema, { entities: [HistoryEntity.NODE] }],
+  ])('is no entry of a list where it is empty: %s', (text, type: DescMessage, json) => {
     expect(query(type, text)).toEqual(json);
   });
 });

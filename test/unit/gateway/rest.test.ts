@@ -109,7 +109,7 @@ describe('a path', () => {
     });
   });
 
-  it('meets the shorter binding of an RPC that has two', async () => {
+  it('meets the longer or the shorter binding of an RPC that has two', async () => {
     await toy.get('/api/v1/tasks/p/d/n');
     expect(got.request).toMatchObject({ id: { project: 'p', domain: 'd', name: 'n' } });
     await toy.get('/api/v1/tasks/p/d');
@@ -130,7 +130,7 @@ describe('a path', () => {
     ['/api/v1/executions/p/d?filters=eq(name,%ff)', 'malformed query'],
     ['/api/v1/executions/p/d?filters=eq(name,50%)', 'malformed query'],
     ['/api/v1/executions/p/d?%c3%28=x', 'malformed query'],
-  ])('%s is the mistake of the caller: %s', async (path, field) => {
+  ])('%s is refused, and the error has: %s', async (path, field) => {
     const response = await toy.get(path);
     expect(response.status).toBe(400);
     expect(await errorOf(response)).toMatchObject({ code: 3, message: expect.stringContaining(field) as string });
@@ -146,7 +146,7 @@ describe('a path', () => {
     expect(await errorOf(response)).toEqual({ code: 5, message: 'Not Found', details: [] });
   });
 
-  it.each(['PATCH', 'POST', 'DELETE', 'OPTIONS', 'QUERY'])('that has no %s is not implemented for it', async (verb) => {
+  it.each(['PATCH', 'POST', 'DELETE', 'OPTIONS', 'QUERY'])('without a binding for %s answers 501', async (verb) => {
     const response = await toy.send(verb, '/api/v1/domains');
     expect(response.status).toBe(501);
     expect(await errorOf(response)).toEqual({ code: 12, message: 'Method Not Allowed', details: [] });
@@ -156,7 +156,7 @@ describe('a path', () => {
     expect((await toy.send('HEAD', '/api/v1/projects')).status).toBe(501);
   });
 
-  it('of an RPC that is not built says so', async () => {
+  it('of an RPC that is not built is refused with a text that says so', async () => {
     const response = await toy.get('/api/v1/metrics/executions/p/d/n');
     expect(response.status).toBe(501);
     expect((await errorOf(response)).message).toBe('AdminService.GetExecutionMetrics is not built yet');
@@ -192,7 +192,7 @@ describe('a query', () => {
     ['limit=99999999999', 'limit'],
     ['sort_by.direction=SIDEWAYS', 'direction'],
     ['sort_by=x', 'sort_by'],
-  ])('%s is the mistake of the caller: %s', async (query, field) => {
+  ])('%s is refused, and the error has: %s', async (query, field) => {
     const response = await toy.get(`/api/v1/executions/p/d?${query}`);
     expect(response.status).toBe(400);
     expect((await errorOf(response)).message).toContain(field);
@@ -212,7 +212,7 @@ describe('a JSON body', () => {
     }
   });
 
-  it('may have unknown names, unless it is called JSON', async () => {
+  it('may have unknown names, unless its content type is JSON', async () => {
     const body = '{"project":"p","colour":"red"}';
     for (const type of ['text/plain', 'application/x-yaml', 'nonsense']) {
       expect((await toy.send('POST', CREATE, body, { 'content-type': type })).status).toBe(200);
@@ -245,7 +245,7 @@ describe('a JSON body', () => {
     ['{"inputs":{"literals":{"x":{"scalar":{},"map":{}}}}}', 'inputs.literals[x]'],
     ['{"spec":{"launch_plan":{},"launchPlan":{}}}', 'spec'],
     ['{"spec":{"metadata":{"mode":"SOMETIMES"}}}', 'spec.metadata.mode: "SOMETIMES" is not one of MANUAL, SCHEDULED'],
-  ])('%s is the mistake of the caller: %s', async (body, where) => {
+  ])('%s is refused, and the error has: %s', async (body, where) => {
     const response = await toy.send('POST', CREATE, body, JSON_TYPE);
     expect(response.status).toBe(400);
     expect(await errorOf(response)).toMatchObject({ code: 3, message: expect.stringContaining(where) as string });
@@ -262,13 +262,13 @@ describe('a JSON body', () => {
     ['messages, by thousands', `${'{"collection":{"literals":['.repeat(9_000)}{}${']}}'.repeat(9_000)}`],
     ['brackets', '['.repeat(400_000)],
     ['closed brackets', '['.repeat(400_000) + ']'.repeat(400_000)],
-  ])('has too many levels of %s', async (_what, value) => {
+  ])('is refused when it has too many levels of %s', async (_what, value) => {
     const response = await toy.send('POST', CREATE, `{"inputs":{"literals":{"x":${value}}}}`, JSON_TYPE);
     expect(response.status).toBe(400);
     expect((await toy.get('/healthcheck')).status).toBe(200);
   });
 
-  it('is larger than a message may be', async () => {
+  it('is refused when it is larger than a message may be', async () => {
     const response = await toy.send('POST', CREATE, `{"name":"${'x'.repeat(1_000_000)}"}`, JSON_TYPE);
     expect(response.status).toBe(429);
     expect(await errorOf(response)).toMatchObject({
@@ -277,7 +277,7 @@ describe('a JSON body', () => {
     });
   });
 
-  it('comes with DELETE, and the path wins over it', async () => {
+  it('may come with DELETE, and the variables of the path win over it', async () => {
     const body = '{"id":{"project":"other","domain":"d"},"cause":"enough"}';
     expect((await toy.send('DELETE', '/api/v1/executions/p/d/n', body, JSON_TYPE)).status).toBe(200);
     expect(got.request).toMatchObject({ id: { project: 'p', domain: 'd', name: 'n' }, cause: 'enough' });
@@ -292,7 +292,7 @@ describe('a JSON body', () => {
     }
   });
 
-  it('reaches a handler of bytes as bytes', async () => {
+  it('reaches a handler of bytes as protobuf', async () => {
     await toy.send('POST', '/api/v1/events/nodes', '{"event":{"id":{"node_id":"n0"},"phase":"RUNNING"}}', JSON_TYPE);
     expect(fromBinary(NodeExecutionEventRequestSchema, got.request as Uint8Array)).toMatchObject({
       event: { id: { nodeId: 'n0' }, phase: 2 },
@@ -303,7 +303,7 @@ describe('a JSON body', () => {
 describe('a form', () => {
   const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
 
-  it('is a query of the verb that it names', async () => {
+  it('is a query of the method that x-http-method-override names', async () => {
     const response = await toy.send('POST', '/api/v1/executions/p/d', 'limit=7', {
       ...FORM,
       'x-http-method-override': 'GET',
@@ -312,12 +312,12 @@ describe('a form', () => {
     expect(got.request).toMatchObject({ id: { project: 'p' }, limit: 7 });
   });
 
-  it('is a query where the path has nothing but GET', async () => {
+  it('is a query where the path has no method but GET', async () => {
     await toy.send('POST', '/api/v1/executions/p/d', 'limit=8', FORM);
     expect(got.request).toMatchObject({ limit: 8 });
   });
 
-  it('is refused where it could mean several verbs', async () => {
+  it('is refused where the path has several methods', async () => {
     expect((await toy.send('POST', '/api/v1/executions/p/d/n', 'cause=x', FORM)).status).toBe(400);
   });
 });
@@ -325,7 +325,7 @@ describe('a form', () => {
 describe('an answer', () => {
   const path = '/api/v1/executions/p/d/n';
 
-  it('is in lowerCamelCase with everything that is not set', async () => {
+  it('is in lowerCamelCase, with null or an empty value for fields that are not set', async () => {
     const response = await toy.get(path);
     expect(response.headers.get('content-type')).toBe('application/json');
     expect(await response.json()).toMatchObject({
@@ -361,7 +361,7 @@ describe('an answer', () => {
     expect(fromBinary(ExecutionSchema, new Uint8Array(await response.arrayBuffer()))).toEqual(execution);
   });
 
-  it('says which position it stands on, and that it comes from gRPC', async () => {
+  it('has headers with its position, and with the content type of gRPC', async () => {
     const { headers } = await toy.get(path);
     expect(headers.get('flightlog-position')).toBe('log-1.42');
     expect(headers.get('grpc-metadata-content-type')).toBe('application/grpc');
@@ -383,7 +383,7 @@ describe('the request id in an answer', () => {
 });
 
 describe('bytes over HTTP', () => {
-  it('are a request and its answer', async () => {
+  it('may be a request, which is answered in bytes', async () => {
     const request = toBinary(ExecutionCreateRequestSchema, create(ExecutionCreateRequestSchema, { project: 'p' }));
     const response = await toy.send('POST', CREATE, request, BINARY_TYPE);
     expect(response.headers.get('content-type')).toBe('application/octet-stream');
@@ -436,7 +436,7 @@ describe('a refusal', () => {
     expect(logged.at(-1)).toMatchObject({ level: 'error', fields: { requestId: 'r-1' } });
   });
 
-  it('of a read whose store is away does not say that nothing was recorded, as one of a command does', async () => {
+  it('of a read whose store is unavailable says only that', async () => {
     const response = await toy.get('/api/v1/executions/p/d/away');
     expect(response.status).toBe(503);
     expect(await errorOf(response)).toMatchObject({ code: 14, message: 'a store is unavailable' });
@@ -451,13 +451,13 @@ describe('the headers of a request', () => {
     expect(got.call).toMatchObject({ idempotencyKey: 'k' });
   });
 
-  it('may name no place of another log', async () => {
+  it('may not name a position of another log', async () => {
     const response = await toy.get('/api/v1/tasks/p/d', { 'flightlog-min-position': 'log-2.7' });
     expect(response.status).toBe(400);
     expect((await errorOf(response)).message).toContain('another log');
   });
 
-  it('may say how long the caller waits', async () => {
+  it('may set a deadline in grpc-timeout', async () => {
     const response = await toy.get('/api/v1/executions/p/d/slow', { 'grpc-timeout': '50m' });
     expect(response.status).toBe(504);
     expect((await toy.get('/api/v1/tasks/p/d', { 'grpc-timeout': 'soon' })).status).toBe(400);
@@ -503,13 +503,13 @@ describe('a parameter of the query that changes nothing', () => {
 });
 
 describe('paths that are no RPC', () => {
-  it.each(['GET', 'POST', 'DELETE', 'HEAD'])('/healthcheck is well, also for %s', async (verb) => {
+  it.each(['GET', 'POST', 'DELETE', 'HEAD'])('/healthcheck is 200 without a body, also for %s', async (verb) => {
     const response = await toy.send(verb, '/healthcheck');
     expect(response.status).toBe(200);
     expect(await response.text()).toBe('');
   });
 
-  it('/readyz says when no calls should come', async () => {
+  it('/readyz is 503 with the check that is down, and /healthz is not affected', async () => {
     const own = await overHttp(routes, [], {
       checks: () => [{ name: 'log', state: 'down', why: 'it cannot be reached' }],
     });
@@ -524,7 +524,7 @@ describe('paths that are no RPC', () => {
     await own.close();
   });
 
-  it('/readyz says what is degraded, and takes calls all the same', async () => {
+  it('/readyz names what is degraded, and is ready all the same', async () => {
     const own = await overHttp(routes, [], { checks: () => [{ name: 'export', state: 'degraded', lagMs: 9_000 }] });
     const answer = await own.get('/readyz');
     expect(answer.status).toBe(200);
@@ -540,7 +540,7 @@ describe('without authentication', () => {
     '/.well-known/oauth-authorization-server',
     '/me',
     '/api/v1/me',
-  ])('%s is answered, with nothing in it', async (path) => {
+  ])('%s is answered with empty values alone', async (path) => {
     const response = await toy.get(path);
     expect(response.status).toBe(200);
     const values = Object.values((await response.json()) as object);
@@ -550,15 +550,15 @@ describe('without authentication', () => {
 });
 
 describe('a caller', () => {
-  it('that goes while it is still sending is no bug of ours', async () => {
-    const meets = new Promise((resolve) => {
+  it('that disconnects while it sends its request makes the request CANCELLED, not a bug', async () => {
+    const requestError = new Promise((resolve) => {
       const server = createServer((request) => request.on('error', (error) => server.close(() => resolve(error))));
       server.listen(0, '127.0.0.1', () => {
         const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
         socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 99\r\n\r\n{', () => socket.destroy());
       });
     });
-    expect(requestFault(await meets, 1)).toMatchObject({ code: 'CANCELLED' });
+    expect(requestFault(await requestError, 1)).toMatchObject({ code: 'CANCELLED' });
   });
 });
 
@@ -634,7 +634,7 @@ describe('a server that closes', () => {
     },
   );
 
-  it('waits for requests in flight, then cuts them off', async () => {
+  it('waits for requests in flight, and then ends their connections', async () => {
     let release: (() => void) | undefined;
     const own = await overHttp([
       route(method.getTask, async () => {

@@ -34,16 +34,16 @@ describe('the table of routes', () => {
     expect(table.filter((endpoint) => endpoint.route).map(({ name }) => name)).toEqual(['AdminService.GetTask']);
   });
 
-  it('takes one route for an RPC', () => {
+  it('refuses a second route for an RPC', () => {
     expect(() => routeTable([getTask, getTask])).toThrow('AdminService.GetTask has two routes');
   });
 
-  it('takes no route for an RPC of another interface', () => {
+  it('refuses a route for an RPC of another interface', () => {
     const check = route(Health.method.check, () => Promise.resolve(create(HealthCheckResponseSchema)));
     expect(() => routeTable([check])).toThrow('Health.Check is not an RPC of the interface');
   });
 
-  it('says of an RPC without a route that it is not built', () => {
+  it('has an UNIMPLEMENTED error for an RPC without a route', () => {
     const [endpoint] = routeTable([]);
     expect(unimplemented(endpoint!)).toMatchObject({ code: 'UNIMPLEMENTED', message: expect.any(String) as string });
   });
@@ -62,12 +62,12 @@ describe('the HTTP bindings', () => {
     expect(all.filter((name) => !bound.has(name))).toEqual(overGrpcAlone);
   });
 
-  it('give every one of them a path under /api/v1/', () => {
+  it('give each of these RPCs a path under /api/v1/', () => {
     const under = bindings.filter(({ template }) => template.startsWith('/api/v1/'));
     expect(new Set(under.map(nameOf))).toEqual(new Set(bindings.map(nameOf)));
   });
 
-  it('are found by the path that they are written as', () => {
+  it('are found by their path and method', () => {
     const table = bindingTable(bindings);
     for (const { template, verb, endpoint } of bindings) {
       const found = table.find(template.replace(/\{[\w.]+\}/g, 'x')).filter(({ binding }) => binding.verb === verb);

@@ -7,11 +7,14 @@ import { ExecutionWatchService } from '../../../proto/gen/platformidl/eventlog/w
 import type { FollowRoute } from '../../../services/kernel/rpc.js';
 import { overGrpc, overHttp } from './toy.js';
 
-/** Of 70 chunks, a client that reads nothing is sent 65,535 bytes (the window of HTTP/2), and the rest waits. */
-const CHUNK = 1_000;
+/** Of 70 chunks of this size, a client that reads nothing is sent 65,535 bytes (the window of HTTP/2), and the rest waits. */
+const CHUNK_BYTES = 1_000;
 const PATH = '/api/v1/watch/executions/flytesnacks/development/a';
 
-/** A stream without end, whose client is given up when it reads nothing; `ended` resolves when it is over. */
+/**
+ * A stream that fails after so many chunks, by default one without end; a client that reads nothing for 100 ms is
+ * disconnected. `ended` resolves to the number of chunks that were taken when that happens.
+ */
 const endless = (chunks = Infinity) => {
   let [given, over] = [0, (_given: number): void => undefined];
   const ended = new Promise<number>((resolve) => (over = resolve));
@@ -21,7 +24,8 @@ const endless = (chunks = Infinity) => {
     maxStallMs: 100,
     async *follow(_request, _call, { gone }) {
       try {
-        for (given = 0; given < chunks && !gone.aborted; given += 1) yield await Promise.resolve(new Uint8Array(CHUNK));
+        for (given = 0; given < chunks && !gone.aborted; given += 1)
+          yield await Promise.resolve(new Uint8Array(CHUNK_BYTES));
         if (chunks === Infinity) return;
         throw new Error('dropped');
       } finally {

@@ -16,9 +16,9 @@ export const LOG_ID = 'log-1';
 /** A logged line, so that tests can check what callers do not see. */
 export type Logged = { readonly level: string; readonly fields: object };
 
-const ROOM = { perConnectionBytes: 2 ** 27, totalBytes: 2 ** 28, waitMs: 10_000, stallTimeoutMs: 30_000 };
+const BUDGET = { perConnectionBytes: 2 ** 27, totalBytes: 2 ** 28, waitMs: 10_000, stallTimeoutMs: 30_000 };
 
-/** Other hosting options than the toy's defaults, and interceptors that observe its calls. */
+/** Hosting options other than the defaults below, and interceptors that observe the calls. */
 type More = Partial<Hosting> & { readonly observers?: readonly Interceptor[] };
 
 const hosting = (routes: readonly AnyRoute[], logged: Logged[] = [], { observers, ...more }: More = {}): Hosting => {
@@ -35,8 +35,8 @@ const hosting = (routes: readonly AnyRoute[], logged: Logged[] = [], { observers
     port: 0,
     maxMessageBytes: 64 * 1024 * 1024,
     maxConnections: 100,
-    answers: answerBudget(ROOM),
-    requests: requestBudget(ROOM),
+    answers: answerBudget(BUDGET),
+    requests: requestBudget(BUDGET),
     positions,
     dispatch,
     answerItem: itemAnswers({ dispatch, positions, routes: table }),
@@ -55,7 +55,7 @@ const metadataOf = (headers: Record<string, string>): Metadata => {
   return metadata;
 };
 
-/** A gRPC server of a toy table and a real client of it. */
+/** A gRPC server of these routes, and a real client of it. */
 export const overGrpc = async (routes: readonly AnyRoute[], logged: Logged[] = [], more: More = {}) => {
   const server = await serveGrpc(hosting(routes, logged, more));
   const client = new Client(`127.0.0.1:${server.port}`, credentials.createInsecure(), {
@@ -90,7 +90,7 @@ export const overGrpc = async (routes: readonly AnyRoute[], logged: Logged[] = [
   };
 };
 
-/** A REST server of a toy table, and `fetch` on it. */
+/** A REST server of these routes, and `fetch` on it. */
 export const overHttp = async (routes: readonly AnyRoute[], logged: Logged[] = [], more: More = {}) => {
   const server = await serveHttp(hosting(routes, logged, more));
   const url = `http://127.0.0.1:${server.port}`;

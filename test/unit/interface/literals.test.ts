@@ -25,7 +25,7 @@ const [INTEGER, FLOAT, TEXT, BOOLEAN] = [
 
 const bytesOf = (literal: Literal): Uint8Array => toBinary(LiteralSchema, literal);
 
-/** The literal that a form would send, when its user types what it shows again. */
+/** The literal that a form sends when its user types again the value that it shows for a literal. */
 const typedAgain = (type: LiteralType, literal: Literal): Literal =>
   literalOf(type, JSON.parse(JSON.stringify(jsonOf(literal))));
 
@@ -49,7 +49,7 @@ const VALUES: readonly (readonly [string, LiteralType, fc.Arbitrary<unknown>])[]
 ];
 
 describe('the values of a form', () => {
-  it.each(VALUES)('%s are sent as they are shown', (_name, type, values) => {
+  it.each(VALUES)('of %s give the same literal when the value shown is typed again', (_name, type, values) => {
     fc.assert(
       fc.property(values, (value) => {
         const literal = literalOf(type, value);
@@ -59,9 +59,9 @@ describe('the values of a form', () => {
   });
 
   it.each([
-    ['a fraction', INTEGER, '1.5', 'write a whole number'],
+    ['a fraction for a whole number', INTEGER, '1.5', 'write a whole number'],
     ['a number that 64 bits do not hold', INTEGER, String(2n ** 63n), 'write a whole number from -2^63 to 2^63 - 1'],
-    ['no number', FLOAT, 'many', 'write a number'],
+    ['a word for a number', FLOAT, 'many', 'write a number'],
     ['another choice', typeOf({ case: 'enumType', value: { values: ['red'] } }), 'blue', 'choose one of red'],
     [
       'a wrong element',
@@ -69,20 +69,20 @@ describe('the values of a form', () => {
       [1, 'x'],
       'element 1: write a whole number',
     ],
-    ['no time', simple(SimpleType.DATETIME), 'tomorrow', 'write a time such as 2026-03-02T09:58:16Z'],
-    ['no duration', simple(SimpleType.DURATION), '5 apples', 'write a duration such as 1h 30m, 90s or 250ms'],
-  ])('refuse %s, with words', (_name, type, value, words) => {
+    ['a word for a time', simple(SimpleType.DATETIME), 'tomorrow', 'write a time such as 2026-03-02T09:58:16Z'],
+    ['a word for a duration', simple(SimpleType.DURATION), '5 apples', 'write a duration such as 1h 30m, 90s or 250ms'],
+  ])('cannot be %s, and the error says what to write', (_name, type, value, words) => {
     expect(() => literalOf(type, value)).toThrow(words);
   });
 
-  it('takes the first variant of a union that fits', () => {
+  it('of a union are of its first variant that fits', () => {
     const type = typeOf({ case: 'unionType', value: { variants: [INTEGER, TEXT] } });
     expect(jsonOf(literalOf(type, 'seven'))).toBe('seven');
     expect(jsonOf(literalOf(type, 7))).toBe(7);
     expect(typeText(type)).toBe('integer or text');
   });
 
-  it('takes none in a union for no value alone', () => {
+  it('of a union with the type none are of it only when they are null', () => {
     const type = typeOf({ case: 'unionType', value: { variants: [simple(SimpleType.NONE), TEXT] } });
     expect(jsonOf(literalOf(type, 'seven'))).toBe('seven');
     expect(jsonOf(literalOf(type, null))).toBe(null);
@@ -99,7 +99,7 @@ describe('recorded inputs', () => {
       ),
     );
 
-  it('are there', () => {
+  it('are more than 20', () => {
     expect(inputs.length).toBeGreaterThan(20);
   });
 

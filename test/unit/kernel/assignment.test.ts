@@ -71,7 +71,7 @@ const fixture = () => {
   return { leases, join, pass, failures };
 };
 
-describe('a share of some work', () => {
+describe("a worker's share of the partitions", () => {
   it('is every n-th partition, by the order of all workers', () => {
     expect(shareOf(PARTS, ['b', 'a', 'c'], 'b')).toEqual(['1', '4', '7']);
     expect(shareOf(PARTS, ['a'], 'a')).toEqual(PARTS);
@@ -80,7 +80,7 @@ describe('a share of some work', () => {
     expect(nine.flatMap((worker) => shareOf(PARTS, nine, worker)).sort()).toEqual(PARTS);
   });
 
-  it('is everything for one alone, and half when another comes', async () => {
+  it('is everything for one worker alone, and half when another joins', async () => {
     const { join, pass } = fixture();
     const a = join('a');
     await pass(250);
@@ -93,7 +93,7 @@ describe('a share of some work', () => {
     ]);
   });
 
-  it('goes to the others at once from a worker that leaves, and within 10 seconds from one that died', async () => {
+  it('goes to the others within 4 seconds when the worker leaves, and within 9 seconds when it dies', async () => {
     const { join, pass } = fixture();
     const [a, b, c] = [join('a'), join('b'), join('c')];
     await pass(4_000);
@@ -106,7 +106,7 @@ describe('a share of some work', () => {
     expect(a.own()).toEqual(PARTS);
   });
 
-  it('is kept while the leases cannot be looked at', async () => {
+  it('is kept while the leases cannot be read or taken', async () => {
     const { join, pass, leases, failures } = fixture();
     const a = join('a');
     await pass(250);

@@ -54,7 +54,7 @@ const { literal } = fc.letrec<{ literal: Literal }>((tie) => ({
 }));
 
 describe('the canonical form of a message', () => {
-  it('has the entries of every map in order, whatever holds it and in whatever order they came', () => {
+  it('has the entries of every map in order, as a simple computation has them', () => {
     fc.assert(
       fc.property(entriesOf(literal), entriesOf(fc.string({ maxLength: 3 })), (literals, labels) => {
         const spec = create(LaunchPlanSpecSchema, { fixedInputs: { literals }, labels: { values: labels }, role: 'x' });
@@ -64,7 +64,7 @@ describe('the canonical form of a message', () => {
     );
   });
 
-  it('leaves what the schema does not know, and the message, as they are', () => {
+  it('keeps unknown fields as they are, and does not change the message', () => {
     const spec = create(LaunchPlanSpecSchema, { labels: { values: { b: '1', a: '2' } } });
     spec.$unknown = [{ no: 900, wireType: WireType.LengthDelimited, data: Uint8Array.of(1, 2) }];
     const before = toBinary(LaunchPlanSpecSchema, spec);

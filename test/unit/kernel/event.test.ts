@@ -28,7 +28,7 @@ describe('the metadata of an event of a control plane', () => {
 });
 
 describe('the metadata of any event', () => {
-  it.each(['"text"', '["a","b"]', '5', 'null', 'no JSON', ''])('are nothing where they are %s', (metadata) => {
+  it.each(['"text"', '["a","b"]', '5', 'null', 'no JSON', ''])('are an empty object where they are %s', (metadata) => {
     expect(metadataOfAny({ metadata })).toEqual({});
   });
 
@@ -39,7 +39,7 @@ describe('the metadata of any event', () => {
 });
 
 describe('the own time of an event', () => {
-  it('is that of a control plane, and of no other writer', () => {
+  it('is known for one of a control plane, and not for one of another writer', () => {
     expect(ownTimeOf({ metadata: JSON.stringify(OWN) })).toBe(7);
     expect(ownTimeOf({ metadata: '{"recordedAtMs":7}' })).toBeUndefined();
     expect(ownTimeOf({ metadata: '' })).toBeUndefined();

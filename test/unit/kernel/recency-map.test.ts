@@ -7,7 +7,7 @@ const step = fc.record({
   key: fc.nat(8),
 });
 
-/** The same with a `Map`, whose order is that of insertion. */
+/** The same as `RecencyMap.use` with a `Map`, whose order is that of insertion. */
 const used = <Key, Value>(map: Map<Key, Value>, key: Key): Value | undefined => {
   const value = map.get(key);
   if (map.delete(key)) map.set(key, value as Value);

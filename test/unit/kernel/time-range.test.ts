@@ -18,19 +18,19 @@ const timeout = (seconds: bigint, nanos = 0) =>
   );
 
 describe('a time in a request', () => {
-  it('is one from the year 1 to 9999', () => {
+  it('is from the year 1 to 9999', () => {
     expect([scheduled(-62_135_596_800n), scheduled(253_402_300_799n, 999_999_999)]).toEqual([undefined, undefined]);
     const wrong = [scheduled(-62_135_596_801n), scheduled(253_402_300_800n), scheduled(0n, -1), scheduled(0n, 1e9)];
     expect(new Set(wrong)).toEqual(new Set(['spec.metadata.scheduled_at']));
   });
 
-  it('is a duration of less than some 10,000 years, whose parts have one sign', () => {
+  it('may be a duration of at most 10,000 years, whose seconds and nanoseconds have one sign', () => {
     expect([timeout(315_576_000_000n), timeout(-1n, -1), timeout(0n, -5)]).toEqual([undefined, undefined, undefined]);
     const wrong = [timeout(315_576_000_001n), timeout(1n, -1), timeout(-1n, 1), timeout(0n, 1e9)];
     expect(new Set(wrong)).toEqual(new Set(['spec.template.metadata.timeout']));
   });
 
-  it('is found in lists too, and in messages that hold themselves', () => {
+  it('is checked in the elements of lists too', () => {
     const request = create(WorkflowCreateRequestSchema, {
       spec: { template: { nodes: [{}, { metadata: { timeout: { seconds: 1n, nanos: -1 } } }] } },
     });

@@ -95,7 +95,7 @@ const reported = toBinary(
   }),
 );
 
-describe('JSON right from the encoding of an event', () => {
+describe('JSON that is written directly from the encoding of an event', () => {
   // An older type is written as the type that replaced it.
   it.each(eventTypes().flatMap(({ message }) => (message.name === ENGINE_REPORTED ? [] : [message])))(
     'is what the library makes of a $name',
@@ -111,7 +111,7 @@ describe('JSON right from the encoding of an event', () => {
     30_000,
   );
 
-  it('says the same as the library, or nothing, whatever bytes are changed', () => {
+  it('is the same as that of the library, or is not written, whatever bytes are changed', () => {
     const change = fc.tuple(fc.nat(reported.length - 1), fc.nat(255));
     let count = 0;
     fc.assert(
@@ -128,7 +128,7 @@ describe('JSON right from the encoding of an event', () => {
     expect(count).toBeGreaterThan(30);
   });
 
-  it('opens the message of an engine, keeps a member of a oneof that is empty, and says what is zero', () => {
+  it('has the message of an engine decoded, an empty member of a oneof, and zeros', () => {
     expect(written(NodePhaseReportedSchema, reported)).toEqual({
       node: 'n0',
       message: {
@@ -149,7 +149,7 @@ describe('JSON right from the encoding of an event', () => {
     });
   });
 
-  it('leaves to the library what is merged or replaced, and what lies beside the event', () => {
+  it('is left to the library when a field comes twice, or when a content is stored beside the event', () => {
     const id = (value: object): Uint8Array => toBinary(ExecutionCreatedSchema, create(ExecutionCreatedSchema, value));
     const [one, two] = [id({ id: { project: 'p' } }), id({ id: { domain: 'd' } })];
     expect(written(ExecutionCreatedSchema, one)).toEqual({ id: { project: 'p' } });
@@ -158,7 +158,7 @@ describe('JSON right from the encoding of an event', () => {
     expect(written(ExecutionCreatedSchema, ref)).toBeUndefined();
   });
 
-  it('writes all zeros of a message with more fields than it tracks, and leaves the others of it to the library', () => {
+  it('has the zeros of a message with 40 fields, and is left to the library when one beyond the first 31 is set', () => {
     const field = Array.from({ length: 40 }, (_, at) => ({
       name: `f${at}`,
       jsonName: `f${at}`,
@@ -178,7 +178,7 @@ describe('JSON right from the encoding of an event', () => {
     expect(written(many, encoded(35))).toBeUndefined();
   });
 
-  it('skips what a later release has added', () => {
+  it('leaves out unknown fields', () => {
     const unknown = Uint8Array.of(0xfa, 0x3f, 2, 1, 2);
     expect(written(NodePhaseReportedSchema, Buffer.concat([reported, unknown]))).toEqual(
       written(NodePhaseReportedSchema, reported),

@@ -19,6 +19,7 @@ import { filePayloadStore } from '../../../services/store/payloads/file-payload-
 import { sqliteEventStore } from '../../../services/store/log/sqlite-event-store.js';
 import { creationOf, workflow } from '../execution/reports.js';
 
+/** The slots of each launch plan. */
 const MAX = 1;
 const aggregate = executionAggregate({ payloads: undefined as never });
 
@@ -41,7 +42,7 @@ const pagesOf = async (pages: ReturnType<EventStore['readStream']>): Promise<(re
 
 const NEVER = new Promise<never>(() => undefined);
 
-/** Requests of dead processes; they are carried out all the same. */
+/** All requests to the log; those of dead processes are carried out all the same. */
 const asked = new Set<Promise<unknown>>();
 
 /** A log that answers when the scheduler lets it, and never once its process is dead. */
@@ -65,7 +66,7 @@ const scheduled = (scheduler: Scheduler, isDead: () => boolean): EventStore => {
 
 type Clock = { now: number };
 
-/** The services that slots need of one process. */
+/** The sessions and the slots of one process; `clock` has milliseconds since 1970. */
 const openProcess = (over: EventStore, clock: Clock) => {
   const now = () => clock.now;
   const sessions = openSessions({ store: over, payloads: filePayloadStore({ directory }), now, isShared: true });
@@ -179,7 +180,7 @@ const plansOfAttempts = async (after: bigint): Promise<ReadonlyMap<string, strin
 };
 
 describe('the slots of launch plans, as two processes take them', () => {
-  it('are held by what has not ended, never exceed the limit, and are never lost, in any order of all steps', async () => {
+  it('are held by executions that have not ended, never exceed the limit, and are never lost, in any order of all steps', async () => {
     let [full, held] = [0, 0];
     await fc.assert(
       fc.asyncProperty(fc.scheduler(), steps, async (scheduler, all) => {

@@ -73,7 +73,7 @@ const types = async (stream = slotsStream(plan)): Promise<readonly string[]> => 
 };
 
 describe('the slots of a launch plan', () => {
-  it('are as many as its policy says, until one that holds one has ended', async () => {
+  it('are refused when all are held, until an execution that holds one has ended', async () => {
     const slot = await take('a');
     await createAs('a', slot!.attempt);
     expect(await take('b')).toBeUndefined();
@@ -83,7 +83,7 @@ describe('the slots of a launch plan', () => {
     expect(await types()).toEqual(['SlotTaken', 'SlotReleased', 'SlotTaken']);
   });
 
-  it('are never more, however many ask at once', async () => {
+  it('are never more than the limit when 20 executions ask at once', async () => {
     const asked = await Promise.all(Array.from({ length: 20 }, (_, at) => take(`n${at}`, 3)));
     expect(asked.filter((slot) => slot !== undefined)).toHaveLength(3);
   });
@@ -105,7 +105,7 @@ describe('the slots of a launch plan', () => {
     expect(await take('b')).toBeUndefined();
   });
 
-  it('are given back by an attempt whose execution exists by another, of another launch plan', async () => {
+  it('are released by an attempt whose execution another attempt has created, for another launch plan', async () => {
     const slot = (await take('a'))!;
     const elsewhere = (await slots.take({ ...plan, name: 'elsewhere' }, { ...nameless, name: 'a' }, 1))!;
     await createAs('a', elsewhere.attempt);
@@ -113,7 +113,7 @@ describe('the slots of a launch plan', () => {
     expect(await types()).toEqual(['SlotTaken', 'SlotReleased']);
   });
 
-  it('are given back at once by an attempt that was voided', async () => {
+  it('are released at once by an attempt that was voided', async () => {
     const slot = (await take('a'))!;
     await voidAs('a', slot.attempt);
     await expect(createAs('a', slot.attempt)).resolves.toMatchObject({ refusal: { kind: 'execution-voided' } });
@@ -121,7 +121,7 @@ describe('the slots of a launch plan', () => {
     expect(await types()).toEqual(['SlotTaken', 'SlotReleased']);
   });
 
-  it('are taken anew where the one that was found is given back at that moment', async () => {
+  it('are taken anew when the one found for an execution is released at that moment', async () => {
     const lost = (await take('a'))!;
     await voidAs('a', lost.attempt);
     const read: Sessions['read'] = async (of, stream, look) => {
@@ -143,7 +143,7 @@ describe('the slots of a launch plan', () => {
     expect(await types()).toEqual(['SlotTaken']);
   });
 
-  it('are kept for a minute for an attempt that has not created its execution, and it can no more after that', async () => {
+  it('are kept for a minute for an attempt that has not created its execution, and afterwards it cannot create it', async () => {
     const lost = await take('a');
     restart(); // killed between the slot and the execution
     now += 59_000;
@@ -154,7 +154,7 @@ describe('the slots of a launch plan', () => {
     await expect(createAs('a', lost!.attempt)).resolves.toMatchObject({ refusal: { kind: 'execution-voided' } });
   });
 
-  it('let another attempt create what one could not', async () => {
+  it('let a later attempt create the execution of an attempt that was voided', async () => {
     await take('a');
     now += 60_000;
     const other = await take('b');
@@ -165,14 +165,14 @@ describe('the slots of a launch plan', () => {
     expect(await types(executionStream({ ...nameless, name: 'a' }))).toEqual(['ExecutionVoided', 'ExecutionCreated']);
   });
 
-  it('leave alone what was created at the last moment', async () => {
+  it('go to a new execution, or stay with a slow attempt that creates its own, and never both', async () => {
     const slow = await take('a');
     now += 60_000;
     const [created, other] = await Promise.all([createAs('a', slow!.attempt), take('b')]);
     expect([created.kind === 'accepted', other !== undefined].filter(Boolean)).toHaveLength(1);
   });
 
-  it('are never held by more executions than there may be, in any order of creates, ends, stops and waits', async () => {
+  it('are never held by more executions than the limit, in any order of launches, ends, restarts and waits', async () => {
     const step = fc.record({
       what: fc.constantFrom('launch', 'launch', 'launch', 'take', 'end', 'restart', 'wait'),
       name: fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f'),
@@ -211,7 +211,7 @@ describe('the slots of a launch plan', () => {
   });
 });
 
-describe('the slots of executions that have ended', () => {
+describe('slots while the reactor runs that releases them', () => {
   const SECOND = 1_000;
 
   /** A process that releases slots, with a clock of its own. */
@@ -230,7 +230,7 @@ describe('the slots of executions that have ended', () => {
   };
   const isReleased = async () => (await types()).at(-1) === 'SlotReleased';
 
-  it('are released without a request for one', async () => {
+  it('are released when their execution has ended, without a request for a slot', async () => {
     const slot = await take('a');
     await createAs('a', slot!.attempt);
     const reactor = open();
@@ -240,7 +240,7 @@ describe('the slots of executions that have ended', () => {
     expect(await types()).toEqual(['SlotTaken', 'SlotReleased']);
   });
 
-  it('are given back after a restart between any two steps, and once', async () => {
+  it('are released once, also after a restart between any two steps', async () => {
     const steps = [async () => createAs('a', (await take('a'))!.attempt), () => end('a')];
     const slot = await take('a');
     expect(slot).toBeDefined();
@@ -269,7 +269,7 @@ describe('the slots of executions that have ended', () => {
     expect(await types()).toEqual(['SlotTaken', 'SlotReleased']);
   });
 
-  it('are kept for those that go on', async () => {
+  it('are kept for executions that go on', async () => {
     await createAs('a', (await take('a', 2))!.attempt);
     await createAs('b', (await take('b', 2))!.attempt);
     await end('b');
@@ -280,7 +280,7 @@ describe('the slots of executions that have ended', () => {
     expect(await take('c', 1)).toBeUndefined();
   });
 
-  it('are taken away from an attempt that came to nothing, a minute after it took one', async () => {
+  it('are released a minute after an attempt took them and created no execution', async () => {
     await take('a');
     now += 60_000;
     const reactor = open();
@@ -289,7 +289,7 @@ describe('the slots of executions that have ended', () => {
     expect(await types(executionStream({ ...nameless, name: 'a' }))).toEqual(['ExecutionVoided']);
   });
 
-  it('are taken away a minute after they are seen where the clock was an hour ahead that took one', async () => {
+  it('are released a minute after they are seen when the clock of the process that took them was an hour ahead', async () => {
     now = START + 3_600_000;
     await take('a');
     now = START;
@@ -300,7 +300,7 @@ describe('the slots of executions that have ended', () => {
     expect(await types()).toEqual(['SlotTaken', 'SlotReleased']);
   });
 
-  it('are given back beside a stream of slots that is parked, which is read again from its oldest slot', async () => {
+  it('are released while another stream of slots is parked, which is read again from its oldest slot', async () => {
     const parked = { ...plan, name: 'parked' };
     await slots.take(parked, { ...nameless, name: 'held' }, 1);
     const metadata = JSON.stringify({ recordedAtMs: START, actor: '', commandId: '', schema: 1 });
@@ -320,7 +320,7 @@ describe('the slots of executions that have ended', () => {
     );
   });
 
-  it('are followed from the oldest one that is held', async () => {
+  it('are followed from a checkpoint before the oldest one that is held', async () => {
     await createAs('a', (await take('a', 2))!.attempt);
     await createAs('b', (await take('b', 2))!.attempt);
     await end('a');

@@ -58,7 +58,7 @@ const deactivated = (version: string): LaunchPlanEvent => ({
 });
 
 describe('a launch plan', () => {
-  it('is recorded with what it expects, which is encoded already', () => {
+  it('is recorded with its expected inputs and outputs, which are encoded already', () => {
     const { data } = launchPlanCodec.encode(registered('1'));
     const { data: read } = launchPlanCodec.decode('LaunchPlanRegistered', data, 1);
     expect(read).toMatchObject({
@@ -89,7 +89,7 @@ describe('a launch plan', () => {
       .then(activated('2', '1'));
   });
 
-  it('has an active version activated without effect, and an inactive one deactivated so', () => {
+  it('records nothing when an active version is activated, or an inactive one deactivated', () => {
     given(launchPlanDecider, registered('1'), activated('1')).when(activate('1')).thenNothing();
     given(launchPlanDecider, registered('1')).when(deactivate('1')).thenNothing();
     given(launchPlanDecider, registered('1'), registered('2'), activated('1')).when(deactivate('2')).thenNothing();
@@ -119,7 +119,7 @@ describe('the stream of a launch plan', () => {
     expect(launchPlanAggregate.isPermanentRefusal({ kind: 'version-unknown' })).toBe(false);
   });
 
-  it('takes as much more memory with each version', () => {
+  it('is counted with the same size for each version', () => {
     const [none, one, two] = [[], ['1'], ['1', '2']].map((versions) =>
       launchPlanAggregate.sizeOf(
         versions
@@ -164,7 +164,7 @@ describe('the events of a launch plan', () => {
     expect(launchPlanCodec.decode(type, data, 1)).toEqual(event);
   });
 
-  it('are not guessed at', () => {
+  it('of an unknown type are an error', () => {
     expect(() => launchPlanCodec.decode('LaunchPlanForgotten', new Uint8Array(), 1)).toThrow(UnknownEvent);
   });
 });

@@ -53,7 +53,7 @@ describe('launch plans over the interface', () => {
     expect(await active()).toBeUndefined();
   });
 
-  it('have one active version after any race', async () => {
+  it('have one active version after 20 concurrent activations', async () => {
     await Promise.all(Array.from({ length: 20 }, (_, index) => update(index % 2 ? 'a' : 'b', State.ACTIVE)));
     expect(['a', 'b']).toContain(await active());
     const activations = (await registry.events()).filter(({ type }) => type === 'LaunchPlanActivated');
@@ -62,7 +62,7 @@ describe('launch plans over the interface', () => {
     expect(chain.at(-2)?.data.id?.version).toBe(ended.at(-1));
   });
 
-  it('say what is wrong with an update', async () => {
+  it('refuse a wrong update with a text that names the fault', async () => {
     await expect(update('unknown', State.ACTIVE)).rejects.toMatchObject({
       code: 'NOT_FOUND',
       message: expect.stringContaining('missing entity of type LAUNCH_PLAN') as string,
@@ -79,15 +79,16 @@ describe('launch plans over the interface', () => {
     await expect(update('', State.ACTIVE)).rejects.toMatchObject({ message: 'missing version' });
   });
 
-  it('are refused with a version that does not look like what it is', async () => {
+  it('are refused with a control character in the version, which an update may have', async () => {
     await expect(send(plan('a\u202e1v'))).rejects.toMatchObject({
       code: 'INVALID_ARGUMENT',
       message: 'invalid value for id.version: control characters are not allowed',
     });
-    await expect(update('a\u202e1v', State.ACTIVE)).rejects.toMatchObject({ code: 'NOT_FOUND' }); // of releases before
+    // Earlier releases registered such versions, so that an update may name one.
+    await expect(update('a\u202e1v', State.ACTIVE)).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });
 
-  it('of a release before exist, also with a version that is refused now', async () => {
+  it('of an earlier release exist, also with a version that is refused now', async () => {
     const old = plan('a\u202e0v');
     const id = { ...old.id!, resourceType: 3 } as const;
     const workflow = await registry.definitions.workflow(old.spec!.workflowId!);
@@ -99,7 +100,7 @@ describe('launch plans over the interface', () => {
     await expect(send(old)).rejects.toMatchObject({ code: 'ALREADY_EXISTS' });
   });
 
-  it('are stored with all that an execution is to be given', async () => {
+  it('are stored with the inputs that an execution expects, and with the outputs of their workflow', async () => {
     const known = await registry.definitions.launchPlan(plan('a').id!);
     const workflow = await registry.definitions.workflow(known!.spec.workflowId!);
     const inputs = Object.keys(workflow!.interface!.inputs!.variables).sort();
@@ -108,7 +109,7 @@ describe('launch plans over the interface', () => {
     expect(known!.expectedOutputs).toEqual(workflow!.interface!.outputs);
   });
 
-  it('record the schedule with the activation, when there is one', async () => {
+  it('have their schedule recorded with the activation, unless its rate is 0', async () => {
     const scheduled = (version: string, value: number): Request =>
       plan(version, ({ spec }) => {
         const schedule = { rate: { value, unit: 'HOUR' } };

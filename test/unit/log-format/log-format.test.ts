@@ -34,7 +34,7 @@ describe('the format of a log', () => {
     given(logFormatDecider, set(2)).when({ type: 'SetLogFormat', format: 2 }).thenNothing();
   });
 
-  it('is never taken back', () => {
+  it('is never lowered', () => {
     given(logFormatDecider, set(2))
       .when({ type: 'SetLogFormat', format: 1 })
       .thenRefused({ kind: 'format-lowered', inForce: 2 });
@@ -85,7 +85,7 @@ describe('a process that writes the log', () => {
     return events.map(({ type }) => type);
   };
 
-  it('writes the format of the log, and follows it while it runs', async () => {
+  it('writes events in the format of the log, and follows a change of it while it runs', async () => {
     await ask(creation);
     await ask(workflow('QUEUED'));
     await recordFormat(2);
@@ -108,7 +108,7 @@ describe('a process that writes the log', () => {
   it.each([
     ['a format that it does not know', () => recordFormat(NEWEST_FORMAT + 1)],
     [
-      'an event in place of it that it does not know',
+      'an event about the format of a type that it does not know',
       () => store.append(LOG_FORMAT_STREAM, 'any', [newEvent('LogFormatReplaced', new Uint8Array())]),
     ],
   ])('records nothing after %s', async (_, record) => {

@@ -16,8 +16,8 @@ const SERVED = {
 
 const linesOf = (text: string): readonly string[] => text.split('\n').map((line) => line.trim());
 
-describe('what a process says when it is ready', () => {
-  it('is for people: where each part is, where the interface is described, and how to stop it', () => {
+describe('the announcement of a process that is ready', () => {
+  it('has for people the address of each part and of the documentation, and how to stop the process', () => {
     expect(linesOf(announcement('text', given({ insecure: true }), SERVED))).toEqual([
       expect.stringMatching(/^flightlog \S+ is ready \(all\), without authentication$/u),
       '',
@@ -32,7 +32,7 @@ describe('what a process says when it is ready', () => {
     ]);
   });
 
-  it('is for programs one line of JSON', () => {
+  it('is JSON for programs', () => {
     expect(JSON.parse(announcement('json', given({}), { ...SERVED, executions: 3 }))).toEqual({
       ready: true,
       roles: ['all'],
@@ -41,14 +41,14 @@ describe('what a process says when it is ready', () => {
     });
   });
 
-  it('names the port that was taken, where the log is not served for that', () => {
+  it('names the port in use because of which the log is not served', () => {
     const { eventstore: _, ...without } = SERVED;
     const taken = 'log   not served: port 2113 is in use; --eventstore-port names another';
     expect(linesOf(addresses(given({}), without))).toContain(taken);
     expect(addresses(given({ eventstore_mode: 'off' }), without)).not.toContain('log ');
   });
 
-  it('has what a process serves that is not called, and says how TLS is spoken', () => {
+  it('has only the health check of a process without an API, and says whether the log is served with TLS', () => {
     const worker = given({ role: ['projector'], event_store: 'esdb://log:2113' });
     expect(linesOf(addresses(worker, { http: 'http://[::1]:80', data: '/data', logId: 'id' }))).toEqual([
       'http  http://[::1]:80/readyz',

@@ -40,7 +40,7 @@ afterEach(async () => {
   rmSync(directory, { recursive: true });
 });
 
-it('a log that has only events of others gets the configured projects and the newest format', async () => {
+it('a log that has only events of other writers gets the configured projects and the newest format', async () => {
   await store.append(foreign, 'any', [newEvent('HammerStored', Buffer.from('{}'))]);
   expect(await begin()).toBe(true);
   expect(format.format()).toBe(NEWEST_FORMAT);

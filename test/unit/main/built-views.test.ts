@@ -12,7 +12,7 @@ it('views that are being built are named in the check, unless there is a worse r
   expect(viewsCheck(lag, { building: ['tasks'], trouble: 'disk is full' }, 'down').why).toBe('disk is full');
 });
 
-it('the lag of a view that is being built is the time since that was seen; the others have theirs', () => {
+it('the lag of a view that is being built is the time since that was first seen; the others have the lag of the process', () => {
   let nowMs = 0;
   let building: readonly string[] = [];
   const read = viewLags({ checks: () => [well], building: () => building }, () => nowMs);

@@ -6,7 +6,7 @@ import { fromEnvironment } from '../../../services/config/sources.js';
 const given = (key: string, value: unknown) => configure([{ path: key.split('.'), value, origin: 'test' }]);
 
 describe('the configuration', () => {
-  it('has a default for everything', () => {
+  it('has defaults', () => {
     expect(configure([])).toMatchObject({ grpc_port: 81, http_port: 80, insecure: false, abort: { timeout: 600_000 } });
   });
 
@@ -17,7 +17,7 @@ describe('the configuration', () => {
     expect(configure([]).tls).toEqual({ cert_file: '', key_file: '', client_ca_file: '' });
   });
 
-  it('takes the last of what is given, and reads text as what it stands for', () => {
+  it('takes the last value of a setting, and reads numbers and durations from text', () => {
     const both = [7, '8'].map((value) => ({ path: ['grpc_port'], value, origin: 'test' }));
     expect(configure(both).grpc_port).toBe(8);
     expect(given('abort.timeout', '1h30m').abort.timeout).toBe(5_400_000);
@@ -56,7 +56,7 @@ describe('the configuration', () => {
     ['rules', [{ channel: 'a' }], 'rules.0.channel (from test): must be the name of a channel'],
     ['rules', [{ channel: 'mail', recipients: ['a@b.example'] }], 'must be the name of a channel'],
     ['slack_channel', 'a', 'must be the name of a channel'],
-  ])('has no notifications that cannot be sent: %s %j', (key, value, message) => {
+  ])('refuses notifications that cannot be sent: %s %j', (key, value, message) => {
     expect(() => given(`notifications.${key}`, value)).toThrow(message);
   });
 
@@ -94,7 +94,7 @@ describe('the configuration', () => {
     expect(() => given(path, whole)).toThrow(`${key} (from test): ${why}`);
   });
 
-  it('has the path prefix of a proxy in the address under which clients reach it', () => {
+  it('accepts an address with the path prefix of a proxy', () => {
     const address = 'https://example.com/tools/flightlog';
     expect(given('auth.server.issuer', address).auth.server.issuer).toBe(address);
     expect(given('auth.browser.address', address).auth.browser.address).toBe(address);
@@ -120,11 +120,11 @@ describe('the configuration', () => {
     [{ role: 'log', eventstore_format: 'json' }, 'eventstore_format', 'a log server serves events as they are stored'],
     [{ 'kafka.tls_ca': 'ca.pem' }, 'kafka.tls_ca', 'has no effect without kafka.tls'],
     [{ 'kafka.sasl_password': 'secret' }, 'kafka.sasl_password', 'has no effect without kafka.sasl_username'],
-  ])('says that %j cannot all be meant', (settings, key, why) => {
+  ])('refuses %j together', (settings, key, why) => {
     expect(() => together(settings)).toThrow(`${key} (from ${key}): ${why}`);
   });
 
-  it('lets processes that serve no gRPC have its port for something else', () => {
+  it('lets processes that serve no gRPC have its port for something else, and all ports be 0', () => {
     const projector = { role: 'projector', event_store: 'esdb://log:2113' };
     expect(together({ ...projector, grpc_port: 7001, http_port: 7001 }).http_port).toBe(7001);
     expect(together({ role: 'log', eventstore_port: 81 }).eventstore_port).toBe(81);

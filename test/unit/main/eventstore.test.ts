@@ -40,11 +40,11 @@ const serve = (configured: Readonly<Record<string, number>>): Promise<ServedEven
     },
   );
 
-it('does not serve the protocol on the usual port, when another process takes that meanwhile', async () => {
+it('the EventStoreDB protocol is not served when another process takes its default port meanwhile', async () => {
   expect((await serve({})).address).toBeUndefined();
 });
 
-it('fails on a configured port that another process takes meanwhile', async () => {
+it('the EventStoreDB protocol fails on a configured port that another process takes meanwhile', async () => {
   await expect(serve({ eventstore_port: port })).rejects.toThrow(
     new OperatorError(`EventStoreDB port 127.0.0.1:${port} is in use`),
   );

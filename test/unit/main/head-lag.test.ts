@@ -7,17 +7,17 @@ import { until } from '../../support/until.js';
 
 /** A log with a settable head, which counts the reads of it. */
 const logAt = (head: bigint) => {
-  const state = { head, looks: 0 };
+  const state = { head, reads: 0 };
   const log = {
     head: () => {
-      state.looks += 1;
+      state.reads += 1;
       return Promise.resolve(state.head);
     },
   };
   return { log, state };
 };
 
-it('a log that ends before what was read of it makes a process not ready, until the log has come to it', async () => {
+it('a log that ends before the position that was read makes a process not ready, until the log reaches that position', async () => {
   const { log, state } = logAt(5n);
   const lag = headLag(log, () => 9n);
   try {
@@ -38,13 +38,13 @@ it('a log that ends before what was read of it makes a process not ready, until 
   }
 });
 
-it('views without a projector are ahead of no log', async () => {
+it('views without a projector, which count as read to the largest position, are not taken for ahead of the log', async () => {
   const { log, state } = logAt(5n);
   const lag = headLag(log, () => MAX_POSITION);
   try {
     await until(
-      () => Promise.resolve(state.looks),
-      (looks) => looks >= 2,
+      () => Promise.resolve(state.reads),
+      (reads) => reads >= 2,
     );
     expect(lag.trouble()).toBeUndefined();
   } finally {

@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { expect, it } from 'vitest';
 
 /**
- * Keeps the newest 150,000 entries until four full collections have run; prints the ratio of the largest heap to the
- * smallest.
+ * Keeps the newest 150,000 entries until four full collections have run; prints the ratio of the largest heap before
+ * a collection to the smallest after one. The first collection does not count.
  */
 const CHURN = `
   const { getHeapStatistics } = await import('node:v8');
@@ -23,6 +23,7 @@ const CHURN = `
   console.log(most / least);
 `;
 
+/** The ratio that the program prints when this code runs before it. */
 const grown = (before: string): number =>
   Number(execFileSync(process.execPath, ['--input-type=module', '--eval', before + CHURN]).toString());
 

@@ -15,7 +15,7 @@ const MINUTE_MS = 60_000;
 /** One event a minute, alternately in the streams of two projects. */
 const EVENTS = 10;
 
-describe('where log cat begins', () => {
+describe('the position after which log cat begins', () => {
   const directory = mkdtempSync(join(tmpdir(), 'flightlog-selection-'));
   let log: EventStore;
 
@@ -57,7 +57,7 @@ describe('where log cat begins', () => {
     [{ since: START_MS + 5 * MINUTE_MS, tail: 2 }, 8n],
   ];
   for (const [flags, after] of cases)
-    it(`${inspect(flags)} is after position ${after}`, async () => {
+    it(`is ${after} with ${inspect(flags)}`, async () => {
       expect(await begin(flags)).toBe(after);
     });
 

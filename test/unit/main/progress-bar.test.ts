@@ -10,15 +10,15 @@ describe('the time that a phase still takes', () => {
     expect(timeLeft(began, { done: 400, atMs: 15_000 }, 400)).toBe(' · 0 s left');
   });
 
-  it('is not told from the first moments, of which any rate could come', () => {
+  it('is left out in the first moments, and while nothing is done', () => {
     expect(timeLeft(began, { done: 101, atMs: 5_300 }, 2_608)).toBe('');
     expect(timeLeft(began, began, 2_608)).toBe('');
     expect(timeLeft(began, { done: 100, atMs: 15_000 }, 2_608)).toBe('');
   });
 });
 
-describe('the progress of what reads the log', () => {
-  it('says at which position it is, and of how many', () => {
+describe('the progress through the log', () => {
+  it('has the position that was read, and that of the end', () => {
     expect(throughLog({ phase: 'read', position: 12n, head: 2_608n })).toEqual({
       phase: 'read',
       done: 12,

@@ -109,13 +109,13 @@ describe('the JSON of an event with contents that lie beside it', () => {
     expect(count).toBeGreaterThan(10);
   });
 
-  it('has the reference where they are gone or damaged', async () => {
+  it('has the reference where the contents are gone or damaged', async () => {
     for (const payloads of [NOTHING, failing(new CorruptPayload('damaged'))])
       for (const ask of [whole, shown])
         expect(await ask(createdBeside, payloads)).toMatchObject({ ...NAMES, inputs: REF });
   });
 
-  it('waits for a store that cannot be reached, and is shown to people all the same', async () => {
+  it('is an error for programs while the store cannot be reached, and has the reference for people', async () => {
     const away = failing(new StoreUnavailable('away'));
     await expect(whole(createdBeside, away)).rejects.toBeInstanceOf(StoreUnavailable);
     expect(await shown(createdBeside, away)).toMatchObject({ ...NAMES, inputs: REF });
@@ -166,7 +166,7 @@ describe('the JSON of an event in an unusual encoding', () => {
   const tagged = (tag: string, principal: string): Uint8Array =>
     toBinary(ExecutionTaggedSchema, create(ExecutionTaggedSchema, { tags: [tag], principal }));
 
-  it('is that of what its parts come to, and nothing is left of what was written before', async () => {
+  it('is that of the message that its parts merge to', async () => {
     const data = Buffer.concat([tagged('a', 'ada'), tagged('b', 'bob')]);
     expect(await whole(recorded('ExecutionTagged', data))).toEqual({ ...NAMES, tags: ['a', 'b'], principal: 'bob' });
   });
@@ -183,7 +183,7 @@ describe('the JSON of an event in an unusual encoding', () => {
     });
   });
 
-  it('has a content as its bytes where they are no such message', async () => {
+  it('has a content as bytes where it cannot be decoded', async () => {
     const broken = create(ExecutionCreatedSchema, {
       inputs: { content: { case: 'inline', value: Uint8Array.of(0xff, 0xff) } },
       userInputs: { content: { case: 'inline', value: inputs } },
@@ -192,7 +192,7 @@ describe('the JSON of an event in an unusual encoding', () => {
     expect(await whole(event)).toMatchObject({ ...NAMES, inputs: { inline: '//8=' }, userInputs: OPENED });
   });
 
-  it('is refused to programs, and shown as its bytes, where it is none of its type', async () => {
+  it('is an error for programs, and the bytes for people, where it cannot be decoded or its type is unknown', async () => {
     const corrupt = recorded('ExecutionCreated', Uint8Array.of(0xff, 0xff));
     const unknown = recorded('ExecutionForgotten', Uint8Array.of(0xff, 0xff));
     await expect(whole(corrupt)).rejects.toBeInstanceOf(CorruptEvent);

@@ -7,7 +7,7 @@ import { tailErrorOf, tailFailureOf } from '../../../services/main/tail/tails.js
 const crossed = (thrown: unknown): Error => tailErrorOf(structuredClone(tailFailureOf(thrown)));
 
 describe('the failure of a tail', () => {
-  it('keeps the status, and after what time to try again', () => {
+  it('keeps the status, and the delay before a retry', () => {
     const thrown = new RpcError('RESOURCE_EXHAUSTED', 'too many wait', [], 1_500);
     expect(crossed(thrown)).toEqual(thrown);
     expect(crossed(thrown)).toMatchObject({ code: 'RESOURCE_EXHAUSTED', retryAfterMs: 1_500 });
@@ -17,7 +17,7 @@ describe('the failure of a tail', () => {
     expect(crossed(thrown)).toEqual(new StoreUnavailable('gone'));
   });
 
-  it('is no status for a bug, and keeps its stack for the log', () => {
+  it('has no status for a bug, and keeps its message and stack for the log', () => {
     const bug = new TypeError('x is undefined', { cause: () => undefined });
     const { stack } = crossed(bug);
     expect(crossed(bug)).not.toBeInstanceOf(Fault);

@@ -9,7 +9,7 @@ import { watchWork } from '../../../services/main/work-watch.js';
 import { sqliteEventStore } from '../../../services/store/log/sqlite-event-store.js';
 import { creation, termination } from '../execution/reports.js';
 
-it('an engine beside the log is notified of launches and terminations, and of nothing else', async () => {
+it('an engine in the process of the log is notified of launches and terminations, and not of tags', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'flightlog-work-'));
   const log = await sqliteEventStore({ directory });
   const { id, created } = creation;
@@ -19,28 +19,28 @@ it('an engine beside the log is notified of launches and terminations, and of no
       { id: Buffer.from(randomUUID().slice(0, 16)), metadata: '{}', ...encoded },
     ]);
   };
-  let told = (): void => undefined;
-  const nextTold = (): Promise<void> => new Promise((resolve) => (told = resolve));
-  let times = 0;
+  let notify = (): void => undefined;
+  const nextNotice = (): Promise<void> => new Promise((resolve) => (notify = resolve));
+  let notices = 0;
   watchWork(log, () => {
-    times += 1;
-    told();
+    notices += 1;
+    notify();
   });
-  const begun = nextTold();
+  const begun = nextNotice();
   await record({ type: 'ExecutionCreated', data: created });
   await begun;
   await record({
     type: 'ExecutionTagged',
     data: { $typeName: 'platformidl.eventlog.ExecutionTagged', tags: ['nightly'], principal: '' },
   });
-  const ended = nextTold();
+  const ended = nextNotice();
   const { cause, principal } = termination;
   await record({
     type: 'TerminationRequested',
     data: { $typeName: 'platformidl.eventlog.TerminationRequested', cause, principal, timedOut: false },
   });
   await ended;
-  expect(times).toBe(2);
+  expect(notices).toBe(2);
   await log.close();
   rmSync(directory, { recursive: true });
 });

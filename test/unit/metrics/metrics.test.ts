@@ -7,7 +7,7 @@ import { bridge, counters, type Definition, gauges, histograms } from '../../../
 import { openMetrics } from '../../../services/metrics/process-metrics.js';
 
 const ROOT = join(import.meta.dirname, '../../../..');
-const PAPER = join(ROOT, 'docs/operations/metrics.md');
+const PAGE = join(ROOT, 'docs/operations/metrics.md');
 const textOf = (file: string): string => readFileSync(join(ROOT, 'deployment', file), 'utf8');
 
 const described = await openMetrics().described();
@@ -24,7 +24,7 @@ const own = new Set(
   [...Object.values(histograms), ...Object.values(counters), ...Object.values(gauges)].map(({ name }) => name),
 );
 
-const paper = `# Metrics
+const page = `# Metrics
 
 Every process of \`flightlog serve\` answers \`GET /metrics\` in the text format of Prometheus on the port of REST and health checks (\`--http-port\`), whatever its roles. A metric without a value at the moment has no line. \`deployment/prometheus/alerts.yml\` has alerts, and \`deployment/grafana/flightlog.json\` a dashboard; import both and adapt the limits. This list is generated from the code; \`npm run metrics-list\` writes it anew.
 
@@ -82,7 +82,7 @@ describe('the metrics', () => {
   });
 
   it('are those that docs/operations/metrics.md lists', async () => {
-    await expect(paper).toMatchFileSnapshot(PAPER, '`npm run metrics-list` writes it');
+    await expect(page).toMatchFileSnapshot(PAGE, '`npm run metrics-list` writes it');
   });
 
   it.each(rules.map(({ alert, expr }) => [alert, expr] as const))(

@@ -26,13 +26,13 @@ const update = (description: string, state = State.NAMED_ENTITY_ACTIVE, isRegist
   state,
 });
 
-describe('what is noted of a name', () => {
-  it('is what the update says', () => {
+describe('the metadata of a name', () => {
+  it('is recorded as the update has it', () => {
     const command = update('greets', State.NAMED_ENTITY_ARCHIVED);
     given(namedEntityDecider).when(command).then(updated('greets', State.NAMED_ENTITY_ARCHIVED));
   });
 
-  it('is nothing while no version is registered', () => {
+  it('is refused while no version is registered', () => {
     given(namedEntityDecider)
       .when(update('greets', State.NAMED_ENTITY_ACTIVE, false))
       .thenRefused({ kind: 'nothing-registered' });
@@ -44,7 +44,7 @@ describe('what is noted of a name', () => {
       .then(updated('greets', State.NAMED_ENTITY_ACTIVE));
   });
 
-  it('begins with what the control plane says of a name that it has made', () => {
+  it('begins in the state SYSTEM_GENERATED for a name that the control plane has generated', () => {
     const generated = { ...entity, name: '.flytegen.greet' };
     const command = (state: State) => ({ ...update('', state), entity: generated });
     given(namedEntityDecider).when(command(State.SYSTEM_GENERATED)).thenNothing();
@@ -64,7 +64,7 @@ describe('what is noted of a name', () => {
     ['', State.NAMED_ENTITY_ACTIVE, []],
     ['greets', State.SYSTEM_GENERATED, [updated('greets', State.SYSTEM_GENERATED)]],
     ['', State.SYSTEM_GENERATED, [updated('greets', State.SYSTEM_GENERATED)]],
-  ] as const)('is not recorded again: "%s" in state %s', (description, state, facts) => {
+  ] as const)('is not recorded again when nothing changes: "%s" in state %s', (description, state, facts) => {
     given(namedEntityDecider, ...facts)
       .when(update(description, state))
       .thenNothing();

@@ -38,8 +38,9 @@ const answerOf = ({ response }: StoredDocument) => fromBinary(NodeExecutionSchem
 const closureAfter = async (...commands: readonly ExecutionCommand[]) =>
   answerOf(await documentOf(...commands)).closure!;
 
+/** Milliseconds since 1970 of the event of a report that is made with `second: seconds`. */
 const second = (seconds: number): number => 1_700_000_000_000 + seconds * 1_000;
-/** The microseconds since 1970 of a second of the story. */
+/** Microseconds since 1970 of {@link second}. */
 const micros = (seconds: number): number => second(seconds) * 1_000;
 const failure = { outputResult: { case: 'error', value: { code: 'E', message: 'bad', kind: 2 } } } as const;
 const taskNode = (value: MessageInitShape<typeof TaskNodeMetadataSchema>) =>
@@ -102,7 +103,7 @@ describe('a node execution', () => {
     expect((await closureAfter(node('DYNAMIC_RUNNING'))).startedAt).toBeUndefined();
   });
 
-  it('is updated when it was reported, else when it occurred, and never backwards', async () => {
+  it('has the time of a report as its time of update, and keeps it when a later event has an earlier time', async () => {
     const reportedAt = timestampFromMs(second(8));
     const first = await closureAfter(node('QUEUED', { second: 1, reportedAt }));
     const then = await closureAfter(node('QUEUED', { second: 1, reportedAt }), node('RUNNING', { second: 2 }));
@@ -129,7 +130,7 @@ describe('a node execution', () => {
     expect([deckUri, phase]).toEqual(['s3://deck', Phase.SUCCEEDED]);
   });
 
-  it('keeps the first location of its inputs, and where inputs came with the event', async () => {
+  it('keeps the first URI of its inputs, and the revision of the event that carried inputs', async () => {
     const inputs = create(LiteralMapSchema, {});
     const document = await documentOf(
       node('QUEUED', { inputValue: { case: 'inputUri', value: 's3://first' } }),
@@ -163,7 +164,7 @@ describe('a node execution', () => {
     expect(fromBinary(NodeExecutionSchema, document.listElement!).closure!.outputResult.case).toBeUndefined();
   });
 
-  it('keeps what was said of its cache when a later event says nothing', async () => {
+  it('keeps its checkpoint and its cache when a later event has neither', async () => {
     const { targetMetadata } = await closureAfter(
       node('QUEUED', taskNode({ checkpointUri: 's3://check' })),
       node('RUNNING', taskNode({ cacheStatus: CatalogCacheStatus.CACHE_HIT, catalogKey: {} })),
@@ -175,7 +176,7 @@ describe('a node execution', () => {
     });
   });
 
-  it('names its child execution from the first event on, permanently', async () => {
+  it('keeps its child execution when a later event is one of a task', async () => {
     const { targetMetadata } = await closureAfter(
       node('RUNNING', { child: 'known' }),
       node('SUCCEEDED', taskNode({ checkpointUri: 's3://check' })),
@@ -183,7 +184,7 @@ describe('a node execution', () => {
     expect(targetMetadata).toMatchObject({ case: 'workflowNodeMetadata', value: { executionId: { name: 'run' } } });
   });
 
-  it('remembers which event carried its dynamic workflow', async () => {
+  it('has the revision of the event that carried its dynamic workflow', async () => {
     const version = { resourceType: 2, project: 'flytesnacks', domain: 'development', name: 'dynamic', version: 'v1' };
     const compiledWorkflow = { primary: { template: { id: version } } };
     const dynamicWorkflow = { id: version, compiledWorkflow, dynamicJobSpecUri: 's3://spec' };
@@ -196,13 +197,13 @@ describe('a node execution', () => {
     expect(document.fields).toMatchObject({ dynamic_at: 2 });
   });
 
-  it('hangs under the parent that its first event names', async () => {
+  it('has the parent that its first event names', async () => {
     const view = await viewAfter(node('RUNNING'), node('RUNNING', { node: 'c', parentNodeMetadata: { nodeId: 'n0' } }));
     expect(view.get(`${stream}/n0`)!.fields).toMatchObject({ parent: '', execution: stream });
     expect(view.get(`${stream}/c`)!.fields).toMatchObject({ parent: `${stream}/n0`, parent_task: null });
   });
 
-  it('hangs under the task that made it, unless its first event names a node', async () => {
+  it('has as its parent the task that made it, unless its first event names a node', async () => {
     const parentTaskMetadata = { id: { taskId, retryAttempt: 1, nodeExecutionId: { nodeId: 'n0', executionId: id } } };
     const view = await viewAfter(
       node('RUNNING'),
@@ -215,7 +216,7 @@ describe('a node execution', () => {
     expect(view.get(`${stream}/d`)!.fields).toMatchObject({ parent: `${stream}/n0`, parent_task: parentTask });
   });
 
-  it('keeps the result and the duration of its phase when that is repeated', async () => {
+  it('keeps the result and the duration of a phase that is reported again', async () => {
     const said = (phase: 'RUNNING' | 'FAILED', at: number, code?: string) =>
       node(phase, { second: at, ...(code !== undefined && { outputResult: { case: 'error', value: { code } } }) });
     const codeAfter = async (...commands: readonly ExecutionCommand[]) =>
@@ -237,7 +238,7 @@ describe('a node execution', () => {
     },
   );
 
-  it('lists cut its error to 100 bytes', async () => {
+  it('has its error cut to 100 bytes in lists', async () => {
     const failed = (length: number) =>
       documentOf(
         node('FAILED', { outputResult: { case: 'error', value: { code: 'E', message: 'x'.repeat(length) } } }),
@@ -249,7 +250,7 @@ describe('a node execution', () => {
     expect(await failed(100)).not.toHaveProperty('foldState');
   });
 
-  it('takes what one event says of its cache, and names it in a field', async () => {
+  it('has the cache status and key of its last event with one of them, and the status in a field', async () => {
     const { CACHE_MISS, CACHE_DISABLED } = CatalogCacheStatus;
     const key = { datasetId: { name: 'd' } };
     const told = (value: Parameters<typeof taskNode>[0]) => documentOf(node('RUNNING', taskNode(value)));
@@ -262,7 +263,7 @@ describe('a node execution', () => {
     expect(targetMetadata).toMatchObject({ value: { cacheStatus: CACHE_DISABLED, catalogKey: key } });
   });
 
-  it('comes to the same when it is stored and loaded again between any two events', () => {
+  it('is the same when it is stored and loaded again after every event', () => {
     const inline = create(LiteralMapSchema);
     const version = { resourceType: 2, project: 'flytesnacks', domain: 'development', name: 'dynamic', version: 'v1' };
     const dynamic = { id: version, compiledWorkflow: { primary: { template: { id: version } } } };
@@ -294,7 +295,7 @@ describe('a node that is open when its execution ends', () => {
     expect(document.fields).toMatchObject({ phase: 'ABORTED', closed_by: 'FAILED', error_code: 'ExecutionEnded' });
   });
 
-  it('is ABORTED without an error with one that SUCCEEDED: nothing was missing', async () => {
+  it('is ABORTED without an error when the execution SUCCEEDED, until its engine reports a result', async () => {
     const good = workflow('SUCCEEDED', { second: 9 });
     const document = await documentOf(node('RUNNING', { second: 1, ...failure }), good);
     const { phase, outputResult } = answerOf(document).closure!;
@@ -304,7 +305,7 @@ describe('a node that is open when its execution ends', () => {
     expect(answerOf(said).closure!.outputResult).toMatchObject({ case: 'error', value: { message: 'bad' } });
   });
 
-  it('gives way to how the engine says that it ended', async () => {
+  it('takes the phase and the result that its engine reports afterwards', async () => {
     const document = await documentOf(
       node('RUNNING', { second: 1 }),
       end,
@@ -316,7 +317,7 @@ describe('a node that is open when its execution ends', () => {
     expect(document.fields).toMatchObject({ closed_by: '', error_code: null });
   });
 
-  it('stays as it is when it had ended', async () => {
+  it('is not changed when it had ended before', async () => {
     const document = await documentOf(node('SUCCEEDED', { second: 1 }), end);
     expect(document.fields).toMatchObject({ phase: 'SUCCEEDED', closed_by: '' });
   });
@@ -330,7 +331,7 @@ describe('a node that is open when its execution ends', () => {
   it.each([
     ['an end', [end]],
     ['an expiry', [termination, expiry]],
-  ])('is not made by %s', (_, commands) => {
+  ])('has no document by %s when its own events are missing', (_, commands) => {
     const { recorded } = openStream(creation, node('RUNNING'), ...commands);
     expect(documentsAfter(nodeExecutions, recorded.slice(2)).size).toBe(0);
   });

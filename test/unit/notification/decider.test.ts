@@ -141,12 +141,12 @@ describe('the end of an attempt', () => {
   it('records the failure with the next attempt', () => {
     given(started('a')).when(end('a', NO)).then(failed('a'));
   });
-  it('gives up what the server refuses', () => {
+  it('gives up a message that the server refuses', () => {
     given(started('a'))
       .when(end('a', { kind: 'refused', reason: '550 no such user' }))
       .then(givenUp('550 no such user'));
   });
-  it('gives up what has failed for too long', () => {
+  it('gives up a message that has failed for too long', () => {
     given(started('a'))
       .when(end('a', NO, NOW + 4_999))
       .then(givenUp('failed for too long: no'));
@@ -176,22 +176,22 @@ describe('a message', () => {
     given(givenUp('too old')).when(giveUp).thenNothing();
     given(started('a'), sent('a')).when(giveUp).thenNothing();
   });
-  it('that was sent is sent again on request, and says so', () => {
+  it('that was sent is sent again on request, as a repetition', () => {
     given(started('a'), sent('a')).when(resend).then(resent);
     given(started('a'), sent('a'), resent)
       .when(begin('b'))
       .then(started('b', NOW, true));
   });
-  it('that was given up before it was sent is no repetition', () => {
+  it('that was given up before it was sent is sent on request, and not as a repetition', () => {
     given(givenUp('too old'), resent).when(begin('b')).then(started('b'));
   });
-  it('is not sent again while an attempt is running, or when there is none', () => {
+  it('is not sent again while an attempt is running, or when there is no such message', () => {
     given(started('a')).when(resend).thenRefused({ kind: 'in-progress', againAtMs: NOW });
     given().when(resend).thenRefused({ kind: 'no-such-message' });
   });
 });
 
-describe('whatever happens', () => {
+describe('in any sequence of attempts', () => {
   type Step = { readonly waitMs: number; readonly outcome: AttemptOutcome | undefined };
   const outcomes = fc.constantFrom<AttemptOutcome | undefined>(OK, NO, UNKNOWN, undefined);
   const steps: fc.Arbitrary<Step[]> = fc.array(
@@ -230,7 +230,7 @@ describe('whatever happens', () => {
   });
 });
 
-describe('a message that another one stands for', () => {
+describe('a message that is part of a digest', () => {
   const digest = { id: 'm2', execution: { project: 'p', domain: 'd', name: 'other' } };
   const digested: NotificationEvent = {
     type: 'NotificationDigested',
@@ -242,20 +242,20 @@ describe('a message that another one stands for', () => {
   const command = { type: 'DigestNotification', message, digest, nowMs: NOW } as const;
   const begin = { type: 'BeginNotification', message, attempt: 'a', nowMs: NOW, lostAfterMs: LOST_MS } as const;
 
-  it('is recorded, once', () => {
+  it('is recorded as such, once', () => {
     given().when(command).then(digested);
     given(digested).when(command).thenNothing();
   });
   it('is not sent', () => {
     given(digested).when(begin).thenRefused({ kind: 'finished' });
   });
-  it('is sent where it is asked for again', () => {
+  it('is sent after a request to send it again', () => {
     given(digested, resent).when(begin).then(started('a'));
   });
-  it('keeps the outcome that it has', () => {
+  it('keeps its outcome when it was sent before', () => {
     given(started('a'), sent('a')).when(command).thenNothing();
   });
-  it('is named by the first attempt of the other one', () => {
+  it('is named by the first attempt of the digest', () => {
     const others = [create(NotificationMessageSchema, { ...message, id: 'm3' })];
     const start = started('a');
     if (start.type === 'NotificationStarted') start.data.digest = others;

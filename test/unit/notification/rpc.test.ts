@@ -98,7 +98,7 @@ const attempted = async (recipient: string, outcome?: AttemptOutcome): Promise<v
 };
 
 describe('the messages about an execution', () => {
-  it('are listed in the order in which they were due, each with its recipient and its event', async () => {
+  it('are listed in the order of their first attempts, each with its recipient and its event', async () => {
     await attempted('bob@example.com');
     await attempted('ann@example.com');
     const { notifications } = await list();

@@ -17,6 +17,7 @@ import { callOf } from './calls.js';
 
 const admin = AdminService.method;
 
+/** Authenticates every token as `ada`, with these roles until `expiresAt`, in milliseconds since 1970. */
 const ada = (grants: readonly Grant[], expiresAt?: number): Authentication => ({
   callerOf: (header) => {
     if (header('authorization') === undefined) throw new RpcError('UNAUTHENTICATED', 'no-token');
@@ -53,7 +54,7 @@ describe('a call', () => {
     expect(await ask(ada([]), callOf(admin.getVersion))).toBe('done for ""');
   });
 
-  it.each(['decoded', 'bytes'] as const)('needs the permission where its request is: %s', async (form) => {
+  it.each(['decoded', 'bytes'] as const)('needs the permission in its project and domain: %s', async (form) => {
     const asked = (project: string, domain: string, grants: readonly Grant[]) =>
       ask(ada(grants), callOf(admin.createTask, { headers, request: createTask(project, domain)[form] }));
     expect(await asked('a', 'development', [IN_DEVELOPMENT])).toBe('done for "ada"');
@@ -76,7 +77,7 @@ describe('a call', () => {
     expect(await ask(ada([everywhere]), unreadable())).toBe('done for "ada"');
   });
 
-  it('about a whole project is read with any of its domains, and changed with all', async () => {
+  it('about a whole project needs a role in any of its domains to read, and in all of them to change', async () => {
     const getProject = (id: string) => callOf(admin.getProject, { headers, request: { $typeName: '', id } as never });
     const update = () => callOf(admin.updateProject, { headers, request: { $typeName: '', id: 'a' } as never });
     expect(await ask(ada([IN_DEVELOPMENT]), getProject('a'))).toBe('done for "ada"');
@@ -136,7 +137,7 @@ describe('a stream', () => {
     expect(ended).toEqual({ code: 'UNAUTHENTICATED' });
   });
 
-  it('ends as it does before that', async () => {
+  it('that ends before its token expires has its own result', async () => {
     expect(await ask(ada(grants, Date.now() + 3_600_000), callOf(method, { headers, route }))).toBe('done for "ada"');
     expect(await ask(ada(grants, Infinity), callOf(method, { headers, route }))).toBe('done for "ada"');
   });

@@ -48,7 +48,7 @@ describe('the audit of a call', () => {
     });
   });
 
-  it('has a change that was refused by the domain, without its message, which may have something of the request', async () => {
+  it('has a change that was refused, without the message of the error, which may quote the request', async () => {
     const thrown = new RpcError('INVALID_ARGUMENT', 'invalid value for cause: MARKED');
     expect(await entriesOf(terminateExecution, thrown)).toMatchObject([{ code: 'INVALID_ARGUMENT', reason: '' }]);
   });
@@ -67,14 +67,14 @@ describe('the audit of a call', () => {
     },
   );
 
-  it('takes the address of a proxy only when there is one', async () => {
+  it('has the address that a proxy reports only when the server is behind a proxy', async () => {
     const headers = { 'x-forwarded-for': '1.2.3.4, 5.6.7.8' };
     expect(await entriesOf(terminateExecution, undefined, { headers })).toMatchObject([{ address: '10.0.0.1' }]);
     const behind = { headers, isBehindProxy: true };
     expect(await entriesOf(terminateExecution, undefined, behind)).toMatchObject([{ address: '5.6.7.8' }]);
   });
 
-  it('has texts of a bounded length', async () => {
+  it('has at most 256 characters of a request id', async () => {
     const [entry] = await entriesOf(terminateExecution, undefined, { headers: { 'x-request-id': 'x'.repeat(1_000) } });
     expect(entry?.requestId).toHaveLength(256);
   });

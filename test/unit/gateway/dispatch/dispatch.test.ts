@@ -47,7 +47,7 @@ describe('the dispatch', () => {
       },
     ],
     ['later', () => Promise.resolve().then(() => Promise.reject(no))],
-  ])('refuses a call with what is thrown %s, and goes no further', async (_when, refusing) => {
+  ])('refuses a call with the error that an interceptor throws %s, and goes no further', async (_when, refusing) => {
     const notes: string[] = [];
     const dispatch = dispatcher([noting(notes, 'a'), refusing, noting(notes, 'b')]);
     await expect(dispatch(call, never)).rejects.toThrow('no');
@@ -56,7 +56,7 @@ describe('the dispatch', () => {
 });
 
 describe('the deadline of a call', () => {
-  it('ends it in the words of its transport', async () => {
+  it('ends the call with the message of its transport', async () => {
     const late = callOf(getTask, { deadline: { ms: 1, message: 'too late' } });
     await expect(dispatcher([deadline])(late, never)).rejects.toMatchObject({
       code: 'DEADLINE_EXCEEDED',
@@ -64,7 +64,7 @@ describe('the deadline of a call', () => {
     });
   });
 
-  it('leaves a call alone that ends before', async () => {
+  it('does not affect a call that ends before', async () => {
     const soon = callOf(getTask, { deadline: { ms: 60_000, message: 'too late' } });
     expect(await dispatcher([deadline])(soon, () => Promise.resolve('in time'))).toBe('in time');
   });
@@ -74,15 +74,15 @@ describe('the deadline of a call', () => {
     ['200m', 200],
     ['99999999H', 2 ** 31 - 1],
     [undefined, undefined],
-  ])('%s is %s ms', (said, ms) => expect(timeoutOf(said)).toBe(ms));
+  ])('of a grpc-timeout %s is after %s ms', (said, ms) => expect(timeoutOf(said)).toBe(ms));
 
-  it.each(['5', 'S', '123456789S', '-1S', '1s'])('%s is none', (said) =>
+  it.each(['5', 'S', '123456789S', '-1S', '1s'])('of a grpc-timeout %s is refused', (said) =>
     expect(() => timeoutOf(said)).toThrow('invalid value for grpc-timeout'),
   );
 });
 
 describe('the memory budget', () => {
-  it('counts an answer that is larger than a call is anyway', async () => {
+  it('counts an answer of more than 1,024 bytes', async () => {
     const held: number[] = [];
     const counted = callOf(getTask, { reserveAnswer: (bytes) => void held.push(bytes) });
     for (const bytes of [1_024, 1_025])
@@ -111,13 +111,13 @@ describe('the position that a caller has seen', () => {
       }),
     ]);
 
-  it('holds a command until all that it is decided on has come there', async () => {
+  it('holds a command until every follower of the log has reached it', async () => {
     const notes: string[] = [];
-    const come = new Map<string, (isReached: boolean) => void>();
+    const answers = new Map<string, (isReached: boolean) => void>();
     const follower = (name: string) => ({
       reached: (position: bigint) => {
         notes.push(`${name} asked for ${position}`);
-        return new Promise<boolean>((resolve) => come.set(name, resolve));
+        return new Promise<boolean>((resolve) => answers.set(name, resolve));
       },
     });
     const dispatched = dispatcher([
@@ -126,14 +126,14 @@ describe('the position that a caller has seen', () => {
     ])(callOf(createTask, { headers, route: command }), () => Promise.resolve(String(notes.push('handled'))));
     for (const name of ['a', 'b']) {
       await new Promise(setImmediate);
-      notes.push(`${name} comes`);
-      come.get(name)?.(true);
+      notes.push(`${name} reaches it`);
+      answers.get(name)?.(true);
     }
     await dispatched;
-    expect(notes).toEqual(['a asked for 7', 'b asked for 7', 'a comes', 'b comes', 'handled']);
+    expect(notes).toEqual(['a asked for 7', 'b asked for 7', 'a reaches it', 'b reaches it', 'handled']);
   });
 
-  it('refuses a command when that does not come there in time', async () => {
+  it('refuses a command when a follower does not reach it in time', async () => {
     const refused = waiting(false)(callOf(createTask, { headers, route: command }), never);
     await expect(refused).rejects.toMatchObject({
       code: 'UNAVAILABLE',
@@ -161,7 +161,7 @@ describe('the position that a caller has seen', () => {
       Array.from({ length: count }, () => dispatch(callOf(createTask, { headers, route: asked }), done));
     const refusal = { code: 'RESOURCE_EXHAUSTED', retryAfterMs: 1_000 };
 
-    it('commands that wait are bounded by admission, and calls that need not wait are answered', async () => {
+    it('commands that wait are limited by admission control, and calls that need not wait are answered', async () => {
       const waiting = ask(limits.starts, command);
       for (const refused of ask(5, command)) await expect(refused).rejects.toMatchObject(refusal);
       const more = ask(limits.others - limits.starts, progress);
@@ -173,7 +173,7 @@ describe('the position that a caller has seen', () => {
       expect(new Set(await Promise.all([...waiting, ...more, ...ending]))).toEqual(new Set(['done']));
     });
 
-    it('commands that end something are bounded too, by the number that may wait', async () => {
+    it('commands that end something are limited too: 1,000 may wait', async () => {
       const waiting = ask(1_000, end);
       for (const refused of ask(5, end)) await expect(refused).rejects.toMatchObject(refusal);
       waits.close();
@@ -182,7 +182,7 @@ describe('the position that a caller has seen', () => {
     });
   });
 
-  it('is left to the read that needs it', async () => {
+  it('is not awaited by the dispatch for a read, whose handler gets it', async () => {
     const asked: bigint[] = [];
     const read = callOf(getTask, { headers, route: route(getTask, handle) });
     await waiting(false, asked)(read, () => Promise.resolve('read'));

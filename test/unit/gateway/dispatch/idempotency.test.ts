@@ -11,13 +11,13 @@ import { callOf } from './calls.js';
 
 const { createTask } = AdminService.method;
 
-const requestOf = (textBytes: number, isTurned = false) => {
+const requestOf = (textBytes: number, isReversed = false) => {
   const entries = [['a', 'x'.repeat(textBytes)] as const, ['b', 'y'] as const];
-  const config = Object.fromEntries(isTurned ? entries.reverse() : entries);
+  const config = Object.fromEntries(isReversed ? entries.reverse() : entries);
   return create(TaskCreateRequestSchema, { spec: { template: { config } } });
 };
 
-/** The content hash of the call, and the RPCs whose requests were hashed elsewhere. */
+/** The content hash of the call, and the RPCs whose requests `hashLarge` has hashed, as it does in another thread. */
 const seen = async (kind: 'message' | 'bytes', message: ReturnType<typeof requestOf>, key?: string) => {
   const elsewhere: string[] = [];
   const hashLarge = ({ name }: DescMethod): Promise<string> => {
@@ -30,18 +30,18 @@ const seen = async (kind: 'message' | 'bytes', message: ReturnType<typeof reques
   return { content: call.idempotency?.content, elsewhere };
 };
 
-describe.each(['message', 'bytes'] as const)('what the key of a request stands for, received as %s', (kind) => {
-  it('is hashed on the spot when it is small, whatever the order of its maps', async () => {
+describe.each(['message', 'bytes'] as const)('the content for an idempotency key, received as %s', (kind) => {
+  it('is hashed in this thread when it is small, to the same whatever the order of its maps', async () => {
     const content = contentOf(TaskCreateRequestSchema, requestOf(1_000));
     expect(await seen(kind, requestOf(1_000), 'k')).toEqual({ content, elsewhere: [] });
     expect(await seen(kind, requestOf(1_000, true), 'k')).toEqual({ content, elsewhere: [] });
   });
 
-  it('is hashed elsewhere when it is large', async () => {
+  it('is hashed elsewhere when it has 40,000 bytes', async () => {
     expect(await seen(kind, requestOf(40_000), 'k')).toEqual({ content: 'elsewhere', elsewhere: ['CreateTask'] });
   });
 
-  it.each(['', 'k'.repeat(257)])('is refused with a key of the wrong length', async (key) => {
+  it.each(['', 'k'.repeat(257)])('is refused with a key that has not 1 to 256 characters', async (key) => {
     await expect(seen(kind, requestOf(1), key)).rejects.toThrow(
       `invalid value for idempotency-key: not ${key.length}, but 1 to 256 characters`,
     );
@@ -52,10 +52,10 @@ describe.each(['message', 'bytes'] as const)('what the key of a request stands f
   });
 });
 
-it('is the same at any size, whatever the order of the maps', () => {
-  const [content, turned] = [false, true].map((isTurned) =>
-    contentOf(TaskCreateRequestSchema, requestOf(500_000, isTurned)),
+it('the hash of 500,000 bytes is the same whatever the order of the maps, and differs for another content', () => {
+  const [content, reversed] = [false, true].map((isReversed) =>
+    contentOf(TaskCreateRequestSchema, requestOf(500_000, isReversed)),
   );
-  expect(content).toBe(turned);
+  expect(content).toBe(reversed);
   expect(content).not.toBe(contentOf(TaskCreateRequestSchema, requestOf(500_001)));
 });

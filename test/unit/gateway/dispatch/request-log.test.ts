@@ -32,6 +32,7 @@ const linesOf = async (
   return lines;
 };
 
+/** Levels of pino. */
 const INFO = 30;
 const DEBUG = 20;
 
@@ -64,7 +65,7 @@ describe('the log of requests', () => {
     });
   });
 
-  it('says how a refused request ended, and the refusal goes on to the caller', async () => {
+  it('has the status of a refused request, and the caller gets the refusal', async () => {
     const refuse = () => Promise.reject(new RpcError('ALREADY_EXISTS', 'no'));
     expect(await linesOf('info', callOf(createTask, { request: task }), refuse)).toMatchObject([
       { level: INFO, code: 'ALREADY_EXISTS', project: 'flytesnacks', answerBytes: 0 },
@@ -93,7 +94,7 @@ describe('the log of requests', () => {
     [createNodeEvent, DEBUG],
   ];
   it.each(levels.map(([method, level]) => [method.name, method, level] as const))(
-    'of %s is at its level, and absent above it',
+    'has a call of %s at its level, and not where the level of the log is higher',
     async (_name, method, level) => {
       expect(await linesOf('debug', callOf(method))).toMatchObject([{ level }]);
       expect(await linesOf('info', callOf(method))).toHaveLength(level === INFO ? 1 : 0);

@@ -18,7 +18,7 @@ describe('the trace context of a caller', () => {
   it('of a later version is taken without the fields that this release does not know', () =>
     expect(recordedFor(`cc-${TRACE}-${SPAN}-01-what-comes`)).toBe(GIVEN));
 
-  it('keeps its eight flags', () =>
+  it('keeps all eight bits of its flags', () =>
     expect(traceContextIn(`00-${TRACE}-${SPAN}-a3`)).toEqual({ traceId: TRACE, spanId: SPAN, traceFlags: 0xa3 }));
 
   it('is written as it was read', () => expect(traceParentOf(traceContextIn(GIVEN)!)).toBe(GIVEN));

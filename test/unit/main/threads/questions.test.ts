@@ -29,15 +29,15 @@ const asking = (work: (name: string) => Promise<string>) => {
 
 describe('questions to another thread', () => {
   it('get their own answers, in whatever order these come', async () => {
-    const doors = new Map<string, () => void>();
+    const releases = new Map<string, () => void>();
     const begun: string[] = [];
     const questions = asking(async (name: string) => {
       begun.push(name);
       await new Promise<void>((resolve) => {
-        doors.set(name, resolve);
+        releases.set(name, resolve);
         if (name === 'b') resolve();
       });
-      doors.get('a')?.();
+      releases.get('a')?.();
       return `${name}!`;
     });
     const [a, b] = [questions.ask('a'), questions.ask('b')];
@@ -53,19 +53,19 @@ describe('questions to another thread', () => {
     [new OutcomeUnknown('silent'), OutcomeUnknown],
     [new StoreUnavailable('gone'), StoreUnavailable],
     [new CorruptEvent('broken'), StoreUnavailable],
-  ])('are refused with what the work throws: %s', async (thrown, kind) => {
+  ])('fail with the error that the work throws, or StoreUnavailable for corrupt events: %s', async (thrown, kind) => {
     const refused = asking(() => Promise.reject(thrown)).ask('x');
     await expect(refused).rejects.toBeInstanceOf(kind);
     await expect(refused).rejects.toThrow(thrown.message);
   });
 
-  it('keep the status of a refusal, and after what time to try again', async () => {
+  it('keep the status of a refusal, and the delay before a retry', async () => {
     const thrown = new RpcError('RESOURCE_EXHAUSTED', 'too many', [], 1_500);
     const refused = asking(() => Promise.reject(thrown)).ask('x');
     await expect(refused).rejects.toMatchObject({ code: 'RESOURCE_EXHAUSTED', retryAfterMs: 1_500 });
   });
 
-  it('fail when the thread ends before it answers', async () => {
+  it('fail with the error given when the thread ends before it answers', async () => {
     const questions = asking(() => new Promise<never>(() => undefined));
     const asked = questions.ask('x');
     questions.failAll(new StoreUnavailable('ended'));
@@ -85,7 +85,7 @@ describe('appends by way of another thread', () => {
   it('are answered with what was appended', async () =>
     expect(await over(() => Promise.resolve({ revision: 0n, position: 7n }))).toEqual({ revision: 0n, position: 7n }));
 
-  it('that meet a bug may have been recorded or not', async () =>
+  it('that meet a bug have an unknown outcome', async () =>
     expect(over(() => Promise.reject(new TypeError('a bug')))).rejects.toMatchObject({
       code: 'outcome-unknown',
       message: 'a bug',
