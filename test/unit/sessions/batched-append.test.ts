@@ -20,12 +20,12 @@ type Append = (...given: Parameters<EventStore['append']>) => Promise<Appended>;
 
 const hex = (id: Uint8Array): string => Buffer.from(id).toString('hex');
 
-describe('commands that wait together on a log that others write too', () => {
+describe('commands for one stream that wait together, on a log that other processes write too', () => {
   let directory: string;
   let store: EventStore;
   let payloads: PayloadStore;
   let stream: StreamName;
-  /** The number of events of each append, and the reads of the stream. */
+  /** The number of events of each append, and the options of each read of the stream. */
   let appends: number[];
   let reads: (ReadStreamOptions | undefined)[];
 
@@ -85,7 +85,7 @@ describe('commands that wait together on a log that others write too', () => {
     expect(appends).toEqual([1, 6]);
   });
 
-  it('are refused by what was decided before them only when that is recorded', async () => {
+  it('are refused because of earlier ones only once those are recorded, and fail with them', async () => {
     const outcomes = await several(opened(), 12);
     expect(outcomes.map(({ kind }) => kind)).toEqual([
       ...Array.from({ length: 10 }, () => 'accepted'),
@@ -100,7 +100,7 @@ describe('commands that wait together on a log that others write too', () => {
     expect(asked.map(({ status }) => status)).toEqual(asked.map(() => 'rejected'));
   });
 
-  it('are decided again when another process was faster, one by one from then on', async () => {
+  it('are decided again when another process was faster, and at most one of the next appends is a batch', async () => {
     const here = opened();
     const there = opened();
     await Promise.all([several(here, 3), several(there, 3)]);
@@ -162,7 +162,7 @@ describe('commands that wait together on a log that others write too', () => {
     expect(reads).toHaveLength(1);
   });
 
-  it('keep their order behind one whose large part is stored, which reads no event twice after a conflict', async () => {
+  it('keep their order behind one with large contents, which reads no event twice after a conflict', async () => {
     const here = opened();
     const large = { kind: 'write', bytes: new Uint8Array(MAX_INLINE_BYTES + 1) } as const;
     const write = () => here.handle(purse, stream, large, { actor: 'tester', commandId: randomUUID() });
@@ -174,7 +174,7 @@ describe('commands that wait together on a log that others write too', () => {
     expect(reads).toEqual([{ from: 3n }]);
   });
 
-  it('are counted with their metadata, whose characters take three bytes at most', async () => {
+  it('are counted with their metadata, three bytes for each character', async () => {
     const here = opened();
     const long = { actor: 'x'.repeat(110_000) };
     const asked = Array.from({ length: 4 }, () =>
@@ -184,7 +184,7 @@ describe('commands that wait together on a log that others write too', () => {
     expect(appends).toEqual([3, 1]);
   });
 
-  it('are sent where each is too large by itself, so that each gets its error', async () => {
+  it('are sent although each is too large by itself, so that each gets its error', async () => {
     const encode: typeof purse.codec.encode = (event) => ({
       ...purse.codec.encode(event),
       data: new Uint8Array(1_100_000),
@@ -208,7 +208,7 @@ describe('commands that wait together on a log that others write too', () => {
     ]);
   });
 
-  it('go one by one where together they are too much', async () => {
+  it('are appended one by one when the store refuses them together as too large', async () => {
     const narrow: Append = (name, expected, events) =>
       events.length > 1 ? Promise.reject(new AppendTooLarge('too large')) : store.append(name, expected, events);
     const outcomes = await several(opened(narrow), 4);
@@ -216,7 +216,7 @@ describe('commands that wait together on a log that others write too', () => {
     expect(await recorded()).toHaveLength(4);
   });
 
-  it('send nothing after an append whose outcome is not known before the stream was read again', async () => {
+  it('are appended after one of unknown outcome only when the stream has been read again', async () => {
     /** The number of reads before each append. */
     const readsBefore: number[] = [];
     let isLost = true;
@@ -243,13 +243,13 @@ describe('commands that wait together on a log that others write too', () => {
   type Fate = 'well' | 'lost' | 'unsent' | 'late';
   type Answer = { readonly id: string; readonly isAdd: boolean; readonly known?: Outcome<unknown>; error?: unknown };
 
-  /** A store whose appends meet these fates in turn; all sessions are notified of recorded events at some time. */
-  const fateful = (fates: readonly Fate[], hearers: readonly OpenSessions[]) => {
+  /** An `append` that meets these fates in turn; `quiet` waits until all events have arrived and all sessions observed them. */
+  const fateful = (fates: readonly Fate[], observers: readonly OpenSessions[]) => {
     const arriving: Promise<unknown>[] = [];
     let sent = 0;
     const write: Append = async (...append) => {
       const appended = await store.append(...append);
-      arriving.push(recorded().then((events) => hearers.forEach((each) => events.forEach((e) => each.observe(e)))));
+      arriving.push(recorded().then((events) => observers.forEach((each) => events.forEach((e) => each.observe(e)))));
       return appended;
     };
     const append: Append = async (...given) => {
@@ -269,13 +269,13 @@ describe('commands that wait together on a log that others write too', () => {
     return { append, quiet };
   };
 
-  /** Expects the events of an answered command, by the ids in the stream. */
-  const expectTrue = ({ id, isAdd, known, error }: Answer, ids: readonly string[]): void => {
+  /** Expects that the answer of a command agrees with the ids of the events in the stream. */
+  const expectAgreement = ({ id, isAdd, known, error }: Answer, ids: readonly string[]): void => {
     const [first] = eventIds(id, 1);
-    const place = ids.indexOf(hex(first!));
-    if (error instanceof StoreUnavailable || known?.kind === 'refused') expect(place).toBe(-1);
+    const revision = ids.indexOf(hex(first!));
+    if (error instanceof StoreUnavailable || known?.kind === 'refused') expect(revision).toBe(-1);
     else if (error !== undefined) expect(error).toBeInstanceOf(OutcomeUnknown);
-    else if (known?.kind === 'accepted' && (isAdd || place >= 0)) expect(BigInt(place)).toBe(known.revision);
+    else if (known?.kind === 'accepted' && (isAdd || revision >= 0)) expect(BigInt(revision)).toBe(known.revision);
   };
 
   const expectWithinLimits = (events: readonly RecordedEvent[]): void => {
@@ -287,7 +287,7 @@ describe('commands that wait together on a log that others write too', () => {
     }
   };
 
-  it('are in the log once and in order, whatever becomes of the answers, and whatever others write', async () => {
+  it('are in the log once and in order, whatever happens to appends and their answers', async () => {
     const step = fc.record({ isHere: fc.boolean(), isAdd: fc.boolean(), pause: fc.boolean() });
     const fate = fc.constantFrom<Fate>('well', 'well', 'well', 'lost', 'unsent', 'late');
     const given = fc.record({
@@ -297,10 +297,10 @@ describe('commands that wait together on a log that others write too', () => {
     await fc.assert(
       fc.asyncProperty(given, async ({ steps, fates }) => {
         stream = streamName('purse', [randomUUID()]);
-        const hearers: OpenSessions[] = [];
-        const { append, quiet } = fateful(fates, hearers);
+        const observers: OpenSessions[] = [];
+        const { append, quiet } = fateful(fates, observers);
         const [here, there] = [opened(append), opened(append)];
-        hearers.push(here, there);
+        observers.push(here, there);
         const asked: Promise<Answer>[] = [];
         for (const { isHere, isAdd, pause } of steps) {
           const id = randomUUID();
@@ -314,7 +314,7 @@ describe('commands that wait together on a log that others write too', () => {
         const ids = events.map((event) => hex(event.id));
         expect(new Set(ids).size).toBe(ids.length);
         expectWithinLimits(events);
-        for (const answer of answers) expectTrue(answer, ids);
+        for (const answer of answers) expectAgreement(answer, ids);
       }),
       { numRuns: 40 },
     );

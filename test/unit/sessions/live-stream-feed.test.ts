@@ -12,12 +12,12 @@ import { filePayloadStore } from '../../../services/store/payloads/file-payload-
 import { sqliteEventStore } from '../../../services/store/log/sqlite-event-store.js';
 import { purse } from '../../support/purse.js';
 
-describe('live streams that are kept warm', () => {
+describe('live streams that are fed with what other processes record', () => {
   let directory: string;
   let store: EventStore;
   let here: OpenSessions;
   let there: OpenSessions;
-  let warm: LiveStreamFeed;
+  let feed: LiveStreamFeed;
   /** The number of events that `here` has read from streams, and of appends that it has sent. */
   let read: number;
   let appends: number;
@@ -25,7 +25,7 @@ describe('live streams that are kept warm', () => {
   let gate: Promise<void>;
 
   beforeEach(async () => {
-    directory = mkdtempSync(join(tmpdir(), 'flightlog-warm-'));
+    directory = mkdtempSync(join(tmpdir(), 'flightlog-feed-'));
     store = await sqliteEventStore({ directory });
     const payloads = filePayloadStore({ directory });
     [read, appends] = [0, 0];
@@ -43,11 +43,11 @@ describe('live streams that are kept warm', () => {
     };
     here = openSessions({ store: counting, payloads, now: () => 1_000, isShared: true });
     there = openSessions({ store, payloads, now: () => 1_000, isShared: true });
-    warm = await feedLiveStreams(store, here);
+    feed = await feedLiveStreams(store, here);
   });
 
   afterEach(async () => {
-    await warm.close();
+    await feed.close();
     await store.close();
     rmSync(directory, { recursive: true });
   });
@@ -56,15 +56,15 @@ describe('live streams that are kept warm', () => {
     sessions.handle(purse, stream, { kind: 'add' }, { actor: 'tester', commandId: randomUUID() });
   const spend = (sessions: OpenSessions, stream: StreamName): Promise<Outcome<unknown>> =>
     sessions.handle(purse, stream, { kind: 'spend' }, { actor: 'tester', commandId: randomUUID() });
-  const heard = async (position: bigint): Promise<void> => {
-    while (warm.position() < position) await new Promise((resolve) => setImmediate(resolve));
+  const observedTo = async (position: bigint): Promise<void> => {
+    while (feed.position() < position) await new Promise((resolve) => setImmediate(resolve));
   };
   const aStream = (): StreamName => streamName('purse', [randomUUID()]);
 
   it('read nothing, and meet no conflict, after what other processes have recorded', async () => {
     const stream = aStream();
     await add(here, stream);
-    for (let round = 0; round < 4; round += 1) await heard((await add(there, stream)).position);
+    for (let round = 0; round < 4; round += 1) await observedTo((await add(there, stream)).position);
     await expect(add(here, stream)).resolves.toMatchObject({ kind: 'accepted', revision: 5n });
     expect({ read, appends }).toEqual({ read: 0, appends: 2 });
   });
@@ -72,10 +72,10 @@ describe('live streams that are kept warm', () => {
   const known = (stream: StreamName): Promise<unknown> =>
     here.readKnown(purse, stream, ({ state: { coins }, revision }) => ({ coins, revision }));
 
-  it('answer without a look at the log what they have heard, and what they have recorded themselves', async () => {
+  it('answer without a read of the log what they have observed, and what they have recorded themselves', async () => {
     const stream = aStream();
     await add(here, stream);
-    await heard((await add(there, stream)).position);
+    await observedTo((await add(there, stream)).position);
     await expect(known(stream)).resolves.toEqual({ coins: 2, revision: 1n });
     await add(here, stream);
     await expect(known(stream)).resolves.toEqual({ coins: 3, revision: 2n });
@@ -89,7 +89,7 @@ describe('live streams that are kept warm', () => {
     expect(read).toBe(1);
   });
 
-  it('are read again where more was recorded during a turn than is kept', async () => {
+  it('have every event also when more than the 1,000 that are kept were recorded during a turn', async () => {
     const stream = aStream();
     await add(here, stream);
     let open = (): void => undefined;
@@ -97,17 +97,17 @@ describe('live streams that are kept warm', () => {
     const counted = here.handle(purse, stream, { kind: 'count' }, { actor: 'tester', commandId: randomUUID() });
     for (let round = 0; round < 501; round += 1) {
       await spend(there, stream);
-      await heard((await add(there, stream)).position);
+      await observedTo((await add(there, stream)).position);
     }
     open();
     await counted;
     await expect(known(stream)).resolves.toEqual({ coins: 1, revision: 1_002n });
   });
 
-  it('are no others than those that were asked for', async () => {
+  it('are only those that a command or a read has asked for', async () => {
     const { position } = await add(there, aStream());
-    await heard(position);
+    await observedTo(position);
     expect(here.cached().sessions).toBe(0);
-    expect(warm.position()).toBe(position);
+    expect(feed.position()).toBe(position);
   });
 });

@@ -59,7 +59,7 @@ type Folding<State, Event> = Pick<Aggregate<State, never, Event, never>, 'codec'
 /** The schema version of the events. */
 const SCHEMA = 1;
 
-/** Gives what folds events as they come from the log: encoded once, and decoded for each fold. */
+/** Returns a function that folds events as they come from the log: they are encoded once, and decoded for each fold. */
 const folding = <State, Event>({ decider, codec }: Folding<State, Event>, events: readonly Event[]): (() => State) => {
   const encoded = events.map((event) => codec.encode(event));
   return () =>
@@ -72,7 +72,7 @@ const folding = <State, Event>({ decider, codec }: Folding<State, Event>, events
 /** The bytes that are measured together, so many that V8's own use of the heap is small in comparison. */
 const MEASURED_BYTES = 3_000_000;
 
-/** The number of things in a stream of each size. */
+/** The number of nodes, versions or other things in a stream of each size. */
 const THINGS = { small: 1, large: 1_100 } as const;
 
 /** The leases of a large stream: if their memory were kept, these would be several times the size that is declared. */

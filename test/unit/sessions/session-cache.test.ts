@@ -40,7 +40,7 @@ const step = fc.record({
 });
 
 describe('the cache of live streams', () => {
-  it('keeps what is busy whatever the limits, and drops what is idle to come within them', () => {
+  it('keeps busy streams whatever the limits, and drops idle ones to come within them', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
         const cache = sessionCache<Fake>(LIMITS);
@@ -63,7 +63,7 @@ describe('the cache of live streams', () => {
     );
   });
 
-  it('drops what was used longest ago', () => {
+  it('drops the stream that was used longest ago', () => {
     const cache = sessionCache<Fake>(LIMITS);
     for (let name = 0; name < LIMITS.sessions; name += 1) cache.use(named(name), fake);
     cache.use(named(0), fake);
@@ -72,7 +72,7 @@ describe('the cache of live streams', () => {
     expect([0, 1, 2].map((name) => cache.peek(named(name)) !== undefined)).toEqual([true, false, true]);
   });
 
-  it('counts a session from its first use on, with its place', () => {
+  it('counts a stream from its first use on, with 250 bytes for its entry', () => {
     const cache = sessionCache<Fake>(LIMITS);
     cache.use(named(0), fake);
     expect(cache.kept()).toEqual({ sessions: 1, bytes: 350 });
@@ -80,7 +80,7 @@ describe('the cache of live streams', () => {
     expect(cache.kept()).toEqual({ sessions: 1, bytes: 350 });
   });
 
-  it('drops what is over before anything else, and keeps a few of those for what is repeated', () => {
+  it('keeps at most two streams that are over, and drops those before others', () => {
     const cache = sessionCache<Fake>(LIMITS);
     for (let name = 0; name < LIMITS.sessions; name += 1) {
       cache.use(named(name), fake).hasEnded = name >= 4;
@@ -94,22 +94,22 @@ describe('the cache of live streams', () => {
     expect(kept()).toEqual([0, 2, 3]);
   });
 
-  it('skips few busy ones for each insertion, and reaches all of them', () => {
+  it('skips at most 8 busy streams at a time, and drops them once they are idle', () => {
     const cache = sessionCache<Fake>({ ...LIMITS, sessions: 1 });
     const sessions = Array.from({ length: 50 }, (_, name) => {
       const session = cache.use(named(name), fake);
       session.isBusy = true;
       return session;
     });
-    let looks = 0;
+    let examined = 0;
     for (const session of sessions) {
       session.isIdle = () => {
-        looks += 1;
+        examined += 1;
         return false;
       };
     }
     cache.weigh(named(0));
-    expect(looks).toBe(8);
+    expect(examined).toBe(8);
     for (const session of sessions) session.isIdle = () => true;
     cache.weigh(named(0));
     expect(cache.kept().sessions).toBe(1);

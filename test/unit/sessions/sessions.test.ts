@@ -73,7 +73,7 @@ describe('a live stream', () => {
   const addKeyed = (change: Partial<CommandContext> = {}): Promise<unknown> =>
     sessions.handle(purse, stream, { kind: 'add' }, { ...context(), idempotency, ...change });
 
-  it('records the key of a request with what it stands for, in a form that later releases read', async () => {
+  it('records an idempotency key with its operation, target and content, by which a restarted process finds it', async () => {
     const targeted: typeof purse = { ...purse, targetOf: ({ kind }) => `to ${kind}` };
     const traceParent = `00-${'4b'.repeat(16)}-${'00f0'.repeat(4)}-01`;
     const given = { actor: 'ada', commandId: 'c', correlationId: 'r', causationId: 'e', traceParent, idempotency };
@@ -111,7 +111,7 @@ describe('a live stream', () => {
     expect(await recorded()).toHaveLength(1);
   });
 
-  it('takes a key for that of its caller and operation, and for one content', async () => {
+  it('keeps keys apart by caller and operation, and refuses a key with other content', async () => {
     await addKeyed();
     await expect(addKeyed({ idempotency: { ...idempotency, content: 'd' } })).rejects.toThrow('idempotency-key');
     await addKeyed({ actor: 'another' });
@@ -157,14 +157,14 @@ describe('a live stream', () => {
     expect(metadataOf((await recorded())[1]!).idempotency).toMatchObject({ target: '' });
   });
 
-  it('decides commands that come together one after another, and refuses what is too much', async () => {
+  it('decides commands that come together one after another, and refuses those above the limit', async () => {
     const outcomes = await Promise.all(Array.from({ length: 25 }, add));
     expect(outcomes.filter((each) => (each as { kind: string }).kind === 'accepted')).toHaveLength(10);
     expect(outcomes.at(-1)).toEqual({ kind: 'refused', refusal: { kind: 'full' }, position: 10n });
     expect(await recorded()).toHaveLength(10);
   });
 
-  it('answers with the place of each event', async () => {
+  it('answers with the revision and position of each event', async () => {
     const outcomes = await Promise.all([add(), add(), add()]);
     expect(outcomes).toEqual([0n, 1n, 2n].map((revision) => ({ kind: 'accepted', revision, position: revision + 1n })));
   });
@@ -209,17 +209,17 @@ describe('a live stream', () => {
     expect(turns).toBeGreaterThanOrEqual(events / 200 - 1);
   });
 
-  it('reads a stream that does not exist as the beginning', async () => {
+  it('reads a stream that does not exist as the initial state at revision -1', async () => {
     await expect(committed(sessions)).resolves.toEqual({ state: { coins: 0 }, revision: -1n, position: 0n });
   });
 
-  it('reads only what is durable', async () => {
+  it('reads what earlier commands append', async () => {
     const adding = Promise.all([add(), add()]);
     await expect(committed(sessions)).resolves.toMatchObject({ revision: 1n });
     await adding;
   });
 
-  it('reads nothing of what comes later, neither then nor afterwards', async () => {
+  it('gives a read nothing of later commands, also not afterwards', async () => {
     const first = add();
     const reading = committed(sessions);
     const later = Promise.all([add(), add()]);
@@ -231,7 +231,7 @@ describe('a live stream', () => {
     await expect(committed(sessions)).resolves.toEqual({ state: { coins: 4 }, revision: 3n, position: 4n });
   });
 
-  it('folds each event once, however often its state is looked at between commands', async () => {
+  it('folds each event once, however often its state is read between commands', async () => {
     let folded = 0;
     const evolve: typeof purse.decider.evolve = (...given) => ((folded += 1), purse.decider.evolve(...given));
     const counting = { ...purse, decider: { ...purse.decider, evolve } };
@@ -242,7 +242,7 @@ describe('a live stream', () => {
     expect(folded).toBe(8);
   });
 
-  it('gives a look that fails back to its caller, and goes on', async () => {
+  it('gives the error of a read function to its caller, and goes on', async () => {
     const looking = sessions.read(purse, stream, () => {
       throw new Error('cannot be seen');
     });
@@ -261,7 +261,7 @@ describe('a live stream', () => {
     await expect(reading).resolves.toEqual({ state: { coins: 1 }, revision: 0n, position: 1n });
   });
 
-  it('does not take a stream for new because a command that would begin it was dropped', async () => {
+  it('does not take a stream for new because a command that would create it was dropped', async () => {
     await add();
     const beginning = { ...purse, createsStream: () => true };
     sessions = openSessions({ store, payloads, now: () => 1_000 });
@@ -272,19 +272,19 @@ describe('a live stream', () => {
     await expect(reading).resolves.toMatchObject({ revision: 0n });
   });
 
-  it('turns away what begins something first, and what ends something never, when too many wait', async () => {
+  it('refuses commands of the urgency start first, then of progress, and never of end, when too many wait', async () => {
     const stopped = { ...store, append: () => new Promise<never>(() => undefined) };
     sessions = openSessions({ store: stopped, payloads, now: () => 1_000, admits: { starts: 2, others: 4 } });
     const urgent = (urgency: 'start' | 'progress' | 'end'): Promise<unknown> =>
       sessions.handle({ ...purse, urgencyOf: () => urgency }, stream, { kind: 'add' }, context());
     const message = 'too many requests wait to be recorded; this one was not recorded: send it again in 1 s';
-    const turnedAway = { code: 'RESOURCE_EXHAUSTED', message, details: [], retryAfterMs: 1_000 };
+    const refused = { code: 'RESOURCE_EXHAUSTED', message, details: [], retryAfterMs: 1_000 };
     void urgent('start');
     void urgent('start');
-    await expect(urgent('start')).rejects.toMatchObject(turnedAway);
+    await expect(urgent('start')).rejects.toMatchObject(refused);
     void urgent('progress');
     void urgent('progress');
-    await expect(urgent('progress')).rejects.toMatchObject(turnedAway);
+    await expect(urgent('progress')).rejects.toMatchObject(refused);
     const ending = urgent('end').catch(() => 'turned away');
     const later = new Promise((resolve) => setImmediate(resolve, 'waits'));
     await expect(Promise.race([ending, later])).resolves.toBe('waits');
@@ -310,7 +310,7 @@ describe('a live stream', () => {
     expect(await recorded()).toHaveLength(10);
   });
 
-  it('gives a command that the store could not take back to its caller, and decides the rest again', async () => {
+  it('fails a command whose append fails, and decides the others again', async () => {
     const broken = failing(2, () => Promise.reject(new StoreUnavailable('the disk is full')));
     sessions = openSessions({ store: broken, payloads, now: () => 1_000 });
     const outcomes = await Promise.allSettled([add(), add(), add()]);
@@ -318,7 +318,7 @@ describe('a live stream', () => {
     expect(await recorded()).toHaveLength(2);
   });
 
-  it('does not refuse on the ground of an event that never became durable', async () => {
+  it('does not refuse a command because of an event that never became durable', async () => {
     await Promise.all(Array.from({ length: 9 }, add));
     const broken = failing(1, () => Promise.reject(new StoreUnavailable('the disk is full')));
     sessions = openSessions({ store: broken, payloads, now: () => 1_000 });
@@ -327,7 +327,7 @@ describe('a live stream', () => {
     expect(outcomes[1]).toMatchObject({ status: 'fulfilled', value: { kind: 'accepted', revision: 9n } });
   });
 
-  it('gives up on a stream that is never where it is expected, after 20 retries', async () => {
+  it('gives up after 20 retries when every append meets a conflict', async () => {
     let appends = 0;
     const append = () => ((appends += 1), Promise.reject(new RevisionConflict('moved')));
     sessions = openSessions({ store: { ...store, append }, payloads, now: () => 1_000 });
@@ -335,7 +335,7 @@ describe('a live stream', () => {
     expect(appends).toBe(21);
   });
 
-  it('keeps what comes between a failed append and the end of those behind it', async () => {
+  it('records a command that comes between a failed append and the end of the append behind it', async () => {
     const failures: ((error: Error) => void)[] = [];
     const append: EventStore['append'] = (...given) =>
       failures.length < 2 ? new Promise((_, reject) => void failures.push(reject)) : store.append(...given);
@@ -364,7 +364,7 @@ describe('a live stream', () => {
     [1, 'inline'],
     [MAX_INLINE_BYTES, 'inline'],
     [MAX_INLINE_BYTES + 1, 'ref'],
-  ])('records a part of %i bytes as %s', async (bytes, stored) => {
+  ])('records contents of %i bytes as %s', async (bytes, stored) => {
     const moved: Uint8Array[] = [];
     const put: PayloadStore['put'] = (scope, part) => (moved.push(part), payloads.put(scope, part));
     sessions = openSessions({ store, payloads: { ...payloads, put }, now: () => 1_000 });
@@ -374,7 +374,7 @@ describe('a live stream', () => {
     expect(moved).toEqual(stored === 'ref' ? [part] : []);
   });
 
-  it('stores a large part before the event that names it, and keeps the order of what waits behind it', async () => {
+  it('records large contents as a reference, and keeps the order of a command that waits behind them', async () => {
     const bytes = new Uint8Array(100_000).fill(7);
     const writing = sessions.handle(purse, stream, { kind: 'write', bytes }, context());
     const outcomes = await Promise.all([writing, add()]);
@@ -385,7 +385,7 @@ describe('a live stream', () => {
   it.each([
     ['has failed', 1],
     ['has failed, with another in flight', 2],
-  ])('decides a command again whose large part was stored while an append before it %s', async (_, held) => {
+  ])('decides a command again whose large contents were stored while an append before it %s', async (_, held) => {
     const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
     const failures: ((error: Error) => void)[] = [];
     let appends = 0;
@@ -418,7 +418,7 @@ describe('a live stream', () => {
     expect(Buffer.from((await recorded())[0]!.data).toString()).toBe('ref');
   });
 
-  it('stores nothing for a command that begins a stream which is there', async () => {
+  it('stores no contents for a refused command that would create a stream which exists', async () => {
     await add();
     const first: typeof purse = {
       ...purse,
@@ -447,14 +447,14 @@ describe('a live stream', () => {
     expect(puts).toBe(1);
   });
 
-  it('looks back when the state does not say', async () => {
+  it('compares with the recorded events when a decision is unsure', async () => {
     const adding = Promise.all([add(), add(), add()]);
     const counting = sessions.handle(purse, stream, { kind: 'count' }, context());
     await expect(counting).resolves.toMatchObject({ kind: 'refused', refusal: { kind: 'counted', coins: 3 } });
     await adding;
   });
 
-  /** Sessions whose second append waits until `release` is called, with the revisions that were read so far. */
+  /** Opens sessions whose second append waits for `release`; `read` has the revision at which each read began. */
   const gated = () => {
     const read: (bigint | undefined)[] = [];
     let release = (): void => undefined;
@@ -480,7 +480,7 @@ describe('a live stream', () => {
       },
     };
   };
-  /** A purse whose `count` looks at one revision alone. */
+  /** A purse whose `count` is unsure of the event at one revision. */
   const lookingAt = (revision: bigint): typeof purse => ({
     ...purse,
     decider: {
@@ -493,8 +493,8 @@ describe('a live stream', () => {
   });
 
   it.each([
-    ['waits for events in flight that it looks back to', 1n, []],
-    ['looks back to what is durable while others are in flight', 0n, [0n]],
+    ['waits for an event in flight that a decision is unsure of', 1n, []],
+    ['reads a durable event that a decision is unsure of while others are in flight', 0n, [0n]],
   ])('%s', async (_, revision, readBefore) => {
     const { read, release, turns } = gated();
     const ask = (kind: 'add' | 'count') => sessions.handle(lookingAt(revision), stream, { kind }, context());
@@ -510,7 +510,7 @@ describe('a live stream', () => {
     await adding;
   });
 
-  it('is counted with its state and its keys in the memory of all', async () => {
+  it('counts with its state and its idempotency keys in the memory of all live streams', async () => {
     const bytesWith = async (sizeOf: number, keyed: Partial<CommandContext> = {}): Promise<number> => {
       const opened = openSessions({ store, payloads, now: () => 1_000 });
       const sized = { ...purse, sizeOf: () => sizeOf };
@@ -522,7 +522,7 @@ describe('a live stream', () => {
     expect(await bytesWith(100, { idempotency })).toBeGreaterThan(plain);
   });
 
-  it('is dropped before others where no further use of it is expected', async () => {
+  it('is one of at most 1,000 that are kept when no further use of it is expected', async () => {
     const keptOf = async (isOver: boolean): Promise<number> => {
       const opened = openSessions({ store, payloads, now: () => 1_000 });
       const ending = { ...purse, isOver: () => isOver };
@@ -533,7 +533,7 @@ describe('a live stream', () => {
     expect(await keptOf(true)).toBe(1_000);
   });
 
-  it('cannot be resumed where it is not live', () => {
+  it('can be resumed without an error when it is not live', () => {
     expect(() => (sessions as OpenSessions).resume(stream)).not.toThrow();
   });
 
@@ -559,7 +559,7 @@ describe('a live stream', () => {
     expect(opened.acknowledged.ofPrefix('purse-flytesnacks:staging:')).toBeUndefined();
   });
 
-  it('takes a stream whose name was too long for one of every project and domain', async () => {
+  it('counts a stream whose name was too long as one of every project and domain', async () => {
     const opened = openSessions({ store, payloads, now: () => 1_000 });
     const named = streamName('purse', ['flytesnacks', 'development', 'a'.repeat(600), 'v1']);
     await opened.handle(purse, named, { kind: 'add' }, context());
@@ -615,7 +615,7 @@ describe('event ids', () => {
     expect(Buffer.from(first!).toString('hex')).toBe(id.replaceAll('-', ''));
   });
 
-  it('count on from the id of the command in its last four bytes, and over their end', () => {
+  it('count up in the last four bytes of the id of the command, from 0 again after the last number', () => {
     const hex = (id: string, count: number) => eventIds(id, count).map((each) => Buffer.from(each).toString('hex'));
     expect(hex('01234567-89ab-cdef-0123-456789abcdef', 3)).toEqual([
       '0123456789abcdef0123456789abcdef',
@@ -626,7 +626,7 @@ describe('event ids', () => {
   });
 
   it.each(['launch 17', 'launch 01234567-89ab-cdef-0123-456789abcdef', '01234567-89ab-cdef-0123-456789abcdef again'])(
-    'come from any text: %s',
+    'begin with a hash of a command id that is no UUID: %s',
     (text) => expect(eventIds(text, 1)).toEqual([sha256(text).subarray(0, 16)]),
   );
 });

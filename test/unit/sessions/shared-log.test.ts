@@ -21,14 +21,14 @@ const context = (more: Partial<CommandContext> = {}): CommandContext => ({
   ...more,
 });
 
-describe('a live stream of a log that others write too', () => {
+describe('a live stream of a log that other processes write too', () => {
   let directory: string;
   let store: EventStore;
   let payloads: PayloadStore;
   let here: OpenSessions;
   let there: OpenSessions;
   let stream: StreamName;
-  /** The reads of streams by `here`, and the number of its appends. */
+  /** The options of each read of a stream by `here`, and the number of its appends. */
   let reads: (ReadStreamOptions | undefined)[];
   let appends: number;
 
@@ -69,7 +69,7 @@ describe('a live stream of a log that others write too', () => {
     for (let coins = 0; coins < 10; coins += 1) await ask(sessions, 'add');
   };
 
-  it('does not refuse what another process has freed a slot for', async () => {
+  it('does not refuse a command that another process has made possible', async () => {
     await fill(here);
     await ask(there, 'spend');
     await expect(ask(here, 'add')).resolves.toEqual({ kind: 'accepted', revision: 11n, position: 12n });
@@ -101,7 +101,7 @@ describe('a live stream of a log that others write too', () => {
     expect(reads).toEqual([]);
   });
 
-  it('does not say that there is nothing to do when another process has left something', async () => {
+  it('answers that a command has no effect only after it has read the events of other processes', async () => {
     await ask(here, 'add');
     await ask(here, 'spend');
     await ask(there, 'add');
@@ -142,7 +142,7 @@ describe('a live stream of a log that others write too', () => {
     await expect(committed()).resolves.toMatchObject({ state: { coins: 10 }, revision: 9n });
   });
 
-  it('takes no notice of streams that are not live, nor of what it cannot connect', async () => {
+  it('ignores observed events of streams that are not live, and those that leave a gap', async () => {
     await ask(there, 'add');
     await ask(there, 'add');
     const [first, second] = await recorded();
@@ -152,7 +152,7 @@ describe('a live stream of a log that others write too', () => {
     await expect(committed()).resolves.toMatchObject({ state: { coins: 2 }, revision: 1n });
   });
 
-  it('folds each event once, however often its state is looked at', async () => {
+  it('folds each event once, however often its state is read', async () => {
     await ask(here, 'add');
     const first = await committed();
     await ask(there, 'add');
@@ -203,7 +203,7 @@ describe('a live stream of a log that others write too', () => {
     await expect(ask(here, 'add')).resolves.toMatchObject({ kind: 'accepted', revision: 1n });
   });
 
-  it('gives up on a stream that is never where it is expected', async () => {
+  it('gives up after 100 attempts when every append meets a conflict', async () => {
     let sent = 0;
     here = opened({ ...store, append: () => ((sent += 1), Promise.reject(new RevisionConflict('moved'))) });
     const asked = ask(here, 'add');
@@ -212,15 +212,15 @@ describe('a live stream of a log that others write too', () => {
     expect(sent).toBe(100);
   });
 
-  it('keeps the invariants in every process, whatever each has observed', async () => {
+  it('stays within its limits, whatever each process has observed', async () => {
     const kinds = fc.constantFrom<'add' | 'spend'>('add', 'add', 'spend');
-    const step = fc.record({ isHere: fc.boolean(), kind: kinds, hears: fc.boolean() });
+    const step = fc.record({ isHere: fc.boolean(), kind: kinds, isObserved: fc.boolean() });
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 20, maxLength: 60 }), async (steps) => {
         stream = streamName('purse', [randomUUID()]);
-        const asked = steps.map(async ({ isHere, kind, hears }) => {
+        const asked = steps.map(async ({ isHere, kind, isObserved }) => {
           const outcome = await ask(isHere ? here : there, kind);
-          if (hears) for (const event of await recorded()) (isHere ? there : here).observe(event);
+          if (isObserved) for (const event of await recorded()) (isHere ? there : here).observe(event);
           return outcome;
         });
         const outcomes = await Promise.all(asked);

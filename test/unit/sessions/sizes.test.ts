@@ -9,8 +9,8 @@ const measured = async (): Promise<Readonly<Record<string, number>>> => {
   return ratios;
 };
 
-describe('the size that is given to a cache', () => {
-  it('is what the thing takes in memory, within a factor of 1.5', async () => {
+describe('the size that a cached thing declares', () => {
+  it('is the memory that it takes, within a factor of 1.5', async () => {
     const ratios = await measured();
     const wrong = Object.entries(ratios).filter(([, ratio]) => !(ratio > 1 / 1.5 && ratio < 1.5));
     expect(wrong).toEqual([]);

@@ -21,9 +21,10 @@ const context = (more: Partial<CommandContext> = {}): CommandContext => ({
 });
 const large: PurseCommand = { kind: 'write', bytes: new Uint8Array(MAX_INLINE_BYTES + 1) };
 const creating: typeof purse = { ...purse, createsStream: () => true };
+/** Limits of a poll, in milliseconds. */
 const LIMIT = { timeout: 10_000, interval: 1 };
 
-/** A promise that is open until `open` is called. */
+/** A promise, `opened`, that waits until `open` is called. */
 const gate = () => {
   let open = (): void => undefined;
   const opened = new Promise<void>((resolve) => (open = resolve));
@@ -61,7 +62,7 @@ describe('the turns of a live stream', () => {
     return events;
   };
 
-  it('leave parts alone that have no bytes of their own', async () => {
+  it('leave contents alone that have no bytes or are a reference', async () => {
     const parts: Content[] = [
       { content: { case: undefined } },
       { content: { case: 'ref', value: await payloads.put('purses', new Uint8Array(MAX_INLINE_BYTES + 1)) } },
@@ -150,7 +151,7 @@ describe('the turns of a live stream', () => {
     expect(here.cached().sessions).toBe(1);
   });
 
-  it('give up a large command that creates its stream, after 20 appends', async () => {
+  it('give up a command with large contents that creates its stream, after 20 appends', async () => {
     let appends = 0;
     const append = () => {
       appends += 1;
@@ -160,7 +161,7 @@ describe('the turns of a live stream', () => {
     expect(appends).toBe(20);
   });
 
-  it('keep their order behind a large part that is stored while an append before it fails', async () => {
+  it('keep their order behind large contents that are stored while an append before them fails', async () => {
     const [appending, storing] = [gate(), gate()];
     let [appends, puts] = [0, 0];
     const append: EventStore['append'] = async (...given) => {
@@ -181,14 +182,14 @@ describe('the turns of a live stream', () => {
     await expect.poll(() => [appends, puts], LIMIT).toEqual([1, 1]);
     appending.open();
     await failing;
-    // What the commands did too early would be done before this, which takes the same way later.
+    // If the waiting commands were appended too early, that would happen before this command is answered.
     await sessions.handle(purse, streamName('purse', [randomUUID()]), { kind: 'add' }, context());
     storing.open();
     await expect(writing).resolves.toMatchObject({ revision: 0n });
     await expect(later).resolves.toMatchObject({ revision: 1n });
   });
 
-  it('are taken on a shared log while a large part before them is appended', async () => {
+  it('are decided on a shared log while large contents before them are appended', async () => {
     const { open, opened: answered } = gate();
     let [appends, decided] = [0, 0];
     const append: EventStore['append'] = async (...given) => {

@@ -67,7 +67,7 @@ describe('the events that are observed of a stream', () => {
     expect(more.folded).toBeUndefined();
   });
 
-  it('are not counted when the state has them', async () => {
+  it('do not count for this limit when the state has them', async () => {
     const state = await folded();
     observe(state, [...Array.from({ length: 1_000 }, () => coin(0)), coin(1), coin(2)]);
     expect(state.folded?.revision).toBe(2n);
@@ -82,7 +82,7 @@ describe('the events that are observed of a stream', () => {
     expect(broken.folded).toBeUndefined();
   });
 
-  it('confirm no state that is assumed', () => {
+  it('drop the state of a stream that was presumed absent', () => {
     const state = opened();
     state.presumeAbsent();
     observe(state, [coin(0)]);
@@ -90,7 +90,7 @@ describe('the events that are observed of a stream', () => {
   });
 });
 
-describe('the use of a key', () => {
+describe('the earlier use of an idempotency key', () => {
   const turn = (idempotency?: Idempotency): CommandTurn<PurseCommand, PurseRefusal> => ({
     ...{ kind: 'command', command: { kind: 'add' }, ticket: 1, attempts: 0 },
     context: { actor: 'ada', commandId: 'c', ...(idempotency && { idempotency }) },

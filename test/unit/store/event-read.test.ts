@@ -15,7 +15,7 @@ afterEach(() => {
   for (const close of open.splice(0)) close();
 });
 
-/** Starts a node; returns a client of it. */
+/** Starts a node of an event store; returns a client of it. */
 const startNode = async (onCall: (stream: ServerHttp2Stream) => void): Promise<NodeClient> => {
   const server = createServer();
   server.on('stream', (stream) => {
@@ -54,7 +54,7 @@ const received = async (send: () => void): Promise<void> => {
   }
 };
 
-it('a read that a node has lost fails after 4 s, and a live subscription waits on', async () => {
+it('a read that a node does not answer fails after 4 s, and a live subscription waits on', async () => {
   const client = await silentNode();
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const ended: unknown[] = [];
@@ -71,7 +71,7 @@ it('a read that a node has lost fails after 4 s, and a live subscription waits o
   expect(ended).toEqual([[false, new StoreUnavailable('the event store has not answered a read for 4 s')]]);
 });
 
-it('a read whose every attempt a node loses fails within 10 s', async () => {
+it('a read that a node never answers is tried twice and fails within 10 s', async () => {
   const client = await silentNode();
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
   let attempts = 0;
@@ -88,7 +88,7 @@ it('a read whose every attempt a node loses fails within 10 s', async () => {
   });
 });
 
-it('a read that gets answers goes on, however long there is no event among them', async () => {
+it('a read whose answers have no event goes on for 30 s, and fails within 10 s after the last answer', async () => {
   let answer = (): void => undefined;
   const node = await startNode((stream) => {
     stream.respond({ ':status': 200, 'content-type': 'application/grpc' });

@@ -35,7 +35,7 @@ const expected = fc.oneof(
 );
 
 describe('an append to an event store', () => {
-  it('is the message that the library of protobuf makes of it', () => {
+  it('is decoded by the protobuf library to the same fields', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 2 ** 40 }),
@@ -112,7 +112,7 @@ const refused = (any: ReturnType<typeof details>, message = 'said') =>
   answered({ result: { case: 'error', value: { code: 2, message, details: any } } }).result;
 
 describe('the answer to an append', () => {
-  it('has the place of its last event', () => {
+  it('has the revision and the position of its last event', () => {
     fc.assert(
       fc.property(fc.bigInt(0n, 2n ** 53n), fc.bigInt(0n, 2n ** 62n), (revision, commitPosition) => {
         const answer = answered({
@@ -130,27 +130,27 @@ describe('the answer to an append', () => {
   });
 
   it.each([
-    ['a stream that is elsewhere', details(WrongExpectedVersionSchema), RevisionConflict],
+    ['a stream at another revision', details(WrongExpectedVersionSchema), RevisionConflict],
     ['an append that is too large', details(MaximumAppendSizeExceededSchema, { maxAppendSize: 9 }), AppendTooLarge],
     ['a user without permission', details(AccessDeniedSchema), StoreUnavailable],
     ['a stream that was deleted', details(StreamDeletedSchema), CorruptEvent],
-  ])('is a fault that no second try mends, for %s', (_, any, fault) => {
+  ])('is a permanent fault for %s', (_, any, fault) => {
     expect(permanentFault(refused(any))).toBeInstanceOf(fault);
   });
 
-  it('is a refusal for an answer that the library has no class for', () => {
+  it('leaves no outcome unknown for an error that the client library has no class for', () => {
     const error = refused(details(BadRequestSchema), 'BadRequest');
     expect(permanentFault(error)).toMatchObject({ code: 'store-unavailable' });
     expect(isOutcomeUnknown(refused(details(BadRequestSchema), 'NotReady'))).toBe(false);
   });
 
-  it('leaves open whether an append was written whose commit took too long', () => {
+  it('leaves the outcome unknown when the commit took too long', () => {
     const error = refused(details(TimeoutSchema));
     expect(permanentFault(error)).toBeUndefined();
     expect(isOutcomeUnknown(error)).toBe(true);
   });
 
-  it('is no success where it says nothing', () => {
+  it('is an error when it has no result', () => {
     expect(answered({}).result).toBeInstanceOf(Error);
   });
 });

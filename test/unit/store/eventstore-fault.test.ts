@@ -42,7 +42,7 @@ describe('an error of an event store', () => {
       'No connection established: TXT record not found',
     ],
     ['Name resolution failed for target dns:away', 'Name resolution failed for target dns:away'],
-  ])('says what it is, without what gRPC adds: %s', (details, text) => {
+  ])('of a connection has a text without what gRPC adds: %s', (details, text) => {
     const failed = Object.assign(new Error(`14 UNAVAILABLE: ${details}`), { details });
     expect(new NodeUnreached(failed).message).toBe(text);
     expect(isOutcomeUnknown(failed)).toBe(false);

@@ -78,7 +78,7 @@ describe('an event that is read from an event store', () => {
     expect(read.metadata).toBe('{}');
   });
 
-  it('is distinguished from what is none', () => {
+  it('is distinguished from answers that are no event', () => {
     expect(answered({ case: 'caughtUp', value: {} })).toEqual({ mark: 'caught-up' });
     expect(answered({ case: 'checkpoint', value: { commitPosition: 2n ** 40n, preparePosition: 1n } })).toEqual({
       mark: 'checkpoint',
@@ -113,7 +113,7 @@ describe('a read of an event store', () => {
     });
   });
 
-  it('is filtered by types where a reader has types of executions, and otherwise by the categories of streams', () => {
+  it('is filtered by types if executions are among its categories, and otherwise by categories', () => {
     const categories = ['execution', 'task'];
     const sent = (filter: EventFilter) => {
       const { filterOption } = asked({ from: 'start', isSubscription: true, filter: serverFilter(filter) });

@@ -5,18 +5,18 @@ import { readStoreLocation } from '../../../projections/store/mongo/location.js'
 import { likeExpression } from '../../../projections/store/mongo/regular-expressions.js';
 import { QueryTooSlow } from '../../../services/kernel/fault.js';
 
-describe('where views are kept', () => {
+describe('the location of views', () => {
   it.each([
     ['sqlite:', { kind: 'sqlite' }],
     ['mongodb://db:27017', { database: 'flightlog', shown: 'mongodb://db:27017/flightlog' }],
     ['mongodb://u:p%40@a,b:1/views?replicaSet=rs0', { database: 'views', shown: 'mongodb://a,b:1/views' }],
     ['mongodb+srv://u:p@cluster.example.com/?w=majority', { shown: 'mongodb+srv://cluster.example.com/flightlog' }],
-  ])('%s', (text, expected) => {
+  ])('may be %s', (text, expected) => {
     expect(readStoreLocation(text)).toMatchObject(expected);
   });
 
   it.each(['', 'sqlite', 'postgres://x', 'mongodb://', 'mongodb://h/a.b', `mongodb://h/${'a'.repeat(51)}`])(
-    'is not %j',
+    'is refused: %j',
     (text) => expect(readStoreLocation(text)).toMatch(/^must /u),
   );
 });
@@ -29,7 +29,7 @@ describe('the time limits of a connection', () => {
   });
 });
 
-describe('a server', () => {
+describe('a MongoDB server', () => {
   it('without a replica set is refused with the command that makes one', () => {
     expect(() => assertUsable({ maxWireVersion: 25 }, 'here')).toThrow(
       /no replica set.*--replSet rs0.*rs\.initiate\(\)/u,
@@ -40,13 +40,13 @@ describe('a server', () => {
     expect(() => assertUsable({ maxWireVersion: 16, setName: 'rs0' }, 'here')).toThrow(/older than MongoDB 6\.0/u);
   });
 
-  it.each([{ setName: 'rs0' }, { msg: 'isdbgrid' }])('is taken as %j', (hello) => {
+  it.each([{ setName: 'rs0' }, { msg: 'isdbgrid' }])('is accepted as %j', (hello) => {
     expect(() => assertUsable({ maxWireVersion: 17, ...hello }, 'here')).not.toThrow();
   });
 });
 
-describe('a pattern', () => {
-  it('becomes an expression that never goes back over what it has found', () => {
+describe('a LIKE pattern', () => {
+  it('becomes a regular expression that never backtracks', () => {
     expect(likeExpression('a%b_%c.')).toBe(String.raw`^a(?>[\s\S]*?b[\s\S])[\s\S]*c\.(?![\s\S])`);
     expect(likeExpression('plain')).toBe(String.raw`^plain(?![\s\S])`);
   });
@@ -57,7 +57,7 @@ describe('a pattern', () => {
 });
 
 describe('filters that all hold', () => {
-  it('stand together where their operators differ, and apart where not', () => {
+  it('are one condition of their field when their operators differ, and separate ones otherwise', () => {
     expect(joined([{ a: { $gte: 1 } }, { a: { $lt: 3 } }, { b: { $eq: 1 } }])).toEqual({
       a: { $gte: 1, $lt: 3 },
       b: { $eq: 1 },

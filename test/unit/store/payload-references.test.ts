@@ -71,11 +71,11 @@ const read = (events: readonly RecordedEvent[], foreign: readonly string[] = [])
   payloadReferences({ log: logOf(events), codecs, foreign: new Set(foreign), onProgress: () => undefined });
 
 describe('the payloads that a log names', () => {
-  it('are looked for in more than one type of event', () => {
+  it('are in more than five types of events', () => {
     expect(withRefs.length).toBeGreaterThan(5);
   });
 
-  it.each(withRefs)('are found in every part of $name', async ({ schema, fields }) => {
+  it.each(withRefs)('are found in every field with contents of $name', async ({ schema, fields }) => {
     const shas = fields.map((_, index) => String(index + 1).repeat(64));
     const parts = Object.fromEntries(fields.map((field, index) => [field, refTo(shas[index]!)]));
     const event = recorded(categoryWith(schema.name), schema, create(schema, parts as never));
@@ -92,16 +92,16 @@ describe('the payloads that a log names', () => {
     ['a category', { ...known, stream: 'later-a' as RecordedEvent['stream'] }],
     ['a type', { ...known, type: 'SlotLent' }],
     ['a schema', { ...known, metadata: JSON.stringify({ schema: 2 }) }],
-  ])('are not known when there is %s that this release does not know', async (_, event) => {
+  ])('cannot be listed when there is %s that this release does not know', async (_, event) => {
     await expect(read([known, event])).rejects.toBeInstanceOf(UnknownEvent);
   });
 
-  it('are not known where an event is damaged', async () => {
+  it('cannot be listed when an event is damaged', async () => {
     const event = { ...known, data: Uint8Array.of(0xff) };
     await expect(read([event])).rejects.toBeInstanceOf(CorruptEvent);
   });
 
-  it('are not looked for in streams of others', async () => {
+  it('are not looked for in streams of categories that belong to other writers', async () => {
     const theirs = { ...known, stream: 'theirs-a' as RecordedEvent['stream'], type: 'Anything' };
     expect((await read([theirs], ['theirs'])).size).toBe(0);
   });

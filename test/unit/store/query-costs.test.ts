@@ -71,7 +71,7 @@ const fieldsOf = (at: number) => {
 const project: Condition = { field: 'project', is: '=', value: 'p' };
 const newest: Query = { where: [project], orderBy: { field: 'at', direction: 'descending' }, limit: LIMIT };
 
-describe('what a page looks at', () => {
+describe('the keys and documents that a page examines', () => {
   let store: SqliteReadStore;
   beforeAll(async () => {
     const directory = mkdtempSync(join(tmpdir(), 'flightlog-costs-'));
@@ -99,7 +99,7 @@ describe('what a page looks at', () => {
     ['a range by its class', 'gt(lasted,999)'],
     ['a range of what follows the order', 'lt(started,12)'],
     ['the parts of a text', 'contains(name,needle)'],
-  ])('is little where filters narrow it down to %s: %s', async (_, filters) => {
+  ])('are fewer than 50 when a filter is narrowed to %s: %s', async (_, filters) => {
     const { terms } = filtersOf(columns, filters);
     const plain = { ...newest, where: [project, ...terms.map(({ condition }) => condition)] };
     const query = await narrowQuery(store, runs, { ...newest, terms });
@@ -108,7 +108,7 @@ describe('what a page looks at', () => {
     expect(await found(query)).toEqual(await found(plain));
   });
 
-  it('is not asked for the values of a field that are known', async () => {
+  it('do not include a query for the values of a field that are known', async () => {
     const { terms } = filtersOf(columns, 'ne(phase,QUEUED)');
     const finder = { findDistinct: () => Promise.reject(new Error('asked')) };
     const { where } = await narrowQuery(finder, runs, { ...newest, terms });
@@ -118,7 +118,7 @@ describe('what a page looks at', () => {
   it.each([
     ['descending', '<=', 1_999, 20],
     ['ascending', '>=', 0, 1_980],
-  ] as const)('is the page alone, also far behind a bound: %s', async (direction, is, value, after) => {
+  ] as const)('are fewer than 30 for a page of 10 far behind a bound: %s', async (direction, is, value, after) => {
     const query: Query = {
       ...newest,
       where: [project, { field: 'at', is, value }],
@@ -130,7 +130,7 @@ describe('what a page looks at', () => {
     expect(tightened(query)).not.toEqual(query);
   });
 
-  it('is the page alone behind the tighter of two bounds', async () => {
+  it('are fewer than 30 for a page of 10 behind the tighter of two bounds', async () => {
     const where: Condition[] = [project, { field: 'at', is: '<=', value: 1_999 }, { field: 'at', is: '<', value: 50 }];
     expect((await found({ ...newest, where }))[0]).toBe('49');
     expect(await costOf({ ...newest, where })).toBeLessThan(3 * LIMIT);

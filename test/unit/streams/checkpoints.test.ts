@@ -16,26 +16,26 @@ import { newEvent, openTestLog } from '../../support/filled-log.js';
 const EVENTS = 100;
 
 /** The distance of the positions of two events, as in a log whose positions are byte offsets. */
-const BYTES = 500n;
+const STRIDE_BYTES = 500n;
 
-const far = <Placed extends { readonly position: bigint }>(placed: Placed): Placed => ({
+const strided = <Placed extends { readonly position: bigint }>(placed: Placed): Placed => ({
   ...placed,
-  position: placed.position * BYTES,
+  position: placed.position * STRIDE_BYTES,
 });
 
-const farEvents = (events: readonly RecordedEvent[]): RecordedEvent[] => events.map(far);
+const stridedEvents = (events: readonly RecordedEvent[]): RecordedEvent[] => events.map(strided);
 
 /** The same log with positions that are further apart. */
 const withOffsets = (log: EventLog): EventLog => ({
   ...log,
-  head: async () => (await log.head()) * BYTES,
+  head: async () => (await log.head()) * STRIDE_BYTES,
   async *readLog({ after, ...options }) {
-    for await (const page of log.readLog({ ...options, after: after / BYTES }))
-      yield { ...far(page), events: farEvents(page.events) };
+    for await (const page of log.readLog({ ...options, after: after / STRIDE_BYTES }))
+      yield { ...strided(page), events: stridedEvents(page.events) };
   },
   subscribe: ({ after, ...options }, onPage) =>
-    log.subscribe({ ...options, after: after / BYTES }, (page, isLive) =>
-      onPage({ ...far(page), events: farEvents(page.events) }, isLive),
+    log.subscribe({ ...options, after: after / STRIDE_BYTES }, (page, isLive) =>
+      onPage({ ...strided(page), events: stridedEvents(page.events) }, isLive),
     ),
 });
 
@@ -79,7 +79,7 @@ describe('the checkpoints of a subscription with a filter', () => {
   ])('come after each 32 events examined, of which $what match, whatever the positions', async ({ matches }) => {
     const filter = { matches, checkpointEvery: 32 };
     expect(await checkpointsOf(store, filter)).toEqual([32n, 64n, 96n]);
-    expect(await checkpointsOf(withOffsets(store), filter)).toEqual([32n, 64n, 96n].map((at) => at * BYTES));
+    expect(await checkpointsOf(withOffsets(store), filter)).toEqual([32n, 64n, 96n].map((at) => at * STRIDE_BYTES));
   });
 
   it('come after each 48 events of the categories that the filter names, and once at the end where these are too few', async () => {
@@ -88,8 +88,8 @@ describe('the checkpoints of a subscription with a filter', () => {
       categories: [category],
       checkpointEvery: 48,
     });
-    expect(await checkpointsOf(withOffsets(store), of('counted'))).toEqual([48n, 96n].map((at) => at * BYTES));
-    expect(await checkpointsOf(withOffsets(store), of('other'))).toEqual([100n * BYTES]);
+    expect(await checkpointsOf(withOffsets(store), of('counted'))).toEqual([48n, 96n].map((at) => at * STRIDE_BYTES));
+    expect(await checkpointsOf(withOffsets(store), of('other'))).toEqual([100n * STRIDE_BYTES]);
     expect(await checkpointsOf(store, of('other'))).toEqual([100n]);
   });
 });

@@ -11,7 +11,7 @@ import { readEvent, storedForm } from '../../../services/streams/eventstore/reco
 const anyText = fc.string({ unit: 'grapheme', maxLength: 200 });
 const recordedAtMs = fc.integer({ min: 0, max: 4_102_444_800_000 });
 
-/** Metadata of a control plane, and what clients of the protocol write, in any order of the fields. */
+/** Metadata as a control plane writes it, as clients of the protocol write it, and in two other forms. */
 const metadata = fc.oneof(
   fc
     .record({ recordedAtMs, actor: anyText, commandId: anyText, schema: fc.nat(), traceparent: anyText })
@@ -34,7 +34,7 @@ const event = fc.record<RecordedEvent>({
 });
 
 describe('an event that is sent to a reader of port 2113', () => {
-  it('is what the library of protobuf makes of it', async () => {
+  it('decodes to the message that the protobuf library would send', async () => {
     await fc.assert(
       fc.asyncProperty(event, fc.constantFrom('string' as const, 'structured' as const), async (given, form) => {
         const value = await readEvent(given, form, storedForm);
@@ -45,7 +45,7 @@ describe('an event that is sent to a reader of port 2113', () => {
     );
   });
 
-  it('has the time and the metadata that were recorded, for every writer', () => {
+  it('has the time and the metadata that were recorded, whichever process wrote them', () => {
     fc.assert(
       fc.property(metadata, (given) => {
         const value = JSON.parse(given) as Partial<Record<string, unknown>>;

@@ -9,7 +9,7 @@ const guard = guarding({
 const handle = (): Promise<void> => Promise.resolve();
 
 describe('the guard of the EventStoreDB protocol', () => {
-  it('leaves the calls as they are that clients make without credentials, and no others', () => {
+  it('leaves calls that need no credentials as they are, and guards a read of streams', () => {
     expect(guard('/event_store.client.gossip.Gossip/Read', handle)).toBe(handle);
     expect(guard('/event_store.client.server_features.ServerFeatures/GetSupportedMethods', handle)).toBe(handle);
     expect(guard('/event_store.client.streams.Streams/Read', handle)).not.toBe(handle);

@@ -34,7 +34,7 @@ const event = (type: string, data = ''): NewEvent => ({
   metadata: '{}',
 });
 
-/** Appends an event, and then tells it to the tables, as the server does. */
+/** Appends an event, and then gives it to the tables, as the server does. */
 const record = async (name: string, recorded: NewEvent, tables: readonly StreamRulesTable[]): Promise<void> => {
   const stream = name as StreamName;
   await store.append(stream, 'any', [recorded]);
@@ -44,7 +44,7 @@ const record = async (name: string, recorded: NewEvent, tables: readonly StreamR
 const recordMetadata = (stream: string, metadata: unknown, tables: readonly StreamRulesTable[]): Promise<void> =>
   record(metadataStreamOf(stream), event(STREAM_METADATA, JSON.stringify(metadata)), tables);
 
-/** The log, and how many reads of streams it answered. */
+/** The log, and the number of reads of streams that it has answered. */
 const counted = () => {
   const reads = { count: 0 };
   const readStream: EventStore['readStream'] = (...asked) => {
@@ -54,7 +54,7 @@ const counted = () => {
   return { log: { ...store, readStream }, reads };
 };
 
-/** Memory for the rules of three streams with short names. */
+/** Memory for the rules of three streams with short names, in bytes. */
 const THREE_STREAMS = 750;
 
 let runs = 0;

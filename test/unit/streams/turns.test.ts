@@ -6,7 +6,7 @@ const busyFor = (ms: number): void => {
   while (performance.now() < end);
 };
 
-it('lets others have their turn when a reader has had its own, and not before', async () => {
+it('a reader yields to other work when it has worked for 15 ms, and not at once', async () => {
   const turn = createYieldTurn();
   expect(turn()).toBeUndefined();
   busyFor(15);

@@ -16,20 +16,20 @@ const apart = Object.keys(skippedTests({ FLIGHTLOG_TEST_ROLES: 'apart' }));
 const STARTS = /support\/(?:control-plane|server-process|two-processes|roles)\.js/u;
 const STARTS_A_LOG = /\b(?:startLogServer|startTwoProcesses|startRoleProcesses|startEventstoreCluster)\(/u;
 
-describe('what the end-to-end tests leave out on other stores', () => {
-  it('is nothing by default', () => {
+describe('the end-to-end tests that are left out with MongoDB or with processes of a role each', () => {
+  it('are none by default', () => {
     expect(skippedTests({})).toEqual({});
   });
 
-  it.each([...onMongodb, ...apart])('is a file that exists: %s', (name) => {
+  it.each([...onMongodb, ...apart])('are files that exist: %s', (name) => {
     expect(existsSync(fileOf(name))).toBe(true);
   });
 
-  it.each(onMongodb.filter((name) => name !== 'roles-kill'))('starts no server on those stores: %s', (name) => {
+  it.each(onMongodb.filter((name) => name !== 'roles-kill'))('start no server on MongoDB: %s', (name) => {
     expect(sourceOf(name)).not.toMatch(STARTS);
   });
 
-  it.each(apart)('starts the processes and the log itself: %s', (name) => {
+  it.each(apart)('start their processes and their log themselves: %s', (name) => {
     expect(sourceOf(name)).not.toMatch(/\bstartControlPlane\(/u);
     expect(sourceOf(name)).toMatch(STARTS_A_LOG);
   });

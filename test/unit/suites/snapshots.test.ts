@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-it('tests compare with files, and write none that is missing', () => {
+it('a run of tests writes no snapshot that is missing', () => {
   const { snapshotState } = expect.getState() as { readonly snapshotState: { readonly snapshotUpdateState: string } };
   expect(snapshotState.snapshotUpdateState).toBe('none');
 });

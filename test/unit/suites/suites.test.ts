@@ -10,18 +10,18 @@ const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
   scripts: Readonly<Record<string, string>>;
 };
 const ci = readFileSync(join(ROOT, '.ci/run'), 'utf8');
-const parts = [...(scripts['test:all'] ?? '').matchAll(/npm run (test:\w+)/gu)].map(([, name]) => name!);
+const suites = [...(scripts['test:all'] ?? '').matchAll(/npm run (test:\w+)/gu)].map(([, name]) => name!);
 const projectsOf = (script: string): readonly string[] =>
   [...(scripts[script] ?? '').matchAll(/--project (\w+)/gu)].map(([, name]) => name!);
 
-describe('the parts of the tests', () => {
+describe('the suites of tests', () => {
   it.each([...filesOf(LOADS), ...filesOf(MATRICES), ...filesOf(OPERATIONS)])('have a file that exists: %s', (file) => {
     expect(existsSync(join(ROOT, file))).toBe(true);
   });
 
-  it('have each kind of test once, and npm run test:all has them all', () => {
+  it('have each project of tests once, and npm run test:all runs them all', () => {
     expect(scripts['test:all']).toMatch(/^npm test && /u);
-    expect(['test', ...parts].flatMap(projectsOf)).toEqual([
+    expect(['test', ...suites].flatMap(projectsOf)).toEqual([
       'unit',
       'contract',
       'e2e',
@@ -34,10 +34,13 @@ describe('the parts of the tests', () => {
   });
 
   it('are all called by CI', () => {
-    expect(/^for suite in (.*); do$/mu.exec(ci)?.[1]?.split(' ')).toEqual(['test', ...parts]);
+    expect(/^for suite in (.*); do$/mu.exec(ci)?.[1]?.split(' ')).toEqual(['test', ...suites]);
   });
 
-  it.each(['test:eventstore', 'test:mongodb', 'test:roles'])('run on other stores too: %s', (script) => {
-    expect(projectsOf(script)).toEqual(['e2e', 'operations', 'loads', 'matrices']);
-  });
+  it.each(['test:eventstore', 'test:mongodb', 'test:roles'])(
+    'run four projects on other stores or as processes of a role each: %s',
+    (script) => {
+      expect(projectsOf(script)).toEqual(['e2e', 'operations', 'loads', 'matrices']);
+    },
+  );
 });

@@ -101,7 +101,7 @@ describe('a task execution', () => {
     expect(neverRan.fields).toMatchObject({ started_at: null, duration: null });
   });
 
-  it('counts the versions of each phase for themselves', async () => {
+  it('has the version of its current phase, not a higher one of an earlier phase', async () => {
     const document = await documentOf(
       task('INITIALIZING', { version: 3 }),
       task('RUNNING'),
@@ -125,7 +125,7 @@ describe('a task execution', () => {
     expect(reasons.map((each) => each.occurredAt)).toEqual([occurredAt, occurredAt, occurredAt]);
   });
 
-  it('keeps the single reason of an older engine when it is another', async () => {
+  it('keeps the single reason of an older engine when it differs from the last one', async () => {
     const { reasons, reason } = await closureAfter(
       task('QUEUED', { reason: 'waiting' }),
       task('QUEUED', { reason: 'waiting', version: 1 }),
@@ -162,7 +162,7 @@ describe('a task execution', () => {
     expect(names(fromBinary(TaskExecutionSchema, foldState!).closure!.logs)).toEqual(['pending', 'live', 'always']);
   });
 
-  it('takes the content of a repeated phase', async () => {
+  it('takes the log links of a repeated phase', async () => {
     const { logs, phase } = await closureAfter(task('SUCCEEDED'), task('SUCCEEDED', { logs: [log('late')] }));
     expect([names(logs), phase]).toEqual([['late'], Phase.SUCCEEDED]);
   });
@@ -228,7 +228,7 @@ describe('a task execution', () => {
     expect(metadata!.externalResources.map(({ logs }) => names(logs))).toEqual([['always'], ['other']]);
   });
 
-  it('is stored once while everything that is known of it is shown', async () => {
+  it('has no separate state for its fold while everything that is known of it is shown', async () => {
     const metadata = { externalResources: [{ index: 0, logs: [log('external')] }] };
     const document = await documentOf(task('RUNNING', { logs: [log('own')], metadata }));
     expect(answerOf(document).closure).toMatchObject({ logs: [{ name: 'own' }], metadata });
@@ -261,7 +261,7 @@ describe('a task execution', () => {
     expect(document.fields).toMatchObject({ closed_by: 'SUCCEEDED' });
   });
 
-  it('has the inputs of the first event that carried them itself, and those of the first location', async () => {
+  it('names the first event that carried inputs itself, and the first location of inputs', async () => {
     const inline = { inputValue: { case: 'inputData', value: create(LiteralMapSchema) } } as const;
     const at = (value: string) => ({ inputValue: { case: 'inputUri', value } }) as const;
     const document = await documentOf(
@@ -322,7 +322,7 @@ describe('a task execution', () => {
     expect(await updatedAt(reported, task('RUNNING', { second: 9 }))).toBe(second(9));
   });
 
-  it('keeps the highest version of its phase and of its events, and what was said last of its logs', async () => {
+  it('keeps the highest version of its phase and of its events, and the last log context', async () => {
     const logContext = (primaryPodName: string) => ({ primaryPodName });
     const document = await documentOf(
       task('RUNNING', { version: 2, eventVersion: 2, logContext: logContext('a') }),
@@ -439,7 +439,7 @@ describe('a task execution', () => {
 describe('a merge patch', () => {
   const json = fc.dictionary(fc.constantFrom('a', 'b', '__proto__', '0'), fc.jsonValue({ maxDepth: 2 }));
 
-  it('applied twice is applied once', () => {
+  it('that is applied twice gives the same as once', () => {
     fc.assert(
       fc.property(json, json, (known, patch) => {
         const once = mergePatch(known as never, patch as never);
@@ -448,7 +448,7 @@ describe('a merge patch', () => {
     );
   });
 
-  it('reaches no prototype', () => {
+  it('does not change the prototype of objects', () => {
     mergePatch({}, JSON.parse('{"__proto__":{"polluted":true}}') as never);
     expect({}).not.toHaveProperty('polluted');
   });

@@ -109,7 +109,7 @@ describe('a task execution', () => {
     }
   });
 
-  it('that is not there is named whole', async () => {
+  it('that does not exist is named in the error by its whole identifier', async () => {
     const reads = await open(await record(task('QUEUED')));
     await expect(
       reads.ask(method.getTaskExecution, {
@@ -191,12 +191,12 @@ describe('a task execution', () => {
     );
     const attempt = { nodeExecutionId: nodeOf('n0'), taskId, retryAttempt: 0 };
     const key = `${stream}/n0/flytesnacks/development/greet/v1/0`;
-    const told: string[] = [];
+    const warnings: string[] = [];
     const dataWith = async (readStream: ReturnType<typeof logIn>['readStream']) => {
       const past = {
         log: { ...logIn(events), readStream } as Reads['past']['log'],
         payloads: noPayloads,
-        warn: (message: string) => void told.push(message),
+        warn: (message: string) => void warnings.push(message),
       };
       const reads = await open(events, events.length, { past });
       const data = await reads.ask(method.getTaskExecutionData, { id: attempt });
@@ -207,7 +207,7 @@ describe('a task execution', () => {
       throw new StoreUnavailable('away');
     });
     expect(await away).toEqual([undefined, undefined]);
-    expect(told).toEqual([`cannot read full_inputs of ${key}`, `cannot read full_outputs of ${key}`]);
+    expect(warnings).toEqual([`cannot read full_inputs of ${key}`, `cannot read full_outputs of ${key}`]);
     // Another event than the one that the document names: its content is not this one.
     const all = logIn(events);
     expect(await dataWith((name, options) => all.readStream(name, { ...options, from: 1n }))).toEqual([
@@ -218,7 +218,7 @@ describe('a task execution', () => {
       undefined,
       undefined,
     ]);
-    expect(told).toHaveLength(2);
+    expect(warnings).toHaveLength(2);
   });
 });
 
@@ -247,14 +247,14 @@ describe('the task executions of a node', () => {
     await reads.close();
   });
 
-  it('are none of a node that is not there', async () => {
+  it('are none for a node that does not exist', async () => {
     const reads = await open(await record(task('QUEUED')));
     const { taskExecutions, token } = await reads.ask(method.listTaskExecutions, { nodeExecutionId: nodeOf('n9') });
     expect([taskExecutions, token]).toEqual([[], '']);
     await reads.close();
   });
 
-  it('need the name of the node, and a token of theirs', async () => {
+  it('need the id of the node, and a token of an earlier page of this list', async () => {
     const reads = await open(await record(task('QUEUED')));
     const list = (nodeId: string, token: string) =>
       reads.ask(method.listTaskExecutions, { nodeExecutionId: nodeOf(nodeId), token });

@@ -35,7 +35,7 @@ describe('a version of a task', () => {
 });
 
 describe('the stream of a version of a task', () => {
-  it('keeps large contents in the scope of its project', () =>
+  it('keeps large contents in the payload scope of its project', () =>
     expect(taskAggregate.payloadScope(register)).toBe('definitions/p'));
 
   it('refuses permanently', () => {
@@ -64,7 +64,7 @@ describe('the events of a task', () => {
     expect(taskCodec.decode(type, data, 1).data.compiled?.content).toMatchObject({ case: 'ref', value: ref });
   });
 
-  it('are not guessed at', () => {
+  it('are not read when their type or schema is unknown, or when they are cut off', () => {
     const { type, data } = taskCodec.encode(registered());
     expect(() => taskCodec.decode('TaskForgotten', data, 1)).toThrow(UnknownEvent);
     expect(() => taskCodec.decode('toString', data, 1)).toThrow(UnknownEvent);

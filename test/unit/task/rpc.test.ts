@@ -12,7 +12,7 @@ import { openRegistry, type Registry } from '../../support/registry.js';
 
 type Request = MessageShape<typeof TaskCreateRequestSchema>;
 
-/** The first recorded task, with its id and anything else changed. */
+/** The first task of the fixtures, under another name and with other changes. */
 const task = (name: string, change: (request: Request) => void = () => undefined): Request => {
   const [first] = fixtureFolder('01-hello').entries;
   const request = fromBinary(TaskCreateRequestSchema, first!.bytes);
@@ -21,7 +21,7 @@ const task = (name: string, change: (request: Request) => void = () => undefined
   return request;
 };
 
-describe('tasks over the interface', () => {
+describe('registrations of tasks', () => {
   let registry: Registry;
   beforeAll(async () => {
     registry = await openRegistry({
@@ -57,7 +57,7 @@ describe('tasks over the interface', () => {
     });
   });
 
-  it('of a release before exist, also with a name that is refused now', async () => {
+  it('of an earlier release still exist, also with a name that is refused now', async () => {
     const old = task('of a\u001brelease before');
     const id = { ...old.id!, resourceType: 1 } as const;
     const command = registrationOf(id, old, { taskTypes: {}, limits: {} });
@@ -73,7 +73,7 @@ describe('tasks over the interface', () => {
     });
   });
 
-  it('of a restricted type are registered only where it is allowed', async () => {
+  it('of a restricted type are accepted only in the projects and domains of the configuration', async () => {
     const spark = (name: string, domain: string) =>
       task(name, ({ id, spec }) => {
         id!.domain = domain;
@@ -87,7 +87,7 @@ describe('tasks over the interface', () => {
     await send(task('any', ({ spec }) => (spec!.template!.type = 'any')));
   });
 
-  it('may not ask for more than the platform gives', async () => {
+  it('may not ask for more CPU than the limit of the platform', async () => {
     const greedy = task('greedy', ({ spec }) => {
       const { target } = spec!.template!;
       if (target.case !== 'container') throw new Error('the recorded task runs in a container');
@@ -100,7 +100,7 @@ describe('tasks over the interface', () => {
     });
   });
 
-  it('sent at the same time are one registration', async () => {
+  it('of one task sent at the same time are one event', async () => {
     const request = task('raced');
     const answers = await Promise.allSettled(Array.from({ length: 20 }, () => send(request)));
     expect(answers.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);

@@ -45,7 +45,7 @@ describe('reads of tasks', () => {
     expect(task.id).toMatchObject({ resourceType: 1, name: 'greet', version: 'v0' });
   });
 
-  it('list whole tasks, the newest first, filtered by what they are', async () => {
+  it('list versions, the newest first, by name and by filters', async () => {
     const list = async (name: string, filters: string) => {
       const { tasks } = await reads.ask(method.listTasks, { id: { ...scope, name }, filters });
       return tasks.map(({ id }) => id!.version);
@@ -56,14 +56,14 @@ describe('reads of tasks', () => {
     expect(await list('', 'contains(task.version,1)')).toEqual(['v1']);
   });
 
-  it('page names', async () => {
+  it('list each name once, page by page', async () => {
     const first = await reads.ask(method.listTaskIds, { ...scope, limit: 1 });
     const second = await reads.ask(method.listTaskIds, { ...scope, limit: 1, token: first.token });
     expect([...first.entities, ...second.entities].map(({ name }) => name)).toEqual(['count', 'greet']);
     expect(second.token).toBe('');
   });
 
-  it('refuse another resource type', async () => {
+  it('refuse the identifier of another resource type', async () => {
     const id = { resourceType: 2, ...scope, name: 'greet', version: 'v0' };
     await expect(reads.ask(method.getTask, { id })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
   });

@@ -36,7 +36,7 @@ describe('the events of a workflow', () => {
     expect(workflowCodec.contents(registered)).toEqual([registered.data.compiled]);
   });
 
-  it('are not guessed at', () => {
+  it('are not read when their type is unknown', () => {
     expect(() => workflowCodec.decode('WorkflowForgotten', new Uint8Array(), 1)).toThrow(UnknownEvent);
   });
 });

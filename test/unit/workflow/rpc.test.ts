@@ -39,7 +39,7 @@ const refusalOf = async (answer: Promise<unknown>): Promise<RpcError> =>
     (error: unknown) => error,
   )) as RpcError;
 
-describe('workflows over the interface', () => {
+describe('registrations of workflows', () => {
   let registry: Registry;
   beforeAll(async () => {
     registry = await open();
@@ -51,14 +51,14 @@ describe('workflows over the interface', () => {
     expect(registry.answeredAt()).toBe(await registry.store.head());
   });
 
-  it('are refused with a version that does not look like what it is', async () => {
+  it('are refused with control characters in the version', async () => {
     await expect(sendTo(registry, workflow('a\u001b[2Jb'))).rejects.toMatchObject({
       code: 'INVALID_ARGUMENT',
       message: 'invalid value for id.version: control characters are not allowed',
     });
   });
 
-  it('of a release before exist, also with a version that is refused now', async () => {
+  it('of an earlier release still exist, also with a version that is refused now', async () => {
     const old = workflow('of a\u001brelease before');
     const id = { ...old.id!, resourceType: 2 } as const;
     const command = await registrationOf(id, old, registry.definitions, { nodes: 0, closureBytes: 0 });
@@ -77,7 +77,7 @@ describe('workflows over the interface', () => {
     expect(known!.interface).toEqual(template.interface);
   });
 
-  it('answer a repetition from memory, every time the same, and with the id in its detail', async () => {
+  it('are refused as identical when repeated, with the id in the details of the error', async () => {
     const request = workflow('repeated');
     await sendTo(registry, request);
     for (const attempt of [1, 2, 3]) {
@@ -95,7 +95,7 @@ describe('workflows over the interface', () => {
     }
   });
 
-  it('are another when a node of it differs', async () => {
+  it('are refused as different when a node differs from the registered one', async () => {
     await sendTo(registry, workflow('differs'));
     const other = workflow('differs', ({ spec }) => (spec!.template!.nodes[0]!.metadata!.name = 'another name'));
     for (const _attempt of [1, 2]) {
@@ -105,7 +105,7 @@ describe('workflows over the interface', () => {
     }
   });
 
-  it('that did not compile for want of a task do so once it is there', async () => {
+  it('that did not compile because tasks were missing do so once these are registered', async () => {
     const empty = await openRegistry();
     const request = workflow('late');
     const refusal = await refusalOf(sendTo(empty, request));
@@ -119,7 +119,7 @@ describe('workflows over the interface', () => {
     await empty.close();
   });
 
-  it('have as many nodes as the configuration allows, and as many bytes', async () => {
+  it('are refused with more nodes or more bytes than the configuration allows', async () => {
     const { length } = workflow('any').spec!.template!.nodes;
     const few = await open({ workflowLimits: { nodes: length - 1, closureBytes: 0 } });
     expect(await refusalOf(sendTo(few, workflow('any')))).toMatchObject({

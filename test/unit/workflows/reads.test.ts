@@ -68,7 +68,7 @@ describe('reads of workflows', () => {
     expect(entities).toMatchObject([{ ...scope, name: 'hello' }]);
   });
 
-  it('name the missing entity or the missing field', async () => {
+  it('fail with an error that names the missing entity or the missing field', async () => {
     const id = { ...scope, name: 'hello', version: 'v3' };
     await expect(reads.ask(method.getWorkflow, { id })).rejects.toMatchObject({
       code: 'NOT_FOUND',

@@ -38,17 +38,17 @@ describe('the row of an event', () => {
     ['category', { stream: 'later-a' as StreamName }],
     ['type', { type: 'ExecutionLent' }],
     ['schema', { metadata: JSON.stringify({ ...JSON.parse(intact.metadata), schema: 2 }) }],
-  ])('of a %s of a newer release is left to that release', async (_, change) => {
+  ])('of a %s that only a newer release knows is refused as an unknown event', async (_, change) => {
     await expect(rowOf({ ...intact, ...change }, present)).rejects.toBeInstanceOf(UnknownEvent);
   });
 
   const failing = (error: Error) => ({ ...present, json: () => Promise.reject(error) });
 
-  it('waits for a payload that cannot be read now', async () => {
+  it('fails when a payload cannot be read now', async () => {
     await expect(rowOf(intact, failing(new StoreUnavailable('away')))).rejects.toThrow('away');
   });
 
-  it('of a damaged event has the reason, its place and its bytes', async () => {
+  it('of a damaged event has the reason, its stream, its position and its bytes', async () => {
     const { data, stream, position } = intact;
     const row = await rowOf(intact, failing(new CorruptEvent('no form in JSON')));
     expect(row).toMatchObject({ stream, position, unreadable: 'no form in JSON' });
@@ -59,7 +59,7 @@ describe('the row of an event', () => {
   it.each([
     ['a time that no file holds', { recordedAtMs: 9e15 }, { recorded_at: 0n, schema_version: 1 }],
     ['a schema that is no integer', { schema: 1.5 }, { schema_version: 0 }],
-  ])('of a damaged event with %s leaves it out', async (_, change, expected) => {
+  ])('of a damaged event with %s has 0 in its place', async (_, change, expected) => {
     const metadata = JSON.stringify({ ...JSON.parse(intact.metadata), ...change });
     const codec = { ...codecs.get('execution')!, decode: raise };
     const damaged = { ...present, codecs: new Map([['execution', codec]]) };

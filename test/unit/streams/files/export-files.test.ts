@@ -61,11 +61,11 @@ const optionsOf = (target: FileTarget, changes: Partial<FileExportOptions> = {})
   ...changes,
 });
 
-const goOn = (): boolean => false;
+const neverStop = (): boolean => false;
 
 const run = async (target: ObjectTarget, changes?: Partial<FileExportOptions>) => {
   try {
-    return await (await openFileExport(optionsOf(target, changes))).run(goOn);
+    return await (await openFileExport(optionsOf(target, changes))).run(neverStop);
   } finally {
     await target.close();
   }
@@ -191,14 +191,14 @@ describe('an export of the log to files', () => {
     );
   });
 
-  it('writes only what is new in the next run, and ends with a whole file when it is to stop', async () => {
+  it('writes whole files also when it is to stop, and writes no event again in the next run', async () => {
     const folder = newFolder();
     const exporting = await openFileExport(
       optionsOf(folderTarget(folder, 'export'), { matches: ({ position }) => position < 6n }),
     );
     expect(await exporting.run(() => true)).toMatchObject({ events: 5 });
     expect(exporting.position).toBe(6n);
-    expect(await exporting.run(goOn)).toEqual({ files: 0, events: 0, parked: 0, bytes: 0 });
+    expect(await exporting.run(neverStop)).toEqual({ files: 0, events: 0, parked: 0, bytes: 0 });
   });
 
   it('is refused while another one has the folder', async () => {
@@ -206,7 +206,7 @@ describe('an export of the log to files', () => {
     const [one, other] = [folderTarget(folder, 'export'), folderTarget(folder, 'export')];
     const exporting = await openFileExport(optionsOf(one));
     await expect(run(other)).rejects.toThrow(`export ${folder} is being written by another process`);
-    expect(await exporting.run(goOn)).toMatchObject({ events: 6 });
+    expect(await exporting.run(neverStop)).toMatchObject({ events: 6 });
     await one.close();
     expect(await run(other)).toMatchObject({ events: 0 });
     await other.close();

@@ -22,7 +22,7 @@ const opened = (rules: Partial<GroupRules> = {}, places: readonly number[] = [0,
   return group;
 };
 
-/** Takes all deliveries: the consumer, the place, and the retries when there are some. */
+/** Takes all deliveries: the consumer, the number of the event, and the retries when there are some. */
 const delivered = (group: ConsumerGroup<string>, nowMs = 0): readonly string[] => {
   const texts: string[] = [];
   for (;;) {
@@ -155,7 +155,7 @@ describe('a group of consumers', () => {
     expect(group.connect(2, 10)).toBe(true);
   });
 
-  it('is done up to the event before its first pending one', () => {
+  it('has its checkpoint at the event before its first pending one', () => {
     const progress = {
       ...progressAfter(9n, 0n),
       pending: [
@@ -300,7 +300,7 @@ const world = (rules: GroupRules) => {
   };
   return {
     take: ({ what, number }: Happening): void => happenings[what](number),
-    /** Lets one patient consumer acknowledge all that is left, and says what is done or parked then. */
+    /** Lets one more consumer acknowledge all that is left; returns the events that are done or parked then. */
     finish: (): ReadonlySet<bigint> => {
       connect(3);
       for (let round = 0; round < 20 * EVENTS; round += 1) {

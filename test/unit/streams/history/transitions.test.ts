@@ -70,7 +70,7 @@ const WHOLE = [
 ];
 
 describe('the history of an execution', () => {
-  it('has every transition once, those of what ended with the execution too', async () => {
+  it('has every transition once, also those of nodes and tasks that ended with the execution', async () => {
     expect(await named()).toEqual(WHOLE);
     expect(await named({ newestFirst: true })).toEqual([...WHOLE].reverse());
   });
@@ -101,7 +101,7 @@ describe('the history of an execution', () => {
     expect(reasons.get('EXECUTION ABORTING')).toBe('enough');
   });
 
-  it('names the principal of the command where the call had none', async () => {
+  it('has the principal of the event when its metadata has no actor', async () => {
     const run = openStream(creation);
     await run.refusal(termination);
     const withoutActor = asRecorded(run.recorded).map((event) => ({
@@ -149,7 +149,7 @@ describe('the history of an execution', () => {
     });
   });
 
-  it('is not there for an execution without events', async () => {
+  it('is NOT_FOUND for an execution without events', async () => {
     await expect(list({ id: { ...id, name: 'other' } })).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });
 
@@ -167,7 +167,7 @@ describe('the history of an execution', () => {
       }),
     ));
 
-  it('turns round at any page', () =>
+  it('can be read backwards from any page', () =>
     fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 13 }), fc.integer({ min: 1, max: 14 }), async (skipped, limit) => {
         const { token } = await list({ limit: skipped });

@@ -51,20 +51,20 @@ const node = (sequence: number, execution: string, nodeId = `n${sequence}`): Req
   },
 });
 
-let toy: Awaited<ReturnType<typeof overGrpc>>;
+let plane: Awaited<ReturnType<typeof overGrpc>>;
 let stream: ReportStream;
 beforeEach(async () => {
   asked = [];
   onAsked = () => undefined;
-  toy = await overGrpc([createNodeEvent, ...reportRoutes]);
-  stream = openReport(toy.client, { 'x-request-id': 'one', 'idempotency-key': 'key', 'flightlog-test': 'seen' });
+  plane = await overGrpc([createNodeEvent, ...reportRoutes]);
+  stream = openReport(plane.client, { 'x-request-id': 'one', 'idempotency-key': 'key', 'flightlog-test': 'seen' });
 });
-afterEach(() => toy.close());
+afterEach(() => plane.close());
 
 const sequences = (answers: readonly { readonly sequence: bigint }[]): number[] =>
   answers.map(({ sequence }) => Number(sequence));
 
-describe('a stream of events', () => {
+describe('a stream of reported events', () => {
   it('answers each with its sequence and position, and ends with its requests', async () => {
     stream.send(node(1, 'a'), node(2, 'b'));
     stream.call.end();
@@ -77,7 +77,7 @@ describe('a stream of events', () => {
     }
   });
 
-  it('calls the RPC of the event as a call of its own, within the request of the stream', async () => {
+  it('calls the RPC of an event with the request id of the stream and without its idempotency key', async () => {
     stream.send(node(1, 'a'));
     const [first] = await times(1);
     expect(first?.call).toMatchObject({ requestId: 'one', idempotencyKey: undefined });
@@ -122,7 +122,7 @@ describe('a stream of events', () => {
     stream.send({ sequence: 1n });
     stream.sendBytes(Uint8Array.of(0x08, 2, 0x1a, 2, 0x12, 9)); // a node event that ends too early
     const [absent, broken] = await stream.answered(2);
-    expect(absent).toMatchObject({ sequence: 1n, status: { code: 12 } }); // the toy has no CreateWorkflowEvent
+    expect(absent).toMatchObject({ sequence: 1n, status: { code: 12 } }); // it serves no CreateWorkflowEvent
     expect(broken).toMatchObject({ sequence: 2n, status: { code: 3 } });
     expect(broken?.status?.message).toContain('cannot decode NodeExecutionEventRequest');
   });
@@ -148,7 +148,7 @@ describe('a stream of events', () => {
     expect(sequences(await stream.answered(1))).toEqual([9]);
   });
 
-  it('takes no more events than its window has places for', async () => {
+  it('takes at most 512 events that it has not answered', async () => {
     const events = Array.from({ length: 600 }, (_, index) => node(index, `e${index}`));
     stream.send(...events);
     await times(512);
@@ -159,7 +159,7 @@ describe('a stream of events', () => {
     expect(await stream.answered(600)).toHaveLength(600);
   });
 
-  it('drops what is not decided when its client has gone', async () => {
+  it('cancels the call of an event when its client has gone', async () => {
     stream.send(node(1, 'a'));
     const [first] = await times(1);
     expect(first?.call.isCancelled()).toBe(false);
@@ -173,11 +173,11 @@ describe('a stream of events', () => {
   it('answers what it has taken when the server shuts down, and ends with UNAVAILABLE', async () => {
     stream.send(node(1, 'a'));
     const [first] = await times(1);
-    const closed = toy.server.close({ drainMs: 30_000 });
+    const closed = plane.server.close({ drainMs: 30_000 });
     first?.answer();
     expect((await stream.ended).code).toBe('UNAVAILABLE');
     expect(sequences(stream.answers)).toEqual([1]);
-    toy.client.close();
+    plane.client.close();
     await closed;
   });
 });

@@ -115,7 +115,7 @@ describe('a tail', () => {
     });
   });
 
-  it('gets the bytes that others with the same selection get, and others with another do not', async () => {
+  it('shares encoded bytes with tails of the same selection, and not with those of another', async () => {
     const from = { lastEventId: (await store.head()).toString() };
     const encodings = new Map<bigint, number>();
     const counting: TailConsumer = {
