@@ -52,7 +52,7 @@ const numbered = (n: number, dataBytes: number) => ({
   metadata,
 });
 
-/** Creates a log with `count` events in several streams. */
+/** Creates a log with `count` events in several streams, and gives its directory. */
 const filled = async (directory: string, count: number, dataBytes: (n: number) => number): Promise<string> => {
   mkdirSync(directory);
   const log = await sqliteEventStore({ directory });
@@ -73,7 +73,7 @@ const serveEmbedded = (data: string): Promise<ServerProcess> =>
     env: { FLIGHTLOG_PROJECTS: '["flytesnacks"]' },
   });
 
-/** The largest data of one append. */
+/** The largest data of an event, with which an append of it alone is as large as it may be. */
 const MAX_DATA_BYTES = 1_000_000 - 16 - 'Counted'.length - metadata.length;
 
 describe('copying a log', () => {
@@ -97,7 +97,7 @@ describe('copying a log', () => {
     rmSync(scratch, { recursive: true });
   });
 
-  it('goes to an event store and back, to the same bytes under a new id', async () => {
+  it('gives the same events, to an event store and back, under a new log id', async () => {
     const url = `esdb://${server.address}?tls=false`;
     const there = await copy(['log', 'copy', '--from', logDirectory(plane.directory), '--to', url]);
     expect(there).toMatchObject({ code: 0, stderr: '' });
@@ -117,7 +117,7 @@ describe('copying a log', () => {
     expect(JSON.parse((await copy(['log', 'take-over', '--event-store', url])).stdout)).toEqual({ logId });
   });
 
-  it('comes from a server that lets it be read only, to the same bytes', async () => {
+  it('gives the same events from a control plane in read mode, unless its URL makes it send JSON', async () => {
     const url = `esdb://${plane.server().ready.eventstore!}?tls=false`;
     const read = await copy(['log', 'copy', '--from', url, '--to', place('from-a-server')]);
     expect(read).toMatchObject({ code: 0, stderr: '' });
@@ -128,7 +128,7 @@ describe('copying a log', () => {
     expect(asJson).toMatchObject({ code: 1, stderr: expect.stringMatching(text) as string });
   });
 
-  it('serves the copy as the original was served', async () => {
+  it('gives a log on which a server starts, with the executions of the original', async () => {
     await copy(['log', 'copy', '--from', logDirectory(plane.directory), '--to', place('served')]);
     const again = await serveEmbedded(place('served'));
     expect(again.ready.executions).toBe(plane.server().ready.executions + 20);
@@ -176,7 +176,7 @@ describe('copying a log', () => {
     await target.stop();
   }, 300_000);
 
-  it('takes events as large as they may be, one by one', async () => {
+  it('takes events of the largest size, and is refused into a log with other events', async () => {
     const large = await filled(place('largest'), 5, () => MAX_DATA_BYTES);
     const other = await filled(place('foreign'), 3, () => 10);
     const target = await startLogServer(place('largest-server'));
@@ -190,7 +190,7 @@ describe('copying a log', () => {
     await target.stop();
   }, 300_000);
 
-  it('copies what was there while the log that is copied grows', async () => {
+  it('takes the events at its start while the log grows, and the others the next time', async () => {
     const growing = await filled(place('growing'), 2_000, () => 500);
     const log = await sqliteEventStore({ directory: growing });
     const state = { isCopying: true };
@@ -210,7 +210,7 @@ describe('copying a log', () => {
   it.each([
     ['onto itself', () => [logDirectory(plane.directory), logDirectory(plane.directory)], /name the same log/u],
     ['from where there is no log', () => [place('nothing'), place('x')], /no data directory/u],
-    ['into a log of something else', () => [place('back'), place('other')], /not a copy of the source/u],
+    ['into a log with other events', () => [place('back'), place('other')], /not a copy of the source/u],
   ] as const)('is refused %s', async (_, places, text) => {
     if (places()[1] === place('other')) {
       const other = await serveEmbedded(place('other'));

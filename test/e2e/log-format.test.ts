@@ -26,7 +26,7 @@ const EMBEDDED = ['--event-store', 'embedded:', '--read-store', 'sqlite:'];
 const PLACE = { project: 'flytesnacks', domain: 'development' };
 const project = { id: 'flytesnacks', name: 'flytesnacks' };
 
-describe('a log in a data directory that an older release has begun', () => {
+describe('a log that an older release has begun', () => {
   const directory = mkdtempSync(join(tmpdir(), 'flightlog-format-'));
   let server: ServerProcess;
   let api: Transport;
@@ -64,7 +64,7 @@ describe('a log in a data directory that an older release has begun', () => {
     rmSync(directory, { recursive: true });
   });
 
-  it('is switched by `log format --to`, and never back', async () => {
+  it('is switched to a newer format by `log format --to`, and not back', async () => {
     const newest = NEWEST_FORMAT;
     expect(await logFormat()).toEqual({ format: 1, newest });
     expect(await logFormat('--to', `${newest + 1}`)).toContain(`this release writes the formats 1 to ${newest}`);
@@ -81,7 +81,7 @@ describe('a log in a data directory that an older release has begun', () => {
     await stop();
   });
 
-  it('takes no command once a newer release has switched it, and is read', async () => {
+  it('takes no launch once it has the format of a newer release, but can be read', async () => {
     const data = toBinary(LogFormatSetSchema, create(LogFormatSetSchema, { format: NEWEST_FORMAT + 1 }));
     await record(LOG_FORMAT_STREAM, newEvent('LogFormatSet', data));
     await start();

@@ -18,7 +18,7 @@ import { type LogServer, startLogServer } from '../support/log-server.js';
 import { startServerProcess } from '../support/server-process.js';
 import { until } from '../support/until.js';
 
-/** The number of times that the consumer and the server are killed; 50 by hand. */
+/** The number of times that the consumer and the server are killed; 50 make a thorough run. */
 const KILLS = Number(process.env['FLIGHTLOG_TEST_CONSUMER_KILLS'] ?? 2);
 
 /** The events between two kills. */
@@ -55,9 +55,9 @@ const fill = (stream: string, from: number, to: number) =>
     Array.from({ length: to - from }, (_, at) => jsonEvent({ type: 'Counted', data: { n: from + at } })),
   );
 
-describe('a consumer that takes one event at a time', () => {
+describe('a consumer group', () => {
   it(
-    'gets no acknowledged event again and loses none, though it and the server are killed',
+    'sends no event again whose acknowledgement is durable, and loses none, though consumers and server are killed',
     async () => {
       const stream = 'killed-1';
       await client.createPersistentSubscriptionToStream(
@@ -118,7 +118,7 @@ describe('a consumer that takes one event at a time', () => {
     60_000 + KILLS * 5_000,
   );
 
-  it('finds parked events and retries after the server was killed', async () => {
+  it('has its parked events and retries after the server was killed', async () => {
     const stream = 'parked-1';
     await fill(stream, 0, 3);
     await client.createPersistentSubscriptionToStream(stream, 'group', settings({ startFrom: START }));
@@ -142,7 +142,7 @@ describe('a consumer that takes one event at a time', () => {
   });
 });
 
-it('ends the consumers of a group that is deleted', async () => {
+it('a deleted group ends the subscriptions of its consumers', async () => {
   await client.createPersistentSubscriptionToStream('deleted-1', 'group', settings({ startFrom: START }));
   const subscription = client.subscribeToPersistentSubscriptionToStream('deleted-1', 'group');
   const ended = new Promise<unknown>((resolve) => subscription.on('error', resolve));
@@ -151,7 +151,7 @@ it('ends the consumers of a group that is deleted', async () => {
   expect(await ended).toMatchObject({ type: ErrorType.PERSISTENT_SUBSCRIPTION_DROPPED });
 });
 
-it('uses the groups of the event store that has the log', async () => {
+it('a control plane serves the consumer groups of its event store', async () => {
   const eventStore = `esdb://${server.address}?tls=false`;
   const { ready, stop } = await startServerProcess({
     data: join(directory, 'plane'),
@@ -186,7 +186,7 @@ it('uses the groups of the event store that has the log', async () => {
   await stop();
 });
 
-it('does what docs/consumers.md shows', async () => {
+it('the consumer in docs/consumers.md prints the events and acknowledges them', async () => {
   const text = readFileSync(join(CHECKOUT, 'docs/consumers.md'), 'utf8');
   const [, script] = /^## Consumer groups \(persistent subscriptions\)$.*?^```js\n(.*?)^```$/msu.exec(text) ?? [];
   const file = join(CHECKOUT, 'dist', 'named-consumer.mjs');

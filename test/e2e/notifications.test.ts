@@ -110,7 +110,7 @@ describe('mails whose process is killed after DATA and before the answer', () =>
     expectSentTwice(alone, await untilGivenUp(alone));
   });
 
-  it('are digests with every message that was collected, and each of those is accounted for', async () => {
+  it('as digests are sent once more too, and name each execution, whose own messages are DIGESTED', async () => {
     const found = await Promise.all(joined.map(messageAbout));
     const lead = joined[found.findIndex((message) => message?.status !== NotificationStatus.DIGESTED)]!;
     const message = await untilGivenUp(lead);
@@ -123,7 +123,7 @@ describe('mails whose process is killed after DATA and before the answer', () =>
   });
 });
 
-it('an execution that runs for longer than is configured is a mail to the rules that ask for it', async () => {
+it('an execution that runs longer than is configured causes a mail by the rule for LONG_RUNNING', async () => {
   const id = await launchHello(plane.grpc, 'slow');
   await plane.grpc.call(AdminService.method.createWorkflowEvent, workflowReport(id, { phase: Phase.RUNNING }));
   const [notification] = await until(

@@ -17,9 +17,10 @@ import { until } from '../support/until.js';
 
 /** Many times the batch size of the views. */
 const NODES = 4_000;
+/** Reports that are sent at once. */
 const AT_ONCE = 200;
 const PAGE = 1_000;
-/** Long enough for a slow read store to project all of them. */
+/** Long enough for a slow read store to project all nodes. */
 const VIEWS_MS = 100_000;
 const EVENT = '/flyteidl.service.AdminService/CreateNodeEvent';
 const id = { project: 'flytesnacks', domain: 'development', name: 'hello-defaults' };
@@ -109,7 +110,7 @@ describe(`an execution that ends with ${NODES} open nodes`, () => {
     expect(await eventsOfStream()).toBe(before + 1);
   });
 
-  it('takes one late report of the engine on how a node of it really ended', async () => {
+  it('accepts one late report of the end of a node, and refuses another', async () => {
     const event = {
       id: { nodeId: 'n7', executionId: id },
       phase: NodeExecution_Phase.SUCCEEDED,

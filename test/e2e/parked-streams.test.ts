@@ -36,9 +36,9 @@ beforeAll(async () => {
 afterAll(() => two.close(), LIMIT_MS);
 
 describe.each([
-  ['was started on them', 0],
-  ['met them while it ran', 1],
-] as const)('a process that %s, of streams with an event that it cannot read', (_, at) => {
+  ['started after it was recorded', 0],
+  ['running when it was recorded', 1],
+] as const)('a process that cannot read an event of some streams, %s', (_, at) => {
   const way = (): Transport => two.members[at].api();
 
   it.each(KINDS.flatMap((kind) => CATEGORIES.map((category) => [kind, category] as const)))(
@@ -52,7 +52,7 @@ describe.each([
     },
   );
 
-  it('answers UNAVAILABLE to a call for the attributes themselves', async () => {
+  it('answers UNAVAILABLE to GetProjectAttributes, with the stream', async () => {
     const answer = await way().attempt(method.getProjectAttributes, {
       project: 'attributed-corrupt',
       resourceType: MatchableResource.TASK_RESOURCE,
@@ -63,7 +63,7 @@ describe.each([
     });
   });
 
-  it('does everything else, and gives back slots', async () => {
+  it('launches and ends other executions, and releases their slots', async () => {
     const id = { project: 'flytesnacks', domain: 'development', name: `goes-on-${at}` };
     await way().call(method.createLaunchPlan, plan(`hello.one-${at}`, 1));
     expect((await launchOf(way(), id.name, `hello.one-${at}`)).code).toBe('OK');
@@ -73,7 +73,7 @@ describe.each([
     await until(slots, (types) => types.includes('SlotReleased'));
   });
 
-  it('is ready, and its health check names the parked streams', async () => {
+  it('is ready, and its health check counts the streams', async () => {
     const { ready, checks } = await readiness(two.members[at].server().ready.http);
     expect(ready).toBe(true);
     expect(checks['parked']).toMatchObject({

@@ -97,7 +97,7 @@ afterAll(async () => {
 });
 
 describe('user names and passwords on the port of the EventStoreDB protocol', () => {
-  it('are those of a person, and of a client with its secret', async () => {
+  it('can be those of a person, a client with its secret, or `token` with an access token', async () => {
     expect(await reading(ALICE)).toBeGreaterThan(0);
     expect(await reading(engine)).toBeGreaterThan(0);
     expect(await reading({ username: 'token', password: await tokenOfEngine() })).toBeGreaterThan(0);
@@ -118,7 +118,7 @@ describe('user names and passwords on the port of the EventStoreDB protocol', ()
     expect(await codeOf(brief)).toBe(UNAUTHENTICATED);
   });
 
-  it('of a person that is removed end its subscriptions', async () => {
+  it('end the subscriptions of a person when she is removed', async () => {
     await run(['user', 'add', 'leaving', '--roles', 'viewer'], 'marked-password-of-leaving\n');
     const uri = `esdb://${server.ready.eventstore ?? ''}?tlsCAFile=${made.file('ours.pem')}`;
     const client = EventStoreDBClient.connectionString(uri);
@@ -132,7 +132,7 @@ describe('user names and passwords on the port of the EventStoreDB protocol', ()
     expect(error._raw?.code ?? error.code).toBe(UNAUTHENTICATED);
   });
 
-  it('are refused in the audit, with the address and without a secret', async () => {
+  it('are in the audit when they are refused, without secrets', async () => {
     const authorization = `Bearer ${await tokenOfEngine()}`;
     const written = await until(
       () => ask('/api/v1/audit', { headers: { authorization } }),
@@ -144,7 +144,7 @@ describe('user names and passwords on the port of the EventStoreDB protocol', ()
 });
 
 describe('secrets that are sent', () => {
-  it('are written nowhere, however they come', async () => {
+  it('are in no metrics, log or file, however they are sent', async () => {
     const token = await tokenOfEngine();
     const marked = (way: string): string => `marked-secret-by-${way}`;
     await ask('/api/v1/projects', { headers: { authorization: `Bearer ${marked('bearer')}` } });

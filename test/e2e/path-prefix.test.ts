@@ -70,7 +70,7 @@ describe('a server below the path prefix of a proxy', () => {
     }
   });
 
-  it('signs them out, and leads back to the console', async () => {
+  it('signs people out, and leads back to the console', async () => {
     const browser = openBrowser();
     await signIn(browser);
     const question = await browser.open(`${baseUrl}/logout`);
@@ -80,7 +80,7 @@ describe('a server below the path prefix of a proxy', () => {
     expect((await browser.open(`${baseUrl}/login`)).text).toContain('name="password"');
   });
 
-  it('gives command lines tokens of its issuer, which it takes', async () => {
+  it('gives command lines tokens of its issuer, which it accepts', async () => {
     const { body } = await redeem(baseUrl, await getCode(baseUrl, ALICE));
     expect(claimsOf(body['access_token'])).toMatchObject({ iss: baseUrl, aud: baseUrl, sub: 'alice' });
     const headers = { authorization: `Bearer ${body['access_token'] ?? ''}` };
@@ -114,7 +114,7 @@ describe('a server below the path prefix of a proxy', () => {
     },
   );
 
-  it.each(['/openapi.json', '/api/v1/openapi'])('is the server of the document at %s', async (path) => {
+  it.each(['/openapi.json', '/api/v1/openapi'])('is the server that the OpenAPI document at %s names', async (path) => {
     const browser = openBrowser();
     await signIn(browser);
     const document = JSON.parse((await browser.open(`${baseUrl}${path}`)).text) as {

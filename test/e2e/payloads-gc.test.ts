@@ -13,7 +13,8 @@ import { eventStoreEnvironment } from '../support/test-log.js';
 
 const DAY_MS = 24 * 3_600_000;
 
-const madeOlder = async (directory: string, path: string): Promise<void> => {
+/** Makes a payload 8 days old. */
+const makeOlder = async (directory: string, path: string): Promise<void> => {
   const time = new Date(Date.now() - 8 * DAY_MS);
   await utimes(join(directory, 'payloads', path), time, time);
 };
@@ -25,7 +26,7 @@ garbageStory('a folder of payloads', (directory) => ({
   rounds: 6,
   open: () => ({ store: filePayloadStore({ directory }), objects: filePayloadObjects({ directory }) }),
   grow: async (refs) => {
-    for (const { scope, sha256 } of refs) await madeOlder(directory, payloadPath(scope, sha256));
+    for (const { scope, sha256 } of refs) await makeOlder(directory, payloadPath(scope, sha256));
   },
 }));
 
@@ -42,18 +43,18 @@ describe('payloads gc', () => {
   it('removes nothing where there is no log', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'flightlog-garbage-'));
     const { scope, sha256 } = await filePayloadStore({ directory }).put('definitions/a', Uint8Array.of(1));
-    await madeOlder(directory, payloadPath(scope, sha256));
+    await makeOlder(directory, payloadPath(scope, sha256));
     const { code, stderr } = await gc(['--data', directory]);
     expect(code).toBe(1);
     expect(stderr).toContain('flightlog: ');
     for await (const page of filePayloadObjects({ directory }).list()) expect(page).toHaveLength(1);
   });
 
-  it('removes nothing from a store that has no payload of the log', async () => {
+  it('is refused for a store that has no payload of the log', async () => {
     const plane = await startControlPlane();
     const { directory } = plane;
     const { scope, sha256 } = await filePayloadStore({ directory }).put('definitions/a', Uint8Array.of(1));
-    await madeOlder(directory, payloadPath(scope, sha256));
+    await makeOlder(directory, payloadPath(scope, sha256));
     const { code, stderr } = await flightlog(['payloads', 'gc', '--data', directory], {
       env: eventStoreEnvironment(directory),
     }).ended;

@@ -75,7 +75,7 @@ describe.skipIf(areApart)('a process that is killed between two steps of an exec
   // The log is the same after one as before the next.
   const points = ['before-commit:1', ...[1, 2, 3, 4].map((nth) => `after-commit:${nth}`)];
 
-  it.each(points)('gives the slot back once, killed %s', async (point) => {
+  it.each(points)('takes and releases the slot once, killed at %s', async (point) => {
     const name = point.replace(':', '-');
     const dying = await startControlPlane({ FLIGHTLOG_FAIL_POINT: point }, directory);
     const before = (await slots(dying)).length;

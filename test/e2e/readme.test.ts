@@ -97,14 +97,14 @@ describe('the commands of the README', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('start with what `npm start` starts', () => {
+  it('begin with `npm start`, which starts the sandbox', () => {
     expect(scripts.start).toBe('node flightlog.js sandbox');
     expect(readme).toContain('```sh run\nnpm ci && npm start\n```');
   });
 
   const steps = stepsOf(markedBlocks(readme));
 
-  it('are all there', () => {
+  it('are these programs, in this order', () => {
     expect(steps.map(({ command }) => command.split(' ', 1)[0])).toEqual([
       'npm',
       'curl',
@@ -116,9 +116,9 @@ describe('the commands of the README', () => {
     ]);
   });
 
-  it.each(steps)('do what it shows: $command', run);
+  it.each(steps)('do what the README shows: $command', run);
 
-  it('leave no data when they start afresh', () => {
+  it('leave no data, which the last command removes', () => {
     expect(existsSync(join(folder, 'data'))).toBe(false);
   });
 });

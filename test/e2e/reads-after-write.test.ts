@@ -35,7 +35,7 @@ describe.each(['grpc', 'rest'] as const)('what was written over %s', (way) => {
 
   const rounds = Array.from({ length: ROUNDS }, (_, round) => `${way}-${round}`);
 
-  it('is there at once: tasks', async () => {
+  it('can be read at once: tasks', async () => {
     const recorded = fromBinary(TaskCreateRequestSchema, fixtureBytes('01-hello/001-task.create_request.pb'));
     for (const version of rounds) {
       const id = { ...HELLO_TASK, version };
@@ -50,7 +50,7 @@ describe.each(['grpc', 'rest'] as const)('what was written over %s', (way) => {
     }
   });
 
-  it('is there at once: projects', async () => {
+  it('can be read at once: projects', async () => {
     const id = `project-${way}`;
     const project = { id, name: `over ${way}`, description: 'a test', labels: { values: { team: 'a' } } };
     await transport.call(method.registerProject, { project });
@@ -61,7 +61,7 @@ describe.each(['grpc', 'rest'] as const)('what was written over %s', (way) => {
     expect(await transport.call(method.getProject, { id })).toMatchObject({ name: 'another' });
   });
 
-  it('is there at once: executions and what engines report on them', async () => {
+  it('can be read at once: executions and what engines report on them', async () => {
     for (const name of rounds) {
       const id = await launchHello(transport, `at-once-${name}`);
       const nodeId = { executionId: id, nodeId: 'n0' };
@@ -81,7 +81,7 @@ describe.each(['grpc', 'rest'] as const)('what was written over %s', (way) => {
     }
   });
 
-  it('is there at once: archived and tagged', async () => {
+  it('can be read at once: state and tags of an execution', async () => {
     const id = await launchHello(transport, `archived-${way}`);
     const listed = async (filters = ''): Promise<boolean> => {
       const { executions } = await transport.call(method.listExecutions, { id: SCOPE, limit: 1_000, filters });
@@ -112,7 +112,7 @@ describe.each(['grpc', 'rest'] as const)('what was written over %s', (way) => {
     return transport.send('GetExecution', toBinary(WorkflowExecutionGetRequestSchema, request), headers);
   };
 
-  it('says where in the log it is, and a read can ask for that', async () => {
+  it('has a position in the answer, which a read can require', async () => {
     const before = await plane.head();
     const request = helloRequest(`positioned-${way}`);
     const { position, code } = await transport.attempt(method.createExecution, request);

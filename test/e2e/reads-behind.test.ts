@@ -84,7 +84,7 @@ const nodePhase = async (nodeId: string): Promise<NodePhase> =>
 const seconds = (time: Timestamp | undefined): bigint => time!.seconds;
 
 describe('while the views take no events', () => {
-  it('an execution that the views have in part is answered as the log has it, with its nodes, its tasks and their data', async () => {
+  it('an execution that is partly projected is read as the log has it, with nodes, tasks and data', async () => {
     const before = await viewPosition();
     const { grpc, rest } = one;
     await grpc.call(
@@ -129,7 +129,7 @@ describe('while the views take no events', () => {
     expect(await viewPosition()).toBe(before);
   });
 
-  it('an execution that the views do not have is answered as the log has it', async () => {
+  it('an execution that is not projected is read as the log has it', async () => {
     const id = await launchHello(one.grpc, 'never-seen');
     expect((await one.grpc.call(method.getExecution, { id })).closure!.phase).toBe(Phase.QUEUED);
     await one.grpc.call(method.terminateExecution, { id, cause: 'enough' });
@@ -139,7 +139,7 @@ describe('while the views take no events', () => {
     });
   });
 
-  it('versions of tasks, workflows and launch plans are answered, and which one is active', async () => {
+  it('versions of tasks, workflows and launch plans can be read, and the active launch plan', async () => {
     const { grpc } = one;
     const again = <Desc extends DescMessage & { readonly typeName: string }>(
       request: MessageInitShape<Desc> & { readonly id?: { readonly version: string } | undefined },
@@ -169,7 +169,7 @@ describe('while the views take no events', () => {
     );
   });
 
-  it('names are answered with description and state, and as soon as one version is registered', async () => {
+  it('names can be read with description and state, and as soon as one version is registered', async () => {
     const { grpc } = one;
     const place = { project: 'flytesnacks', domain: 'development' };
     const get = async (resourceType: ResourceType, name: string) => {
@@ -193,7 +193,7 @@ describe('while the views take no events', () => {
     await expect(get(ResourceType.LAUNCH_PLAN, 'new-nam')).rejects.toThrow('NOT_FOUND');
   });
 
-  it('a read that names a position which the views do not reach in time is UNAVAILABLE', async () => {
+  it('a read that requires a position is UNAVAILABLE when the views do not reach it in time', async () => {
     const { position } = await one.grpc.attempt(method.terminateExecution, { id: open, cause: 'no' });
     // A refusal has the position of the events that it depends on, which are not yet projected either.
     expect(positionNumber(position!)).toBeGreaterThan(positionNumber(await viewPosition()));
@@ -205,7 +205,7 @@ describe('while the views take no events', () => {
   });
 });
 
-it('all of it is there after the process was killed', async () => {
+it('executions read from the log before are in the views after the process was killed', async () => {
   const { directory } = plane;
   await kill();
   await start({}, directory);

@@ -156,7 +156,7 @@ describe.each(['grpc', 'rest'] as const)('a list over %s', (way) => {
     ['eq(launch_plan.name,unknown)', () => false],
   ];
 
-  it.each(FILTERS)('keeps what its filters say: %s', async (filters, keeps) => {
+  it.each(FILTERS)('has what its filters match, also in pages: %s', async (filters, keeps) => {
     const wanted = (await executions()).filter(keeps).map(nameOf);
     expect((await executions({ filters })).map(nameOf)).toEqual(wanted);
     // Filters are applied before limits, so filtered pages are full.
@@ -190,7 +190,7 @@ describe.each(['grpc', 'rest'] as const)('a list over %s', (way) => {
     expect(created).toEqual([...created].sort((a, b) => b - a));
   });
 
-  it('of nodes has every one of many, in pages', async () => {
+  it('of nodes has each of 347 nodes once, in pages, and can be filtered', async () => {
     const nodes = await nodesOf(transport, BIG);
     const ids = nodes.map(({ id }) => id!.nodeId);
     expect(new Set(ids).size).toBe(ids.length);
@@ -208,7 +208,7 @@ describe.each(['grpc', 'rest'] as const)('a list over %s', (way) => {
     expect(some.nodeExecutions.map(({ id }) => id!.nodeId)).toEqual(kept.map(({ id }) => id!.nodeId));
   });
 
-  it('of nodes and tasks of an execution that is not there is empty', async () => {
+  it('of nodes or tasks of an unknown execution is empty, and of the children of a node NOT_FOUND', async () => {
     const executionId = { ...STAGING, name: 'unknown' };
     const nodes = await transport.call(method.listNodeExecutions, { workflowExecutionId: executionId });
     expect(nodes.nodeExecutions).toEqual([]);

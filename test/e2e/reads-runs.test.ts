@@ -39,7 +39,7 @@ beforeAll(async () => {
 });
 afterAll(() => plane.close());
 
-/** The reads of a run, with the messages of their answers. */
+/** RPCs that read, each with a request. */
 const QUESTIONS = [
   [method.getExecution, { id: DYNAMIC }],
   [method.getExecutionData, { id: DYNAMIC }],
@@ -59,7 +59,7 @@ const QUESTIONS = [
 
 describe('an answer', () => {
   it.each(QUESTIONS.map(([rpc, request]) => [rpc.name, rpc, request] as const))(
-    'is the same message over gRPC, by either name, and over REST in JSON and in bytes: %s',
+    'is the same message over gRPC, under either package name, and over REST in JSON and in bytes: %s',
     async (_name, rpc, request) => {
       const { ready } = plane.server();
       const ways = [plane.grpc, overGrpc(ready, 'platformidl'), plane.rest, plane.octets];
@@ -71,7 +71,7 @@ describe('an answer', () => {
   );
 });
 
-describe.each(['grpc', 'rest'] as const)('what has run, over %s', (way) => {
+describe.each(['grpc', 'rest'] as const)('an execution, over %s', (way) => {
   let transport: Transport;
   beforeAll(() => {
     transport = plane[way];
@@ -143,7 +143,7 @@ describe.each(['grpc', 'rest'] as const)('what has run, over %s', (way) => {
     });
   });
 
-  it('runs again as it was, relaunched', async () => {
+  it('runs again as it was when it is relaunched', async () => {
     const original = { ...SCOPE, name: 'diamond-uploaded-data' };
     const request = { id: original, name: `relaunched-over-${way}`, overwriteCache: true };
     const { id } = await transport.call(method.relaunchExecution, request);
@@ -189,7 +189,7 @@ describe.each(['grpc', 'rest'] as const)('what has run, over %s', (way) => {
     }
   });
 
-  it('is listed without what was open when the execution succeeded, where that is asked for', async () => {
+  it('can be listed without the nodes and tasks that were open when it succeeded', async () => {
     const id = { ...SCOPE, name: `left-open-over-${way}` };
     await transport.call(method.createExecution, helloRequest(id.name));
     await transport.call(method.createWorkflowEvent, workflowReport(id, { phase: Phase.RUNNING }));
@@ -212,7 +212,7 @@ describe.each(['grpc', 'rest'] as const)('what has run, over %s', (way) => {
     expect([await tasks(''), await tasks('ne(closed_by,SUCCEEDED)')]).toEqual([1, 0]);
   });
 
-  it('is not recovered when it has succeeded or still runs', async () => {
+  it('is not recovered when it has succeeded or has not ended', async () => {
     const { id: queued } = await transport.call(method.createExecution, helloRequest(`queued-over-${way}`));
     for (const id of [queued!, { ...SCOPE, name: 'hello-twice' }]) {
       const before = await plane.head();

@@ -93,11 +93,11 @@ describe('an execution that is terminated while no engine runs', () => {
     return id;
   };
 
-  const expired = (transport: Transport, id: ExecutionId): Promise<Execution> =>
+  const untilAborted = (transport: Transport, id: ExecutionId): Promise<Execution> =>
     until(() => execution(transport, id), isIn(Phase.ABORTED));
 
   it.each(['grpc', 'rest'] as const)(
-    'is ABORTING at once, and ABORTED by the control plane in time: %s',
+    'is ABORTING at once, and ABORTED by the control plane after its abort timeout: %s',
     async (way) => {
       const transport = plane[way];
       const id = await running(transport, `expires-${way}`);
@@ -106,7 +106,7 @@ describe('an execution that is terminated while no engine runs', () => {
       const { closure: aborting } = await execution(transport, id);
       expect(Phase[aborting!.phase]).toBe('ABORTING');
       expect(aborting!.outputResult).toMatchObject({ case: 'abortMetadata', value: { cause: 'no longer needed' } });
-      const { closure } = await expired(transport, id);
+      const { closure } = await untilAborted(transport, id);
       expect(performance.now() - startedAt).toBeGreaterThan(900);
       expect(closure!.outputResult).toMatchObject({
         case: 'abortMetadata',
@@ -120,7 +120,7 @@ describe('an execution that is terminated while no engine runs', () => {
   it('may be terminated again while it is ABORTING, with another cause, and not after', async () => {
     const id = await terminate(plane.grpc, 'again', 'first');
     await plane.grpc.call(method.terminateExecution, { id, cause: 'second' });
-    const { closure } = await expired(plane.grpc, id);
+    const { closure } = await untilAborted(plane.grpc, id);
     expect(closure!.outputResult).toMatchObject({ value: { cause: expect.stringMatching(/^second; /u) as string } });
     const late = await plane.grpc.attempt(method.terminateExecution, { id, cause: 'third' });
     expect(late.code).toBe('FAILED_PRECONDITION');
@@ -128,9 +128,9 @@ describe('an execution that is terminated while no engine runs', () => {
     expect(reason).toMatchObject({ case: 'alreadyInTerminalState', value: { currentPhase: 'ABORTED' } });
   });
 
-  it('is replaced once by the engine’s own late report on a node and a task', async () => {
+  it('accepts a late end of a node and a task from the engine once, and stays ABORTED', async () => {
     const id = await terminate(plane.rest, 'gives-way', 'late');
-    await expired(plane.rest, id);
+    await untilAborted(plane.rest, id);
     await plane.rest.call(method.createTaskEvent, taskReport(id, 'n0', { phase: TaskPhase.SUCCEEDED }));
     await plane.rest.call(method.createNodeEvent, nodeReport(id, 'n0', { phase: NodePhase.SUCCEEDED }));
     expect(NodePhase[await nodePhase(plane.rest, id)]).toBe('SUCCEEDED');
@@ -148,7 +148,7 @@ describe('an execution that is terminated while no engine runs', () => {
     ).toBe('FAILED_PRECONDITION');
     await plane.grpc.call(method.createWorkflowEvent, workflowReport(id, { phase: Phase.ABORTED }));
     const later = await terminate(plane.grpc, 'after-in-time', 'stop');
-    await expired(plane.grpc, later);
+    await untilAborted(plane.grpc, later);
     const { closure } = await execution(plane.grpc, id);
     expect(closure!.outputResult).toMatchObject({ case: 'abortMetadata', value: { cause: 'stop' } });
   });
@@ -159,8 +159,8 @@ describe('an execution that was terminated before the server was killed', () => 
   afterEach(() => plane.close());
 
   it.each([
-    ['before its time is over', '2s'],
-    ['when its time is over already', '1ms'],
+    ['before its abort timeout', '2s'],
+    ['after its abort timeout', '1ms'],
   ])('is ABORTED by the control plane that starts again, %s', async (_when, timeout) => {
     plane = await startControlPlane({ FLIGHTLOG_ABORT_TIMEOUT: '10m' });
     await register(plane.grpc, withNeeds('01-hello'));

@@ -98,7 +98,7 @@ describe.each(['grpc', 'rest'] as const)('a list of what is registered, over %s'
     expect(await transport.attempt(method.getActiveLaunchPlan, inactive)).toMatchObject({ code: 'NOT_FOUND' });
   });
 
-  it('of projects has all of them, without an end, with their domains', async () => {
+  it('of projects is one page, and each project has its domains', async () => {
     const { projects, token } = await transport.call(method.listProjects, {});
     expect(projects.map(({ id }) => id)).toContain('flytesnacks');
     expect(token).toBe('');

@@ -25,7 +25,7 @@ const LIMIT_MS = 120_000;
 
 type Member = { readonly server: ServerProcess; readonly api: Transport };
 
-describe.skipIf(!isInHistory())('the release before beside this one, on one log', () => {
+describe.skipIf(!isInHistory())('the previous release beside this one, on one log', () => {
   const directory = mkdtempSync(join(tmpdir(), 'flightlog-releases-'));
   let release: ReleaseBefore;
   let log: LogServer;
@@ -83,7 +83,7 @@ describe.skipIf(!isInHistory())('the release before beside this one, on one log'
   };
 
   it(
-    'writes and reads everything that this one does, until the log is switched',
+    'writes and reads what this one does, until the log is switched to the newer format',
     async () => {
       expect(await logFormat()).toEqual({ format: 1, newest: 2 });
       const id = await launchHello(current.api, 'before-the-switch');
@@ -98,7 +98,7 @@ describe.skipIf(!isInHistory())('the release before beside this one, on one log'
   );
 
   it(
-    'parks what it does not know once the log is switched, and continues; so does this one',
+    'parks executions in the newer format once the log is switched, and continues others, which this one reads',
     async () => {
       const open = await launchHello(old.api, 'over-the-switch');
       await old.api.call(method.createWorkflowEvent, workflowReport(open, { phase: Phase.QUEUED }));

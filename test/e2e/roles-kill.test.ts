@@ -153,7 +153,7 @@ const story = (what: string, setting: Setting, { kills, leases = true }: { kills
     );
 
     it.runIf(leases)(
-      'have one stand still past its leases: the other takes over, and what the late one had in hand is refused',
+      'have a projector suspended past its leases: another takes over, and a pending write of the first is refused',
       async () => {
         const isShared = async () => (await watch?.shares())?.join() === '4,4';
         let stops = 0;
@@ -171,7 +171,7 @@ const story = (what: string, setting: Setting, { kills, leases = true }: { kills
     );
 
     it.runIf(leases)(
-      'have one stopped: it releases its partitions, so no other process waits for its leases to expire',
+      'have a projector stopped: it releases its partitions, so no process waits for its leases to expire',
       async () => {
         const [going, other] = [load.parts().process('projector-1'), load.parts().process('projector-2')];
         // The suspended projector may not have its partitions any more, although its last log message says so.
@@ -208,8 +208,8 @@ const story = (what: string, setting: Setting, { kills, leases = true }: { kills
 };
 
 story('under load', {}, { kills: KILLS });
-const everyone = { FLIGHTLOG_LEASES: 'off' };
-story('that all work on everything', { env: everyone }, { kills: Math.ceil(KILLS / 3), leases: false });
+const WITHOUT_LEASES = { FLIGHTLOG_LEASES: 'off' };
+story('without leases', { env: WITHOUT_LEASES }, { kills: Math.ceil(KILLS / 3), leases: false });
 
 describe.skipIf(mongoUrl === undefined)('with a MongoDB', () => {
   // Views belong to one log, and each story has its own log.
@@ -240,8 +240,8 @@ describe.skipIf(mongoUrl === undefined)('with a MongoDB', () => {
 
   story(`under load, ${kafkaBrokers === undefined ? 'without Kafka' : 'and Kafka'}`, exporting, { kills: MONGO_KILLS });
   story(
-    'that all work on everything',
-    { args: alone, location: locations[1], env: everyone },
+    'without leases',
+    { args: alone, location: locations[1], env: WITHOUT_LEASES },
     { kills: Math.ceil(MONGO_KILLS / 4), leases: false },
   );
 });

@@ -51,11 +51,11 @@ afterAll(async () => {
   await processes.close();
 }, LIMIT_MS);
 
-describe.each(['that met them while they ran', 'that were started on them'])(
-  'processes of a role each %s, of streams with an event that they cannot read',
+describe.each(['running when', 'started after'])(
+  'processes of a role each, %s an event that they cannot read was recorded',
   (when) => {
     beforeAll(async () => {
-      if (when !== 'that were started on them') return;
+      if (when !== 'started after') return;
       await Promise.all(processes.parts.map((part) => part.kill()));
       await Promise.all(processes.parts.map((part) => part.start()));
       connect();
@@ -114,7 +114,7 @@ describe('a process that writes no views', () => {
       (each) => each.stream === stream,
     );
 
-  it('has a stream that the views have parked read again, once its payload is back', async () => {
+  it('can have a stream that the views have parked retried, which succeeds once its payload is back', async () => {
     await processes.process('projector-1').kill();
     const request = helloRequest(name, ({ inputs }) => {
       inputs!.literals['name'] = create(LiteralSchema, literal('x'.repeat(100_000)));
@@ -147,7 +147,7 @@ describe('a process that writes no views', () => {
     expect(printed.stdout).not.toContain(stream);
   });
 
-  it('refuses a stream that is not there, over both transports', async () => {
+  it('answers NOT_FOUND to a retry of a stream that does not exist, over gRPC and REST', async () => {
     for (const way of [api, rest()])
       expect(
         await way.attempt(OperationsService.method.retryParkedStream, { stream: 'execution-a:b:c' }),
@@ -160,7 +160,7 @@ describe('a process that runs no reactor', () => {
   const reactor = async () =>
     (await api.call(ReactorService.method.listReactors, { reactor: NAME })).reactors.find(({ name }) => name === NAME);
 
-  it('says where reactors run and what they could not do, and has it tried again or skipped', async () => {
+  it('shows where a reactor runs and its dead letters, and has one retried and skipped', async () => {
     const isKnown = (found: Awaited<ReturnType<typeof reactor>>): boolean =>
       found !== undefined && found.deadLetters.length > 0 && found.worker !== '';
     const { worker, deadLetters } = (await until(reactor, isKnown))!;

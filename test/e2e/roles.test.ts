@@ -50,14 +50,14 @@ afterAll(async () => {
 }, LIMIT_MS);
 
 describe('a control plane of processes with a role each', () => {
-  it('says in the ready line what each is, and serves the interface where that is api alone', () => {
+  it('prints the role of each process in its ready line, and serves gRPC only in API processes', () => {
     const lines = parts.parts.map((part) => part.server().ready);
     expect(lines.map(({ roles }) => roles)).toEqual([['api'], ['api'], ['projector'], ['projector'], ['reactor']]);
     expect(parts.log.roles).toEqual(['log']);
     expect(lines.map((ready) => 'grpc' in ready)).toEqual([true, true, false, false, false]);
   });
 
-  it.each(['projector-1', 'reactor-1'])('answers health checks of %s', async (name) => {
+  it.each(['projector-1', 'reactor-1'])('answers health checks of %s, and 501 to RPCs', async (name) => {
     expect(await probe(name, '/healthz')).toBe(200);
     expect(
       await until(
@@ -84,7 +84,7 @@ describe('a control plane of processes with a role each', () => {
     }
   });
 
-  it('lists what it has just acknowledged', async () => {
+  it('lists an execution as soon as its launch is acknowledged, through the same process', async () => {
     for (const [turn, api] of [first(), other(), first(), other()].entries()) {
       await launchHello(api, `listed-${turn}`);
       const { executions } = await api.call(method.listExecutions, {
@@ -95,7 +95,7 @@ describe('a control plane of processes with a role each', () => {
     }
   });
 
-  it('ends what no engine ends, by the reactor', async () => {
+  it('has the reactor abort a terminated execution that no engine ends', async () => {
     const id = await launchHello(first(), 'abandoned');
     await other().call(method.terminateExecution, create(ExecutionTerminateRequestSchema, { id, cause: 'enough' }));
     const phase = async (): Promise<Phase> =>
@@ -116,7 +116,7 @@ describe('a control plane of processes with a role each', () => {
   };
 
   it(
-    'has the views kept by one projector when the other is gone, within 10 seconds',
+    'has the views written by one projector when the other is killed',
     async () => {
       await parts.process('projector-1').kill();
       await launched('taken-over');
@@ -132,7 +132,7 @@ describe('a control plane of processes with a role each', () => {
   );
 
   it(
-    'serves on while no projector is there, and shows what was written meanwhile when one is back',
+    'reads from the log while no projector runs, and lists what was written later when one is back',
     async () => {
       await expect(parts.process('projector-1').stop()).resolves.toBe(0);
       await expect(parts.process('projector-2').stop()).resolves.toBe(0);

@@ -18,6 +18,7 @@ const startSandbox = async (...more: readonly string[]): Promise<Running> => {
   return sandbox;
 };
 
+/** The URL of the REST API that the sandbox has printed. */
 const api = (sandbox: Running): string => /REST\s+(\S+)/u.exec(sandbox.stdout())?.[1] ?? '';
 
 const get = async (url: string): Promise<Record<string, unknown>> =>
@@ -30,7 +31,7 @@ const phaseOf = async (sandbox: Running): Promise<unknown> => {
 
 type Node = { readonly closure: { readonly phase: string }; readonly metadata: { readonly isDynamic: boolean } };
 
-/** Launches a sample with default inputs; resolves with its nodes once they are as wanted. */
+/** Launches a sample, and waits until its nodes are as wanted. */
 const launchedUntil = async (
   sandbox: Running,
   { name, inputs = {} }: { readonly name: string; readonly inputs?: object },
@@ -128,7 +129,7 @@ describe('the sandbox', () => {
     expect((await flightlog(['log', 'cat', '--data', own]).ended).stdout).toContain('WorkLeased');
   });
 
-  it('says that the usual port of the log is in use, where it is', async () => {
+  it('says that port 2113 is in use, and does not serve the log there', async () => {
     const usual = createServer().listen(2113, '127.0.0.1');
     await once(usual, 'listening').catch(() => undefined); // the port is in use either way
     const sandbox = await startSandbox();
@@ -138,7 +139,7 @@ describe('the sandbox', () => {
     usual.close();
   });
 
-  it('runs its dynamic sample as dynamic, fails where the sample says so, and waits at gates', async () => {
+  it('runs a dynamic sample, and has flags for tasks that fail and gates that wait', async () => {
     const inPhase = (nodes: readonly Node[], phase: string): number =>
       nodes.filter(({ closure }) => closure.phase === phase).length;
     const failing = await startSandbox('--failure-probability', '1');

@@ -24,6 +24,7 @@ import { until } from '../support/until.js';
 
 /** The number of times that a reactor process is stopped past its lease. */
 const TAKEOVERS = Number(process.env['FLIGHTLOG_TEST_TAKEOVERS'] ?? 1);
+/** Launch plans that tick every second. */
 const PLANS = 20;
 const place = { project: 'flytesnacks', domain: 'development' };
 const { method } = AdminService;
@@ -73,6 +74,7 @@ const status = async (at: number) =>
   (await api.call(ScheduleService.method.listSchedules, { ...place, name: idOf(at).name })).schedules[0]!;
 const fired = async (): Promise<bigint> => (await status(0)).fired;
 
+/** Stops the process that fires schedules until the other fires them, and lets it go on. */
 const takeOver = async (): Promise<void> => {
   const reactors = ['reactor-1', 'reactor-2'].map((name) => parts.process(name));
   const holders = await until(
@@ -95,7 +97,7 @@ const takeOver = async (): Promise<void> => {
   await until(fired, (now) => now > count + 2n);
 };
 
-/** The ticks of a plan with an outcome, in milliseconds since 1970. */
+/** The ticks of a plan that fired, in milliseconds since 1970. */
 const firedTicks = (events: readonly RecordedEvent[], at: number): readonly number[] => {
   const own = events.filter(({ stream }) => stream === scheduleStream(idOf(at)));
   return own.flatMap((event) => {

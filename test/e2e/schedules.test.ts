@@ -27,7 +27,7 @@ const method = AdminService.method;
 const schedules = ScheduleService.method;
 const place = { project: 'flytesnacks', domain: 'development' };
 
-/** A launch plan of the samples with a kickoff argument, which fires every ten minutes there. */
+/** The spec of a sample launch plan with a kickoff argument, changed to tick every second with an offset of an hour. */
 const nightly = () => {
   const entry = fixtureFolder('10-schedules').entries.find(
     ({ kind, id }) => kind === 'launch_plan' && id.name === 'schedules.nightly',
@@ -113,7 +113,7 @@ describe('a launch plan that ticks every second', () => {
     }
   });
 
-  it('says when it fires next, and skips the tick that is asked for', async () => {
+  it('says when it fires next, and skips a tick by a command', async () => {
     const nextFireAt = async (way: typeof plane.rest) =>
       (await way.call(method.getLaunchPlan, { id: { ...id, name: 'other' } })).closure!.nextFireAt;
     for (const way of [plane.grpc, plane.rest])

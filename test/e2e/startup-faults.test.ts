@@ -67,9 +67,9 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 }, LIMIT_MS);
 
-describe('where waiting does not help, the process ends saying what to change', () => {
-  const at500 = 'views?serverSelectionTimeoutMS=500&tls=true';
-  const isOurs =
+describe('an address that cannot work ends the process, which says what to change', () => {
+  const viewsOverTls = 'views?serverSelectionTimeoutMS=500&tls=true';
+  const untrusted =
     'the certificate of the server is not trusted (unable to verify the first certificate): name its authority with';
 
   it.for<[string, () => readonly string[], string, Readonly<Record<string, string>>?]>([
@@ -86,22 +86,22 @@ describe('where waiting does not help, the process ends saying what to change', 
     [
       'an event store with a certificate of an authority that is not named',
       () => ['--event-store', `esdb://localhost:${portOf(secured.address)}`],
-      `event_store: ${isOurs} ?tlsCAFile=FILE`,
+      `event_store: ${untrusted} ?tlsCAFile=FILE`,
     ],
     [
       'a read store without TLS at an address that asks for TLS',
-      () => ['--read-store', `mongodb://${plain.address}/${at500}`],
+      () => ['--read-store', `mongodb://${plain.address}/${viewsOverTls}`],
       'read_store: the server does not speak TLS: take tls=true out of the address',
     ],
     [
       'a read store with a certificate of an authority that is not named',
-      () => ['--read-store', `mongodb://localhost:${portOf(secured.address)}/${at500}`],
-      `read_store: ${isOurs} tlsCAFile=FILE`,
+      () => ['--read-store', `mongodb://localhost:${portOf(secured.address)}/${viewsOverTls}`],
+      `read_store: ${untrusted} tlsCAFile=FILE`,
     ],
     [
       'a broker with a certificate of an authority that is not named',
       () => ['--kafka', `localhost:${portOf(secured.address)}`],
-      `stopped by a failure: kafka: Kafka at localhost:PORT cannot be used: ${isOurs} kafka.tls_ca`,
+      `stopped by a failure: kafka: Kafka at localhost:PORT cannot be used: ${untrusted} kafka.tls_ca`,
       { FLIGHTLOG_KAFKA_TLS: 'true' },
     ],
   ])('%s', { timeout: LIMIT_MS }, async ([, args, line, env = {}]) => {
@@ -118,8 +118,8 @@ describe('where waiting does not help, the process ends saying what to change', 
 describe('an address without a server is retried, which the log says, and used once a server answers', () => {
   it.for<[string, () => string, string]>([
     ['refuses connections', () => '', 'connect ECONNREFUSED'],
-    ['is something else', () => at('http'), 'Protocol error'],
-    ['says nothing', () => at('silent'), 'it accepts calls and does not answer them'],
+    ['is another HTTP server', () => at('http'), 'Protocol error'],
+    ['accepts connections and does not answer', () => at('silent'), 'it accepts calls and does not answer them'],
   ])('an event store that %s', { timeout: LIMIT_MS }, async ([, before, why]) => {
     let target = before() === '' ? `127.0.0.1:${await freePort()}` : before();
     const proxy = await startProxy(() => target);
@@ -151,8 +151,8 @@ describe('an address without a server is retried, which the log says, and used o
   });
 });
 
-describe('a process that waits', () => {
-  it.each(['all', 'projector'])('ends at once with 0 when it is stopped: %s', { timeout: LIMIT_MS }, async (role) => {
+describe('a process that waits for its event store', () => {
+  it.each(['all', 'projector'])('exits with 0 at SIGTERM: role %s', { timeout: LIMIT_MS }, async (role) => {
     const address = `127.0.0.1:${await freePort()}`;
     const args = ['--event-store', `esdb://${address}?tls=false`, '--role', role];
     const waiting = serve(args, join(folder, `stopped-${role}`), 'warn');
@@ -166,7 +166,7 @@ describe('a process that waits', () => {
   });
 });
 
-describe('what a newer release has written is not touched, and the process ends saying what it is', () => {
+describe('a process ends, and says why, when a newer release has written', () => {
   const edited = async (file: string, sql: string): Promise<string> => {
     const data = join(folder, `newer-${(count += 1)}`);
     await (await startServerProcess({ data, args: EMBEDDED })).stop();
@@ -177,7 +177,7 @@ describe('what a newer release has written is not touched, and the process ends 
   };
 
   it(
-    'a log in the data directory',
+    'the log in its data directory',
     async () => {
       const data = await edited('log.db', "UPDATE meta SET value = '99' WHERE key = 'schema-version'");
       expectRefused(
@@ -189,7 +189,7 @@ describe('what a newer release has written is not touched, and the process ends 
   );
 
   it(
-    'views in the data directory, for processes that project and those that only read',
+    'the views in its data directory',
     async () => {
       const data = await edited('views.db', 'PRAGMA user_version = 99');
       expectRefused(
@@ -201,7 +201,7 @@ describe('what a newer release has written is not touched, and the process ends 
   );
 
   it(
-    'a log in an event store',
+    'the log in its event store',
     async () => {
       const newer = await startLogServer(join(folder, 'newer-log'));
       const url = `esdb://${newer.address}?tls=false`;

@@ -146,7 +146,7 @@ describe('with a certificate', () => {
     expect(await fromCommandLine(server, 'insecureSkipVerify: true')).toBe('flytesnacks\n');
   });
 
-  it('callers show one of the authority that is asked for', async () => {
+  it('clients must show a certificate of the authority that is configured for them', async () => {
     const server = await serving(flags, { FLIGHTLOG_TLS_CLIENT_CA_FILE: made.file('ours.pem') });
     expect(await overRest(versionOf(server), shown('caller'))).toBe(200);
     expect(await overGrpc(server, channel(shown('caller')))).toBe(OK);
@@ -160,7 +160,7 @@ describe('with a certificate', () => {
 describe('the EventStoreDB protocol', () => {
   const projects = { FLIGHTLOG_PROJECTS: '["flytesnacks"]', FLIGHTLOG_EVENTSTORE_MODE: 'read' };
 
-  it('speaks TLS where the others do', async () => {
+  it('speaks TLS with the certificate of the server', async () => {
     const { ready } = await serving(flags, projects);
     const { eventstore = '' } = ready;
     expect(await overEventstore(clientUrl(eventstore))).toBe(1);
@@ -171,7 +171,7 @@ describe('the EventStoreDB protocol', () => {
     expect(await overRest(info, { ca: pem('another.pem') })).toBe('refused');
   });
 
-  it('asks clients for a certificate where the others do', async () => {
+  it('refuses clients without a certificate of the authority that is configured for them', async () => {
     const { ready } = await serving(flags, { ...projects, FLIGHTLOG_TLS_CLIENT_CA_FILE: made.file('ours.pem') });
     const { eventstore = '' } = ready;
     expect(await overEventstore(clientUrl(eventstore, 'caller'))).toBe(1);
@@ -179,7 +179,7 @@ describe('the EventStoreDB protocol', () => {
     expect(await overEventstore(clientUrl(eventstore))).toBe('refused');
   });
 
-  it('carries the log of a control plane over TLS, to a name and to an address', async () => {
+  it('carries the log of a control plane over TLS, to a host name and to an IP address', async () => {
     const log = await startLogServer(join(data, 'log'), flags);
     const byName = clientUrl(log.address);
     // The format of the log, its id and the project are its first three events.
@@ -211,7 +211,7 @@ describe('a client certificate that stands for a principal', () => {
   const UNAUTHENTICATED = 16;
   const listed = '/flyteidl.service.AdminService/ListProjects';
 
-  it('is the caller on every port, with its roles, unless another page asks', async () => {
+  it('makes that the caller on every port, with its roles, unless a page of another site asks', async () => {
     made.issue('ours', 'engine', ['URI:spiffe://cluster/engine']);
     const { ready } = await serving(
       flags,
@@ -263,7 +263,7 @@ describe('certificates that are replaced while a server runs', () => {
     expect(await all()).toEqual(['server', 'server', 'server']);
     use('renewed');
     await until(all, (names) => names.every((name) => name === 'renewed'));
-    copyFileSync(made.file('caller.pem'), cert); // the key is of another
+    copyFileSync(made.file('caller.pem'), cert); // the key is of another certificate
     const metrics = await until(
       () => textOf(`${ready.http}/metrics`),
       (text) => text.includes('flightlog_tls_reloads_total{outcome="failed"} 1'),
@@ -282,7 +282,7 @@ describe('a server does not start', () => {
       ['--tls-cert', 'none.pem', '--tls-key', 'server.key'],
       'tls.cert_file: cannot be read',
     ],
-    ['with the key of another', ['--tls-cert', 'server.pem', '--tls-key', 'caller.key'], 'tls.key_file: '],
+    ['with the key of another certificate', ['--tls-cert', 'server.pem', '--tls-key', 'caller.key'], 'tls.key_file: '],
     ['with a file that is no certificate', ['--tls-cert', 'server.csr', '--tls-key', 'server.key'], 'tls.cert_file: '],
   ])('%s', async (_how, args, said) => {
     const files = args.map((each) => (each.startsWith('--') ? each : made.file(each)));

@@ -37,7 +37,7 @@ const other = (): Transport => api(1);
 const place = { project: 'flytesnacks', domain: 'development' };
 const idOf = (name: string): ExecutionId => ({ ...place, name });
 
-/** A unique report of a node, and the name of its content. */
+/** A unique report of a node, and the URI of its deck, which no other report has. */
 const uniqueReport = (
   id: ExecutionId,
   nodeId: string,
@@ -64,7 +64,7 @@ const alternate = async (id: ExecutionId, nodeId: string, count: number): Promis
   return answers;
 };
 
-/** Counts how often the log has each content of a node's reports. */
+/** Counts how often the log has each deck in reports of nodes. */
 const recordedDecks = async (): Promise<ReadonlyMap<string, number>> => {
   const times = new Map<string, number>();
   for (const { type, data } of await two.events()) {
@@ -101,11 +101,11 @@ describe('two control planes on one log', () => {
       nodeReport(idOf('told-elsewhere'), 'n0', { phase: Node.QUEUED }),
     );
     expect(answer.code).toBe('OK');
-    const task = await other().attempt(
+    const running = await other().attempt(
       method.createNodeEvent,
       nodeReport(idOf('told-elsewhere'), 'n0', { phase: Node.RUNNING }),
     );
-    expect(task.code).toBe('OK');
+    expect(running.code).toBe('OK');
   });
 
   it('show a write of the other process to a caller that names its position', async () => {
@@ -123,7 +123,7 @@ describe('two control planes on one log', () => {
   });
 
   it(
-    'lose and double nothing of what is sent to both by turns',
+    'lose no report and record none twice when reports of a node go to both in turn',
     async () => {
       const id = await launchHello(first(), 'by-turns');
       const answers = await alternate(id, 'n0', 100);
@@ -134,7 +134,7 @@ describe('two control planes on one log', () => {
   );
 
   it(
-    'create an execution of one name once',
+    'create an execution of one name once, when both are asked at the same time',
     async () => {
       const names = Array.from({ length: 20 }, (_, at) => `same-${at}`);
       const pairs = await Promise.all(
@@ -181,7 +181,7 @@ describe('two control planes on one log', () => {
     LIMIT_MS,
   );
 
-  it('do what they say of a launch plan that the other has changed', async () => {
+  it('record one event for each change of a launch plan, though the other process has made the last one', async () => {
     const { entries } = fixtureFolder('01-hello');
     const { id } = fromBinary(LaunchPlanCreateRequestSchema, entries.find(({ kind }) => kind === 'launch_plan')!.bytes);
     const activations = async () => (await two.events()).filter(({ type }) => type.startsWith('LaunchPlan')).length;

@@ -145,7 +145,7 @@ describe('a watch of one execution', () => {
       expect(await readEvents(path('watched'), { after: id! })).toEqual(live.slice(index + 1));
   });
 
-  it('of an execution that has ended is its state and the end, over gRPC too', async () => {
+  it('of an execution that has ended is its state and the end, over gRPC', async () => {
     const [state, end] = await overGrpc({ ...SCOPE, name: 'watched' });
     expect([state!.kind, end!.kind]).toEqual([Kind.STATE, Kind.END]);
     expect(state!.nodes.length).toBeGreaterThan(0);
@@ -153,7 +153,7 @@ describe('a watch of one execution', () => {
     expect(state!.executions).toEqual([await plane.grpc.call(AdminService.method.getExecution, { id })]);
   });
 
-  it('is refused where there is none, and where the position is none', async () => {
+  it('is refused for an unknown execution, and for a position that is malformed or beyond the log', async () => {
     expect((await fetch(`${plane.server().ready.http}${path('other')}`)).status).toBe(404);
     const headers = { 'last-event-id': 'x' };
     expect((await fetch(`${plane.server().ready.http}${path('watched')}`, { headers })).status).toBe(400);
@@ -206,7 +206,7 @@ describe('a watch of a filter', () => {
     expect(all.flatMap(named)).toEqual(['listed', 'watched']);
   });
 
-  it('is refused where the filter cannot be tested alone', async () => {
+  it('is refused for fields that cannot be watched or do not exist, and for a malformed label', async () => {
     const url = '/api/v1/watch/executions?project=flytesnacks&domain=development';
     for (const query of ['filters=eq(workflow.created_at,2026-01-01T00:00:00Z)', 'filters=eq(nothing,x)', 'labels=x'])
       expect((await fetch(`${plane.server().ready.http}${url}&${query}`)).status, query).toBe(400);

@@ -35,7 +35,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true });
 });
 
-it('a process whose user may not write any more is not ready, and says why, until it may', async () => {
+it('a process that may not write to its event store any more is not ready, and says why, until it may', async () => {
   await untilCheck(server.ready.http, 'log', 'well');
   node.deny(true);
   const refused = await api.attempt(registerProject, { project: { id: 'denied', name: 'denied' } });
