@@ -19,6 +19,7 @@ export type LoadOrder = {
   readonly headers?: Readonly<Record<string, string>>;
 };
 
+/** The result of a load; a time is that from the sending of a request to its response. */
 export type LoadResult = {
   readonly perSecond: number;
   readonly p50Ms: number;

@@ -14,12 +14,13 @@ export type StreamOrder = {
   /** The file of requests, each preceded by its length in four bytes (big-endian). */
   readonly framesFile: string;
   readonly shares: readonly Share[];
-  /** The number of messages without an answer, over all streams. */
+  /** Maximum number of messages without an answer, over all streams. */
   readonly inFlight: number;
   /** Limits the average rate of messages over all streams. Unlimited by default. */
   readonly maxPerSecond?: number;
 };
 
+/** The result of a load; a time is that from the sending of a message to its answer. */
 export type StreamResult = {
   readonly perSecond: number;
   readonly p50Ms: number;

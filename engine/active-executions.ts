@@ -16,6 +16,7 @@ export type ActiveExecution = {
   wake: () => void;
 };
 
+/** The key `project/domain/name` of an execution; empty without an identifier. */
 export const executionKey = (id: WorkflowExecutionIdentifier | undefined): string =>
   id ? `${id.project}/${id.domain}/${id.name}` : '';
 

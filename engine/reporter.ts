@@ -98,6 +98,11 @@ const weigh = (report: Report, error: CallError): void => {
   throw new ExecutionLost(hasEnded ? 'ended' : 'refused', error);
 };
 
+/**
+ * Sends an event, and resolves when it is answered.
+ *
+ * @throws {ExecutionLost} when the walk cannot continue after the answer.
+ */
 export type Reporter = (report: Report) => Promise<void>;
 
 type ReporterNeeds = {

@@ -17,6 +17,7 @@ export const most = (name: string, value: number, unit: string, limit?: number):
   ...(limit !== undefined && { limit: { kind: 'most', value: limit } }),
 });
 
+/** The figures of measured frames, with the limits of {@link FRAMES}. */
 export const framesOf = (name: string, { perSecond, p95Ms, mainThreadMs, browserMs }: Frames): readonly Limited[] => [
   { name: `${name}: frames`, value: perSecond, unit: '/s', limit: { kind: 'least', value: FRAMES.perSecond } },
   most(`${name}: p95 between frames`, p95Ms, 'ms'),

@@ -34,5 +34,6 @@ export const withoutUnion = (literal: Literal): Literal => {
   return inner?.case === 'union' && inner.value.value ? withoutUnion(inner.value.value) : literal;
 };
 
+/** The elements of a collection; empty for other literals. */
 export const elementsOf = (literal: Literal | undefined): readonly Literal[] =>
   literal?.value.case === 'collection' ? literal.value.value.literals : [];

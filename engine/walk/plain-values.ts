@@ -18,6 +18,7 @@ export const randomWord = (draw: RandomSource): string =>
  */
 export const drawFloat = (draw: RandomSource): number => drawInteger(draw, 25_600) / 100;
 
+/** An integer from 0 to 99. */
 export const drawCount = (draw: RandomSource): bigint => BigInt(drawInteger(draw, 100));
 
 const isSchema = (value: JsonValue | undefined): value is Schema =>

@@ -70,6 +70,7 @@ export type ExecutionWalk = {
   ) => Walk<WalkOutcome>;
 };
 
+/** The key of a task or workflow by its identifier; tasks and workflows may have the same key. */
 export const keyOf = (id: Identifier | undefined): string =>
   id ? [id.project, id.domain, id.name, id.version].join('\u0000') : '';
 

@@ -55,7 +55,7 @@ export const start = (
       child.stdout.on('data', look);
       look();
       void ended.then(({ code }) =>
-        reject(new Error(`it ended with ${code} without saying ${text}: ${stdout}${stderr}`)),
+        reject(new Error(`the command ended with ${code} and did not print ${text}: ${stdout}${stderr}`)),
       );
     });
   return { child, stdout: () => stdout, stderr: () => stderr, ended, said };

@@ -66,9 +66,11 @@ export type AgainEntry = Request & {
   readonly expect: StatusCode;
 };
 
+/** A request that was made from a registration so that the control plane must refuse it. */
 export type InvalidEntry = Request & {
   /** The name of the file without its endings, such as `003-task-no-name`. */
   readonly name: string;
+  /** The reason why it is invalid. */
   readonly wrong: string;
   /** The folder that is registered before. */
   readonly needs: string;
@@ -80,6 +82,7 @@ export type InvalidEntry = Request & {
   readonly note?: string;
 };
 
+/** A report of an engine, and the status of its answer. */
 export type EventEntry = Request & { readonly expect: StatusCode | 'OK'; readonly about?: string };
 
 /** Times are RFC 3339. */
@@ -93,6 +96,7 @@ export type FinalNode = FinalPhase & {
   readonly isArray?: boolean;
 };
 
+/** The reports of one execution, and the state of the execution after them. */
 export type EventSequence = {
   readonly name: string;
   readonly about: string;

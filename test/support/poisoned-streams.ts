@@ -99,7 +99,7 @@ export const poison = async (address: string): Promise<ParkedText> => {
       texts.set(stream, `stream ${stream} is parked at position ${position}`);
     }
   await log.close();
-  return (category, kind) => texts.get(streamOf(category, kind)) ?? 'it was not poisoned';
+  return (category, kind) => texts.get(streamOf(category, kind)) ?? `${streamOf(category, kind)} was not poisoned`;
 };
 
 const launchIn = (way: Transport, project: string): Promise<Answer> =>

@@ -146,7 +146,7 @@ const metadataJson = ({ metadata }: Node): JsonObject => {
   return given({
     name: nonEmpty(metadata?.name),
     executionDeadline: timeout && durationText(timeout),
-    activeDeadline: timeout && durationText(timeout, 2n),
+    activeDeadline: timeout && durationText(timeout, 2n), // twice the timeout, as Flyte sets it
     interruptible: interruptible?.case === 'interruptible' ? interruptible.value : undefined,
   });
 };

@@ -15,6 +15,7 @@ import { type Tasks } from './node.js';
 import { referenceKey } from './reference-key.js';
 import { strippedInterface } from './stripped-types.js';
 
+/** The API group, and below the version and the plural name, of the resource `FlyteWorkflow`. */
 export const GROUP = 'flyte.lyft.com';
 export const VERSION = 'v1alpha1';
 const KIND = 'FlyteWorkflow';

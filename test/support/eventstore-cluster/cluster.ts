@@ -38,6 +38,7 @@ export type ClusterNode = {
   readonly resign: () => Promise<void>;
 };
 
+/** A running cluster and its nodes. */
 export type Cluster = {
   readonly nodes: readonly ClusterNode[];
   /** A connection string with the hosts of all nodes, or of the first `hosts`. */

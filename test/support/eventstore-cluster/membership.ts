@@ -1,6 +1,7 @@
 import type { LogFile } from './log-file.js';
 import type { Timing } from './timeouts.js';
 
+/** A node of the cluster; `instance` is the id of its process, which is new after each start. */
 export type Member = {
   readonly name: string;
   readonly instance: string;

@@ -23,15 +23,18 @@ export const positionOf = ({ streamOption }: Options): From => {
   return placed(commitPosition);
 };
 
+/** The start of a read of a stream. */
 export const revisionOf = ({ streamOption }: Options): From => {
   if (streamOption.case !== 'stream') return 'start';
   const { revisionOption } = streamOption.value;
   return revisionOption.case === 'revision' ? placed(revisionOption.value) : (revisionOption.case ?? 'start');
 };
 
+/** The form in which the reader wants the ids of events. */
 export const formOf = ({ uuidOption }: Options): IdForm =>
   uuidOption?.content.case === 'structured' ? 'structured' : 'string';
 
+/** The stream that is read; `undefined` for a read of the whole log. */
 export const streamOf = ({ streamOption }: Options): string | undefined =>
   streamOption.case === 'stream'
     ? Buffer.from(streamOption.value.streamIdentifier?.streamName ?? []).toString()

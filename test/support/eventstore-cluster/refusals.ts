@@ -17,36 +17,43 @@ export const notLeader = (port: number): ServiceError =>
     'leader-endpoint-port': String(port),
   });
 
+/** The cluster has no leader. */
 export const notReady = (): ServiceError => refusal(status.UNAVAILABLE, 'Server Is Not Ready');
 
 /** The position is not that of an event. */
 export const notAPosition = (): ServiceError => refusal(status.UNKNOWN, 'Unexpected ReadAllResult: Error');
 
+/** The server rejects a read of a stream: of no events, or forwards from the end. */
 export const badStreamRead = (): ServiceError => refusal(status.UNKNOWN, 'Unexpected ReadStreamResult: Error');
 
 /** An error that the real server does not handle. */
 export const unhandled = (): ServiceError => refusal(status.UNKNOWN, 'Exception was thrown by handler.');
 
+/** A subscriber has left too many live events unread. */
 export const tooSlow = (): ServiceError =>
   refusal(
     status.ABORTED,
     'Operation timed out: Consumer too slow to handle event while live. Client resubscription required.',
   );
 
+/** A write was not confirmed in time; its outcome is unknown. */
 export const timedOut = (): ServiceError => refusal(status.ABORTED, 'Operation timed out: Write timed out');
 
+/** An append has more than `most` bytes of data. */
 export const tooLarge = (most: number): ServiceError =>
   refusal(status.INVALID_ARGUMENT, `Maximum Append Size of ${most} Exceeded.`, {
     exception: 'maximum-append-size-exceeded',
     'maximum-append-size': String(most),
   });
 
+/** The stream was deleted permanently. */
 export const streamDeleted = (stream: string): ServiceError =>
   refusal(status.FAILED_PRECONDITION, `Event stream '${stream}' is deleted.`, {
     exception: 'stream-deleted',
     'stream-name': stream,
   });
 
+/** The stream that is to be deleted is at another revision than expected; `actual` is undefined without events. */
 export const wrongVersion = (stream: string, expected: string, actual: bigint | undefined): ServiceError =>
   refusal(
     status.FAILED_PRECONDITION,

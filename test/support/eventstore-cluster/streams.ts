@@ -3,7 +3,9 @@ import type { LogFile, Proposed } from './log-file.js';
 /** The size limit of one append in bytes, as the server counts it: the data alone. */
 export const MAX_APPEND_BYTES = 1_048_576;
 
+/** The type of the event that deletes its stream permanently. */
 export const TOMBSTONE = '$streamDeleted';
+/** The type of the events in the metadata stream of a stream, `$$NAME`. */
 export const STREAM_METADATA = '$metadata';
 
 /** The revision that a writer expects a stream to have. */
@@ -35,6 +37,7 @@ const rulesOf = (log: LogFile, stream: string, below: bigint): Rules => {
 /** The revisions of a stream that readers see, from `first` to `last`, unless it is missing or deleted. */
 export type Visible = 'missing' | 'deleted' | { readonly first: bigint; readonly last: bigint };
 
+/** Finds the visible revisions among the events before the position `below`. */
 export const visibleOf = (log: LogFile, stream: string, below: bigint): Visible => {
   const last = log.lastRevision(stream, below);
   if (last === undefined) return 'missing';

@@ -11,6 +11,7 @@ export const encoded = <Desc extends DescMessage>(schema: Desc, message: Message
 
 export const decoded = fromBinary;
 
+/** The wire form of an id: two 64-bit integers, or a text. */
 export type IdForm = 'structured' | 'string';
 
 /** The 16 bytes of an id in either of its wire forms. */
@@ -35,6 +36,7 @@ export const idMessage = (id: Buffer, form: IdForm): MessageInitShape<typeof UUI
         },
       };
 
+/** The two numbers of a position, which are equal in this server. */
 export const positionFields = (position: bigint): { commitPosition: bigint; preparePosition: bigint } => ({
   commitPosition: position,
   preparePosition: position,

@@ -13,7 +13,8 @@ const etcd = process.env['FLIGHTLOG_TEST_ETCD'] ?? 'etcd';
 
 const TOKENS = `${ADMIN_TOKEN},admin,1,system:masters\n${BRIDGE_TOKEN},${BRIDGE_USER},2\n`;
 
-const ended = async (child: ChildProcess | undefined): Promise<void> => {
+/** Kills a process that is still running, and waits for its end. */
+const killed = async (child: ChildProcess | undefined): Promise<void> => {
   if (child?.exitCode !== null || child.signalCode !== null) return;
   const exit = new Promise((resolve) => child.once('exit', resolve));
   child.kill('SIGKILL');
@@ -70,10 +71,10 @@ export const startRealServer = async (): Promise<KubernetesServer> => {
   return {
     url,
     start,
-    kill: () => ended(child),
+    kill: () => killed(child),
     close: async () => {
-      await ended(child);
-      await ended(storage.child);
+      await killed(child);
+      await killed(storage.child);
       rmSync(directory, { recursive: true, force: true });
     },
   };

@@ -7,7 +7,9 @@ import { parseAllDocuments } from 'yaml';
 import { CHECKOUT } from '../command.js';
 import type { Stored } from './object-table.js';
 
+/** The bearer token of an administrator of the cluster. */
 export const ADMIN_TOKEN = 'admin-of-the-test';
+/** The bearer token of the bridge. */
 export const BRIDGE_TOKEN = 'bridge-of-the-test';
 /** The user of the service account in `deployment/kubernetes`. */
 export const BRIDGE_USER = 'system:serviceaccount:flightlog:flightlog-bridge';
@@ -22,6 +24,7 @@ export interface KubernetesServer {
   close(): Promise<void>;
 }
 
+/** Makes the configuration of a client, with a token or other credentials; certificates are not checked. */
 export const kubeConfigOf = (url: string, credentials: string | Omit<User, 'name'>): KubeConfig => {
   const kubeConfig = new KubeConfig();
   kubeConfig.loadFromOptions({
