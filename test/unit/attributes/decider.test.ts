@@ -47,17 +47,17 @@ describe('matchable attributes', () => {
       .when(update(domain, label('gpu')))
       .then(updated(domain, label('gpu'))));
 
-  it('that are there already are not recorded again', () =>
+  it('that are set already are not recorded again', () =>
     given(attributesDecider, updated(domain, label('gpu')))
       .when(update(domain, label('gpu')))
       .thenNothing());
 
-  it('of another scope with the same content are others', () =>
+  it('of another scope are recorded, although their content is the same', () =>
     given(attributesDecider, updated(domain, label('gpu')))
       .when(update(workflow, label('gpu')))
       .then(updated(workflow, label('gpu'))));
 
-  it('of a domain and workflow that read the same, one after the other, are others', () => {
+  it('of a scope are recorded, although domain and workflow of another scope, joined, read the same', () => {
     const [one, other] = [
       { ...project, domain: 'ab', workflow: 'c' },
       { ...project, domain: 'a', workflow: 'bc' },
@@ -67,23 +67,23 @@ describe('matchable attributes', () => {
       .then(updated(other, label('gpu')));
   });
 
-  it('replace those before as a whole', () => {
+  it('replace the earlier ones of their scope as a whole', () => {
     const before = attributes({ case: 'executionQueueAttributes', value: { tags: ['slow', 'old'] } });
     const after = attributes({ case: 'executionQueueAttributes', value: { tags: ['fast'] } });
     given(attributesDecider, updated(project, before)).when(update(project, after)).then(updated(project, after));
   });
 
-  it('that override plugins merge by task type: each keeps its place, new ones follow', () =>
+  it('that override plugins are merged by task type: known task types keep their order, new ones follow', () =>
     given(attributesDecider, updated(project, overrides(['spark', 'a'], ['python', 'b'])))
       .when(update(project, overrides(['sql', 'c'], ['spark', 'd'])))
       .then(updated(project, overrides(['spark', 'd'], ['python', 'b'], ['sql', 'c']))));
 
-  it('that override plugins merge with those of exactly the same scope', () =>
+  it('that override plugins are merged only with those of the same scope', () =>
     given(attributesDecider, updated(project, overrides(['spark', 'a'])), updated(workflow, overrides(['sql', 'b'])))
       .when(update(domain, overrides(['python', 'c'])))
       .then(updated(domain, overrides(['python', 'c']))));
 
-  it('are deleted at exactly their scope', () => {
+  it('are deleted in the given scope alone', () => {
     const everywhere = [project, domain, workflow].map((scope) => updated(scope, label('gpu')));
     given(attributesDecider, ...everywhere)
       .when(remove(domain, Resource.EXECUTION_CLUSTER_LABEL))
@@ -100,7 +100,7 @@ describe('matchable attributes', () => {
       .then(updated(domain, label('gpu')));
   });
 
-  it('that are not there are deleted without a word', () =>
+  it('that are not set are deleted without an event or a refusal', () =>
     given(attributesDecider, updated(workflow, label('gpu')))
       .when(remove(workflow, Resource.TASK_RESOURCE))
       .thenNothing());
@@ -110,7 +110,7 @@ describe('matchable attributes', () => {
       .when(update(project, label('x'.repeat(64 * 1024))))
       .thenRefused({ kind: 'attributes-too-large' }));
 
-  it('are refused when those of the project would be above 8 MiB, and replace their like all the same', () => {
+  it('are refused when those of the project would exceed 8 MiB, while smaller ones still replace larger ones', () => {
     const large = label('x'.repeat(65_000));
     const full = Array.from({ length: 129 }, (_, index) =>
       updated({ ...workflow, workflow: `w${String(index)}` }, large),
@@ -123,14 +123,14 @@ describe('matchable attributes', () => {
       .then(updated({ ...workflow, workflow: 'w0' }, label('small')));
   });
 
-  it('hold where nothing nearer does', () => {
+  it('of the most specific scope apply', () => {
     const state = [project, workflow]
       .map((scope, index) => updated(scope, label(String(index))))
       .reduce((folded, event) => attributesDecider.evolve(folded, event), attributesDecider.initial());
-    const best = (scope: Scope) => mostSpecificRow(state, Resource.EXECUTION_CLUSTER_LABEL, scope)?.scope;
-    expect(best(workflow)).toEqual(workflow);
-    expect(best({ ...domain, workflow: 'hourly' })).toEqual(project);
-    expect(best({ ...workflow, domain: 'production' })).toEqual(project);
-    expect(best(domain)).toEqual(project);
+    const applied = (scope: Scope) => mostSpecificRow(state, Resource.EXECUTION_CLUSTER_LABEL, scope)?.scope;
+    expect(applied(workflow)).toEqual(workflow);
+    expect(applied({ ...domain, workflow: 'hourly' })).toEqual(project);
+    expect(applied({ ...workflow, domain: 'production' })).toEqual(project);
+    expect(applied(domain)).toEqual(project);
   });
 });

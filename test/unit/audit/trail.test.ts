@@ -45,8 +45,8 @@ const opened = (store: AuditStore = sqliteAuditStore(directory)) => {
   return { state, trail, list: (query: Partial<AuditQuery> = {}) => trail.list({ ...ALL, ...query }) };
 };
 
-describe('the audit', () => {
-  it('has every field of what was recorded, at once and after it was opened again', async () => {
+describe('the audit trail', () => {
+  it('lists every field of a recorded entry, at once and after it was opened again', async () => {
     const first = opened();
     first.trail.record(written);
     const expected = [{ ...written, id: 1n }];
@@ -66,7 +66,7 @@ describe('the audit', () => {
     await second.trail.close();
   });
 
-  it('is readable by the owner of its file alone', async () => {
+  it('is a file that its owner alone can read and write', async () => {
     const { trail } = opened();
     await trail.list(ALL);
     expect(statSync(join(directory, 'audit.db')).mode & 0o777).toBe(0o600);
@@ -74,7 +74,7 @@ describe('the audit', () => {
     expect(readFileSync(join(directory, 'audit.db')).length).toBeGreaterThan(0);
   });
 
-  it('counts refusals that are alike, and keeps changes apart', async () => {
+  it('counts equal refusals in one entry, and has an entry for each change', async () => {
     const { trail, list } = opened();
     for (const at of [1_000, 2_000, 3_000]) {
       trail.record({ ...refused, atMs: at, lastAtMs: at, requestId: `r-${at}` });
@@ -90,7 +90,7 @@ describe('the audit', () => {
     await trail.close();
   });
 
-  it('says how many refusals found no place, and keeps changes beside them', async () => {
+  it('counts refusals beyond the limit of a batch as dropped, and keeps changes all the same', async () => {
     const { trail, list, state } = opened();
     for (let each = 0; each < MAX_REFUSALS + 7; each += 1) trail.record({ ...refused, name: `n${each}` });
     trail.record(written);
@@ -102,7 +102,7 @@ describe('the audit', () => {
     await trail.close();
   });
 
-  it('says how many changes found no place', async () => {
+  it('counts changes beyond the limit of a batch as dropped', async () => {
     const { trail, list } = opened();
     for (let each = 0; each < MAX_ENTRIES + 3; each += 1) trail.record(written);
     expect((await list()).at(-1)).toMatchObject({ kind: 'dropped', count: 3 });
@@ -118,7 +118,7 @@ describe('the audit', () => {
     return { state, store };
   };
 
-  it('keeps what could not be stored, until its store answers again', async () => {
+  it('keeps entries that could not be stored, until its store answers again', async () => {
     const { state: disk, store } = failing();
     const { trail, list, state } = opened(store);
     trail.record(written);
@@ -133,11 +133,11 @@ describe('the audit', () => {
     await trail.close();
   });
 
-  it('writes a batch that may have been stored again as it is, and then what came meanwhile', async () => {
+  it('writes a batch of unknown outcome again under its key, and then the entries recorded meanwhile', async () => {
     const real = sqliteAuditStore(directory);
     const keys = new Set<string | undefined>();
     const faults = [new OutcomeUnknown('no answer'), new StoreUnavailable('away')];
-    /** A store that stores a batch once, and whose first answer is lost. */
+    /** A store that stores the batch of each key once, and answers its first two writes with these faults. */
     const store: AuditStore = {
       ...real,
       write: async (entries, key) => {
@@ -158,7 +158,7 @@ describe('the audit', () => {
     await trail.close();
   });
 
-  /** A store that refuses each batch with such an entry, and whose first answers are these faults. */
+  /** A store that answers its first writes with these faults, and then refuses each batch with such an entry. */
   const refusingWhere = (isRefused: (entry: AuditEntry) => boolean, faults: Error[] = []): AuditStore => {
     const real = sqliteAuditStore(directory);
     const refusal = new WriteRefused('no such entries here');
@@ -170,7 +170,7 @@ describe('the audit', () => {
       },
     };
   };
-  const refusing = (name: string): AuditStore => refusingWhere((entry) => entry.name.startsWith(name));
+  const refusing = (prefix: string): AuditStore => refusingWhere((entry) => entry.name.startsWith(prefix));
 
   it('drops and counts the entries that its store refuses, and stores the others', async () => {
     const { trail, list, state } = opened(refusing('bad'));
@@ -183,7 +183,7 @@ describe('the audit', () => {
     await trail.close();
   });
 
-  it('keeps entries that its store refuses until it takes another one', async () => {
+  it('keeps refused entries while its store takes no other, and drops some once it takes one', async () => {
     const { trail, list, state } = opened(refusing('bad'));
     for (let each = 0; each < 100; each += 1) trail.record({ ...written, name: `bad ${each}` });
     expect(await list()).toEqual([]);
@@ -194,7 +194,7 @@ describe('the audit', () => {
     await trail.close();
   });
 
-  it('stores an entry beside the count of lost ones, which its store refuses, and then offers the count no more', async () => {
+  it('stores other entries when its store refuses the count of dropped ones, and never writes that count again', async () => {
     const { trail, list, state } = opened(refusingWhere((entry) => entry.kind === 'dropped' || entry.name === 'bad'));
     for (const name of ['bad', 'good']) trail.record({ ...written, name });
     expect(await list()).toMatchObject([{ name: 'good' }]);
@@ -206,7 +206,7 @@ describe('the audit', () => {
     await trail.close();
   });
 
-  it('does not offer entries that its store refuses each second, but with the next ones', async () => {
+  it('does not write refused entries again each second, but together with the next recorded entry', async () => {
     vi.useFakeTimers();
     try {
       const { trail, list, state } = opened(refusing('bad'));
@@ -223,7 +223,7 @@ describe('the audit', () => {
     }
   });
 
-  it('offers entries again by itself when its store goes away while it refuses some', async () => {
+  it('writes a refused batch again by itself when its store became unavailable after the refusal', async () => {
     vi.useFakeTimers();
     try {
       const faults = [new WriteRefused('too many'), new StoreUnavailable('away')];
@@ -241,7 +241,7 @@ describe('the audit', () => {
     }
   });
 
-  it('stores the good entries of a batch that may have been stored and that its store refuses', async () => {
+  it('stores the other entries of a batch whose outcome was unknown and that its store then refuses', async () => {
     const store = refusingWhere(({ name }) => name === 'bad', [new OutcomeUnknown('no answer')]);
     const { trail, list, state } = opened(store);
     for (const name of ['a', 'bad', 'b']) trail.record({ ...written, name });
@@ -266,7 +266,7 @@ describe('the audit', () => {
     await trail.close();
   });
 
-  it('says how many found no place while its store did not answer', async () => {
+  it('counts entries beyond the limit of a batch as dropped while its store does not answer', async () => {
     const { state: disk, store } = failing();
     const { trail, list, state } = opened(store);
     for (let each = 0; each < MAX_ENTRIES; each += 1) trail.record(written);
@@ -281,7 +281,7 @@ describe('the audit', () => {
     await trail.close();
   });
 
-  it('removes what is older than its retention when it is opened', async () => {
+  it('removes entries older than its retention when it is opened', async () => {
     const first = opened();
     for (const atMs of [1_000, DAY_MS]) first.trail.record({ ...written, atMs, lastAtMs: atMs });
     await first.trail.close();
