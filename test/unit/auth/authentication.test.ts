@@ -27,7 +27,7 @@ const opened = (cachedTokens = 10) => {
 };
 
 describe('the caller of a call', () => {
-  it('is verified once until its token must be verified again', async () => {
+  it('is verified once until the verification of its token ends', async () => {
     const { ask, state } = opened();
     const headers = { authorization: 'Bearer ours-1' };
     await Promise.all([ask(headers), ask(headers)]);
@@ -38,7 +38,7 @@ describe('the caller of a call', () => {
     expect(state.verified).toEqual(['ours-1', 'ours-1']);
   });
 
-  it('is distinguished from the caller of the call before by its token alone', async () => {
+  it('is the one of its own token, not the one of the call before', async () => {
     const { ask } = opened();
     const callers = ['ours-1', 'ours-1', 'ours-1', 'ours-2', 'ours-1'];
     for (const token of callers) expect(await ask({ authorization: `Bearer ${token}` })).toBe(token);
@@ -46,7 +46,7 @@ describe('the caller of a call', () => {
     expect(await ask({ authorization: 'Basic ours-1', 'flyte-authorization': 'Bearer ours-1' })).toBe('ours-1');
   });
 
-  it('is forgotten when too many tokens are remembered', async () => {
+  it('is verified again when other tokens have replaced its own in the cache', async () => {
     const { ask, state } = opened(1);
     for (const token of ['ours-1', 'ours-2', 'ours-1']) await ask({ authorization: `Bearer ${token}` });
     expect(state.verified).toHaveLength(3);

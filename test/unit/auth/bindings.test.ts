@@ -12,13 +12,13 @@ describe('the grants of role bindings', () => {
     ]);
   });
 
-  it('are everywhere where the binding names no project and domain', () => {
+  it('are for all projects and domains when the binding names none', () => {
     expect(grantsByBindings(identity, [{ ...binding, project: '', domain: '' }])).toEqual([
       { role: 'viewer', projects: ['*'], domains: ['*'] },
     ]);
   });
 
-  it('are for tokens of the issuer alone that the binding names', () => {
+  it('are only for tokens of the issuer that the binding names', () => {
     expect(grantsByBindings(identity, [{ ...binding, issuer: 'https://issuer.test' }])).toHaveLength(1);
     expect(grantsByBindings(identity, [{ ...binding, issuer: 'https://other.test' }])).toEqual([]);
   });

@@ -19,7 +19,7 @@ const sent = (cookie: string): string => `other=1; ${cookie.split(';', 1)[0] ?? 
 describe('the cookies of browser sessions', () => {
   const jar = jarOf('https://example.com');
 
-  it('over TLS can be set by no other host, and are sent with TLS alone', async () => {
+  it('over TLS are bound to the host, not readable by scripts, and sent with TLS alone', async () => {
     expect(await jar.session('token', now() + 60_000)).toMatch(
       /^__Host-flightlog_session=[^;]+; Path=\/; Max-Age=60; HttpOnly; SameSite=Strict; Secure$/u,
     );
@@ -28,7 +28,7 @@ describe('the cookies of browser sessions', () => {
     );
   });
 
-  it('give back what was sealed, to the same key, until it expires', async () => {
+  it('give back the token sealed in them, with the same key, until it expires', async () => {
     const session = sent(await jar.session('token', now() + 60_000));
     expect(await jar.tokenIn(session)).toBe('token');
     expect(await jarOf('https://example.com', 2).tokenIn(session)).toBeUndefined();
@@ -36,7 +36,7 @@ describe('the cookies of browser sessions', () => {
     expect(await jar.tokenIn(session)).toBeUndefined();
   });
 
-  it('serve one purpose, and a sign-in its own state alone', async () => {
+  it('of a sign-in are valid for their own state alone, and not as a session; malformed ones are not valid', async () => {
     const begun = sent(await jar.begun(BEGUN));
     expect(await jar.begunIn(begun, 'the-state')).toMatchObject(BEGUN);
     expect(await jar.begunIn(begun.replace('the-state', 'another'), 'another')).toBeUndefined();
@@ -49,7 +49,7 @@ describe('the cookies of browser sessions', () => {
 describe('the cookies of a server below a path prefix', () => {
   const jar = jarOf('https://example.com/tools/flightlog');
 
-  it('are for that prefix, and are read again', async () => {
+  it('have that prefix as their path, and can be read', async () => {
     const session = await jar.session('token', now() + 60_000);
     expect(session).toMatch(/^__Secure-flightlog_session=[^;]+; Path=\/tools\/flightlog; .*; Secure$/u);
     expect(await jar.tokenIn(sent(session))).toBe('token');
@@ -87,7 +87,7 @@ describe('a return from the issuer', () => {
     return { back, attempts };
   };
 
-  it('is 503 while the issuer is away, and can be tried again', async () => {
+  it('is answered with 503 while the issuer is away, and keeps the cookie of the sign-in for another try', async () => {
     for (const failure of [
       new TypeError('fetch failed'),
       Object.assign(new Error('slow'), { code: 'OAUTH_TIMEOUT' }),
@@ -99,7 +99,7 @@ describe('a return from the issuer', () => {
     }
   });
 
-  it('is 403 once when the issuer refuses it, and 429 when that happens too often', async () => {
+  it('is answered with 403 when the issuer refuses it, which removes the cookie, and with 429 after six of these', async () => {
     const { back, attempts } = returning(() => refusing);
     const answers = [];
     for (let attempt = 0; attempt < 7; attempt += 1) answers.push(await back());
@@ -110,8 +110,8 @@ describe('a return from the issuer', () => {
   });
 });
 
-describe('sign-ins that were begun', () => {
-  it('are removed when a browser has more than four', () => {
+describe('the cookies of sign-ins that were begun', () => {
+  it('are removed, the oldest first, when a browser has more than four', () => {
     const names = ['a', 'b', 'c', 'd', 'e', 'f'].map((state) => `__Host-flightlog_sign_in_${state}=x`);
     const jar = jarOf('https://example.com');
     expect(jar.endOld(names.slice(0, 4).join('; '))).toEqual([]);

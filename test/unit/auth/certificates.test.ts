@@ -4,7 +4,7 @@ import { certificateCallers } from '../../../services/auth/certificates.js';
 import { UNLIMITED } from '../../../services/kernel/access.js';
 import { clientCertificateOf } from '../../../services/kernel/client-certificate.js';
 
-const shown = (subjectaltname: string | undefined, names: string | readonly string[] = 'ada') =>
+const certificateWith = (subjectaltname: string | undefined, names: string | readonly string[] = 'ada') =>
   clientCertificateOf({
     subject: { CN: names },
     subjectaltname,
@@ -13,21 +13,21 @@ const shown = (subjectaltname: string | undefined, names: string | readonly stri
 
 describe('the names of a client certificate', () => {
   it('are its common name, and its alternative names by kind', () => {
-    expect(shown('DNS:a.example, IP Address:127.0.0.1, URI:spiffe://b/c, DNS:d.example')).toEqual({
+    expect(certificateWith('DNS:a.example, IP Address:127.0.0.1, URI:spiffe://b/c, DNS:d.example')).toEqual({
       ...{ commonName: 'ada', dnsNames: ['a.example', 'd.example'], uris: ['spiffe://b/c'], expiresAt: 10_000 },
     });
-    expect(shown(undefined)).toMatchObject({ dnsNames: [], uris: [] });
+    expect(certificateWith(undefined)).toMatchObject({ dnsNames: [], uris: [] });
   });
 
-  it('are not taken for several where one has a comma', () => {
-    expect(shown('URI:"http://a, DNS:admin.example", DNS:b')).toMatchObject({
+  it('may have a comma when they are in quotes, and are none when a quote stands inside of one', () => {
+    expect(certificateWith('URI:"http://a, DNS:admin.example", DNS:b')).toMatchObject({
       ...{ uris: ['http://a, DNS:admin.example'], dnsNames: ['b'] },
     });
-    expect(shown('DNS:a" x, DNS:b')).toMatchObject({ dnsNames: [] });
+    expect(certificateWith('DNS:a" x, DNS:b')).toMatchObject({ dnsNames: [] });
   });
 
-  it('have no common name when there are several', () => {
-    expect(shown('DNS:a', ['ada', 'root'])).toMatchObject({ commonName: '' });
+  it('have an empty common name when the subject has several', () => {
+    expect(certificateWith('DNS:a', ['ada', 'root'])).toMatchObject({ commonName: '' });
   });
 });
 
@@ -41,16 +41,16 @@ describe('the caller of a client certificate', () => {
     accessOf: () => UNLIMITED,
     now: () => clock.now,
   });
-  const principalOf = (names: string): string | undefined => callerOf(shown(names))?.identity.principal;
+  const principalOf = (names: string): string | undefined => callerOf(certificateWith(names))?.identity.principal;
 
-  it('is that of the first rule of which it has every name', () => {
+  it('is the principal of the first rule of which the certificate has every name', () => {
     expect(principalOf('URI:spiffe://engine, DNS:ada.example')).toBe('engine');
     expect(principalOf('DNS:ada.example')).toBe('ada');
     expect(principalOf('DNS:other.example')).toBeUndefined();
   });
 
-  it('is refused when the certificate has expired on an open connection', () => {
-    const certificate = shown('URI:spiffe://engine');
+  it('is refused once the certificate has expired', () => {
+    const certificate = certificateWith('URI:spiffe://engine');
     expect(callerOf(certificate)).toMatchObject({ identity: { issuer: 'certificate', expiresAt: 10_000 } });
     clock.now = 10_000;
     expect(() => callerOf(certificate)).toThrow('the client certificate has expired');

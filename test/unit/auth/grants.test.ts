@@ -20,7 +20,7 @@ describe('access', () => {
     expect(access([]).may('read', 'a', 'development')).toBe(false);
   });
 
-  it('is by project, domain and the permissions of the role', () => {
+  it('is given for the projects and domains of a grant, with the permissions of its role', () => {
     const may = mayBy([IN_DEVELOPMENT]);
     expect(may('execute', 'a', 'development')).toBe(true);
     expect(may('execute', 'b', 'development')).toBe(true);
@@ -36,7 +36,7 @@ describe('access', () => {
     expect(access([{ ...EVERYWHERE, domains: ['development'] }]).may('read', '', 'development')).toBe(true);
   });
 
-  it('is not put together from two grants', () => {
+  it('is not combined from two grants', () => {
     const may = mayBy([
       { role: 'viewer', projects: ['a'], domains: ['*'] },
       { role: 'contributor', projects: ['*'], domains: ['development'] },
@@ -45,7 +45,7 @@ describe('access', () => {
     expect(may('read', 'b', 'production')).toBe(false);
   });
 
-  it('to some domain of a project, or some project of a domain, is found in any grant', () => {
+  it('to some domain of a project, or some project of a domain, is given by any grant on it', () => {
     const some = access([IN_DEVELOPMENT]);
     expect([some.mayInSome('read', 'a'), some.mayInSome('read', 'c'), some.mayInSome('admin', 'a')]).toEqual([
       true,
@@ -62,11 +62,11 @@ describe('access', () => {
     [['execute'], true],
     [['read'], false],
     [['read', 'all'], true],
-  ])('to execute with the scopes %j is %s', (scopes, allowed) => {
+  ])('to execute with the scopes %j is allowed: %s', (scopes, allowed) => {
     expect(access([IN_DEVELOPMENT], scopes).may('execute', 'a', 'development')).toBe(allowed);
   });
 
-  it('is not given by scopes', () => {
+  it('is not given by scopes without a grant', () => {
     expect(access([], ['all', 'read', 'admin']).may('read', 'a', 'development')).toBe(false);
   });
 });
@@ -89,7 +89,7 @@ describe('grants by claims', () => {
     [{ sub: 'ada' }, rule('sub', 'ada', 'https://issuer.test'), true],
     [{ sub: 'ada' }, rule('sub', 'ada', 'https://other.test'), false],
     [{ sub: 'ada' }, rule('__proto__.constructor.name', 'Object'), false],
-  ])('of %j by %j: %s', (claims, configured, given) => {
+  ])('are given to the claims %j by the rule %j: %s', (claims, configured, given) => {
     expect(grantsByClaims(identity(claims), [configured])).toHaveLength(given ? 1 : 0);
   });
 });

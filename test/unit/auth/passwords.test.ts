@@ -44,7 +44,7 @@ const opened = () => {
 };
 
 describe('callers that send a password with each call', () => {
-  it('are verified once, also when several calls come at a time', async () => {
+  it('are verified once, even when several calls come at the same time', async () => {
     const { ask, checked } = opened();
     expect(await Promise.all([ask('alice', 'right'), ask('alice', 'right')])).toEqual(['alice', 'alice']);
     expect(await ask('alice', 'right')).toBe('alice');
@@ -71,7 +71,7 @@ describe('callers that send a password with each call', () => {
     expect(await ask('engine', 'secret')).toBe('engine');
   });
 
-  it('are not verified again when their record was read again', async () => {
+  it('are not verified again when their record is another object with the same content', async () => {
     const { ask, checked, users } = opened();
     expect(await ask('alice', 'right')).toBe('alice');
     users.set('alice', { ...ALICE });
@@ -79,20 +79,20 @@ describe('callers that send a password with each call', () => {
     expect(checked).toEqual(['alice']);
   });
 
-  it('with a right secret are never held back, whatever others have tried under the name', async () => {
+  it('with the right secret are never held back, however many attempts under their name have failed', async () => {
     const { ask } = opened();
     for (const wrong of ['1', '2']) expect(await ask('engine', wrong)).toBe('UNAUTHENTICATED');
     expect(await ask('engine', '3')).toBe('RESOURCE_EXHAUSTED');
     expect(await ask('engine', 'secret')).toBe('engine');
   });
 
-  it('of a name that is held back leave the attempts of their address to other names', async () => {
+  it('of a name that is held back do not use up the attempts of their address for other names', async () => {
     const { ask } = opened();
     for (let attempt = 0; attempt < 20; attempt += 1) await ask('alice', String(attempt));
     expect(await ask('bob', 'x')).toBe('UNAUTHENTICATED');
   });
 
-  it('are no public clients, which have no secret', async () => {
+  it('cannot be public clients, which have no secret', async () => {
     const { ask } = opened();
     expect(await ask('flytectl', '')).toBe('UNAUTHENTICATED');
   });

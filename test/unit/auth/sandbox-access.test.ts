@@ -11,7 +11,7 @@ import { configure } from '../../../services/config/configuration.js';
 const data = mkdtempSync(join(tmpdir(), 'flightlog-sandbox-access-'));
 afterAll(() => rmSync(data, { recursive: true }));
 
-it('the user of the sandbox replaces that of its last run, and no person', async () => {
+it('the sandbox replaces the user that its last run has written, and no other user', async () => {
   const file = usersFile(join(data, 'users.json'));
   const password = await hashPassword('of a person', { ln: 4, r: 8, p: 1 });
   const person: User = { password, roles: ['viewer'] };

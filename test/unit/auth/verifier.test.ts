@@ -7,8 +7,9 @@ import { RpcError } from '../../../services/kernel/rpc.js';
 import { secondsOf, type TestIssuer, testIssuer, wrongTokens } from '../../support/token-issuer.js';
 
 let issuer: TestIssuer;
-/** Addresses that were fetched, and whether the issuer answers. */
+/** Addresses that were fetched; of introspections also the `authorization` header. */
 let asked: string[];
+/** True while the issuer does not answer. */
 let isAway: boolean;
 
 beforeEach(() => {
@@ -31,9 +32,10 @@ const verifierOf = (settings: Partial<RemoteIssuer> = {}) =>
     { fetchJson, now: () => issuer.clock.now },
   );
 
-const SECOND = 1_000;
+const SECOND_MS = 1_000;
 
-const refusalText = (error: unknown): string => (error instanceof RpcError ? `${error.code}: ${error.message}` : 'bug');
+const refusalText = (error: unknown): string =>
+  error instanceof RpcError ? `${error.code}: ${error.message}` : 'no RpcError';
 
 describe('a token', () => {
   it('names its subject, client and scopes', async () => {
@@ -42,17 +44,17 @@ describe('a token', () => {
     expect(identity).toMatchObject({ principal: 'ada', clientId: 'cli', scopes: ['all', 'offline', 'read'] });
   });
 
-  it('of a client without a subject stands for the client', async () => {
+  it('without a subject has its client as principal', async () => {
     const { identity } = await verifierOf().verify(await issuer.token({ sub: undefined, client_id: 'engine' }));
     expect(identity.principal).toBe('engine');
   });
 
-  it('is refused with the reason, and without anything of its contents', async () => {
+  it('is refused with the reason, which repeats nothing of the token', async () => {
     const verifier = verifierOf();
     const refused: Record<string, string> = {};
     for (const [name, token] of Object.entries(await wrongTokens(issuer)))
       refused[name] = await verifier.verify(token).then(
-        () => 'taken',
+        () => 'accepted',
         (error: unknown) => refusalText(error),
       );
     expect(refused).toEqual({
@@ -73,19 +75,19 @@ describe('a token', () => {
     });
   });
 
-  it('counts within the clock skew on both sides', async () => {
+  it('is accepted within the clock skew, after its expiry and before its start', async () => {
     const now = secondsOf(issuer.clock.now);
     const verifier = verifierOf();
     await expect(verifier.verify(await issuer.token({ exp: now - 20 }))).resolves.toBeDefined();
     await expect(verifier.verify(await issuer.token({ nbf: now + 20 }))).resolves.toBeDefined();
   });
 
-  it('need not be verified again until it expires, and ten minutes at most', async () => {
+  it('need not be verified again until its expiry plus the clock skew, and for ten minutes at most', async () => {
     const { now } = issuer.clock;
     const soon = await verifierOf().verify(await issuer.token({ exp: secondsOf(now) + 60 }));
-    expect(soon.until).toBe(now + 90 * SECOND);
+    expect(soon.until).toBe(now + 90 * SECOND_MS);
     const late = await verifierOf().verify(await issuer.token({ exp: secondsOf(now) + 86_400 }));
-    expect(late.until).toBe(now + 600 * SECOND);
+    expect(late.until).toBe(now + 600 * SECOND_MS);
   });
 });
 
@@ -101,16 +103,16 @@ describe('the keys of an issuer', () => {
     const verifier = verifierOf({ jwksUrl: 'https://issuer.test/keys' });
     await verifier.verify(await issuer.token());
     issuer.rotate('second');
-    issuer.clock.now += 10 * SECOND;
+    issuer.clock.now += 10 * SECOND_MS;
     await expect(verifier.verify(await issuer.token())).resolves.toBeDefined();
     expect(asked).toHaveLength(2);
   });
 
-  it('are fetched once in ten seconds, however many unknown key ids come', async () => {
+  it('are fetched at most once in ten seconds, however many unknown key ids come', async () => {
     const verifier = verifierOf({ jwksUrl: 'https://issuer.test/keys' });
     await verifier.verify(await issuer.token());
     for (let second = 0; second < 20; second++) {
-      issuer.clock.now += SECOND;
+      issuer.clock.now += SECOND_MS;
       const tokens = await Promise.all(
         Array.from({ length: 50 }, (_, at) => issuer.token({}, { kid: `${second}-${at}` })),
       );
@@ -119,32 +121,32 @@ describe('the keys of an issuer', () => {
     expect(asked).toHaveLength(3);
   });
 
-  it('are kept while the issuer is away, however long', async () => {
+  it('still verify tokens after the issuer was away for a day', async () => {
     const verifier = verifierOf();
     await verifier.verify(await issuer.token());
     isAway = true;
-    issuer.clock.now += 86_400 * SECOND;
+    issuer.clock.now += 86_400 * SECOND_MS;
     await expect(verifier.verify(await issuer.token())).resolves.toBeDefined();
     await expect(verifier.verify(await issuer.token({}, { kid: 'unknown' }))).rejects.toMatchObject({
       code: 'UNAUTHENTICATED',
     });
   });
 
-  it('that were never there make a token wait for the issuer', async () => {
+  it('that were never fetched leave a token unverified, as UNAVAILABLE, until the issuer answers', async () => {
     const verifier = verifierOf();
     isAway = true;
     await expect(verifier.verify(await issuer.token())).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     isAway = false;
-    issuer.clock.now += 10 * SECOND;
+    issuer.clock.now += 10 * SECOND_MS;
     await expect(verifier.verify(await issuer.token())).resolves.toBeDefined();
   });
 
-  it('stop counting when they are withdrawn', async () => {
+  it('verify no token once the issuer has withdrawn them', async () => {
     const verifier = verifierOf();
     const token = await issuer.token({ exp: secondsOf(issuer.clock.now) + 86_400 });
     await verifier.verify(token);
     issuer.rotate('second');
-    issuer.clock.now += 601 * SECOND;
+    issuer.clock.now += 601 * SECOND_MS;
     await verifier.verify(await issuer.token()); // the first use after ten minutes fetches the keys again
     await expect(verifier.verify(token)).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
   });
@@ -158,7 +160,7 @@ describe('an issuer in this process', () => {
     keyOf: (keyId: string) => Promise.resolve(keyId === 'first' ? issuer.publicKey() : undefined),
   });
 
-  it('gives its own keys, and its tokens are verified by the same rules', async () => {
+  it('has its tokens verified with its own keys by the same rules, and nothing is fetched', async () => {
     const verifier = tokenVerifier([], [local()], { fetchJson, now: () => issuer.clock.now });
     await expect(verifier.verify(await issuer.token())).resolves.toMatchObject({ identity: { principal: 'ada' } });
     for (const token of Object.values(await wrongTokens(issuer)))
@@ -186,7 +188,7 @@ describe('an opaque token', () => {
       },
     );
 
-  it('is taken as the issuer says, and asked about again after the time of the configuration', async () => {
+  it('is accepted when the issuer says so, and need not be verified again for the configured time', async () => {
     const verifier = answering({ active: true, sub: 'ada', aud: ['flightlog'], scope: 'all' });
     await expect(verifier.verify('opaque')).resolves.toMatchObject({
       identity: { principal: 'ada', scopes: ['all'] },
@@ -206,7 +208,7 @@ describe('an opaque token', () => {
     await expect(answering(claims).verify('opaque')).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
   });
 
-  it('is not refused while the issuer is away', async () => {
+  it('is answered with UNAVAILABLE while the issuer is away', async () => {
     isAway = true;
     await expect(answering({}).verify('opaque')).rejects.toMatchObject({ code: 'UNAVAILABLE' });
   });

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { attempts } from '../../../../services/auth/server/attempts.js';
 
+/** A limit of 4 attempts in a minute; `take` makes attempts, and gives the seconds to wait before each, 0 for none. */
 const given = () => {
   const clock = { ms: 0 };
   const limit = attempts(4, () => clock.ms);
@@ -10,13 +11,13 @@ const given = () => {
 };
 
 describe('attempts', () => {
-  it('are held back when there were as many as a minute allows, each name for itself', () => {
+  it('beyond the limit of a minute must wait, each name for itself', () => {
     const { take } = given();
     expect(take(6)).toEqual([0, 0, 0, 0, 15, 15]);
     expect(take(1, 'bob')).toEqual([0]);
   });
 
-  it('are regained one by one', () => {
+  it('are regained one by one, each after a fourth of a minute', () => {
     const { clock, take } = given();
     take(4);
     clock.ms = 14_000;

@@ -64,7 +64,7 @@ beforeAll(async () => {
 });
 
 beforeEach(() => {
-  passedMs += MINUTE_MS; // so that no test is held back by failures of the one before
+  passedMs += MINUTE_MS; // so that failed attempts of the test before do not count
 });
 
 afterAll(async () => {
@@ -73,7 +73,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true });
 });
 
-/** Forgets what the server has in memory; a process that was killed could not have done more. */
+/** Closes the server, which loses its memory, and opens another one on the same state. */
 const restart = async (): Promise<void> => {
   await server.close();
   await openServer();
@@ -144,12 +144,12 @@ describe('the code flow', () => {
     expect(body['refresh_token']).toBeDefined();
   });
 
-  it('gives codes without characters that a client of the field would escape', async () => {
+  it('gives codes that need no escaping in a URL', async () => {
     const { code } = await getCode(issuer, ALICE);
     expect(code).toMatch(/^[\w-]+$/u);
   });
 
-  it('takes no redirect to elsewhere, and none without a challenge', async () => {
+  it('refuses an unknown redirect address, and a request without a code challenge', async () => {
     const elsewhere = await openBrowser().open(begin(issuer, 'all', 'https://elsewhere.example.com/callback').url);
     expect({ status: elsewhere.status, at: new URL(elsewhere.url).origin }).toEqual({ status: 400, at: issuer });
     const { url } = begin(issuer);
@@ -157,7 +157,7 @@ describe('the code flow', () => {
     expect(new URL(plain.url).searchParams.get('error')).toBe('invalid_request');
   });
 
-  it('takes a code once: the second use ends what the first has got', async () => {
+  it('takes a code once: the second use revokes the refresh token of the first', async () => {
     const code = await getCode(issuer, ALICE);
     const first = await redeem(issuer, code);
     const second = await redeem(issuer, code);
@@ -171,12 +171,12 @@ describe('the code flow', () => {
     expect(answers.filter(({ status }) => status === 200).length).toBeLessThanOrEqual(1);
   });
 
-  it('takes no code with another verifier', async () => {
+  it('refuses a code with another code verifier', async () => {
     const code = await getCode(issuer, ALICE);
     expect((await redeem(issuer, { ...code, verifier: 'x'.repeat(43) })).status).toBe(400);
   });
 
-  it('goes on after a restart between any two steps, and uses nothing twice', async () => {
+  it('continues after a restart between any two steps, and takes the code once', async () => {
     const { url, verifier, redirect } = begin(issuer);
     const browser = openBrowser();
     const login = await browser.open(url);
@@ -195,7 +195,7 @@ describe('the code flow', () => {
 describe('refresh tokens', () => {
   const signIn = async () => (await redeem(issuer, await getCode(issuer, ALICE))).body['refresh_token'];
 
-  it('are replaced at each use, and a used one ends them all', async () => {
+  it('are replaced at each use; using a replaced one again revokes the newest as well', async () => {
     const first = await signIn();
     const second = (await refresh(issuer, first)).body['refresh_token'];
     expect(second).not.toBe(first);
@@ -206,13 +206,13 @@ describe('refresh tokens', () => {
     expect((await refresh(issuer, third.body['refresh_token'])).status).toBe(400);
   });
 
-  it('give tokens to one request at most of those that use one at once', async () => {
+  it('give tokens to one request at most of those that use the same one at once', async () => {
     const token = await signIn();
     const answers = await Promise.all(Array.from({ length: 8 }, () => refresh(issuer, token)));
     expect(answers.filter(({ status }) => status === 200).length).toBeLessThanOrEqual(1);
   });
 
-  it('are not given without the scope for it, and end when they are revoked', async () => {
+  it('are not given without the scope offline, and are refused once revoked', async () => {
     expect((await redeem(issuer, await getCode(issuer, ALICE, 'all'))).body['refresh_token']).toBeUndefined();
     const token = await signIn();
     await post(`${issuer}/oauth2/revoke`, { token: token ?? '', client_id: 'flytectl' });
@@ -247,7 +247,7 @@ describe('the device flow', () => {
     expect((await poll(body['device_code'])).status).toBe(400);
   });
 
-  it('says how often a device may ask, and shows the code of the address in a form without a script', async () => {
+  it('gives the interval of polls in seconds, and fills the form with the code in the address, without a script', async () => {
     const { body } = await start();
     expect(body['interval']).toBe(5);
     const browser = openBrowser();
@@ -258,7 +258,7 @@ describe('the device flow', () => {
     expect(confirm.text).toContain('wants to act for you');
   });
 
-  it('refuses a device that the person refuses', async () => {
+  it('answers access_denied to a device that the person refuses', async () => {
     const { body } = await start();
     const browser = openBrowser();
     const form = await browser.open(body['verification_uri'] ?? '');
@@ -269,7 +269,7 @@ describe('the device flow', () => {
 });
 
 describe('the pages', () => {
-  it('run no script, are in no frame, and say what went wrong', async () => {
+  it('run no script, forbid frames, and name a wrong password', async () => {
     const browser = openBrowser();
     const login = await browser.open(begin(issuer).url);
     expect(login.headers.get('content-security-policy')).toMatch(/^default-src 'none';.*frame-ancestors 'none'/u);
@@ -279,7 +279,7 @@ describe('the pages', () => {
     expect(again.text).toContain('The user name or the password is wrong.');
   });
 
-  it('belong to the browser that began, and take no form of another site', async () => {
+  it('open only in the browser that began the sign-in, and accept no form from another site', async () => {
     const login = await openBrowser().open(begin(issuer).url);
     const stranger = await openBrowser().open(login.url);
     expect(stranger.status).toBe(400);
@@ -325,7 +325,7 @@ describe('attempts to sign in', () => {
     ]);
   });
 
-  it('never have what was typed where no user or client has that name', async () => {
+  it('are reported without a typed name that no user or client has', async () => {
     const before = attempts.length;
     const browser = openBrowser();
     const login = await browser.open(begin(issuer).url);
@@ -338,7 +338,7 @@ describe('attempts to sign in', () => {
     expect(JSON.stringify(attempts)).not.toContain('marked');
   });
 
-  it('that are held back are reported as well', async () => {
+  it('that are refused by the limit are reported as well', async () => {
     const before = attempts.length;
     const fields = { grant_type: 'client_credentials' };
     for (let each = 0; each < 7; each += 1) await post(`${issuer}/oauth2/token`, fields, 'engine:wrong');
@@ -346,7 +346,7 @@ describe('attempts to sign in', () => {
   });
 });
 
-describe('limits', () => {
+describe('limits of failed attempts', () => {
   it('hold back a name whose password is guessed', async () => {
     const browser = openBrowser();
     const login = await browser.open(begin(issuer).url);
@@ -359,7 +359,7 @@ describe('limits', () => {
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
   });
 
-  it('hold back a client whose secret is guessed, and not one that gets tokens', async () => {
+  it('hold back a client whose secret is guessed, in any spelling of its id, and not one that gets tokens', async () => {
     const ask = (secret: string, id = 'engine') =>
       post(`${issuer}/oauth2/token`, { grant_type: 'client_credentials' }, `${id}:${secret}`);
     for (let token = 0; token < 10; token += 1) expect((await ask(SECRET)).status).toBe(200);
@@ -369,7 +369,7 @@ describe('limits', () => {
   });
 });
 
-it('writes no password, secret, code or token to its files', async () => {
+it('the authorization server writes no password, secret, code or token to its files', async () => {
   const code = await getCode(issuer, ALICE);
   const { body } = await redeem(issuer, code);
   await server.close();

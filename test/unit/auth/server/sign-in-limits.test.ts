@@ -18,6 +18,7 @@ describe('the network of an address', () => {
   ])('of %j is %j', (address, network) => expect(networkOf(address)).toBe(network));
 });
 
+/** Limits of 1 failed attempt in a minute for each name, and of 6 for each network; `take` gives the seconds to wait. */
 const limits = () => {
   const limited = signInLimits(1, () => 0);
   return { take: (address: string | undefined, name?: string) => limited.take(address, name) };
@@ -31,7 +32,7 @@ describe('limits of failed attempts', () => {
     expect(take('2001:db8:0:1::1', 'another')).toBe(0);
   });
 
-  it('count names of any length, and names without an address', () => {
+  it('tell long names apart by their last letter, and count an attempt without an address for its name alone', () => {
     const { take } = limits();
     const long = 'x'.repeat(1_000_000);
     expect([take('::1', long), take('192.0.2.1', long), take(undefined, `${long}y`)]).toEqual([0, 60, 0]);
@@ -40,13 +41,13 @@ describe('limits of failed attempts', () => {
 });
 
 describe('checks of passwords', () => {
-  it('wait in a bounded queue; those beyond it are refused, and are no failures', async () => {
+  it('wait in a bounded queue; those beyond it are refused for 5 seconds, and are not counted as failures', async () => {
     const hash = await hashPassword('right', { ln: 4, r: 8, p: 1 });
-    const held = signInLimits(1_000, () => 0);
-    const check = () => checkLimited(held, { name: 'ada', address: '::1' }, () => isPassword('wrong', hash));
+    const limited = signInLimits(1_000, () => 0);
+    const check = () => checkLimited(limited, { name: 'ada', address: '::1' }, () => isPassword('right', hash));
     const checked = await Promise.all(Array.from({ length: 60 }, check));
     expect(checked.filter((each) => 'wait' in each)).toEqual(Array(8).fill({ wait: 5 }));
-    expect(Array.from({ length: 1_001 }, () => held.take('::1', 'ada')).filter((wait) => wait === 0)).toHaveLength(
+    expect(Array.from({ length: 1_001 }, () => limited.take('::1', 'ada')).filter((wait) => wait === 0)).toHaveLength(
       1_000,
     );
   });

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { planKeys } from '../../../../services/auth/server/signing-keys.js';
 
+/** In milliseconds. */
 const LIFETIMES = { rotateAfterMs: 1_000, publishedMs: 100 };
 
 /** Keys made at these times, the newest first. */
@@ -9,13 +10,13 @@ const made = (...times: readonly number[]) => times.map((createdAt) => ({ id: `k
 
 describe('signing keys', () => {
   it.each([
-    ['make the first one at the first start', made(), 0, { isNewDue: true, expired: [] }],
-    ['sign until they are as old as that', made(0), 999, { isNewDue: false, expired: [] }],
-    ['are replaced then', made(0), 1_000, { isNewDue: true, expired: [] }],
-    ['are kept until their last token has expired', made(1_000, 0), 1_100, { isNewDue: false, expired: [] }],
-    ['are forgotten then', made(1_000, 0), 1_101, { isNewDue: false, expired: ['k0'] }],
-    ['are forgotten each in its time', made(2_000, 1_000, 0), 2_050, { isNewDue: false, expired: ['k0'] }],
-  ])('%s', (_law, keys, now, plan) => {
+    ['are made when there is none', made(), 0, { isNewDue: true, expired: [] }],
+    ['are not replaced before they are 1,000 ms old', made(0), 999, { isNewDue: false, expired: [] }],
+    ['are replaced at that age', made(0), 1_000, { isNewDue: true, expired: [] }],
+    ['are published for 100 ms after their replacement', made(1_000, 0), 1_100, { isNewDue: false, expired: [] }],
+    ['are removed after these 100 ms', made(1_000, 0), 1_101, { isNewDue: false, expired: ['k0'] }],
+    ['are removed each in its time', made(2_000, 1_000, 0), 2_050, { isNewDue: false, expired: ['k0'] }],
+  ])('%s', (_title, keys, now, plan) => {
     expect(planKeys(keys, now, LIFETIMES)).toEqual(plan);
   });
 });

@@ -114,7 +114,7 @@ const signIn = async () => {
 };
 
 describe('signing in at the upstream provider', () => {
-  it('gives tokens of this server, with a subject that no person here has, and the groups of the person', async () => {
+  it('gives tokens of this server, with the id of the provider before the subject, and the groups of the person', async () => {
     const { tokens } = await signIn();
     expect(claimsOf(tokens.body['access_token'])).toMatchObject({
       iss: own.issuer,
@@ -126,7 +126,7 @@ describe('signing in at the upstream provider', () => {
     expect(attempts.at(-2)).toMatchObject({ action: 'login', principal: 'other:bob', code: 'OK' });
   });
 
-  it('counts in the browser alone that has begun it, and once', async () => {
+  it('is completed only in the browser that began it, and not with the state of a later sign-in', async () => {
     const begun = await toLogin();
     const answer = await answerOfOther(begun);
     expect((await openBrowser().open(answer)).status).toBe(400);
@@ -134,16 +134,16 @@ describe('signing in at the upstream provider', () => {
     const again = await toLogin();
     await answerOfOther(again);
     const mixed = new URL(answer);
-    const states = new URL((await again.browser.open(again.link)).url).searchParams.get('state') ?? '';
-    mixed.searchParams.set('state', states);
+    const laterState = new URL((await again.browser.open(again.link)).url).searchParams.get('state') ?? '';
+    mixed.searchParams.set('state', laterState);
     expect((await again.browser.open(mixed.href)).text).toContain('has failed');
   });
 
-  it('takes no answer of another sign-in, and none of a person that refuses', async () => {
+  it('fails with the answer to another sign-in, and when the person refuses', async () => {
     const [first, second] = [await toLogin(), await toLogin()];
     const foreign = new URL(await answerOfOther(first));
-    const own2 = /interaction\/([\w-]+)\//u.exec(second.link)?.[1] ?? '';
-    const page = `${own.issuer}/oauth2/interaction/${own2}/upstream`;
+    const interactionId = /interaction\/([\w-]+)\//u.exec(second.link)?.[1] ?? '';
+    const page = `${own.issuer}/oauth2/interaction/${interactionId}/upstream`;
     expect((await second.browser.open(`${page}${foreign.search}`)).text).toContain('has failed');
     const { url } = await second.browser.open(second.link);
     const state = new URL(url).searchParams.get('state') ?? '';
@@ -152,7 +152,7 @@ describe('signing in at the upstream provider', () => {
     expect(attempts.at(-1)).toMatchObject({ action: 'login', principal: '', code: 'UNAUTHENTICATED' });
   });
 
-  it('is to be repeated after eight hours: then nothing is renewed, and the login page is shown', async () => {
+  it('must be repeated after eight hours: tokens are not renewed, and the login page is shown', async () => {
     const { tokens, browser } = await signIn();
     const renewed = await refresh(own.issuer, tokens.body['refresh_token']);
     expect(claimsOf(renewed.body['access_token'])).toMatchObject({ sub: 'other:bob', groups: ['page'] });
@@ -161,7 +161,7 @@ describe('signing in at the upstream provider', () => {
     expect((await browser.open(begin(own.issuer).url)).text).toContain('Sign in with the other one');
   });
 
-  it('ends at a sign-out here with one there, and comes back to the console', async () => {
+  it('ends with a sign-out at this server, which leads to the one of the provider and back to the console', async () => {
     const { browser } = await signIn();
     const asked = await browser.open(`${own.issuer}/oauth2/logout`);
     const page = await browser.submit(asked, '/oauth2/logout/confirm', { logout: 'yes' });
@@ -177,7 +177,7 @@ describe('signing in at the upstream provider', () => {
     expect((await browser.open(begin(own.issuer).url)).text).toContain('Sign in with the other one');
   });
 
-  it('does not lead people of this server elsewhere at a sign-out', async () => {
+  it('leaves a sign-out of a user of this server as it is: it leads to no other address', async () => {
     const browser = openBrowser();
     const consent = await browser.submit(await browser.open(begin(own.issuer).url), '/login', CAROL);
     await browser.submit(consent, '/consent');
@@ -187,7 +187,7 @@ describe('signing in at the upstream provider', () => {
     expect(end.headers.get('refresh')).toBeNull();
   });
 
-  it('says so while the provider is away', async () => {
+  it('shows a page that says so while the provider does not answer', async () => {
     const gone = await serve('gone', { upstream: provider('http://127.0.0.1:1') });
     const browser = openBrowser();
     const login = await browser.open(begin(gone.issuer).url);

@@ -5,7 +5,7 @@ import { hashPassword, isPassword, isPasswordHash } from '../../../../services/a
 const CHEAP = { ln: 4, r: 8, p: 1 };
 
 describe('the hash of a password', () => {
-  it('is of that password alone, whatever its letters are made of', async () => {
+  it('matches its password in any Unicode form, and no other; a second hash of it is another one', async () => {
     const hash = await hashPassword('pa\u0308ssword of mine', CHEAP);
     expect(isPasswordHash(hash)).toBe(true);
     expect(await isPassword('p\u00e4ssword of mine', hash)).toBe(true);
@@ -13,11 +13,11 @@ describe('the hash of a password', () => {
     expect(await hashPassword('pa\u0308ssword of mine', CHEAP)).not.toBe(hash);
   });
 
-  it('is no password of a user that does not exist', async () => {
+  it('that is missing, as for an unknown user, matches no password', async () => {
     expect(await isPassword('', undefined)).toBe(false);
   });
 
-  it.each(['', 'plain', '$scrypt$ln=30,r=8,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAA'])('is not %j', (text) => {
+  it.each(['', 'plain', '$scrypt$ln=30,r=8,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAA'])('is not valid as %j', (text) => {
     expect(isPasswordHash(text)).toBe(false);
   });
 });
