@@ -30,7 +30,7 @@ program.command('completion').addArgument(new Argument('<shell>').choices(SHELLS
 const PROGRAMS: Readonly<Record<Shell, string>> = {
   bash: `eval "$SCRIPT"
     COMP_LINE="$*"; COMP_POINT=\${#COMP_LINE}; _flightlog; printf '%s\\n' "\${COMPREPLY[@]:-FILES}"`,
-  // Outside of the line editor; its two functions are stood in for: one adds the words that begin like the last one.
+  // The functions of the line editor are replaced: `_files` prints FILES, and `compadd` the words that begin like the last.
   zsh: `compdef() {}; _files() { print FILES }
     compadd() { local -a found=("\${(M@)argv[2,-1]:#\${words[CURRENT]}*}"); print -l -- $found; (( $#found )) }
     eval "$SCRIPT"
@@ -40,9 +40,9 @@ const PROGRAMS: Readonly<Record<Shell, string>> = {
 };
 
 /**
- * Stands in for the program that the scripts ask for names: it prints one of the kind that it was asked for, and one
- * that a shell would act on. A request for a server or a project and domain of the line gets another name. Tasks of a
- * name have two versions, and an execution has a signal.
+ * The program that the scripts call for names. It prints one name of the requested kind, and one with characters that a
+ * shell would act on. With the server, project and domain of a test it prints another name. The task `hello` has two
+ * versions, and the execution `f4rj8` has a signal.
  */
 const NAMES = `#!/bin/sh
 case "$*" in
@@ -58,7 +58,7 @@ const folder = mkdtempSync(join(tmpdir(), 'flightlog-completion-'));
 writeFileSync(join(folder, 'flightlog'), NAMES, { mode: 0o755 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const has = (shell: Shell): boolean => spawnSync(shell, ['-c', 'true']).status === 0;
+const isInstalled = (shell: Shell): boolean => spawnSync(shell, ['-c', 'true']).status === 0;
 
 const offered = (shell: Shell, ...words: readonly string[]): readonly string[] => {
   const arguments_ = shell === 'fish' ? [PROGRAMS.fish, words.join(' ')] : [PROGRAMS[shell], shell, ...words];
@@ -70,26 +70,26 @@ const offered = (shell: Shell, ...words: readonly string[]): readonly string[] =
 };
 
 describe.each(SHELLS.map((shell) => ({ shell })))('completion in $shell', ({ shell }) => {
-  it.skipIf(!has(shell))('offers commands, flags and choices, below the command that is typed', () => {
+  it.skipIf(!isInstalled(shell))('offers commands, flags and choices, below the command that is typed', () => {
     expect(offered(shell, 'flightlog', 'wa')).toEqual(['watch']);
     expect(offered(shell, 'flightlog', 'watch', 'execution', 'f4rj8', '--pr')).toEqual(['--project']);
     expect(offered(shell, 'flightlog', 'completion', 'z')).toEqual(['zsh']);
   });
 
-  it.skipIf(!has(shell))('offers the values of a flag with choices, after its short form too', () => {
+  it.skipIf(!isInstalled(shell))('offers the values of a flag with choices, after its short form too', () => {
     expect(offered(shell, 'flightlog', 'watch', 'execution', '--output', 'j')).toEqual(['json']);
     expect(offered(shell, 'flightlog', 'watch', 'execution', '-o', 't')).toEqual(['table']);
   });
 
-  it.skipIf(!has(shell))('offers the names that the server knows', () => {
+  it.skipIf(!isInstalled(shell))('offers the names that the server knows', () => {
     expect(offered(shell, 'flightlog', 'watch', 'execution', 'executions-')).toEqual(['executions-1']);
     expect(offered(shell, 'flightlog', 'watch', 'executions', 'executions-')).toEqual(['executions-1']);
     expect(offered(shell, 'flightlog', 'watch', 'execution', '-p', 'projects-')).toEqual(['projects-1']);
     expect(offered(shell, 'flightlog', 'watch', 'execution', '--domain', 'd')).toEqual(['domains-1']);
   });
 
-  it.skipIf(!has(shell))(
-    'offers names after flags, of the server, project and domain on the line; and one name',
+  it.skipIf(!isInstalled(shell))(
+    'offers names after flags, from the server, project and domain on the line, and none after a name',
     () => {
       const line = ['flightlog', 'watch', 'execution', '--server', 'http://other:80', '--json', '-p', 'two'];
       expect(offered(shell, ...line, '--domain', 'production', 'exec')).toEqual(['executions-of-two']);
@@ -99,21 +99,24 @@ describe.each(SHELLS.map((shell) => ({ shell })))('completion in $shell', ({ she
     },
   );
 
-  it.skipIf(!has(shell))('offers the versions of a definition after its name, and the signals of an execution', () => {
-    for (const kind of ['task', 'tasks'])
-      expect(offered(shell, 'flightlog', 'get', kind, 'hello', 'v')).toEqual(['v1+a', 'v2']);
-    expect(offered(shell, 'flightlog', 'get', 'task', '-p', 'two', 'hello', 'o')).toEqual(['of-two']);
-    expect(offered(shell, 'flightlog', 'get', 'task', 'hello', '--pr')).toEqual(['--project']);
-    expect(offered(shell, 'flightlog', 'get', 'task', 'hello', 'v1', 'v')).not.toContain('v2');
-    expect(offered(shell, 'flightlog', 'signal', 'execution', 'f4rj8', 'a')).toEqual(['approved']);
-  });
+  it.skipIf(!isInstalled(shell))(
+    'offers the versions of a definition after its name, and the signals of an execution',
+    () => {
+      for (const kind of ['task', 'tasks'])
+        expect(offered(shell, 'flightlog', 'get', kind, 'hello', 'v')).toEqual(['v1+a', 'v2']);
+      expect(offered(shell, 'flightlog', 'get', 'task', '-p', 'two', 'hello', 'o')).toEqual(['of-two']);
+      expect(offered(shell, 'flightlog', 'get', 'task', 'hello', '--pr')).toEqual(['--project']);
+      expect(offered(shell, 'flightlog', 'get', 'task', 'hello', 'v1', 'v')).not.toContain('v2');
+      expect(offered(shell, 'flightlog', 'signal', 'execution', 'f4rj8', 'a')).toEqual(['approved']);
+    },
+  );
 
-  it.skipIf(!has(shell))('offers phases', () => {
+  it.skipIf(!isInstalled(shell))('offers phases', () => {
     const line = ['flightlog', 'watch', 'execution', '--phase'];
     expect(offered(shell, ...line, 'SUCC')).toEqual(['SUCCEEDED', 'SUCCEEDING']);
   });
 
-  it.skipIf(!has(shell))('offers files after a flag that takes one', () => {
+  it.skipIf(!isInstalled(shell))('offers files after a flag that takes one', () => {
     const files = offered(shell, 'flightlog', 'watch', 'execution', '--inputs', 'et');
     expect(files).toContain(shell === 'fish' ? 'etc/' : 'FILES');
   });

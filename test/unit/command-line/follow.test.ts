@@ -15,17 +15,20 @@ const page = (name: string, hasMore: boolean): Answer => ({
   hasMore,
 });
 
-/** A connection on which each stream that is opened has the next answers, and ends after them or with an error. */
+/**
+ * A connection on which each opened stream gives the next answers, and then ends or fails. `askedAfter` has the id of the
+ * last event that each request named.
+ */
 const connectionWith = (...streams: readonly (readonly (Answer | Error)[])[]) => {
-  const asked: string[] = [];
+  const askedAfter: string[] = [];
   const open = async function* (_method: unknown, { lastEventId }: { readonly lastEventId: string }) {
-    asked.push(lastEventId);
-    for (const answer of streams[asked.length - 1] ?? []) {
+    askedAfter.push(lastEventId);
+    for (const answer of streams[askedAfter.length - 1] ?? []) {
       if (answer instanceof Error) throw answer;
       yield await Promise.resolve(create(WatchResponseSchema, answer));
     }
   };
-  return { asked, connection: { open } as unknown as Connection };
+  return { askedAfter, connection: { open } as unknown as Connection };
 };
 
 const namesIn = async (connection: Connection): Promise<readonly string[]> => {
@@ -36,37 +39,37 @@ const namesIn = async (connection: Connection): Promise<readonly string[]> => {
 };
 
 describe('a watch whose stream ends early', () => {
-  it('gives a state that was cut off once, when it has come whole', async () => {
-    const { asked, connection } = connectionWith(
+  it('gives the executions of a state that was cut off only once the state is complete', async () => {
+    const { askedAfter, connection } = connectionWith(
       [page('first', true)],
       [page('first', true), page('second', false), { kind: Kind.END, position: 8n }],
     );
     expect(await namesIn(connection)).toEqual(['first', 'second']);
-    expect(asked).toEqual(['', '']);
+    expect(askedAfter).toEqual(['', '']);
   });
 
-  it('goes on after a state that has come whole', async () => {
-    const { asked, connection } = connectionWith(
+  it('resumes after the position of a complete state', async () => {
+    const { askedAfter, connection } = connectionWith(
       [page('first', true), page('second', false)],
       [{ kind: Kind.END, position: 9n }],
     );
     expect(await namesIn(connection)).toEqual(['first', 'second']);
-    expect(asked).toEqual(['', '7']);
+    expect(askedAfter).toEqual(['', '7']);
   });
 
   it('waits for the server again when the connection broke in the middle of the first state', async () => {
-    const { asked, connection } = connectionWith(
+    const { askedAfter, connection } = connectionWith(
       [page('first', true), new ConnectionLost('here')],
       [new Unreachable('here')],
       [page('first', true), page('second', false), { kind: Kind.END, position: 8n }],
     );
     expect(await namesIn(connection)).toEqual(['first', 'second']);
-    expect(asked).toEqual(['', '', '']);
+    expect(askedAfter).toEqual(['', '', '']);
   });
 
-  it('is an error where no server has ever answered', async () => {
-    const { asked, connection } = connectionWith([new Unreachable('here')]);
+  it('fails when no server has ever answered', async () => {
+    const { askedAfter, connection } = connectionWith([new Unreachable('here')]);
     await expect(namesIn(connection)).rejects.toThrow('no server answers at here');
-    expect(asked).toEqual(['']);
+    expect(askedAfter).toEqual(['']);
   });
 });

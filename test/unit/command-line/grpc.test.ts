@@ -10,7 +10,7 @@ import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js
 
 const METHOD = AdminService.method.getVersion;
 
-/** Each call that the server got, and the answers that it gives one after the other: a status, or nothing at all. */
+/** The metadata of each call that the server got, and its next answers: each a status, or no answer at all. */
 const calls: Metadata[] = [];
 const answers: (status | 'nothing')[] = [];
 
@@ -39,6 +39,7 @@ beforeEach(() => {
 });
 afterAll(() => server.forceShutdown());
 
+/** Makes one call with a profile that has these lines in its section `admin`. */
 const callBy = async (...lines: readonly string[]): Promise<void> => {
   const text = ['admin:', `endpoint: ${endpoint}`, 'insecure: true', ...lines].join('\n  ');
   const profile = profileIn(text, 'config.yaml') as Profile & { address: { kind: 'grpc' } };
@@ -53,7 +54,7 @@ const callBy = async (...lines: readonly string[]): Promise<void> => {
 const sent = (header: string): readonly unknown[] => calls.map((metadata) => metadata.get(header)[0]);
 
 describe('a call over gRPC', () => {
-  it('is tried again as often as the profile says, as one command', async () => {
+  it('is tried again as often as the profile says, with one idempotency key', async () => {
     answers.push(status.UNAVAILABLE, status.RESOURCE_EXHAUSTED);
     await callBy('maxRetries: 2', 'maxBackoffDelay: 1ms');
     const [key, ...others] = sent('idempotency-key');
@@ -73,13 +74,13 @@ describe('a call over gRPC', () => {
     expect(calls).toHaveLength(3);
   });
 
-  it('is tried once, and has no key, where the profile says nothing', async () => {
+  it('is tried once, without an idempotency key, when the profile has no retries', async () => {
     answers.push(status.UNAVAILABLE);
     await expect(callBy()).rejects.toThrow(/^UNAVAILABLE: /u);
     expect(sent('idempotency-key')).toEqual([undefined]);
   });
 
-  it('has the token of the proxy command', async () => {
+  it('has the token that the proxy command prints, and fails when that command does', async () => {
     await callBy('proxyCommand: [echo, secret]');
     expect(sent('proxy-authorization')).toEqual(['Bearer secret']);
     await expect(callBy('proxyCommand: ["false"]')).rejects.toThrow(

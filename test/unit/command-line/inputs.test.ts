@@ -13,12 +13,12 @@ const union = (...variants: LiteralType[]): LiteralType => typeOf({ case: 'union
 
 const [TEXT, INTEGER, NONE] = [simple(SimpleType.STRING), simple(SimpleType.INTEGER), simple(SimpleType.NONE)];
 
-const asked = (type: LiteralType, isRequired = true) => [{ name: 'x', type, description: '', isRequired }];
+const declared = (type: LiteralType, isRequired = true) => [{ name: 'x', type, description: '', isRequired }];
 const ofText = (type: LiteralType, text: string): unknown =>
-  jsonOf(literalsOf(asked(type), { texts: { x: text }, values: {} })['x']!);
+  jsonOf(literalsOf(declared(type), { texts: { x: text }, values: {} })['x']!);
 const ofYaml = (type: LiteralType, text: string): unknown =>
   jsonOf(
-    literalsOf(asked(type), {
+    literalsOf(declared(type), {
       texts: {},
       values: parse(text, { intAsBigInt: true }) as object as Record<string, unknown>,
     })['x']!,
@@ -27,7 +27,7 @@ const ofYaml = (type: LiteralType, text: string): unknown =>
 describe('an input of the command line', () => {
   it.each<[string, LiteralType, string, unknown]>([
     ['a text', TEXT, 'yes: no', 'yes: no'],
-    ['a number that is a text', TEXT, '007', '007'],
+    ['a text of digits', TEXT, '007', '007'],
     ['an integer', INTEGER, '9007199254740993', '9007199254740993'],
     ['a float', simple(SimpleType.FLOAT), '1e-3', 0.001],
     ['a boolean', simple(SimpleType.BOOLEAN), 'true', true],
@@ -41,20 +41,20 @@ describe('an input of the command line', () => {
     ['a file', typeOf({ case: 'blob', value: { format: 'csv' } }), 's3://b/k', 's3://b/k'],
     ['a dataset', typeOf({ case: 'structuredDatasetType', value: {} }), 's3://b/d', 's3://b/d'],
     ['a schema', typeOf({ case: 'schema', value: {} }), 's3://b/s', 's3://b/s'],
-    ['a number of a union', union(NONE, TEXT, INTEGER), '7', 7],
-    ['a text of a union', union(NONE, INTEGER, TEXT), 'seven: [', 'seven: ['],
+    ['the integer of a union', union(NONE, TEXT, INTEGER), '7', 7],
+    ['the text of a union', union(NONE, INTEGER, TEXT), 'seven: [', 'seven: ['],
     ['none of a union', union(NONE, TEXT), 'null', null],
   ])('is %s', (_name, type, text, value) => {
     expect(ofText(type, text)).toEqual(value);
   });
 
-  it('comes from a document, without losing a digit', () => {
+  it('may come from a YAML document, where an integer keeps all its digits', () => {
     expect(ofYaml(INTEGER, 'x: 9007199254740993')).toBe('9007199254740993');
     expect(ofYaml(typeOf({ case: 'collectionType', value: INTEGER }), 'x: [1, 2]')).toEqual([1, 2]);
   });
 
-  it('may be left out where it is not needed', () => {
-    expect(literalsOf(asked(TEXT, false), { texts: {}, values: {} })).toEqual({});
+  it('may be left out when it is not required', () => {
+    expect(literalsOf(declared(TEXT, false), { texts: {}, values: {} })).toEqual({});
   });
 
   it('is refused with its name and type, with a line for each problem', () => {

@@ -29,7 +29,7 @@ const portOf = (server: Server): Promise<number> =>
     server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (_, bound) => resolve(bound));
   });
 
-/** Answers each watch with one message, and never ends it. */
+/** Answers each watch with one message over gRPC, and never ends it. */
 const overGrpc = async (): Promise<Serving> => {
   const server = new Server();
   const watch: handleServerStreamingCall<Buffer, Buffer> = (call) => {
@@ -40,7 +40,7 @@ const overGrpc = async (): Promise<Serving> => {
   return { port: await portOf(server), close: () => server.forceShutdown() };
 };
 
-/** The same as Server-Sent Events. */
+/** Answers each watch with one message as a server-sent event, and never ends it. */
 const overRest = async (): Promise<Serving> => {
   const server = createServer((_, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });

@@ -21,7 +21,7 @@ const COLUMNS = [
 ];
 
 describe('a table', () => {
-  it('has a header, columns as wide as their texts, and a dash when there is nothing', () => {
+  it('has a header, columns as wide as their texts, a dash for an empty text, and one line for each row', () => {
     const rows = [
       { name: 'a', why: '' },
       { name: 'long-name', why: 'two\nlines' },
@@ -29,13 +29,13 @@ describe('a table', () => {
     expect(tableText(COLUMNS, rows)).toBe('NAME       WHY\na          -\nlong-name  two lines');
   });
 
-  it('is shortened to the terminal in its last column', () => {
+  it('is shortened to the width of the terminal in its last column', () => {
     const [, row] = tableText(COLUMNS, [{ name: 'a', why: 'x'.repeat(100) }], 40).split('\n');
     expect(row).toHaveLength(40);
     expect(row).toMatch(/x…$/u);
   });
 
-  it('has nothing that a terminal would obey', () => {
+  it('has no character that a terminal would obey', () => {
     const hostile = [{ name: '\u001b[2Jred\u0007', why: '\u009b5A\r' }];
     expect(tableText(COLUMNS, hostile)).toBe('NAME    WHY\n[2Jred  5A');
     expect(tableText(COLUMNS, [{ name: 'a\u202eb', why: 'c' }])).toBe('NAME  WHY\na b   c');
@@ -43,7 +43,7 @@ describe('a table', () => {
   });
 });
 
-describe('a launch plan', () => {
+describe('a launch plan in a table', () => {
   it.each([
     [{ cronSchedule: { schedule: '@daily' } }, '@daily'],
     [{ cronExpression: '0 6 * * *' }, '0 6 * * *'],
@@ -75,7 +75,7 @@ describe('the tree of an execution', () => {
     node('n1-0-n0-0-dn1', 'QUEUED'),
   ];
 
-  it('has each node below the one that it is inside of', () => {
+  it('has each node below the one that it is inside of, without the start node', () => {
     const depths = linesOf(nodes).map(({ node: { id }, depth }) => [id?.nodeId, depth]);
     expect(depths).toEqual([
       ['n1', 0],
@@ -85,14 +85,14 @@ describe('the tree of an execution', () => {
     ]);
   });
 
-  it('has a line for each, with phase and error', () => {
+  it('has a line for the execution and for each node, with phase and error', () => {
     const lines = treeText({ execution: create(ExecutionSchema, { id: { name: 'run' } }), nodes });
     expect(lines[0]).toMatch(/^run +○ UNDEFINED$/u);
     expect(lines[2]).toMatch(/^ {4}n1-0-n0 +✗ FAILED +out of memory$/u);
   });
 });
 
-it('has a header over lines that are made of cells, each column where its cells are', () => {
+it('a header has each column above the cells of its lines', () => {
   const header = headerText([
     ['NAME', 8],
     ['STATE', 7],
@@ -103,7 +103,7 @@ it('has a header over lines that are made of cells, each column where its cells 
   expect(header.indexOf('PROBLEM')).toBe(line.indexOf('none'));
 });
 
-it('has the columns of a message in one place, whether its time has milliseconds or not', () => {
+it('the columns of notifications are aligned, whether their times have milliseconds or not', () => {
   const message = { id: 'm', phase: 'FAILED', channel: 'slack', recipient: 'a', attempts: 1, status: 'SENT' };
   const outcome = { answer: 'ok', reason: '' };
   const [whole, exact] = ['2026-03-02T09:58:00Z', '2026-03-02T09:58:00.123Z'].map((since) =>
@@ -112,10 +112,10 @@ it('has the columns of a message in one place, whether its time has milliseconds
   expect(whole?.indexOf('FAILED')).toBe(exact?.indexOf('FAILED'));
 });
 
-/** Two times of one width only when they are padded. */
+/** Two times of different width. */
 const TIMES = ['2026-03-02T09:58:00Z', '2026-03-02T09:58:00.123Z'];
 
-it('has the columns of ticks in one place, and in one line each', () => {
+it('the ticks of a schedule have aligned columns, and one line each', () => {
   const ticks = TIMES.map((at) => ({ at, version: 'v1', kind: 'FAILED', reason: 'no\nanswer' }));
   const lines = scheduleLinesOf({
     id: { name: 'plan', version: 'v1' },
@@ -130,7 +130,7 @@ it('has the columns of ticks in one place, and in one line each', () => {
   expect(lines.filter((line) => line.includes('no answer'))).toHaveLength(TIMES.length);
 });
 
-it('has the columns of dead letters in one place, and in one line each', () => {
+it('the dead letters of a reactor have aligned columns, and one line each', () => {
   const deadLetters = TIMES.map((since) => ({
     letter: { position: '7', stream: 'task-a\nb', reason: 'bad', since, parked: false },
     retrying: false,
@@ -141,7 +141,7 @@ it('has the columns of dead letters in one place, and in one line each', () => {
   expect(lines.join('')).not.toContain('\n');
 });
 
-it('has a parked stream in one line', () => {
+it('a parked stream has one line, although its id has a line break', () => {
   const stream = { stream: 'task-a\nb', position: '7', reason: 'bad', inViews: true, inProcess: false };
   expect(parkedLineOf({ ...stream, retryRequestedBy: '' })).toContain('task-a b  bad');
 });

@@ -34,13 +34,13 @@ describe('the server of a command', () => {
     ['the profile of its flag', { profile: 'staging' }, every, 'staging:81'],
     ['the variable of the server', {}, every, 'http://variable:80'],
     ['the variable of the profile', {}, without, 'staging:81'],
-    ['the variable of other command lines', {}, { FLYTECTL_CONFIG: other }, 'other:81'],
+    ['the variable of flytectl', {}, { FLYTECTL_CONFIG: other }, 'other:81'],
     ['the usual file', {}, {}, 'usual:81'],
-  ])('is that of %s, before those below', (_name, flags, environment, server) => {
+  ])('is that of %s, which comes before the sources below', (_name, flags, environment, server) => {
     expect(serverOf(flags, environment, home)).toBe(server);
   });
 
-  it('is the sandbox of this machine, where nothing names one', () => {
+  it('is the sandbox of this machine when nothing names one', () => {
     expect(serverOf({}, {}, emptyHome)).toBe('http://127.0.0.1:8080');
   });
 
@@ -53,13 +53,13 @@ describe('the server of a command', () => {
     });
   });
 
-  it('is refused when it cannot be read, with the source of its name', () => {
+  it('is refused when its address or profile cannot be read, with the source that names it', () => {
     expect(() => profileOf({ server: 'host:81' }, {}, emptyHome)).toThrow(/^--server: host:81: must be http:\/\//u);
     expect(() => profileOf({}, { FLIGHTLOG_SERVER: 'host' }, emptyHome)).toThrow(/^FLIGHTLOG_SERVER: host: must be/u);
     expect(() => profileOf({ profile: 'missing' }, {}, home)).toThrow(/missing\.yaml: ENOENT/u);
   });
 
-  it('is not sent the credentials of a profile of another server', () => {
+  it('does not get the credentials of a profile when a flag names another server', () => {
     expect(profileOf({ server: 'http://flag:80' }, without, home).signIn).toEqual({ kind: 'person' });
     expect(profileOf({ profile: 'staging', tokenFile: 't' }, {}, home).signIn).toEqual({
       kind: 'token-file',
@@ -68,10 +68,10 @@ describe('the server of a command', () => {
   });
 });
 
-describe('the configuration file of other command lines', () => {
+describe('the configuration file of flytectl', () => {
   const inFile = (text: string) => profileIn(text, 'config.yaml');
 
-  it('has a server with TLS and client credentials', () => {
+  it('may have a server with TLS and client credentials', () => {
     const profile = inFile(`
 admin:
   endpoint: dns:///flyte.example.com
@@ -102,7 +102,7 @@ logger: { level: 0 }
     });
   });
 
-  it('has proxies, retries and settings of the channel', () => {
+  it('may have proxies, retries and settings of the channel', () => {
     const profile = inFile(`
 admin:
   endpoint: a:1
@@ -121,7 +121,7 @@ admin:
     });
   });
 
-  it('has keys that flightlog does not use, which are listed by name', () => {
+  it('may have keys that flightlog does not use, which are listed by name', () => {
     const text = `
 admin: { endpoint: a, useAuth: true, defaultOrg: acme, pkceConfig: { timeout: 5s } }
 console: { endpoint: b, disabled: true }
@@ -135,11 +135,11 @@ logger: { level: 0 }
     ['ExternalCommand', { kind: 'command', command: ['print-token'] }],
     ['Pkce', { kind: 'person', flow: 'browser' }],
     ['DeviceFlow', { kind: 'person', flow: 'device' }],
-  ])('may ask for %s', (authType, signIn) => {
+  ])('may ask for a sign-in by %s', (authType, signIn) => {
     expect(inFile(`admin: { endpoint: 'a:1', authType: ${authType}, command: [print-token] }`).signIn).toEqual(signIn);
   });
 
-  it('is refused with its name and the key', () => {
+  it('is refused with its name, the key and the problem', () => {
     expect(() => inFile('admin: { endpoint: 7 }')).toThrow(/^config\.yaml: admin\.endpoint: /u);
     expect(() => inFile('admin: { endpoint: a, authType: Kerberos }')).toThrow(
       'config.yaml: admin.authType: Kerberos: must be Pkce, DeviceFlow, ClientSecret, ExternalCommand',

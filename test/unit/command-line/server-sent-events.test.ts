@@ -19,7 +19,7 @@ it.each([
   ['\\n', '\n'],
   ['\\r\\n', '\r\n'],
   ['\\r', '\r'],
-])('lines may end with %s, wherever the body is cut', async (_name, end) => {
+])('the lines of events may end with %s, wherever the body is cut into pieces', async (_name, end) => {
   const text = TEXT.join(end);
   expect(await eventsOf([text])).toEqual(EVENTS);
   expect(await eventsOf(Array.from(text))).toEqual(EVENTS);

@@ -18,7 +18,7 @@ const refusalOf = (path: string): Promise<unknown> =>
   );
 
 describe('the folder of --to', () => {
-  it('is created with those above it', async () => {
+  it('is created with the folders above it', async () => {
     const path = join(directory, 'a', 'b');
     const target = await openTarget('--to', path, 'backup');
     expect(statSync(path).isDirectory()).toBe(true);
@@ -32,7 +32,7 @@ describe('the folder of --to', () => {
     expect((refusal as Error).message).toContain(`--to: backup ${directory}/file/a: ENOTDIR`);
   });
 
-  it.each(['', '/a'])('is refused where it is a link to a folder that is gone%s', async (below) => {
+  it.each(['', '/a'])('is refused when its path is a link to a missing folder, followed by %j', async (below) => {
     const link = join(directory, 'link');
     symlinkSync(join(directory, 'gone'), link);
     const refusal = await refusalOf(`${link}${below}`);
@@ -40,7 +40,7 @@ describe('the folder of --to', () => {
     expect((refusal as Error).message).toBe(`--to: backup ${link}${below}: ${why}`);
   });
 
-  it.runIf(process.platform === 'linux')('is refused where the system creates none', async () => {
+  it.runIf(process.platform === 'linux')('is refused when the system cannot create it', async () => {
     const refusal = await refusalOf('/proc/flightlog/a');
     expect(refusal).toBeInstanceOf(OperatorError);
     expect((refusal as Error).message).toBe('--to: backup /proc/flightlog/a: no folder can be created in /proc');

@@ -9,7 +9,9 @@ import { withTokenLock } from '../../../services/cli/client/sign-in/token-lock.j
 const folder = mkdtempSync(join(tmpdir(), 'flightlog-token-lock-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const held = (file: string): Promise<string> => withTokenLock(file, () => Promise.resolve(readFileSync(file, 'utf8')));
+/** The content of the lock file while it is held. */
+const contentHeld = (file: string): Promise<string> =>
+  withTokenLock(file, () => Promise.resolve(readFileSync(file, 'utf8')));
 
 describe('the lock of the tokens', () => {
   it('lets one command after the other renew them, and is removed', async () => {
@@ -31,16 +33,16 @@ describe('the lock of the tokens', () => {
     expect(existsSync(file)).toBe(false);
   });
 
-  it('is taken over from a command that was killed, and from one that has it too long', async () => {
+  it('is taken over from a command that was killed, and from one that has held it too long', async () => {
     const file = join(folder, 'stale');
     writeFileSync(file, String(spawnSync(process.execPath, ['--version']).pid));
-    expect(await held(file)).toBe(String(process.pid));
+    expect(await contentHeld(file)).toBe(String(process.pid));
     writeFileSync(file, '1');
     utimesSync(file, 0, 0);
-    expect(await held(file)).toBe(String(process.pid));
+    expect(await contentHeld(file)).toBe(String(process.pid));
   });
 
-  it('is not needed where its file cannot be made', async () => {
+  it('is left out when its file cannot be created: the work is done without it', async () => {
     writeFileSync(join(folder, 'file'), '');
     expect(await withTokenLock(join(folder, 'file', 'lock'), () => Promise.resolve('done'))).toBe('done');
     const nowhere = process.platform === 'linux' ? '/proc/flightlog/tokens/lock' : join(folder, 'file', 'a', 'lock');
