@@ -145,12 +145,12 @@ const types: fc.Arbitrary<LiteralType> = fc.letrec<{ type: LiteralType }>((tie) 
   ),
 })).type;
 
-describe('laws', () => {
-  test('a value of any type is accepted for the same type', () => {
+describe('castability of any types', () => {
+  test('accepts a value for its own type', () => {
     fc.assert(fc.property(types, (type) => isCastable(type, type)));
   });
 
-  test('the order of the variants of a union means nothing', () => {
+  test('does not depend on the order of the variants of a union', () => {
     fc.assert(
       fc.property(fc.array(types, { minLength: 1, maxLength: 4 }), types, (variants, type) => {
         const [one, other] = [t.unionOf(variants), t.unionOf(variants.toReversed())];
@@ -159,7 +159,7 @@ describe('laws', () => {
     );
   });
 
-  test('what fits fits in lists and maps', () => {
+  test('holds for lists and maps of types that are castable', () => {
     fc.assert(
       fc.property(types, types, (a, b) => {
         fc.pre(isCastable(a, b));
@@ -169,10 +169,10 @@ describe('laws', () => {
   });
 });
 
-describe('a type that was made to hurt', () => {
+describe('a type that is costly to compare', () => {
   const nested = (depth: number): LiteralType =>
     Array.from({ length: depth }).reduce<LiteralType>((inner) => t.unionOf([t.collectionOf(inner), inner]), t.INTEGER);
-  const row = (name: string): JsonObject => ({
+  const chain = (name: string): JsonObject => ({
     $ref: `#/definitions/${name}0`,
     definitions: Object.fromEntries(
       Array.from({ length: 30_000 }, (_, i) => [
@@ -185,10 +185,10 @@ describe('a type that was made to hurt', () => {
     Array.from({ length: depth }).reduce<LiteralType>((inner) => t.unionOf([inner]), t.INTEGER);
 
   test.each([
-    ['unions of one in each other', wrapped(48), wrapped(47)],
-    ['unions of two in each other', nested(30), nested(31)],
+    ['nested unions of one variant', wrapped(48), wrapped(47)],
+    ['nested unions of two variants', nested(30), nested(31)],
     [
-      'unions of thousands',
+      'unions of 5,000 variants',
       t.unionOf(Array.from({ length: 5000 }, (_, i) => enumOf(`a${i}`))),
       t.unionOf(Array.from({ length: 5000 }, (_, i) => enumOf(`b${i}`))),
     ],
@@ -197,13 +197,13 @@ describe('a type that was made to hurt', () => {
       struct({ $ref: '#/definitions/A', definitions: { A: object({ a: { $ref: '#/definitions/A' } }) } }),
       struct({ $ref: '#/definitions/B', definitions: { B: object({ a: { $ref: '#/definitions/B' } }) } }),
     ],
-    ['definitions in a long row', struct(row('A')), struct(row('B'))],
+    ['a chain of 30,000 definitions', struct(chain('A')), struct(chain('B'))],
     [
       'a schema that refers to itself',
       struct({ $ref: '#/definitions/A', definitions: { A: { $ref: '#/definitions/A' } } }),
       struct(object({ a: text })),
     ],
-  ])('is answered in time: %s', (_, upstream, downstream) => {
+  ])('is compared within a second of processor time: %s', (_, upstream, downstream) => {
     const [answer, spentMs] = timed(() => isCastable(upstream, downstream));
     expect(typeof answer).toBe('boolean');
     expect(spentMs).toBeLessThan(1000);

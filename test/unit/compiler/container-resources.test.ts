@@ -13,8 +13,8 @@ const read = (list: readonly { readonly name: Name; readonly value: string }[]):
   Object.fromEntries(list.map(({ name, value }) => [Name[name], value]));
 
 const completed = (requests: Amounts, limits: Amounts, platform: PlatformResources) => {
-  const asked = create(ResourcesSchema, { requests: entries(requests), limits: entries(limits) });
-  const result = containerResources(asked, platform);
+  const given = create(ResourcesSchema, { requests: entries(requests), limits: entries(limits) });
+  const result = containerResources(given, platform);
   return { requests: read(result.requests), limits: read(result.limits) };
 };
 
@@ -22,9 +22,13 @@ const PLATFORM = { defaults: { cpu: '2', memory: '200Mi' }, limits: { cpu: '4', 
 
 describe('the resources of a container', () => {
   it.each<readonly [string, { requests?: Amounts; limits?: Amounts }, Amounts]>([
-    ['are the defaults where it asks for nothing', {}, { CPU: '2', MEMORY: '200Mi' }],
-    ['are its requests', { requests: { CPU: '1', MEMORY: '1Mi' } }, { CPU: '1', MEMORY: '1Mi' }],
-    ['are its limits', { limits: { CPU: '500m' } }, { CPU: '500m', MEMORY: '200Mi' }],
+    ['are the defaults when it requests nothing', {}, { CPU: '2', MEMORY: '200Mi' }],
+    [
+      'are its requests, which are its limits too',
+      { requests: { CPU: '1', MEMORY: '1Mi' } },
+      { CPU: '1', MEMORY: '1Mi' },
+    ],
+    ['are its limits, which are its requests too', { limits: { CPU: '500m' } }, { CPU: '500m', MEMORY: '200Mi' }],
     [
       'are at most the limits of the platform',
       { requests: { CPU: '8' }, limits: { CPU: '9' } },
@@ -39,14 +43,14 @@ describe('the resources of a container', () => {
     expect(completed(requests, limits, PLATFORM)).toEqual({ requests: wanted, limits: wanted });
   });
 
-  it('have a GPU or storage only where something asks for it', () => {
+  it('have a GPU or ephemeral storage when requested, the GPU at most to the limit of the platform', () => {
     expect(completed({ GPU: '2' }, { EPHEMERAL_STORAGE: '1Gi' }, PLATFORM)).toMatchObject({
       requests: { GPU: '1', EPHEMERAL_STORAGE: '1Gi' },
       limits: { GPU: '1', EPHEMERAL_STORAGE: '1Gi' },
     });
   });
 
-  it('are zero without a request and a default, and have no bound where the platform has zero', () => {
+  it('are zero without a request and a default, and unlimited when the limit of the platform is zero', () => {
     expect(completed({ CPU: '64' }, {}, { limits: { cpu: '0' } })).toEqual({
       requests: { CPU: '64', MEMORY: '0' },
       limits: { CPU: '64', MEMORY: '0' },

@@ -37,13 +37,13 @@ type Row = readonly [what: string, wanted: LiteralType, bound: BindingData, x: L
 
 const BINDINGS: readonly Row[] = [
   ['a value of an enum', ENUM, constant('red'), t.NONE, undefined],
-  ['a value that the enum has not', ENUM, constant('green'), t.NONE, 'IllegalEnumValue'],
+  ['a value that the enum does not have', ENUM, constant('green'), t.NONE, 'IllegalEnumValue'],
   ['a number for an enum', ENUM, constant(1n), t.NONE, 'MismatchingTypes'],
-  ['a text for an enum', ENUM, promise('.x'), t.STRING, undefined],
-  ['an enum for a text', t.STRING, promise('.x'), ENUM, undefined],
+  ['a text input for an enum', ENUM, promise('.x'), t.STRING, undefined],
+  ['an enum input for a text', t.STRING, promise('.x'), ENUM, undefined],
   ['a field of a structure', t.INTEGER, promise('.x', 'x'), POINT, undefined],
   ['an element of a field', t.STRING, promise('.x', 'names', 0), POINT, undefined],
-  ['a field that the structure has not', t.INTEGER, promise('.x', 'z'), POINT, 'FieldNotFound'],
+  ['a field that the structure does not have', t.INTEGER, promise('.x', 'z'), POINT, 'FieldNotFound'],
   ['a field of another type', t.STRING, promise('.x', 'x'), POINT, 'MismatchingTypes'],
   ['an index into a structure', t.INTEGER, promise('.x', 0), POINT, 'FieldNotFound'],
   ['an entry of a map', t.INTEGER, promise('.x', 'k'), t.mapOf(t.INTEGER), undefined],
@@ -62,11 +62,11 @@ const BINDINGS: readonly Row[] = [
 ];
 
 describe('a binding', () => {
-  it.each(BINDINGS)('to %s is looked at', (_what, ...[wanted, bound, x, code]) => {
+  it.each(BINDINGS)('of %s gives its error, or none', (_what, ...[wanted, bound, x, code]) => {
     expect(giving(wanted, bound, x)).toEqual(code === undefined ? [] : [expect.stringContaining(code)]);
   });
 
-  it('of one variable is one', () => {
+  it('is refused when its variable is bound already', () => {
     const twice = taskNode('b', 'integer a >', { a: constant(1n) });
     twice.inputs.push(...bindings({ a: constant(2n) }));
     expect(errorsOf(workflow([twice]))).toEqual(['ParameterBoundMoreThanOnce b']);
@@ -82,7 +82,7 @@ describe('an output of a workflow', () => {
     ['is one that the workflow has', { y: constant(1n), z: constant(1n) }, 'VariableNameNotFound'],
     ['is of its type', { y: constant('x') }, 'MismatchingTypes'],
     ['is made by a node that exists', { y: promise('b.o') }, 'NodeReferenceNotFound'],
-  ])('%s', (_rule, bound, code) => {
+  ])('is refused unless it %s', (_rule, bound, code) => {
     expect(errorsOf(outputs(bound))).toEqual([`${code} end-node`]);
   });
 });
@@ -99,7 +99,7 @@ describe('an alias', () => {
     expect(errorsOf(workflow([aliased(['o', 'result']), take('a.other')]))).toEqual(['VariableNameNotFound b']);
   });
 
-  it('is used once, and of an output that exists', () => {
+  it('is refused when it is given twice, or for an output that does not exist', () => {
     expect(errorsOf(workflow([aliased(['o', 'r'], ['o', 'r'])]))).toEqual(['DuplicateAlias a']);
     expect(errorsOf(workflow([aliased(['p', 'r'])]))).toEqual(['VariableNameNotFound a']);
   });
@@ -115,16 +115,20 @@ describe('a branch', () => {
 
   it.each<readonly [string, MessageInitShape<typeof IfElseBlockSchema>, readonly string[]]>([
     ['may end in an error', { case: first, default: failing }, []],
-    ['has a first case', { default: failing }, ['BranchNodeHasNoCondition b']],
-    ['has a node in it', { case: { condition } as never, default: failing }, ['ValueRequired b']],
+    ['is refused without a first case', { default: failing }, ['BranchNodeHasNoCondition b']],
     [
-      'has a condition in it',
+      'is refused without a node in its first case',
+      { case: { condition } as never, default: failing },
+      ['ValueRequired b'],
+    ],
+    [
+      'is refused without a condition in its first case',
       { case: { thenNode: taskNode('n0', MAKE) } as never, default: failing },
       ['BranchNodeHasNoCondition b'],
     ],
-    ['has another way', { case: first }, ['BranchNodeHasNoDefault b']],
+    ['is refused without a default', { case: first }, ['BranchNodeHasNoDefault b']],
     [
-      'has ids for the nodes in it',
+      'is refused when a node in it has no id',
       { case: first, default: { case: 'elseNode', value: taskNode('', MAKE) } },
       ['ValueRequired b'],
     ],
@@ -140,11 +144,23 @@ describe('a gate', () => {
   const take = taskNode('c', 'integer a >', { a: promise('g.said') });
 
   it.each<readonly [string, Node[], readonly string[]]>([
-    ['that waits for a value gives it', [gate(signal({ type: t.INTEGER, outputVariableName: 'said' })), take], []],
-    ['says of which type', [gate(signal({ outputVariableName: 'said' }))], ['ValueRequired g']],
-    ['and under which name', [gate(signal({ type: t.INTEGER }))], ['ValueRequired g']],
-    ['that only waits gives nothing', [gate({ case: 'sleep', value: {} }), take], ['VariableNameNotFound c']],
-    ['waits for something', [gate({ case: undefined })], ['NoConditionFound g']],
+    [
+      'that waits for a value has it as output',
+      [gate(signal({ type: t.INTEGER, outputVariableName: 'said' })), take],
+      [],
+    ],
+    [
+      'that waits for a value is refused without a type',
+      [gate(signal({ outputVariableName: 'said' }))],
+      ['ValueRequired g'],
+    ],
+    [
+      'that waits for a value is refused without a name for it',
+      [gate(signal({ type: t.INTEGER }))],
+      ['ValueRequired g'],
+    ],
+    ['that sleeps has no output', [gate({ case: 'sleep', value: {} }), take], ['VariableNameNotFound c']],
+    ['is refused without a condition', [gate({ case: undefined })], ['NoConditionFound g']],
   ])('%s', (_rule, nodes, errors) => {
     expect(errorsOf(workflow(nodes))).toEqual(errors);
   });
@@ -154,7 +170,7 @@ describe('a sub-workflow', () => {
   const sub = (...nodes: Node[]) => workflow(nodes, { id: idOf('s', ResourceType.WORKFLOW), interface: typed({}, {}) });
   const use = node('a', { case: 'workflowNode', value: { reference: { case: 'subWorkflowRef', value: idOf('s') } } });
 
-  it('comes with the workflow, and once', () => {
+  it('is refused when it does not come with the workflow, or comes twice', () => {
     expect(errorsOf(workflow([use]), [])).toEqual(['WorkflowReferenceNotFound a']);
     expect(errorsOf(workflow([use]), [sub(taskNode('x', MAKE)), sub(taskNode('y', MAKE))])).toEqual([
       expect.stringMatching(/^DuplicateId /u),

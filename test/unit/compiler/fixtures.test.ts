@@ -30,11 +30,11 @@ const compiled = (bytes: Uint8Array): CompiledWorkflowClosure => {
 const workflows = fixtureFolders().flatMap(({ entries }) => entries.filter(({ kind }) => kind === 'workflow'));
 
 describe('a recorded workflow', () => {
-  test.each(workflows)('$path compiles to the shape that it should have', ({ bytes, shape }) => {
+  test.each(workflows)('$path compiles to the shape of its fixture', ({ bytes, shape }) => {
     expect(shapeOf(compiled(bytes))).toEqual(shape);
   });
 
-  test.each(workflows)('$path has an edge back for each edge of the graph, and every task once', ({ bytes }) => {
+  test.each(workflows)('$path has each upstream edge downstream too, and every task once', ({ bytes }) => {
     const request = workflowRequest(bytes);
     const closure = compiled(bytes);
     for (const { template, connections } of [closure.primary!, ...closure.subWorkflows]) {
@@ -51,14 +51,14 @@ describe('a recorded workflow', () => {
     expect(new Set(tasks).size).toBe(tasks.length);
   });
 
-  test('of 345 nodes compiles in less than 100 ms', () => {
+  test('of 345 nodes compiles within 100 ms of processor time, at best of five times', () => {
     const { bytes } = workflows.find(({ path }) => path.startsWith('12-big'))!;
     const request = workflowRequest(bytes);
     const times = Array.from({ length: 5 }, () => timed(() => compileRequest(request, registered))[1]);
     expect(Math.min(...times)).toBeLessThan(100);
   });
 
-  test('is left as it came', () => {
+  test('is not changed by its compilation', () => {
     for (const { bytes } of workflows) {
       const request = workflowRequest(bytes);
       compileRequest(request, registered);
@@ -101,7 +101,7 @@ describe('a workflow with a fault', () => {
     return number >= 26 && number <= 52;
   });
 
-  test.each(faulty)('is refused, and the text says so: $name', ({ bytes, textNames }) => {
+  test.each(faulty)('is refused, and the error names the fault: $name', ({ bytes, textNames }) => {
     const result = compileRequest(workflowRequest(bytes), registered);
     const text = 'errors' in result ? collectedErrors(result.errors) : 'compiled';
     expect(text).toMatch(/^Collected Errors: [1-9]\d*\n\tError 0: Code: \w+, Node Id: .*, Description: ./);
@@ -115,7 +115,7 @@ describe('a task with a fault', () => {
     return number >= 16 && number <= 22;
   });
 
-  test.each(faulty)('is refused, and the text says so: $name', ({ bytes, textNames }) => {
+  test.each(faulty)('is refused, and the error names the fault: $name', ({ bytes, textNames }) => {
     const { template } = fromBinary(TaskCreateRequestSchema, bytes).spec!;
     const result = compileTask(template!);
     const texts = 'errors' in result ? result.errors.map(({ text }) => text) : [];
@@ -124,8 +124,8 @@ describe('a task with a fault', () => {
   });
 });
 
-describe('a graph that is made at run time', () => {
-  test.each(['fan-out', 'inner-fan'])('%s compiles to what the engine reports', (name) => {
+describe('a dynamic workflow', () => {
+  test.each(['fan-out', 'inner-fan'])('%s compiles to the closure that the engine reports', (name) => {
     const spec = fromBinary(DynamicJobSpecSchema, fixtureBytes(`06-dynamic/dynamic/${name}.dynamic_job_spec.pb`));
     const reported = fromBinary(
       CompiledWorkflowClosureSchema,

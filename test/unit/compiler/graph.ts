@@ -32,7 +32,7 @@ export const typed = (inputs: Variables, outputs: Variables) =>
 
 const data = (value: BindingData['value']): BindingData => create(BindingDataSchema, { value });
 
-/** `n0.o0` is an output of a node, `.x` an input of the workflow. */
+/** A binding to `n0.o0`, an output of a node, or to `.x`, an input of the workflow. */
 export const promise = (text: string, ...path: (string | number)[]): BindingData =>
   create(BindingDataSchema, {
     value: {
@@ -65,6 +65,7 @@ export const constant = (value: bigint | string): BindingData =>
     },
   });
 
+/** A binding to a list. */
 export const many = (...bindings: BindingData[]): BindingData =>
   data({ case: 'collection', value: { $typeName: 'platformidl.core.BindingDataCollection', bindings } });
 
@@ -108,7 +109,7 @@ export const compile = (template: WorkflowTemplate, subWorkflows: readonly Workf
     launchPlan: () => undefined,
   });
 
-/** `Code node` of each error. */
+/** `Code node` of each error; none when the workflow compiles. */
 export const errorsOf = (template: WorkflowTemplate, subWorkflows: readonly WorkflowTemplate[] = []): string[] => {
   const result = compile(template, subWorkflows);
   return 'errors' in result ? result.errors.map(({ code, nodeId }) => `${code} ${nodeId}`) : [];

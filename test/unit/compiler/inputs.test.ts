@@ -57,12 +57,12 @@ const resolvedOf = (bytes: Uint8Array): ResolvedInputs => {
 };
 
 describe('the inputs of a launch plan', () => {
-  test.each(recorded.filter(({ kind }) => kind === 'launch_plan'))('$path are in order', ({ bytes }) => {
+  test.each(recorded.filter(({ kind }) => kind === 'launch_plan'))('$path are valid', ({ bytes }) => {
     expect(plannedInputsProblem(plannedOf(bytes))).toBeUndefined();
   });
 
-  test.each(invalidBetween(57, 65))('are refused, and the text says why: $name', ({ bytes, textNames }) => {
-    const text = plannedInputsProblem(plannedOf(bytes)) ?? 'in order';
+  test.each(invalidBetween(57, 65))('are refused, and the text names the problem: $name', ({ bytes, textNames }) => {
+    const text = plannedInputsProblem(plannedOf(bytes)) ?? 'valid';
     for (const word of textNames!.split(' ')) expect(text).toContain(word);
   });
 
@@ -79,7 +79,7 @@ describe('the inputs of a launch plan', () => {
       expect(behavior.case).toBe(defaults.includes(name) ? 'default' : 'required');
   });
 
-  test('of a workflow without inputs are none', () => {
+  test('are refused when the workflow has none', () => {
     const planned = { workflowInputs: undefined, defaultInputs: undefined, fixedInputs: undefined };
     const literals = create(LiteralMapSchema, { literals: { a: { value: { case: 'scalar', value: {} } } } });
     const parameters = create(ParameterMapSchema, {
@@ -121,19 +121,19 @@ describe('the inputs of an execution', () => {
       expect(result.inputs.literals[name]).toEqual(literal);
   });
 
-  test.each(invalidBetween(89, 97))('are refused, and the text says why: $name', ({ bytes, textNames }) => {
+  test.each(invalidBetween(89, 97))('are refused, and the text names the problem: $name', ({ bytes, textNames }) => {
     const result = resolvedOf(bytes);
     const text = 'problem' in result ? result.problem : 'complete';
     for (const word of textNames!.split(' ')) expect(text).toContain(word);
   });
 
-  const texts = (seed: bigint): LiteralMap =>
+  const inputA = (integer: bigint): LiteralMap =>
     create(LiteralMapSchema, {
       literals: {
         a: {
           value: {
             case: 'scalar',
-            value: { value: { case: 'primitive', value: { value: { case: 'integer', value: seed } } } },
+            value: { value: { case: 'primitive', value: { value: { case: 'integer', value: integer } } } },
           },
         },
       },
@@ -141,22 +141,22 @@ describe('the inputs of an execution', () => {
   const parameter = (behavior: NonNullable<ParameterMap['parameters'][string]>['behavior']) =>
     create(ParameterMapSchema, { parameters: { a: { var: { type: t.INTEGER }, behavior } } });
 
-  test('that are given come before the default', () => {
-    const expected = parameter({ case: 'default', value: texts(1n).literals['a']! });
+  test('that are given replace the default', () => {
+    const expected = parameter({ case: 'default', value: inputA(1n).literals['a']! });
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: 1n << 60n }), (value) => {
-        expect(resolveInputs(expected, undefined, texts(value))).toEqual({ inputs: texts(value) });
-        expect(resolveInputs(expected, undefined, undefined)).toEqual({ inputs: texts(1n) });
+        expect(resolveInputs(expected, undefined, inputA(value))).toEqual({ inputs: inputA(value) });
+        expect(resolveInputs(expected, undefined, undefined)).toEqual({ inputs: inputA(1n) });
       }),
     );
   });
 
-  test('that are fixed cannot be given, also where an old plan expects them', () => {
+  test('that are fixed cannot be given, not even when the plan expects them', () => {
     const expected = parameter({ case: 'required', value: true });
-    expect(resolveInputs(undefined, texts(1n), texts(2n))).toEqual({ problem: 'invalid input a' });
-    expect(resolveInputs(expected, texts(1n), texts(2n))).toEqual({
+    expect(resolveInputs(undefined, inputA(1n), inputA(2n))).toEqual({ problem: 'invalid input a' });
+    expect(resolveInputs(expected, inputA(1n), inputA(2n))).toEqual({
       problem: 'fixed_inputs a cannot be overridden',
     });
-    expect(resolveInputs(undefined, texts(1n), undefined)).toEqual({ inputs: texts(1n) });
+    expect(resolveInputs(undefined, inputA(1n), undefined)).toEqual({ inputs: inputA(1n) });
   });
 });

@@ -43,7 +43,7 @@ const rows: readonly (readonly [string, Literal, LiteralType])[] = [
   ['an empty list', list(), t.collectionOf(t.NONE)],
   ['a list', list(int, int), t.collectionOf(t.INTEGER)],
   ['a list of two kinds', list(str, int), t.collectionOf(t.unionOf([t.INTEGER, t.STRING]))],
-  ['the same in another order', list(int, str, int), t.collectionOf(t.unionOf([t.INTEGER, t.STRING]))],
+  ['a list of two kinds in another order', list(int, str, int), t.collectionOf(t.unionOf([t.INTEGER, t.STRING]))],
   ['a list with an empty list in it', list(list(), list(int)), t.collectionOf(t.collectionOf(t.INTEGER))],
   ['empty lists only', list(list(), list()), t.collectionOf(t.collectionOf(t.NONE))],
   [
@@ -53,10 +53,10 @@ const rows: readonly (readonly [string, Literal, LiteralType])[] = [
   ],
   ['a map', map({ a: int }), t.mapOf(t.INTEGER)],
   ['a union', unionOf(int, t.INTEGER), t.unionOf([t.INTEGER])],
-  ['what is stored elsewhere', offloaded, t.collectionOf(t.STRING)],
+  ['a literal that is stored elsewhere', offloaded, t.collectionOf(t.STRING)],
 ];
 
-test.each(rows)('the type of %s', (_, literal, type) => {
+test.each(rows)('%s has its type', (_, literal, type) => {
   const found = typeOfLiteral(literal)!;
   expect(typeText(found)).toBe(typeText(type));
   expect(equals(LiteralTypeSchema, found, type)).toBe(true);
@@ -86,7 +86,7 @@ describe('a map of literals', () => {
     expect(problemOf(literals)).toContain(text);
   });
 
-  test('passes with values, datetimes of all years and literals that are stored elsewhere', () => {
+  test('is accepted with values, datetimes of all years and literals that are stored elsewhere', () => {
     expect(problemOf({ a: int, b: offloaded, c: datetime(-62_135_596_800n), d: datetime(253_402_300_799n) })).toBe(
       undefined,
     );

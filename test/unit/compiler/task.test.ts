@@ -53,7 +53,7 @@ describe('a quantity', () => {
   });
 
   test.each(['', 'many', '1 ', '1gi', '1KI', '1.2.3', '1e', '1e99', '--1', 'Ki', '1mi', '9'.repeat(65)])(
-    '%j is none',
+    '%j is malformed',
     (text) => {
       expect(parseQuantity(text)).toBeUndefined();
     },
@@ -69,7 +69,7 @@ describe('a quantity', () => {
   });
 });
 
-describe('what a task asks for', () => {
+describe('the resources of a task', () => {
   const { CPU, GPU, MEMORY, EPHEMERAL_STORAGE } = ResourceName;
   const limits: PlatformLimits = { cpu: '2', memory: '1Gi', gpu: '1', ephemeralStorage: '' };
 
@@ -81,7 +81,7 @@ describe('what a task asks for', () => {
     [container([[GPU, '1']], [[GPU, '1000m']])],
     [pod({ containers: [{ name: 'a', resources: { requests: { 'nvidia.com/gpu': 9, cpu: 1 } } }] })],
     [withTarget({ case: 'sql', value: { statement: 'select 1' } })],
-  ])('is granted (%#)', (template) => {
+  ])('are accepted (%#)', (template) => {
     expect(taskResourcesProblem(template, limits)).toBeUndefined();
   });
 
@@ -114,7 +114,7 @@ describe('what a task asks for', () => {
     [pod(), 'pod tasks should specify their target as a K8sPod'],
     [pod({ containers: 'none' }), 'not a pod specification'],
     [pod({ containers: [{ name: 'a', resources: { requests: { cpu: '3' } } }] }), 'container a'],
-  ])('is refused (%#): %s', (template, text) => {
+  ])('are refused (%#)', (template, text) => {
     expect(taskResourcesProblem(template, limits)).toContain(text);
   });
 });
@@ -129,12 +129,12 @@ describe('the compile step of a task', () => {
     expect(errorsOf(pod({ containers: [{ name: 'Main' }, { name: 'side-car' }, {}] }))).toHaveLength(2);
   });
 
-  test('passes a task without a target', () => {
+  test('accepts a task without a target', () => {
     expect(errorsOf(withTarget(undefined))).toEqual([]);
   });
 });
 
-describe('a task by itself', () => {
+describe('a task that is launched by itself', () => {
   const { tasks } = registeredFixtures();
 
   test.each([...tasks.values()].map((task) => [task.template!.id!.name, task] as const))(
@@ -149,7 +149,7 @@ describe('a task by itself', () => {
     },
   );
 
-  test('gives its node the end of its name, in letters that Kubernetes takes, and three retries', () => {
+  test('gives its node the end of its name, in characters that Kubernetes takes, and three retries', () => {
     const name = `${'x'.repeat(40)}_packages.of-tasks.${'y'.repeat(40)}`;
     const { template } = singleTaskWorkflow(create(TaskTemplateSchema, { id: { ...id, name } }));
     expect(template.nodes[0]!.id).toBe(`xxxxpackagesof-tasks${'y'.repeat(40)}`);
