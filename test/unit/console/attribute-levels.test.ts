@@ -32,7 +32,7 @@ const usesIn = (workflow: string, kind = Kind.EXECUTION_CLUSTER_LABEL) =>
   ]);
 
 describe('the levels of attributes', () => {
-  it('are those of the workflow, its domain and its project; the first applies', () => {
+  it('are those of the workflows, the domain and the project; the most specific one of the workflow applies', () => {
     expect(usesIn('hello')).toEqual([
       ['of-hello', 'applies'],
       ['of-train', 'of another workflow'],
@@ -41,7 +41,7 @@ describe('the levels of attributes', () => {
     ]);
   });
 
-  it('are those of the domain and the project for a workflow without its own', () => {
+  it('apply from that of the domain on when no workflow is chosen', () => {
     expect(usesIn('')).toEqual([
       ['of-hello', 'of another workflow'],
       ['of-train', 'of another workflow'],
@@ -50,7 +50,7 @@ describe('the levels of attributes', () => {
     ]);
   });
 
-  it('fill in from the project, of settings of executions alone', () => {
+  it('of the project are the fallback in the configuration of executions', () => {
     expect(usesIn('', Kind.WORKFLOW_EXECUTION_CONFIG).at(-1)).toEqual(['of-flytesnacks', 'fallback']);
   });
 });

@@ -20,7 +20,7 @@ const entry = create(AuditEntrySchema, {
   position: 4711n,
 });
 
-describe('the audit as a file', () => {
+describe('the audit trail as a file', () => {
   it('is a table with a column for each field of an entry', () => {
     const [names, ...lines] = csvOf([entry]).split('\r\n');
     expect(names!.split(',').length).toBe(AuditEntrySchema.fields.length);

@@ -3,11 +3,11 @@ import { expect, it } from 'vitest';
 
 import { bucketsOf } from '../../../console/executions/buckets.js';
 
-it('has no slices without moments', () => {
+it('there are no slices of time without moments', () => {
   expect(bucketsOf([], 10)).toEqual([]);
 });
 
-it('counts every moment once, in the slice that holds it', () => {
+it('every moment is counted once, in the slice of time that contains it', () => {
   const moments = fc.array(fc.record({ at: fc.nat(10_000_000), kind: fc.constantFrom('good', 'bad') }), {
     minLength: 1,
   });

@@ -30,11 +30,11 @@ const list: ExecutionList = { executions: [e5, e4, e3, e2, e1], token: 'older' }
 const namesIn = ({ executions }: ExecutionList): readonly string[] => executions.map(({ id }) => id!.name);
 
 describe('the range of rows', () => {
-  it('has whole milliseconds, with those of its first and last row', () => {
+  it('is of whole milliseconds, and includes its first and last row', () => {
     expect(rangeOfRows(list.executions, 1, 3)).toEqual({ from: 2, to: 5 });
   });
 
-  it('has what is newer where it begins at the first row', () => {
+  it('includes all newer executions when it begins at the first row', () => {
     expect(rangeOfRows(list.executions, 0, 2)).toEqual({ from: 3 });
   });
 
@@ -49,7 +49,7 @@ describe('the range of rows', () => {
 describe('a list of executions', () => {
   const changed = execution('e3', 3, 999_999);
 
-  it('has what was read again in place of what it had', () => {
+  it('has the executions that were read again in place of its own in the range', () => {
     const next = withRange(list, { from: 2, to: 5 }, { executions: [e4, changed], token: '' });
     expect(namesIn(next)).toEqual(['e5', 'e4', 'e3', 'e1']); // e2 no longer matches
     expect(next.executions[2]).toBe(changed);
@@ -61,13 +61,13 @@ describe('a list of executions', () => {
     expect(namesIn(next)).toEqual(['e6', 'e5', 'e4', 'e3', 'e2', 'e1']);
   });
 
-  it('begins anew where more are new than were read', () => {
+  it('is replaced when there are more new executions than were read', () => {
     const next = withRange(list, { from: 4 }, { executions: [execution('e9', 9), execution('e8', 8)], token: 'e7' });
     expect(namesIn(next)).toEqual(['e9', 'e8']);
     expect(next.token).toBe('e7');
   });
 
-  it('grows by the page that its own token has asked for, and by no other', () => {
+  it('grows by the page that was read with its own token, and by no other', () => {
     const page: ExecutionList = { executions: [execution('e0', 0)], token: '' };
     expect(namesIn(withPage(list, 'older', page))).toEqual(['e5', 'e4', 'e3', 'e2', 'e1', 'e0']);
     expect(withPage(list, 'of an earlier list', page)).toBe(list);

@@ -14,25 +14,25 @@ const graph = (...lines: readonly string[]): Elements => ({
 });
 
 describe('the layout of a large graph', () => {
-  it('places each node to the right of all before it', () => {
+  it('places each node to the right of all nodes that lead to it', () => {
     const elements = graph('a b', 'b c', 'a c', 'c d', 'a d');
     const positions = layersOf(elements);
     for (const { from, to } of elements.lines)
       expect(positions.get(to)!.x).toBeGreaterThanOrEqual(positions.get(from)!.x + NODE.width);
   });
 
-  it('lets no two nodes overlap, and keeps chains beside each other straight', () => {
+  it('gives no two nodes one position, and keeps parallel chains straight', () => {
     const positions = layersOf(graph('s a1', 's b1', 's c1', 'b1 b2', 'a1 a2', 'c1 c2', 'c2 e', 'a2 e', 'b2 e'));
     const places = [...positions.values()];
     expect(new Set(places.map(({ x, y }) => `${x} ${y}`)).size).toBe(8);
     for (const chain of ['a', 'b', 'c']) expect(positions.get(`${chain}1`)!.y).toBe(positions.get(`${chain}2`)!.y);
   });
 
-  it('leaves out nodes in a circle, which no compiled workflow has', () => {
+  it('leaves out nodes in a cycle, which no compiled workflow has', () => {
     expect([...layersOf(graph('a b', 'b c', 'c b')).keys()]).toEqual(['a']);
   });
 
-  it('takes time in proportion to ten thousand nodes, in chains of a hundred', () => {
+  it('places all of ten thousand nodes, in chains of a hundred', () => {
     const lines = Array.from({ length: 9_900 }, (_, at) => `n${at} n${at + 100}`);
     expect(layersOf(graph(...lines)).size).toBe(10_000);
   });
@@ -46,7 +46,7 @@ describe('the view of a large graph', () => {
     expect(view).toEqual({ scale: 0.5, x: 224, y: 99 });
   });
 
-  it('keeps what is under the pointer when it is enlarged', () => {
+  it('keeps the point under the pointer when it is enlarged', () => {
     const view = fitted({ left: 0, top: 0, right: 800, bottom: 400 }, size);
     const pointer = { x: 100, y: 60 };
     expect(pointAt(zoomed(view, 3, pointer), pointer)).toEqual(pointAt(view, pointer));

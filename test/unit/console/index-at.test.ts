@@ -27,7 +27,7 @@ describe('the transition that an execution is shown at', () => {
     expect(indexAt(life, asOf)).toBe(index);
   });
 
-  it('is none of an execution without transitions', () => {
+  it('is none when the execution has no transitions', () => {
     expect(indexAt([], '10')).toBe(-1);
   });
 });

@@ -7,25 +7,25 @@ import { ExecutionCountsSchema } from '../../../proto/gen/platformidl/eventlog/e
 
 const NOON = Date.UTC(2026, 2, 1, 12);
 
-it('takes a period of the address that can be chosen, else a day', () => {
+it('the period is 1, 6 or 24 hours, and 24 when the address has another one or none', () => {
   expect(['1', '6', '24', '7', '', undefined].map(hoursOf)).toEqual([1, 6, 24, 24, 24, 24]);
 });
 
-it('finds what has failed within the period, and all that runs', () => {
+it('the filters find executions that failed within the period, and all that run', () => {
   expect(filtersOf(FAILED, 6, NOON)).toBe(
     'value_in(phase,FAILED;TIMED_OUT;FAILING)+gte(updated_at,2026-03-01T06:00:00.000Z)',
   );
   expect(filtersOf(COUNTED[0]!, 6, NOON)).toBe('value_in(phase,RUNNING;SUCCEEDING)');
 });
 
-it('asks once for all numbers of one kind', () => {
+it('one filter counts the phases of all numbers of one kind', () => {
   expect(countFilters('now', 1, NOON)).toBe('value_in(phase,RUNNING;SUCCEEDING;QUEUED)');
   expect(countFilters('ended', 1, NOON)).toBe(
     'value_in(phase,FAILED;TIMED_OUT;FAILING;SUCCEEDED)+gte(updated_at,2026-03-01T11:00:00.000Z)',
   );
 });
 
-it('adds the phases of a number', () => {
+it('a number is the sum of the counts of its phases', () => {
   const counts = create(ExecutionCountsSchema, {
     phases: [
       { phase: Phase.FAILED, count: 2n },

@@ -6,8 +6,11 @@ import { lastingOf } from '../../../console/executions/lasting.js';
 import { type ExecutionClosureSchema, ExecutionSchema } from '../../../proto/gen/platformidl/admin/execution_pb.js';
 import { WorkflowExecution_Phase as Phase } from '../../../proto/gen/platformidl/core/execution_pb.js';
 
+const NOW_MS = 5_000;
+
+/** In milliseconds. */
 const lasting = (closure: MessageInitShape<typeof ExecutionClosureSchema>): number =>
-  lastingOf(create(ExecutionSchema, { closure }), 5_000);
+  lastingOf(create(ExecutionSchema, { closure }), NOW_MS);
 
 describe('the time that an execution takes', () => {
   const startedAt = timestampFromMs(2_000);
@@ -17,9 +20,10 @@ describe('the time that an execution takes', () => {
     expect(lasting({ phase: Phase.ABORTED })).toBe(0);
   });
 
-  it('is that since its start while it runs', () => expect(lasting({ phase: Phase.RUNNING, startedAt })).toBe(3_000));
+  it('is the time since its start while it runs', () =>
+    expect(lasting({ phase: Phase.RUNNING, startedAt })).toBe(3_000));
 
-  it('is nothing before its start', () => {
+  it('is 0 before its start', () => {
     expect(lasting({ phase: Phase.QUEUED })).toBe(0);
     expect(lasting({ phase: Phase.RUNNING, startedAt: timestampFromMs(6_000) })).toBe(0);
   });

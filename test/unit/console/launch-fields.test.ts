@@ -44,7 +44,7 @@ const recorded = fixtureFolders()
   .flatMap(({ entries }) => entries)
   .flatMap((entry) => literalsIn(entry).map(([name, literal]) => [`${entry.path} ${name}`, literal] as const));
 
-/** The entry that the fields of a form make of the parts of a value, each of them as it was at first. */
+/** The entry that a form makes of the parts of a value when none of its fields is changed. */
 const assembled = (literal: Literal): Entry => {
   const { value } = literal;
   if (value.case === 'collection') return entryOfList(value.value.literals.map(assembled));
@@ -61,9 +61,9 @@ const assembled = (literal: Literal): Entry => {
 const bytesOf = (literal: Literal | undefined): Uint8Array => toBinary(LiteralSchema, literal!);
 
 describe('the values of the fixtures in a form', () => {
-  it('are many', () => expect(recorded.length).toBeGreaterThan(30));
+  it('are more than thirty', () => expect(recorded.length).toBeGreaterThan(30));
 
-  it.each(recorded)('%s is shown, and sent byte for byte', (_name, literal) => {
+  it.each(recorded)('%s is shown with its type, and sent byte for byte', (_name, literal) => {
     expect(displayValueOf(literal).type).not.toBe('');
     expect(bytesOf(assembled(literal).literal)).toEqual(bytesOf(literal));
   });
@@ -129,7 +129,7 @@ describe('the members of a struct', () => {
     expect(membersOf(type)).toMatchObject({ types: { epochs: integer }, required: [] });
   });
 
-  it('are those of a value, and make it again', () => {
+  it('are read from a value, and make an equal value', () => {
     const members = membersOf(SHAPE)!;
     const json = { colour: 'red', corners: [{ x: 1.5, label: 'a' }], weights: { a: 7 } };
     const { literal } = entryOfJson(SHAPE, json);
@@ -138,7 +138,7 @@ describe('the members of a struct', () => {
     expect(jsonOf(entryOfStruct(SHAPE, parts, members.required).literal!)).toEqual(json);
   });
 
-  it('are not known for a value that does not fit, which is written as JSON', () => {
+  it('are undefined for a value that does not fit the schema, and for a struct without a schema', () => {
     const members = membersOf(SHAPE)!;
     expect(memberValues(members, entryOfJson(SHAPE, { colour: 'blue' }).literal)).toBeUndefined();
     expect(memberValues(members, entryOfJson(SHAPE, { size: 1 }).literal)).toBeUndefined();
@@ -164,7 +164,7 @@ describe('a time in a form', () => {
 });
 
 describe('a map in a form', () => {
-  it('has each key once', () => {
+  it('is refused when a key is there twice', () => {
     const one = entryOfJson(create(LiteralTypeSchema, { type: { case: 'simple', value: SimpleType.INTEGER } }), 1);
     expect(
       entryOfMap([

@@ -8,7 +8,10 @@ const seen = { id: { project: 'p', domain: 'd', name: 'e' }, asOf: '' };
 const past = { ...seen, asOf: '7' };
 const { signal } = new AbortController();
 
-/** Levels of an execution whose last event is at 9n; the views are up to the position of each parent, or to 9n. */
+/**
+ * Levels of an execution whose last event has position 9. The nodes of a parent are read from views at the position given
+ * for it, by default 9; the parent of the outermost nodes is the empty string.
+ */
 const levelsAt = (positions: Readonly<Record<string, bigint>>) => {
   const levels = nodeLevels(({ parent }) =>
     Promise.resolve({
@@ -21,7 +24,7 @@ const levelsAt = (positions: Readonly<Record<string, bigint>>) => {
 };
 
 describe('the nodes of an execution that a page shows', () => {
-  it('are asked for again while the views are behind the events', async () => {
+  it('are read again while the views are behind the events', async () => {
     const positions: Record<string, bigint> = { '': 8n };
     const levels = levelsAt(positions);
     await levels.read({ seen, parent: '', signal });
@@ -31,7 +34,7 @@ describe('the nodes of an execution that a page shows', () => {
     expect(levels.refetchInterval(seen, [''])).toBe(false);
   });
 
-  it('are not asked for again because of a parent that has been closed', async () => {
+  it('are not read again because of a parent that has been closed', async () => {
     const levels = levelsAt({ n1: 8n });
     await levels.read({ seen, parent: '', signal });
     await levels.read({ seen, parent: 'n1', signal });
@@ -39,7 +42,7 @@ describe('the nodes of an execution that a page shows', () => {
     expect(levels.refetchInterval(seen, [''])).toBe(false);
   });
 
-  it('are not asked for again as of a moment', async () => {
+  it('are not read again when they are shown as of a position', async () => {
     const levels = levelsAt({ '': 8n });
     await levels.read({ seen, parent: '', signal });
     await levels.read({ seen: past, parent: '', signal });

@@ -5,7 +5,7 @@ import { type OpenParents, readTree } from '../../../console/execution/nodes/nod
 import { NodeExecutionSchema } from '../../../proto/gen/platformidl/admin/node_execution_pb.js';
 import { NodeExecution_Phase as Phase } from '../../../proto/gen/platformidl/core/execution_pb.js';
 
-/** The parents whose nodes are read, where the execution has one parent in this phase. */
+/** The parents whose nodes are read when the execution, '' here, has one parent node n0 in this phase. */
 const openIn = async (phase: Phase, chosen: OpenParents): Promise<readonly string[]> => {
   const node = create(NodeExecutionSchema, {
     id: { nodeId: 'n0' },

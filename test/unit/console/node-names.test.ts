@@ -10,7 +10,7 @@ import {
 } from '../../../proto/gen/platformidl/core/compiler_pb.js';
 import { fixtureBytes } from '../../support/fixtures.js';
 
-/** A registered workflow as the server compiles it, as far as names go. */
+/** The templates of a registered workflow in a compiled closure; names are read from nothing else in it. */
 const closureOf = (path: string): CompiledWorkflowClosure => {
   const { spec } = fromBinary(WorkflowCreateRequestSchema, fixtureBytes(path));
   return create(CompiledWorkflowClosureSchema, {
@@ -42,7 +42,7 @@ describe('the names of nodes', () => {
     });
   });
 
-  it('are those of the workflow that a dynamic node has planned', () => {
+  it('inside a dynamic node are those of the workflow that it generated', () => {
     const children = new Map([
       ['', nodes(['n0', 'n0'])],
       ['n0', nodes(['n0-0-n0', 'n0'])],

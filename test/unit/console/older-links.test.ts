@@ -21,14 +21,14 @@ describe('a link of an older client', () => {
     [`${SCOPE}/launchPlans/l`, `${SCOPE}/launch_plans/l`],
   ])('%s leads to %s', (older, to, search = {}) => expect(addressOfOlderLink(older)).toEqual({ to, search }));
 
-  it('leads to the domain that it names', () =>
+  it('leads to the domain in its parameters', () =>
     expect(addressOfOlderLink('/projects/p/tasks', { domain: 'staging', duration: 'all' })).toEqual({
       to: '/projects/p/domains/staging/tasks',
       search: {},
     }));
 
   it.each(['/nowhere', '/projects/p/nowhere', `${SCOPE}/nowhere/n`, `${SCOPE}/workflows/w`, '/projects'])(
-    'is not %s',
+    'is unknown as %s',
     (path) => expect(addressOfOlderLink(path)).toBeUndefined(),
   );
 });

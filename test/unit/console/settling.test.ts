@@ -13,7 +13,7 @@ describe('a page that follows events', () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  it('is refreshed once for all events that come soon after each other', async () => {
+  it('is refreshed once for all events within 600 ms', async () => {
     const { changed, refresh } = page();
     changed();
     changed();
@@ -21,7 +21,7 @@ describe('a page that follows events', () => {
     expect(refresh).toHaveBeenCalledTimes(1);
   });
 
-  it('is not refreshed again before the refresh has ended, and then after a pause in proportion', async () => {
+  it('is not refreshed again before the refresh has ended, and then after a pause three times as long', async () => {
     const { changed, refresh, end } = page();
     changed();
     await vi.advanceTimersByTimeAsync(600);
@@ -35,7 +35,7 @@ describe('a page that follows events', () => {
     expect(refresh).toHaveBeenCalledTimes(2);
   });
 
-  it('rests after a refresh without a further event', async () => {
+  it('is not refreshed again without a further event', async () => {
     const { changed, refresh, end } = page();
     changed();
     await vi.advanceTimersByTimeAsync(600);
@@ -44,7 +44,7 @@ describe('a page that follows events', () => {
     expect(refresh).toHaveBeenCalledTimes(1);
   });
 
-  it('is not refreshed after its end, even where an event has come before', async () => {
+  it('is not refreshed after its end, even when an event came before', async () => {
     const { changed, stop, refresh, end } = page();
     changed();
     await vi.advanceTimersByTimeAsync(600);

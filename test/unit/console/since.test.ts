@@ -4,17 +4,17 @@ import { sinceMs } from '../../../console/audit/since.js';
 
 const NOW = Date.parse('2026-03-02T12:00:00Z');
 
-describe('the moment that the audit is searched from', () => {
+describe('the moment from which the audit trail is searched, at 12:00 on 2 March 2026', () => {
   it.each([
     ['24h', '2026-03-01T12:00:00Z'],
     ['90m', '2026-03-02T10:30:00Z'],
     [' 7 d ', '2026-02-23T12:00:00Z'],
     ['2026-03-01T00:00:00Z', '2026-03-01T00:00:00Z'],
-  ])('%s', (text, moment) => {
+  ])('of “%s” is %s', (text, moment) => {
     expect(sinceMs(text, NOW)).toBe(Date.parse(moment));
   });
 
-  it.each(['', '0h', 'yesterday', '5 weeks'])('is nothing for “%s”', (text) => {
+  it.each(['', '0h', 'yesterday', '5 weeks'])('is undefined for “%s”', (text) => {
     expect(sinceMs(text, NOW)).toBeUndefined();
   });
 });

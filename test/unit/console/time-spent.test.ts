@@ -7,6 +7,7 @@ import { SpanSchema } from '../../../proto/gen/platformidl/core/metrics_pb.js';
 
 type Init = MessageInitShape<typeof SpanSchema>;
 
+/** Times are in milliseconds. */
 const operation = (name: string, from: number, to: number): Init => ({
   id: { case: 'operationId', value: name },
   startTime: timestampFromMs(from),
@@ -40,7 +41,7 @@ const span = create(SpanSchema, {
   ],
 });
 
-describe('where the time of an execution went', () => {
+describe('the time spent in an execution', () => {
   const segments = segmentsOf(span);
 
   it('is known for each node, with the attempts of its task', () => {
@@ -52,11 +53,11 @@ describe('where the time of an execution went', () => {
     ]);
   });
 
-  it('does not mix the nodes of an execution that was launched by a node with its own', () => {
+  it('leaves out the nodes of an execution that one of its nodes has launched', () => {
     expect(segments.get('n1')).toEqual([{ operation: 'NODE_TRANSITION', from: 120, to: 125, spent: 'waiting' }]);
   });
 
-  it('is shown as that inside a node, where none of its own operations takes it', () => {
+  it('is inside a node while no operation of the node runs, and that is left out of the sums', () => {
     const below = node('n2-0-n0', [operation('TASK_RUNTIME', 31, 90)], [30, 90]);
     const parent = node('n2', [operation('NODE_SETUP', 20, 30), below, operation('NODE_TEARDOWN', 95, 99)], [20, 99]);
     const map = node('n3', [operation('NODE_TRANSITION', 99, 105)], [105, 140]);
@@ -68,7 +69,7 @@ describe('where the time of an execution went', () => {
     expect(totalsOf(found).map(([name]) => name)).not.toContain('INSIDE_THE_NODE');
   });
 
-  it('is summed up by operation, the most first', () => {
+  it('is summed up by operation, the largest sum first', () => {
     expect(totalsOf(segments).slice(0, 2)).toEqual([
       ['TASK_RUNTIME', 100],
       ['WORKFLOW_SETUP', 10],

@@ -11,7 +11,7 @@ describe('two versions of a definition', () => {
     expect(differencesOf(before, after)).toEqual([{ path: 'closure/share', before: '0.5', after: '0.8' }]);
   });
 
-  it('have their nodes compared by name: one that was added moves no other, and is one difference', () => {
+  it('have their nodes compared by name: an added node is one difference, and the nodes after it are none', () => {
     const before = { nodes: [node('read', 'read v1'), node('end', 'end v1')] };
     const after = { nodes: [node('read', 'read v1'), node('explain', 'explain v1'), node('end', 'end v2')] };
     expect(differencesOf(before, after)).toEqual([
