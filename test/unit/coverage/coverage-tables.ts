@@ -58,13 +58,13 @@ const derived = (routes: RouteTable): string => {
 export const withDerivedPart = (paper: string, routes: RouteTable): string => {
   const begin = paper.indexOf(BEGIN) + BEGIN.length;
   const end = paper.indexOf(END);
-  if (end < begin) throw new Error('the paper has no place for what is derived');
+  if (end < begin) throw new Error(`the document has no section between ${BEGIN} and ${END}`);
   return `${paper.slice(0, begin)}\n\n${derived(routes)}\n\n${paper.slice(end)}`;
 };
 
 const RPC = /`((?:\w+Service\.)?(?:Create|Get|List|Update|Terminate|Relaunch|Recover|Register|User)[A-Z]\w+)`/g;
 
-/** The RPCs that the document's statements name; of AdminService where no service is named. */
+/** The RPCs that the text before the derived section names, as `Service.Rpc`; of AdminService when it names no service. */
 export const namedRpcs = (paper: string): readonly string[] => {
   const written = paper.slice(0, paper.indexOf(BEGIN));
   return [...written.matchAll(RPC)].map(([, name = '']) => (name.includes('.') ? name : `AdminService.${name}`));

@@ -54,21 +54,21 @@ describe('a dead letter', () => {
     given(deadLetterDecider, recorded(), retried, recorded(later)).when(retry).then(retried);
   });
 
-  it('is settled by the work that was done, whether it was asked for or not', () => {
+  it('is settled once its work is done, with or without a retry request', () => {
     given(deadLetterDecider, recorded(), retried).when(settle).then(settled);
     given(deadLetterDecider, recorded()).when(settle).then(settled);
     given(deadLetterDecider, recorded(), settled).when(settle).thenNothing();
     given(deadLetterDecider).when(settle).thenNothing();
   });
 
-  it('is skipped once, and never comes back', () => {
+  it('is skipped once, and not recorded again after that', () => {
     given(deadLetterDecider, recorded()).when(skip).then(skipped);
     given(deadLetterDecider, recorded(), retried).when(skip).then(skipped);
     given(deadLetterDecider, recorded(), skipped).when(skip).thenNothing();
     given(deadLetterDecider, recorded(), skipped).when(record()).thenNothing();
   });
 
-  it('that is not there cannot be retried or skipped', () => {
+  it('that was not recorded, or is settled or skipped, cannot be retried', () => {
     given(deadLetterDecider).when(retry).thenRefused({ kind: 'no-dead-letter' });
     given(deadLetterDecider).when(skip).thenRefused({ kind: 'no-dead-letter' });
     given(deadLetterDecider, recorded(), settled).when(retry).thenRefused({ kind: 'no-dead-letter' });

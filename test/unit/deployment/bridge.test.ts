@@ -30,7 +30,7 @@ describe('the settings of a bridge', () => {
     expect(() => bridgeOf(bridge)).toThrow(message);
   });
 
-  it('in the manifest can be read', () => {
+  it('in the manifest of the deployment can be read', () => {
     const [settings] = manifests('deployment.yaml') as unknown as [{ readonly data: Readonly<Record<string, string>> }];
     const file = join(mkdtempSync(join(tmpdir(), 'flightlog-bridge-')), 'flightlog.yaml');
     writeFileSync(file, settings.data['flightlog.yaml']!);

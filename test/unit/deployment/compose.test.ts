@@ -17,7 +17,7 @@ const services = Object.entries(file.services);
 const isOurs = ({ image = '' }: ComposeService): boolean => image.startsWith('flightlog:');
 const ours = services.filter(([, service]) => isOurs(service));
 
-/** The compose command of this machine, if it has one that can parse the file; empty otherwise. */
+/** The compose command of this machine, of version 2 or later; undefined when there is none. */
 const composeTool = (): readonly string[] | undefined =>
   [['docker-compose'], ['docker', 'compose']].find(([command = '', ...args]) =>
     /^v?[2-9]/u.test(spawnSync(command, [...args, 'version', '--short'], { encoding: 'utf8' }).stdout),
@@ -70,7 +70,7 @@ describe('docker-compose.yml', () => {
     },
   );
 
-  it.each(PROFILES)('starts with the profiles %s %s all that its services wait for', (...profiles) => {
+  it.each(PROFILES)('starts with the profiles %s %s all services that its services depend on', (...profiles) => {
     const started = servicesOf(file, profiles);
     const names = new Set(started.map(([name]) => name));
     for (const [name, { depends_on: needs = {} }] of started)
@@ -78,7 +78,7 @@ describe('docker-compose.yml', () => {
         expect(required === false || names.has(needed), `${name} needs ${needed}`).toBe(true);
   });
 
-  it.each(PROFILES)('starts with the profiles %s %s all that its services speak to', (...profiles) => {
+  it.each(PROFILES)('starts with the profiles %s %s all hosts that its services connect to', (...profiles) => {
     const started = servicesOf(file, profiles);
     const reachable = new Set(started.flatMap(([name, service]) => namesOf(name, service)));
     for (const [name, { environment = {}, command = [] }] of started) {
@@ -93,7 +93,7 @@ describe('docker-compose.yml', () => {
     }
   });
 
-  it('publishes ports for this machine alone, and keeps all else from the world', () => {
+  it('publishes ports on 127.0.0.1 alone, and has services without ports in the internal network alone', () => {
     for (const [name, service] of services) {
       const { ports = [] } = service;
       for (const port of ports) expect(port, name).toMatch(/^127\.0\.0\.1:\d+:\d+$/u);
@@ -103,7 +103,7 @@ describe('docker-compose.yml', () => {
     expect(file.networks['inside']?.internal).toBe(true);
   });
 
-  it('pins every image, and bounds and watches every service', () => {
+  it('pins the version of every image, limits every service, and checks its health', () => {
     for (const [name, service] of services) {
       const { image, deploy, healthcheck, command } = service;
       expect(image, name).toMatch(/:\d+\.\d+\.\d+(?:-[a-z]+)*$/u);
@@ -114,13 +114,13 @@ describe('docker-compose.yml', () => {
     }
   });
 
-  it('gives our processes settings that they take', () => {
+  it('gives the processes of flightlog settings that they accept', () => {
     expect(ours.length).toBeGreaterThan(6);
     for (const [name, service] of ours.filter(([, { command }]) => command?.[0] === 'serve'))
       expect(() => assertAllowed(settingsOf(service)), name).not.toThrow();
   });
 
-  it('starts our processes by flags that there are', async () => {
+  it('starts the processes of flightlog with existing flags', async () => {
     const used = new Map(ours.map(([, { command = [] }]) => [command[0] ?? '', new Set<string>()]));
     for (const [, { command = [] }] of ours)
       for (const flag of command.filter((each) => each.startsWith('--'))) used.get(command[0] ?? '')?.add(flag);
@@ -144,13 +144,13 @@ describe('docker-compose.yml', () => {
       expect(balanced.filter(([, , to = '']) => to.endsWith(`:${port}`)).map(([, name]) => name)).toEqual(apis);
   });
 
-  it('mounts only volumes and files that there are', () => {
+  it('mounts only declared volumes and existing files', () => {
     for (const [name, { volumes = [] }] of services)
       for (const volume of volumes) expect(Object.keys(file.volumes), name).toContain(volume.split(':')[0]);
     for (const config of Object.values(file.configs)) expect(existsSync(join(CHECKOUT, config.file))).toBe(true);
   });
 
-  it('has the versions that the tests run on', () => {
+  it('has the version of Kafka that the tests run on, and flightlog in the version of this checkout', () => {
     const [, kafka] =
       /kafka_2\.13<\/artifactId>\s*<version>(.+)<\/version>/u.exec(fileText('test/services/kafka-pom.xml')) ?? [];
     expect(file.services['kafka']?.image).toBe(`apache/kafka:${kafka}`);

@@ -22,7 +22,7 @@ describe('the image', () => {
     expect([...dockerfile.matchAll(/^USER (\S+)$/gmu)].at(-1)?.[1]).toBe('node');
   });
 
-  it('is built from files that its context has', () => {
+  it('is built from files in its build context', () => {
     const kept = fileText('.dockerignore')
       .split('\n')
       .filter((line) => line.startsWith('!'))
@@ -37,7 +37,7 @@ describe('the image', () => {
   it.each([
     [200, 0],
     [503, 1],
-  ])('is healthy when the process says that it is ready: %d', async (status, code) => {
+  ])('is healthy only when the process is ready: status %d gives the exit code %d', async (status, code) => {
     const server = createServer((_, response) => response.writeHead(status).end()).listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;

@@ -19,14 +19,14 @@ const naming = sources.flatMap((path) =>
 );
 
 describe('the files of the program', () => {
-  it('have every thread beside what starts it', () => {
+  it('include one for each thread, and no two threads have one name', () => {
     const threads = sources.filter((path) => path.endsWith('-thread.ts')).map((path) => basename(path, '.ts'));
     expect(threads).toContain('views-thread');
     expect(new Set(threads).size).toBe(threads.length);
     for (const name of threads) expect(existsSync(join(CHECKOUT, `dist/program/${name}.js`)), name).toBe(true);
   });
 
-  it('find each thread, because the sources name it as build.js reads it', () => {
+  it('are found, because the sources name each thread by the expression that build.js looks for', () => {
     expect(naming.length).toBeGreaterThan(10);
     for (const line of naming) expect(line).toMatch(/new URL\('[^']*-thread\.js', import\.meta\.url\)/u);
   });

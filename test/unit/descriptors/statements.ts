@@ -14,7 +14,7 @@ import { nestedTypes } from '@bufbuild/protobuf/reflect';
 import { http } from '../../../proto/gen/google/api/annotations_pb.js';
 import type { HttpRule } from '../../../proto/gen/google/api/http_pb.js';
 
-/** All that a client can observe of an interface: one line for each fact, grouped by its subject. */
+/** The facts of an interface that clients depend on: one line for each fact, grouped by its subject. */
 export type Statements = {
   readonly messages: readonly string[];
   readonly fields: readonly string[];
@@ -23,6 +23,7 @@ export type Statements = {
   readonly bindings: readonly string[];
 };
 
+/** The name of a type in flightlog's package. */
 const own = (typeName: string): string => typeName.replace(/^flyteidl\./, 'platformidl.');
 
 const valueType = (field: DescField): string => {
@@ -68,7 +69,7 @@ const all = (files: readonly DescFile[]) => {
   };
 };
 
-/** Collects the statements on the files of an interface, in either of its two packages. */
+/** Collects the statements on the files of an interface, of the package `platformidl` or `flyteidl`. Lines are sorted. */
 export const statementsOf = (files: readonly DescFile[]): Statements => {
   const { messages, enums, services } = all(files);
   const methods = services.flatMap((service) => service.methods);

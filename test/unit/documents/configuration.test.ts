@@ -15,7 +15,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 const [, example = ''] = /```yaml\n(?<text># flightlog\.yaml.*?)```/su.exec(page) ?? [];
 
-/** Reads an example as the server does. */
+/** Reads the text of a configuration file as the server does. */
 const read = (text: string) => {
   const file = join(folder, 'flightlog.yaml');
   writeFileSync(file, text);

@@ -45,15 +45,15 @@ const danglingLinks = (page: string): string[] =>
     .map(([link]) => link);
 
 describe('the documents', () => {
-  it.each(PAGES)('%s names only files that there are', (page) => {
+  it.each(PAGES)('%s names only existing files', (page) => {
     expect(pathsOf(page).filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
   });
 
-  it.each(PAGES)('%s links only to headings that there are', (page) => {
+  it.each(PAGES)('%s links only to existing headings', (page) => {
     expect(danglingLinks(page)).toEqual([]);
   });
 
-  it('name the files of each walk', () => {
+  it('name more than forty files on the page of the architecture', () => {
     expect(pathsOf('docs/architecture.md').length).toBeGreaterThan(40);
   });
 });

@@ -11,7 +11,7 @@ const filesIn = (folder: string, ending: string): readonly string[] =>
     .filter((name) => name.endsWith(ending))
     .map((name) => `${folder}/${name}`);
 
-/** The list that lint holds comments, strings and test names to. */
+/** The words that lint refuses in comments, strings and test names. */
 const words = JSON.parse(textOf('plain-words.json')) as readonly { readonly pattern: string; readonly say: string }[];
 
 const PAGES = ['README.md', 'CHANGELOG.md', ...filesIn('docs', '.md')].filter(
@@ -38,13 +38,13 @@ const commentsOf = (path: string): readonly string[] =>
   );
 
 describe('the documents', () => {
-  it.each(PAGES)('%s says no word of the list', (page) => {
+  it.each(PAGES)('%s has no word that plain-words.json refuses', (page) => {
     expect(textOf(page).split('\n').flatMap(findingsIn)).toEqual([]);
   });
 });
 
 describe('the comments of proto files', () => {
-  it.each(PROTO_FILES)('%s says no word of the list', (path) => {
+  it.each(PROTO_FILES)('%s has no word that plain-words.json refuses', (path) => {
     expect(commentsOf(path).flatMap(findingsIn)).toEqual([]);
   });
 
