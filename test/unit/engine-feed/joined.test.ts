@@ -8,7 +8,7 @@ const joining = (named: { group?: string; engine?: string; producerId?: string }
   joiningOf(create(WorkJoinSchema, { group: 'g', engine: 'e', freePlaces: 1, ...named }), {});
 
 describe('an engine that joins', () => {
-  it('reports under its name where it names no producer', () => {
+  it('has its own name as producer when it names none', () => {
     expect(joining({})).toMatchObject({ group: 'g', engine: 'e', producerId: 'e' });
   });
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { MAX_WAITING, openSendQueue, type SendQueue } from '../../../services/streams/engine-feed/send-queue.js';
 
-/** A queue with so many messages that the next request of its engine is not read. */
+/** A queue with so many waiting messages that it is not writable. */
 const fullQueue = (): SendQueue => {
   const queue = openSendQueue();
   for (let sent = 0; sent < MAX_WAITING; sent += 1) queue.send({ case: 'renewed', value: {} });
@@ -14,7 +14,7 @@ const isSettled = async (promise: Promise<unknown>): Promise<boolean> => {
   return Promise.race([promise.then(() => true), turn]);
 };
 
-it('is writable until too many messages wait, and again when the engine has read one', async () => {
+it('a send queue is writable until too many messages wait, and again when the engine has read one', async () => {
   expect(await isSettled(openSendQueue().writable())).toBe(true);
   const queue = fullQueue();
   const writable = queue.writable();
@@ -26,7 +26,7 @@ it('is writable until too many messages wait, and again when the engine has read
 it.each<[string, (queue: SendQueue) => unknown]>([
   ['when the stream ends', (queue) => queue.end()],
   ['when the engine leaves', (queue) => queue.messages(AbortSignal.abort()).next()],
-])('keeps no caller waiting %s', async (_name, end) => {
+])('a full send queue lets waiting callers continue %s', async (_name, end) => {
   const queue = fullQueue();
   const writable = queue.writable();
   await end(queue);

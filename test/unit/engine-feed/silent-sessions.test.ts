@@ -28,7 +28,7 @@ const IDLE_MS = IDLE_FACTOR * LEASE_MS;
 const idOf = (session: string) => ({ group: 'default', engine: `engine of ${session}`, session });
 
 const unused = (): never => {
-  throw new Error('no execution waits');
+  throw new Error('no test calls this');
 };
 
 const engineOf = (session: string, atMs: number): JoinedEngine => ({
@@ -62,9 +62,10 @@ describe('the session of an engine that is silent', () => {
   let reads: number;
   let ended: string[];
   let renewed: string[];
-  /** The sessions whose renewals were read, the number that was read, and a promise that each read waits for. */
+  /** The sessions whose renewals were read, and the number that was read. */
   let asked: string[];
   let renewals: number;
+  /** Each read of renewals waits for the first promise, each renewal for the second. */
   let mayRead: Promise<void>;
   let mayRenew: Promise<void>;
   let parked: number;
@@ -149,7 +150,7 @@ describe('the session of an engine that is silent', () => {
     expect(new Set(ended)).toEqual(new Set(['a: no heartbeat for 0.03 s']));
   });
 
-  it('without leases outlasts the lease duration where the engine may be connected to another process, and ends at last', async () => {
+  it('without leases ends after its idle time when the engine may be connected to another process', async () => {
     board = opened(true);
     await board.start();
     await pass(IDLE_MS - 1);
@@ -266,7 +267,7 @@ describe('the session of an engine that is silent', () => {
     expect(new Set(ended)).toEqual(new Set(['b: no heartbeat for 0.03 s']));
   });
 
-  it('keeps no others open when it cannot be ended, and is not tried at each check', async () => {
+  it('keeps no others open when it cannot be ended, and is tried again only after its idle time', async () => {
     board = opened(false);
     await board.start();
     for (const session of ['a', 'b']) board.engines.set(session, engineOf(session, LEASE_MS));

@@ -19,7 +19,7 @@ const item = (project: string, more: Partial<Omit<Item, 'lane'>> & { label?: str
 
 const all = (): boolean => true;
 
-/** Adds the items, and takes them all at one time. */
+/** The items in the order in which they are given to an engine that takes all. */
 const taken = (items: readonly Item[], nowMs = 0, weights: Readonly<Record<string, number>> = {}): readonly Item[] => {
   const order = new WorkOrder<Item>((project) => weights[project] ?? 1);
   for (const each of items) order.add(each);
@@ -49,7 +49,7 @@ describe('the order of executions that wait', () => {
     expect(taken([low, medium, younger, older])).toEqual([older, younger, medium, low]);
   });
 
-  it('raises an execution before its queueing budget is used up', () => {
+  it('has an execution first once nine tenths of its queueing budget are used up', () => {
     const high = item('a', { tier: Tier.HIGH });
     const low = item('a', { tier: Tier.LOW, createdAtMs: 0, budgetMs: 1_000 });
     expect(taken([high, low], 899)).toEqual([high, low]);
@@ -62,14 +62,14 @@ describe('the order of executions that wait', () => {
     expect(taken([high, aborting])).toEqual([aborting, high]);
   });
 
-  it('gives projects turns by their weights, however many executions one has', () => {
+  it('gives projects turns by their weights, however many executions another one has', () => {
     const flood = Array.from({ length: 1_000 }, () => item('flood'));
     const few = Array.from({ length: 10 }, () => item('few'));
     const first = taken([...flood, ...few], 0, { few: 1, flood: 3 }).slice(0, 40);
     expect(first.filter(({ lane }) => lane.project === 'few')).toHaveLength(10);
   });
 
-  it('passes over what an engine does not take, or has refused', () => {
+  it('passes over executions that an engine does not take or has refused', () => {
     const order = new WorkOrder<Item>(() => 1);
     const [gpu, refused, plain] = [item('a', { label: 'gpu' }), item('a'), item('a')];
     for (const each of [gpu, refused, plain]) order.add(each);

@@ -13,10 +13,10 @@ import { newEvent, openTestLog } from '../../support/filled-log.js';
 const away = new StoreUnavailable('the store is away');
 
 const unused = (): never => {
-  throw new Error('no engine has joined');
+  throw new Error('no test calls this');
 };
 
-describe('the log of the list of work', () => {
+describe('the log subscription of the waiting work', () => {
   let directory: string;
   let store: EventStore;
 
@@ -35,7 +35,7 @@ describe('the log of the list of work', () => {
     rmSync(directory, { recursive: true });
   });
 
-  it('is followed by the second engine that joins, when the store was away at the first', async () => {
+  it('is opened by a second start when the store was unavailable at the first', async () => {
     await open('s1');
     let heads = 0;
     const board = new WorkBoard({
@@ -56,18 +56,18 @@ describe('the log of the list of work', () => {
     await board.close();
   });
 
-  it('goes on from the last event that was folded when it has broken, and folds none twice', async () => {
+  it('resumes after the last folded event when it has broken, and folds no event twice', async () => {
     const folded: string[] = [];
     let isAway = true;
-    let told: (error: unknown) => void = unused;
-    const broken = new Promise<unknown>((resolve) => (told = resolve));
+    let breakWith: (error: unknown) => void = unused;
+    const broken = new Promise<unknown>((resolve) => (breakWith = resolve));
     const log = new WorkSubscription({
       log: store,
       take: ({ stream }) => {
         if (isAway && folded.length === 2) throw away;
         folded.push(stream.split(':').at(-1) ?? '');
       },
-      onBroken: (error) => told(error),
+      onBroken: (error) => breakWith(error),
     });
     await open('s1');
     await log.start();

@@ -9,7 +9,7 @@ const open: EngineSessionCommand = { type: 'OpenSession', id };
 const renew: EngineSessionCommand = { type: 'RenewSession', id };
 const end = (renewals?: number): EngineSessionCommand => ({ type: 'EndSession', id, renewals, cause: 'gone' });
 
-/** Runs commands on a stream in memory; the answer is that of the last. */
+/** Runs commands on a stream in memory; the answer is that of the last, `OK` or its refusal. */
 const after = (...commands: readonly EngineSessionCommand[]) => {
   const { codec } = engineSessionAggregate;
   const events: EngineSessionEvent[] = [];
@@ -35,8 +35,18 @@ describe('the session of an engine', () => {
     ['ends once', [open, end(), end()], 'OK', ['Opened', 'Ended']],
     ['is not renewed after its end', [open, end(), renew], 'session-over', ['Opened', 'Ended']],
     ['is not opened again', [open, end(), open], 'session-over', ['Opened', 'Ended']],
-    ['lives on when it was renewed since', [open, renew, end(0)], 'session-renewed', ['Opened', 'Renewed']],
-    ['ends when it was not renewed since', [open, renew, end(1)], 'OK', ['Opened', 'Renewed', 'Ended']],
+    [
+      'stays open when it was renewed since its renewals were counted',
+      [open, renew, end(0)],
+      'session-renewed',
+      ['Opened', 'Renewed'],
+    ],
+    [
+      'ends when it was not renewed since its renewals were counted',
+      [open, renew, end(1)],
+      'OK',
+      ['Opened', 'Renewed', 'Ended'],
+    ],
     ['has nothing to end before it is open', [end()], 'OK', []],
   ])('%s', (_, commands, answer, types) => {
     expect(after(...commands)).toMatchObject({ answer, types });

@@ -70,7 +70,7 @@ const connect = (port: number, signal = new AbortController().signal): Interface
 const BYTES = Buffer.from('one event');
 
 describe('the client', () => {
-  it('repeats the same bytes until it is answered', async () => {
+  it('repeats the same bytes until they are accepted, and gives the number of repetitions', async () => {
     const { port, received } = await serve([
       refuse(status.UNAVAILABLE, 'busy'),
       refuse(status.RESOURCE_EXHAUSTED, 'slow down'),
@@ -80,7 +80,7 @@ describe('the client', () => {
     expect(received).toEqual([BYTES, BYTES, BYTES]);
   });
 
-  it('goes on when the server is killed before it answers and starts again on its port', async () => {
+  it('repeats a request when the server is killed before its answer and starts again on the same port', async () => {
     const killed = { now: (): void => undefined };
     const first = await serve([() => killed.now()]);
     killed.now = first.kill;
@@ -92,13 +92,13 @@ describe('the client', () => {
     expect(second.received).toEqual([BYTES]);
   });
 
-  it('does not repeat what will be answered the same again', async () => {
+  it('does not repeat a request that is larger than the server accepts', async () => {
     const { port, received } = await serve([refuse(status.RESOURCE_EXHAUSTED, 'message larger than max (5 vs. 4)')]);
     await expect(connect(port).send(createNodeEvent, BYTES)).rejects.toBeInstanceOf(CallError);
     expect(received).toHaveLength(1);
   });
 
-  it('asks for a position that a read must reflect, and in no other call', async () => {
+  it('sends the position that a read must reflect with each try of that read, and with no other call', async () => {
     const { port, positions } = await serve([ok, refuse(status.UNAVAILABLE, 'behind'), ok]);
     const client = connect(port);
     await client.call(createNodeEvent, {});
@@ -106,7 +106,7 @@ describe('the client', () => {
     expect(positions).toEqual(['log.7', 'log.7']);
   });
 
-  it('lets go of a call in flight when it is stopped', async () => {
+  it('gives up a call in flight when it is stopped', async () => {
     const { port, received } = await serve([() => undefined]);
     const stop = new AbortController();
     const sent = connect(port, stop.signal).send(createNodeEvent, BYTES);

@@ -38,7 +38,7 @@ export type Reported = {
 export type FakeOptions = Partial<
   Pick<ExecutionWalk, 'seed' | 'failureProbability' | 'gates' | 'dynamicClosure' | 'isRecovery'>
 > & {
-  /** Gives the outputs of nodes of an earlier execution. */
+  /** Gives the outputs of a node of an earlier execution; undefined when they are not to be taken over. */
   readonly recall?: (nodeId: string) => Literals | undefined;
   /** Stops the walk after this number of rounds of effects, as an engine that is killed does. */
   readonly stopAfterRounds?: number;
@@ -102,7 +102,7 @@ const knownOf = (before: Reported): Pick<ExecutionWalk, 'known' | 'ledger'> => {
   const known: EarlierState = {
     workflowPhase: before.phase,
     nodes: new Map([...before.nodes].map(([id, { phase }]) => [id, { phase }])),
-    // Read once, as from lists, so it does not have the reports of this walk.
+    // A copy without the reports of this walk: an engine reads the lists once, before it walks.
     tasks: new Map(before.tasks),
   };
   return { known, ledger };
@@ -180,7 +180,11 @@ const performersOf = (world: World, outcome: Outcome, options: FakeOptions): Per
   },
 });
 
-/** Runs an execution against the fake, to its end or until the options stop it. */
+/**
+ * Walks an execution against the fake, to its end or until the options stop it.
+ *
+ * @throws {Violation} when the walk sends a report that an engine must never send.
+ */
 export const walk = (world: World, name: string, launched: Launched, options: FakeOptions = {}): Outcome => {
   const outcome: Outcome = { execution: options.before ?? fresh(name), children: new Map() };
   const run = runOf(name, { ...DEFAULTS, ...options });

@@ -46,11 +46,11 @@ describe.each(executions)('$fixture $name', (execution) => {
     }
   });
 
-  it('puts out what its interface promises', () => {
+  it('has outputs that can be cast to the types of its interface when it succeeds', () => {
     if (reported.phase === Phase.SUCCEEDED) expect(outputProblems(execution, reported)).toEqual([]);
   });
 
-  it('runs the same again with the same seed', () => {
+  it('sends the same reports again with the same seed', () => {
     const again = walk(world, execution.name, execution.launched, { dynamicClosure }).execution;
     expect(again.reports).toEqual(reported.reports);
   });

@@ -203,7 +203,7 @@ describe('a recovered execution', () => {
 });
 
 describe('a gate', () => {
-  it('waits for its signal where gates do not open by themselves', () => {
+  it('waits for its signal when gates do not open by themselves', () => {
     const waited = run(named('editorial-run'), { gates: 'wait', stopAfterRounds: 5 }).execution;
     expect(phases(waited)).toMatchObject({ n1: 'RUNNING', n2: 'RUNNING', n3: 'RUNNING', n4: 'RUNNING' });
   });
@@ -232,7 +232,7 @@ describe('an array node', () => {
     expect(logs.every(({ name }) => /^Element-\d+-\d+$/u.test(name))).toBe(true);
   });
 
-  it('over a launch plan starts one child execution for each element of the list that it gets', () => {
+  it('over a launch plan starts one child execution for each element of its list, which may be empty', () => {
     expect(run(named('picture-of-five')).children.size).toBe(5);
     expect(run(named('picture-of-none')).execution.result['o1']?.value).toMatchObject({ case: 'collection' });
   });
@@ -241,7 +241,7 @@ describe('an array node', () => {
 describe('a dynamic node', () => {
   const reported = run(named('dynamic-defaults')).execution;
 
-  it('reports DYNAMIC_RUNNING before the nodes below it, whose ids are hashes where they would be too long', () => {
+  it('reports DYNAMIC_RUNNING before the nodes below it, whose ids are hashes when they would be too long', () => {
     expect(NodePhase[reported.nodes.get('fmsvd5hi')!.phase]).toBe('SUCCEEDED');
     expect(reported.nodes.get('fmsvd5hi')!.parentNodeMetadata!.nodeId).toBe('n0-0-dn1');
     const order = reported.reports.map(({ kind, event }) =>

@@ -33,13 +33,14 @@ const counted = () => {
   return { client, calls };
 };
 
+/** Twenty pauses in milliseconds, each from the one before; the first is from 20. */
 const lengths = (next: (ms: number) => number): readonly number[] => {
   let ms = 20;
   return Array.from({ length: 20 }, () => (ms = next(ms)));
 };
 
-describe('an engine that finds nothing', () => {
-  it('asks for the projects, and once in each domain for all phases that it looks for', async () => {
+describe('an engine that polls', () => {
+  it('lists projects at each poll, domains once, and executions once in each domain for all phases', async () => {
     const { client, calls } = counted();
     const findWork = createFindWork(client);
     const look = async (): Promise<number> => {
@@ -53,7 +54,7 @@ describe('an engine that finds nothing', () => {
     expect(calls()).toEqual([...Array<string>(4).fill('ListExecutions'), 'ListProjects']);
   });
 
-  it('looks once a second at last, less often where it is woken, and often again as soon as there was something', () => {
+  it('pauses up to 1 s, or 5 s when the server wakes it, and 20 ms after a poll in which it acted', () => {
     const pauses = lengths((ms) => nextPause(ms, false, false));
     expect(pauses[0]).toBe(30);
     expect(pauses.at(-1)).toBe(1_000);
@@ -61,13 +62,13 @@ describe('an engine that finds nothing', () => {
     expect(nextPause(1_000, true, false)).toBe(20);
   });
 
-  it('asks after gates once a second at last, and all of many together 50 times', () => {
+  it('rests up to 1 s between rounds that only wait, or 20 ms for each of many executions, and 20 ms after others', () => {
     expect(lengths((ms) => nextRest(ms, false, 1)).at(-1)).toBe(1_000);
     expect(lengths((ms) => nextRest(ms, false, 200)).at(-1)).toBe(4_000);
     expect(nextRest(4_000, true, 200)).toBe(20);
   });
 
-  it('rests longer after each round in which all of an execution waits', async () => {
+  it('rests longer after each round in which the whole execution waits', async () => {
     const held = createActiveExecutions().add('an execution');
     const effect = { kind: 'await-time', nodeId: 'n0', milliseconds: 1, reply: () => undefined } as const;
     function* waiting(): Walk<Phase> {

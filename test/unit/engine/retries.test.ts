@@ -4,7 +4,7 @@ import { createRetries } from '../../../engine/retries.js';
 const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined };
 const ATTEMPTS = 5;
 
-it('an engine gives up an execution that fails again and again, and remembers the latest 10,000 of them', () => {
+it('an engine gives up an execution that fails five times, and remembers the latest 10,000 of them', () => {
   const retries = createRetries(quiet);
   for (let run = 0; run <= 10_000; run += 1)
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) retries.note(`run-${run}`, new Error('no'));

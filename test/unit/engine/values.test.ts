@@ -33,7 +33,7 @@ const types = [...tasks.values()].flatMap(({ template }) =>
 
 const simple = (value: SimpleType): LiteralType => create(LiteralTypeSchema, { type: { case: 'simple', value } });
 
-describe('drawn values', () => {
+describe('values drawn at random', () => {
   it('can be cast to their type, whatever the draw', () => {
     fc.assert(
       fc.property(fc.constantFrom(...types), fc.integer(), (type, seed) => {
@@ -58,7 +58,7 @@ describe('drawn values', () => {
   });
 });
 
-describe('packed values', () => {
+describe('values in MessagePack', () => {
   const plain: fc.Arbitrary<PlainValue> = fc.letrec<{ plain: PlainValue }>((tie) => ({
     plain: fc.oneof(
       { maxDepth: 4 },
@@ -75,7 +75,7 @@ describe('packed values', () => {
     ),
   })).plain;
 
-  it('come back as they were', () => {
+  it('are unpacked as they were packed', () => {
     fc.assert(
       fc.property(plain, (value) => {
         expect(unpack(pack(value))).toEqual(value);

@@ -11,18 +11,18 @@ const countOf = (label: string, cluster: string): number =>
   names.filter((name) => chosenCluster(choices, label, name) === cluster).length;
 
 describe('the cluster of an execution', () => {
-  it('takes its label', () => {
+  it('is one with the label of the execution, and undefined when there is none', () => {
     expect(countOf('gpu', 'large')).toBe(names.length);
     expect(chosenCluster(choices, 'arm', 'a1')).toBeUndefined();
   });
 
-  it('gets executions by its weight', () => {
+  it('is chosen in proportion to the weights', () => {
     expect(countOf('cpu', 'small') / names.length).toBeCloseTo(0.25, 1);
     expect(countOf('', 'large') / names.length).toBeCloseTo(0.75, 1);
     expect(countOf('cpu', 'closed')).toBe(0);
   });
 
-  it('is the same for the same name', () => {
+  it('is the same for the same name of an execution', () => {
     expect(chosenCluster(choices, 'cpu', 'a1')).toBe(chosenCluster(choices, 'cpu', 'a1'));
   });
 });

@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { createKeyedQueue } from '../../../../engine/bridge/keyed-queue.js';
 
-it('begins no work after it was closed, also on keys that wait for a slot', async () => {
+it('a keyed queue that was closed begins no work, not even on keys that wait for a slot', async () => {
   const worked: string[] = [];
   let open = (): void => undefined;
   const isOpen = new Promise<void>((resolve) => (open = resolve));

@@ -23,7 +23,7 @@ const config = (init: MessageInitShape<typeof WorkflowExecutionConfigSchema>): W
 const objectOf = (...args: Parameters<typeof fixtureLaunch>) => workflowObject(fixtureLaunch(...args), objectOptions);
 
 describe('the object of a launch', () => {
-  // Read by the Go types of release 1.16.8 of the engine, each of these is what its own transformer makes of the closure.
+  // Read by the Go types of release 1.16.8 of the engine, each recorded file equals the output of the engine's transformer.
   it.each([
     '02-diamond',
     '03-branches',
@@ -33,12 +33,12 @@ describe('the object of a launch', () => {
     '08-gates',
     '09-task-kinds',
     '11-failures',
-  ])('is the one that the engine itself would make: %s', async (fixture) => {
+  ])('is the recorded one, which equals that of the engine: %s', async (fixture) => {
     const text = `${JSON.stringify(objectOf(fixture), undefined, 1)}\n`;
     await expect(text).toMatchFileSnapshot(join(FOLDER, `${fixture}.json`));
   });
 
-  it('is named, labelled and held as engines expect it', () => {
+  it('has the name, labels, annotations and finalizer that engines expect', () => {
     const { apiVersion, kind, metadata } = objectOf('01-hello');
     expect({ apiVersion, kind, metadata }).toEqual({
       apiVersion: 'flyte.lyft.com/v1alpha1',
@@ -68,7 +68,7 @@ describe('the object of a launch', () => {
     });
   });
 
-  it('runs as the security context says', () => {
+  it('has the service account, role and secrets of the security context', () => {
     const securityContext = {
       runAs: { iamRole: 'arn:role', k8sServiceAccount: 'runner' },
       secrets: [{ group: 'db', key: 'password', mountRequirement: 2 }],
@@ -124,7 +124,7 @@ describe('the object of a launch', () => {
     );
   });
 
-  it('is refused when an amount is no quantity: no engine could read its list of objects', () => {
+  it('is refused when an amount is no quantity of Kubernetes: with it, engines could not read lists of objects', () => {
     const taskResources = create(TaskResourceAttributesSchema, { limits: { cpu: 'two' } });
     expect(() => objectOf('01-hello', { taskResources })).toThrow('"two" is not a quantity of Kubernetes');
   });
