@@ -26,19 +26,19 @@ for (const schema of eventSchemas(comments).values()) ajv.addSchema(closed(schem
 /** Fields that cannot be set together with a field of the sample. */
 const EXCLUDED: readonly string[] = ['ExecutionCreated.taskId'];
 
-it('is the page that the code gives', async () => {
+it('docs/events/README.md is the page that the code gives', async () => {
   await expect(await eventPage(types, comments)).toMatchFileSnapshot(
     join(CHECKOUT, 'docs/events/README.md'),
     '`npm run event-schemas` writes it',
   );
 });
 
-it('explains every member that a sample has', () => {
+it('docs/events/README.md explains every member of a CloudEvent that a sample has', () => {
   for (const { cloudEvent } of types) expect(explainedMembers).toEqual(expect.arrayContaining(Object.keys(cloudEvent)));
 });
 
 describe.each(types)('the sample of $message.name', ({ message, cloudEvent, catLine: { data } }) => {
-  it('is what its schema says, and nothing else', () => {
+  it('matches its schema, and has no other field', () => {
     const validate = ajv.getSchema(jsonSchemaOf(message.name, 1))!;
     const isValid = validate(data);
     expect(validate.errors ?? []).toEqual([]);
@@ -53,7 +53,7 @@ describe.each(types)('the sample of $message.name', ({ message, cloudEvent, catL
 
 // An older type has the fields of the type that replaced it.
 it.each(types.filter(({ message }) => message.name !== ENGINE_REPORTED))(
-  'has every field of $message.name in the sample',
+  'the sample of $message.name has every field',
   ({ message, catLine: { data } }) => {
     const absent = message.fields.map(({ jsonName }) => jsonName).filter((name) => !(name in data));
     expect(absent.filter((name) => !EXCLUDED.includes(`${message.name}.${name}`))).toEqual([]);

@@ -8,14 +8,14 @@ import { protoComments } from '../../support/proto-comments.js';
 const FOLDER = join(CHECKOUT, 'docs/events');
 const schemas = eventSchemas(protoComments());
 
-it.each([...schemas.keys()])('%s is what the messages give', async (file) => {
+it.each([...schemas.keys()])('docs/events/%s is the schema that the proto files give', async (file) => {
   await expect(`${JSON.stringify(schemas.get(file), undefined, 2)}\n`).toMatchFileSnapshot(
     join(FOLDER, file),
     '`npm run event-schemas` writes it',
   );
 });
 
-it('publishes the schemas of all events and of nothing else', () => {
+it('docs/events has the schemas of all events, and no others', () => {
   // The snapshots that this command writes are files only after the tests.
   const written = process.env['npm_lifecycle_event'] === 'event-schemas' ? schemas.keys() : [];
   const published = new Set([...readdirSync(FOLDER).filter((file) => file.endsWith('.json')), ...written]);

@@ -37,18 +37,19 @@ export const reported = (schema: DescMessage, json: JsonObject): JsonObject => (
   messageHash: String(shortHash(encoded(schema, json))),
 });
 
-const NEW_YEAR_MS = Date.parse('2026-01-01T00:01:00.120Z');
+/** The time of the first sample; each one after it is a second later. */
+const FIRST_RECORDED_AT_MS = Date.parse('2026-01-01T00:01:00.120Z');
 
 /** The position of a sample among all samples (`at`, from 0), and its revision. */
 type Place = { readonly at: number; readonly revision: number };
 
-/** Records a sample as a log of the format would; deterministic. */
+/** The event of a sample as a log of this format records it; the same sample gives the same event. */
 export const recordedIn = ({ type, stream, data }: Sample, format: number, { at, revision }: Place): RecordedEvent => {
   const codec = codecs.get(categoryOf(stream))!;
   const event = codec.decode(type, encoded(eventRegistry.getMessage(`platformidl.eventlog.${type}`)!, data), 1);
   const commandId = `00000000-0000-4000-8000-${at.toString(16).padStart(12, '0')}`;
   const metadata: EventMetadata = {
-    recordedAtMs: NEW_YEAR_MS + 1_000 * at,
+    recordedAtMs: FIRST_RECORDED_AT_MS + 1_000 * at,
     actor: '',
     commandId,
     schema: 1,
