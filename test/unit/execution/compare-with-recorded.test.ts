@@ -31,7 +31,7 @@ describe('a report that is compared with recorded events', () => {
     ['workflow', (...names: string[]) => workflow('SUCCEEDED', outputs(names))],
     ['node', (...names: string[]) => node('SUCCEEDED', outputs(names))],
     ['task', (...names: string[]) => task('SUCCEEDED', outputs(names))],
-  ])('repeats one with the same content, its maps in any order: %s', async (entity, report) => {
+  ])('is a repetition of one with the same content, its maps in any order: %s', async (entity, report) => {
     const before = entity === 'workflow' ? [workflow('RUNNING')] : [node('RUNNING')];
     const past = (await recordedOf(...before, report('a', 'b'))).slice(-1);
     const at = { asOf: 3 };
@@ -42,7 +42,7 @@ describe('a report that is compared with recorded events', () => {
     expect(await comparisonOf(report('a', 'b', 'c'), past)).toEqual({ ...at, isRepetition: false });
   });
 
-  it('repeats any of them, wherever it stands', async () => {
+  it('is a repetition when any of the events is equal, first or last', async () => {
     const past = await recordedOf(queued, running);
     expect(await comparisonOf(queued, past)).toEqual({ asOf: 3, isRepetition: true });
     expect(await comparisonOf(running, past)).toEqual({ asOf: 3, isRepetition: true });
@@ -52,13 +52,13 @@ describe('a report that is compared with recorded events', () => {
     expect(await comparisonOf(more, past)).toEqual({ asOf: 3, isRepetition: false });
   });
 
-  it('repeats no event that is not a report, and none where there are none', async () => {
+  it('is no repetition of an event that is not a report, nor when there are no events', async () => {
     const past = await recordedOf();
     expect(await comparisonOf(queued, past)).toEqual({ asOf: 1, isRepetition: false });
     expect(await comparisonOf(queued, [])).toEqual({ asOf: 0, isRepetition: false });
   });
 
-  it('is itself otherwise, and other commands are as they were', async () => {
+  it('keeps its other fields, and other commands are not changed', async () => {
     expect(await compareWithRecorded(queued, [], noPayloads)).toMatchObject(queued);
     expect(await compareWithRecorded(termination, [], noPayloads)).toBe(termination);
   });

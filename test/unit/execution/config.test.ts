@@ -8,6 +8,7 @@ import { resolveConfig } from '../../../services/execution/config.js';
 
 type Level = Parameters<typeof create<typeof WorkflowExecutionConfigSchema>>[1];
 
+/** The configuration from a request, a launch plan and attributes, in the order of precedence. */
 const levels = (request: object, plan?: object, ...attributes: Level[]) => onPlatform({}, request, plan, ...attributes);
 
 const onPlatform = (platform: NonNullable<Level>, request: object, plan?: object, ...attributes: Level[]) =>
@@ -30,7 +31,7 @@ describe('the configuration of an execution', () => {
     expect(levels({}).maxParallelism).toBe(25);
   });
 
-  it('takes a security context whole, and only one that names an identity', () => {
+  it('takes the first security context that names an identity, as a whole', () => {
     const withSecrets = { securityContext: { secrets: [{ key: 'k' }] } };
     const config = levels(withSecrets, role('plan'));
     expect(config.securityContext?.runAs?.iamRole).toBe('plan');
@@ -44,7 +45,7 @@ describe('the configuration of an execution', () => {
     expect(runAs).toMatchObject({ iamRole: '', k8sServiceAccount: '', executionIdentity: 'ada', [field]: 'plan' });
   });
 
-  it('runs as the caller, in the role of the platform, where nothing says otherwise', () => {
+  it('runs as the caller, in the role of the platform, when no level names another', () => {
     const runAs = (platform: object, request: object = {}) => onPlatform(platform, request).securityContext?.runAs;
     expect(runAs({})).toMatchObject({ iamRole: '', k8sServiceAccount: '', executionIdentity: 'ada' });
     expect(runAs(role('platform'))).toMatchObject({ iamRole: 'platform', executionIdentity: 'ada' });
@@ -66,7 +67,7 @@ describe('the configuration of an execution', () => {
     expect(identity(authRole('a'), role('plan'))?.iamRole).toBe('plan');
   });
 
-  it('takes labels as a whole, and the project labels that they lack', () => {
+  it('takes the labels of the first level that has some, and the project labels that they lack', () => {
     const labels = (values: Record<string, string>) => ({ labels: { values } });
     expect(levels(labels({ tier: 'mine' }), labels({ plan: 'yes' })).labels?.values).toEqual({
       team: 'apollo',
@@ -75,7 +76,7 @@ describe('the configuration of an execution', () => {
     expect(levels(labels({}), labels({ plan: 'yes' })).labels?.values).toMatchObject({ plan: 'yes' });
   });
 
-  it('takes an explicit false before a true of a level further down', () => {
+  it('takes an explicit false of interruptible before a true of a level further down', () => {
     expect(levels({ interruptible: false }, { interruptible: true }).interruptible).toBe(false);
     expect(levels({}, { interruptible: true }).interruptible).toBe(true);
     expect(levels({}, {}).interruptible).toBeUndefined();

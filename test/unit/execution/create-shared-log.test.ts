@@ -10,16 +10,16 @@ const launchPlan = { ...place, resourceType: ResourceType.LAUNCH_PLAN, name: 'he
 describe('a create on a log that other processes write too', () => {
   let plane: ControlPlane;
   /** The calls that commands made to the log, in order; each is a round trip. */
-  let asked: string[];
+  let calls: string[];
 
   const counting = (store: EventStore): EventStore => ({
     ...store,
-    append: (...given) => (asked.push('append'), store.append(...given)),
-    readStream: (...given) => (asked.push(`read ${given[0]}`), store.readStream(...given)),
+    append: (...given) => (calls.push('append'), store.append(...given)),
+    readStream: (...given) => (calls.push(`read ${given[0]}`), store.readStream(...given)),
   });
 
   beforeEach(async () => {
-    asked = [];
+    calls = [];
     plane = await openControlPlane(['01-hello'], [], { shared: counting });
   });
 
@@ -28,17 +28,17 @@ describe('a create on a log that other processes write too', () => {
   const launch = (name: string, version = 'v1') =>
     plane.send('createExecution', { ...place, name, spec: { launchPlan: { ...launchPlan, version } } });
 
-  it('waits for one way to the log and back, once the version was launched', async () => {
+  it('waits for one round trip to the log when its version was launched before', async () => {
     await launch('first');
-    asked = [];
+    calls = [];
     await launch('second');
-    expect(asked).toEqual(['append']);
+    expect(calls).toEqual(['append']);
   });
 
-  it('looks at the head of the stream for a version that is not known', async () => {
+  it('reads the stream of the launch plan for a version that is not known', async () => {
     await launch('first');
-    asked = [];
+    calls = [];
     await expect(launch('second', 'v2')).rejects.toThrow(/v2/u);
-    expect(asked).toEqual(['read launchPlan-flytesnacks:development:hello.hello']);
+    expect(calls).toEqual(['read launchPlan-flytesnacks:development:hello.hello']);
   });
 });

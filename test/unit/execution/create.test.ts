@@ -40,7 +40,7 @@ const launch = (name: string, spec: object = {}, principal?: string) =>
 
 describe('CreateExecution', () => {
   it.each(FOLDERS.flatMap((folder) => fixtureFolder(folder).entries.filter(({ kind }) => kind === 'execution')))(
-    'takes $path',
+    'accepts $path',
     async ({ method, bytes, id }) => {
       const answer = (await plane.sendBytes(method, bytes)) as {
         id: { project: string; domain: string; name: string };
@@ -58,7 +58,7 @@ describe('CreateExecution', () => {
       method === 'CreateExecution' && FOLDERS.includes(needs) && !/truncated|deep-literal|name-exists/.test(name),
   );
 
-  it.each(invalid)('refuses $name and leaves nothing behind', async ({ method, bytes, expect: code, textNames }) => {
+  it.each(invalid)('refuses $name and records nothing', async ({ method, bytes, expect: code, textNames }) => {
     const before = (await plane.registry.events()).length;
     const error = await plane.error(plane.sendBytes(method, bytes));
     expect(error.code).toBe(code);
@@ -78,14 +78,14 @@ describe('CreateExecution', () => {
     expect(id?.name).toMatch(/^a[bcdfghjklmnpqrstvwxz2456789]{19}$/);
   });
 
-  it('records defaults beside what was given', async () => {
+  it('records the inputs with their defaults, and the given inputs apart', async () => {
     await launch('with-defaults');
     expect(await inputs('with-defaults')).toEqual(['name', 'times']);
     const { userInputs } = await created('with-defaults');
     expect(userInputs?.content.value).toHaveLength(0);
   });
 
-  it('takes inputs out of the spec where the request has none', async () => {
+  it('takes inputs out of the spec when the request has none', async () => {
     const literal = {
       value: {
         case: 'scalar',
@@ -99,7 +99,7 @@ describe('CreateExecution', () => {
     expect(Object.keys(given.literals)).toEqual(['times']);
   });
 
-  it('records the caller and the place of the launch, whatever the client sends', async () => {
+  it('records the caller as principal, and the namespace, whatever the client sends', async () => {
     await launch('claimed', { metadata: { principal: 'somebody', mode: 4, artifactIds: [{ version: '1' }] } }, 'grace');
     const { spec } = await created('claimed');
     expect(spec?.metadata).toMatchObject({
@@ -112,13 +112,13 @@ describe('CreateExecution', () => {
     expect(spec?.maxParallelism).toBe(25);
   });
 
-  it('names the streams that it stands on', async () => {
+  it('records the streams that it has read', async () => {
     await launch('standing');
     const { read } = await created('standing');
     expect(read.map(({ stream }) => stream.split('-')[0])).toEqual(['project', 'launchPlan']);
   });
 
-  it('takes the notifications of the launch plan unless the request has some or wants none', async () => {
+  it('takes the notifications of the request, and none when it disables them', async () => {
     const rule = { phases: [4], type: { case: 'email', value: { recipientsEmail: ['a@example.org'] } } };
     await launch('told', { notificationOverrides: { case: 'notifications', value: { notifications: [rule] } } });
     expect((await created('told')).notifications).toHaveLength(1);
@@ -126,7 +126,7 @@ describe('CreateExecution', () => {
     expect((await created('untold')).notifications).toHaveLength(0);
   });
 
-  it('refuses notifications without recipients, or before the end', async () => {
+  it('refuses notifications without a type or recipients, or of a phase before the end', async () => {
     const told = (rule: object) =>
       launch('told-wrong', { notificationOverrides: { case: 'notifications', value: { notifications: [rule] } } });
     const email = (...recipientsEmail: string[]) => ({ case: 'email', value: { recipientsEmail } });
@@ -158,7 +158,7 @@ describe('a child execution', () => {
     expect(spec?.executionClusterLabel?.value).toBe('gpu');
   });
 
-  it('needs the node that launches it', async () => {
+  it('is refused unless its parent has the node that launches it', async () => {
     await launch('lonely');
     expect(await plane.error(launch('orphan', parent('lonely')))).toMatchObject({ code: 'NOT_FOUND' });
     expect(await plane.error(launch('orphan', parent('nowhere')))).toMatchObject({ code: 'NOT_FOUND' });
@@ -172,7 +172,7 @@ const phase = (name: string, number: number) =>
   });
 
 describe('RelaunchExecution', () => {
-  it('launches the same once more, in whatever phase the first is', async () => {
+  it('launches the same version with the same inputs, but does not overwrite the cache', async () => {
     await launch('first', { overwriteCache: true, maxParallelism: 3 });
     const { id } = await plane.send('relaunchExecution', { id: { ...place, name: 'first' } as never, name: 'second' });
     expect(id?.name).toBe('second');
@@ -186,7 +186,7 @@ describe('RelaunchExecution', () => {
     expect(two.launchPlanId).toEqual(one.launchPlanId);
   });
 
-  it('of an unknown execution finds nothing, and of none says what is missing', async () => {
+  it('is refused for an unknown execution, and for an incomplete id', async () => {
     const relaunch = (id?: object) => plane.error(plane.send('relaunchExecution', { id: id as never }));
     expect(await relaunch({ ...place, name: 'nowhere' })).toMatchObject({ code: 'NOT_FOUND' });
     expect(await relaunch()).toMatchObject({ code: 'INVALID_ARGUMENT', message: 'missing id' });
@@ -195,7 +195,7 @@ describe('RelaunchExecution', () => {
 });
 
 describe('RecoverExecution', () => {
-  it.each([6, 7, 8])('takes an execution that has ended in phase %i', async (number) => {
+  it.each([6, 7, 8])('accepts an execution that has ended in phase %i', async (number) => {
     const name = `ended-${number}`;
     await launch(name, { overwriteCache: true });
     await phase(name, number);
@@ -214,14 +214,14 @@ describe('RecoverExecution', () => {
     expect(error.code).toBe('FAILED_PRECONDITION');
   });
 
-  it('of an unknown execution finds nothing', async () => {
+  it('is refused for an unknown execution', async () => {
     const error = await plane.error(plane.send('recoverExecution', { id: { ...place, name: 'nowhere' } as never }));
     expect(error.code).toBe('NOT_FOUND');
   });
 });
 
 describe('TerminateExecution and UpdateExecution', () => {
-  it('record what is asked, once', async () => {
+  it('record each change once', async () => {
     await launch('changed');
     const id = { ...place, name: 'changed' } as never;
     const Archived = ExecutionState.EXECUTION_ARCHIVED;
@@ -234,7 +234,7 @@ describe('TerminateExecution and UpdateExecution', () => {
     expect(types).toEqual(['ExecutionCreated', 'ExecutionStateChanged', 'ExecutionTagged', 'TerminationRequested']);
   });
 
-  it('refuse what is not there, what is incomplete, and a state that does not exist', async () => {
+  it('are refused for an unknown execution, without an id, with a long cause, and for an unknown state', async () => {
     const nowhere = { ...place, name: 'nowhere' } as never;
     await launch('stays');
     const id = { ...place, name: 'stays' } as never;
@@ -250,7 +250,7 @@ describe('TerminateExecution and UpdateExecution', () => {
     expect(await Promise.all(codes)).toEqual(['NOT_FOUND', wrong, wrong, 'NOT_FOUND', wrong, wrong]);
   });
 
-  it('say in a detail which phase stands in the way', async () => {
+  it('name the terminal phase of an ended execution in a detail of the error', async () => {
     await launch('over');
     await phase('over', 4);
     const id = { ...place, name: 'over' } as never;

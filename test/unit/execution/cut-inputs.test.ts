@@ -61,7 +61,7 @@ describe('the inputs of a request to launch', () => {
     });
   });
 
-  it('are merged where they come in several fields, as every decoder does', () => {
+  it('are merged when they come in several fields, as every decoder does', () => {
     const parts = [
       encoded({ ...rest, inputs: map('a') }),
       encoded({ inputs: map('b') }),
@@ -79,7 +79,7 @@ describe('the inputs of a request to launch', () => {
     expect(cutUp(encoded(rest)).inputs).toEqual(create(LiteralMapSchema));
   });
 
-  it('are not looked for in what is no message', () => {
+  it('are not cut out of a malformed request, which throws', () => {
     expect(() => cutInputs(Uint8Array.from([0x2a, 0x7f, 0x01]))).toThrow('ends early');
   });
 });

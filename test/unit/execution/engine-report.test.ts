@@ -16,7 +16,7 @@ const TYPES = { workflow: 'WorkflowPhaseReported', node: 'NodePhaseReported', ta
 
 const word = fc.constantFrom('', 'a', 'é–𐍈', 'x'.repeat(130));
 const number = fc.constantFrom(0, 1, 127, 128, 2 ** 32 - 1);
-// The lengths where the length itself takes one byte more.
+// Lengths around those whose prefix takes one byte more.
 const content: fc.Arbitrary<Content> = fc.oneof(
   fc
     .constantFrom(0, 1, 125, 126, 127, 128)
@@ -71,7 +71,7 @@ describe('any report', () => {
     expect(reportIn('EngineReported', bytes)).toMatchObject({ entity: 'workflow', phase: 0, samePhase: false });
   });
 
-  it('is none when the event is of another type', () => {
+  it('is not found in an event of another type', () => {
     const bytes = new Uint8Array();
     expect(entityOf('ExecutionCreated', bytes)).toBeUndefined();
     expect(reportIn('ExecutionCreated', bytes)).toBeUndefined();

@@ -76,6 +76,7 @@ const budget = (seconds: bigint, nanos = 0): Quality => ({
 });
 
 describe('the quality of service of an execution', () => {
+  /** The tier, and the queueing budget in seconds. */
   const urgency = (given: Parameters<typeof settings>[0]) => {
     const { tier: found, queueingBudget } = settings(given);
     return [found, Number(queueingBudget?.seconds)];
@@ -87,7 +88,7 @@ describe('the quality of service of an execution', () => {
     attributes: { qualityOfService: quality(budget(7n)) },
   };
 
-  it('is asked of request, launch plan, workflow, attributes and domain, in this order', () => {
+  it('is the first one of request, launch plan, workflow, attributes and domain', () => {
     expect(urgency(everywhere)).toEqual([Tier.HIGH, 60]);
     expect(urgency({ ...everywhere, request: {} })).toEqual([Tier.LOW, 5_400]);
     expect(urgency({ workflow: everywhere.workflow, attributes: everywhere.attributes })).toEqual([Tier.MEDIUM, 600]);
@@ -96,11 +97,11 @@ describe('the quality of service of an execution', () => {
     expect(urgency({})).toEqual([Tier.MEDIUM, 600]);
   });
 
-  it('is a budget where one was asked for, even of nothing', () => {
+  it('is a queueing budget when a level has one, even of 0 seconds', () => {
     expect(urgency({ ...everywhere, request: { qualityOfService: budget(0n) } })).toEqual([Tier.UNDEFINED, 0]);
   });
 
-  it('is a budget to the millisecond', () => {
+  it('has a queueing budget that is exact to the millisecond', () => {
     expect(settings({ on: BARE }).queueingBudget).toMatchObject({ seconds: 1n, nanos: 500_000_000 });
   });
 
@@ -111,17 +112,17 @@ describe('the quality of service of an execution', () => {
     ['a budget below zero', budget(-1n)],
     ['a budget below zero by less than a second', budget(0n, -1)],
     ['nothing at all', {}],
-  ])('is asked of the next level where one says %s', (_what, plan) => {
+  ])('is that of the next level when one has %s', (_what, plan) => {
     expect(urgency({ plan: { qualityOfService: plan }, workflow: tier(Tier.HIGH) })).toEqual([Tier.HIGH, 60]);
   });
 });
 
-describe('where an execution runs', () => {
+describe('the place that an execution runs in', () => {
   const label = (value: string) => ({ executionClusterLabel: { value } });
   const labelled = { clusterLabel: { $typeName: 'platformidl.admin.ExecutionClusterLabel', value: 'gpu' } } as const;
   const pool = (clusterPoolName: string) => ({ clusterAssignment: { clusterPoolName } });
 
-  it('is said by the label of the parent, the request, the attributes and the platform, in this order', () => {
+  it('has the first cluster label of the parent, the request, the attributes and the platform', () => {
     const found = (given: Parameters<typeof settings>[0]) => settings(given).clusterLabel?.value;
     expect(found({ inherited: 'parent', request: label('asked'), attributes: labelled })).toBe('parent');
     expect(found({ request: label('asked'), attributes: labelled })).toBe('asked');
@@ -130,7 +131,7 @@ describe('where an execution runs', () => {
     expect(settings({ on: BARE }).clusterLabel).toBeUndefined();
   });
 
-  it('is the pool of the attributes, else of the domain, else the one that is asked for', () => {
+  it('has the cluster pool of the attributes, else of the domain, else of the request', () => {
     const assignment = { $typeName: 'platformidl.admin.ClusterAssignment', clusterPoolName: 'own' } as const;
     const found = (given: Parameters<typeof settings>[0]) => settings(given).clusterAssignment?.clusterPoolName;
     expect(found({ attributes: { clusterAssignment: assignment }, domain: 'production' })).toBe('own');
@@ -139,19 +140,19 @@ describe('where an execution runs', () => {
     expect(found({})).toBeUndefined();
   });
 
-  it('is a namespace made of project and domain, which are not read as patterns', () => {
+  it('has a namespace made of project and domain, which are not read as patterns', () => {
     expect(namespaceOf(platform, '$1', 'd')).toBe('ns-d-$1-$&');
   });
 });
 
-describe('what the tasks of an execution get', () => {
-  it('is what the platform says, until attributes replace it as a whole', () => {
+describe('the settings of the tasks of an execution', () => {
+  it('have the resources of the platform, unless attributes replace them as a whole', () => {
     expect(settings({}).taskResources).toMatchObject({ defaults: { cpu: '2', memory: '200Mi' }, limits: { cpu: '8' } });
     const own = { $typeName: 'platformidl.admin.TaskResourceAttributes' } as const;
     expect(settings({ attributes: { taskResources: own } }).taskResources).toEqual(own);
   });
 
-  it('is a queue and plugins only where attributes name them', () => {
+  it('have a queue and plugins only when attributes name them', () => {
     const queue = create(ExecutionQueueAttributesSchema, { tags: ['gpu'] });
     const pluginOverrides = create(PluginOverridesSchema, { overrides: [{ taskType: 'spark', pluginId: ['k8s'] }] });
     expect(settings({ attributes: { queue, pluginOverrides } })).toMatchObject({ queue, pluginOverrides });

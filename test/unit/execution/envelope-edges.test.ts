@@ -12,7 +12,7 @@ import { NodeExecutionEventSchema } from '../../../proto/gen/platformidl/event/e
 import { envelopeScan } from '../../../services/execution/wire/envelope-scan.js';
 import { fieldsOf, has, longIn, messageIn, numberIn, sizeIn, textIn } from '../../../services/execution/wire/fields.js';
 
-const MAX = 100;
+const MAX_OUTPUT_BYTES = 100;
 
 const execution = { project: 'p', domain: 'd', name: 'n' };
 const id = { nodeId: 'n0', executionId: execution };
@@ -37,7 +37,7 @@ const requestOf = (entity: Entity, event: object): Uint8Array => {
 
 /** Scans the concatenation of requests, whose fields protobuf merges. */
 const scan = (entity: Entity, ...requests: readonly Uint8Array[]): ReturnType<ReturnType<typeof envelopeScan>> =>
-  envelopeScan(entity, MAX)(Buffer.concat(requests));
+  envelopeScan(entity, MAX_OUTPUT_BYTES)(Buffer.concat(requests));
 
 const inputs = (bytes: number): object => ({ literals: { o0: { hash: 'x'.repeat(bytes) } } });
 const outputData = (bytes: number): object => ({ outputResult: { case: 'outputData', value: inputs(bytes) } });
@@ -46,7 +46,7 @@ const child = { targetMetadata: { case: 'workflowNodeMetadata', value: { executi
 const taskNode = { targetMetadata: { case: 'taskNodeMetadata', value: { checkpointUri: 's3://c' } } };
 
 describe('an event in several parts', () => {
-  it('is found between other fields of the request', () => {
+  it('has the fields of all its parts, between other fields of the request', () => {
     const found = scan('node', requestOf('node', { id }), requestOf('node', { occurredAt, producerId: 'e1' }));
     expect(found).toMatchObject({ nodeId: 'n0', occurredAt, producerId: 'e1', execution });
     expect(Buffer.from(found.message)).toEqual(
@@ -54,7 +54,7 @@ describe('an event in several parts', () => {
     );
   });
 
-  it('has the message in it that the parts make together', () => {
+  it('has a nested message that is merged from its parts', () => {
     const first = { id: { nodeId: 'n0', executionId: { project: 'p', domain: 'before' } }, occurredAt };
     const second = { id: { executionId: { domain: 'd', name: 'n' } } };
     expect(scan('node', requestOf('node', first), requestOf('node', second))).toMatchObject({
@@ -63,7 +63,7 @@ describe('an event in several parts', () => {
     });
   });
 
-  it('has the message in a nested message that its parts make together', () => {
+  it('has a nested message of a nested one that is merged from its parts', () => {
     const halves = [
       { project: 'p', domain: 'before' },
       { domain: 'd', name: 'n' },
@@ -80,13 +80,13 @@ describe('an event in several parts', () => {
     ['workflow', workflow],
     ['node', node],
     ['task', task],
-  ] as const)('has of the outputs of a %s only those that came last', (entity, event) => {
-    const [large, small] = [requestOf(entity, outputData(MAX)), requestOf(entity, outputUri)];
+  ] as const)('has only the last outputs of a %s', (entity, event) => {
+    const [large, small] = [requestOf(entity, outputData(MAX_OUTPUT_BYTES)), requestOf(entity, outputUri)];
     expect(scan(entity, requestOf(entity, event), large, small)).toMatchObject({ entity });
     expect(() => scan(entity, requestOf(entity, event), small, large)).toThrow('Output data size exceeds');
   });
 
-  it('has of a child and the metadata of a task only what came last', () => {
+  it('has only the last of a child execution and the metadata of a task', () => {
     const parts = [child, taskNode].map((part) => requestOf('node', part));
     const event = requestOf('node', node);
     expect(scan('node', event, parts[0]!, parts[1]!).child).toBeUndefined();
@@ -98,11 +98,16 @@ const bytesOfNode = (event: object): Uint8Array =>
   toBinary(NodeExecutionEventSchema, create(NodeExecutionEventSchema, event));
 
 describe('the limits of an event', () => {
-  it('allow outputs of exactly the size', () => {
-    const encoded = toBinary(NodeExecutionEventSchema, create(NodeExecutionEventSchema, outputData(MAX - 10)));
-    expect(encoded.length).toBe(MAX + 2); // the tag and the length
-    expect(scan('node', requestOf('node', { ...node, ...outputData(MAX - 10) })).entity).toBe('node');
-    expect(() => scan('node', requestOf('node', { ...node, ...outputData(MAX - 9) }))).toThrow('(101 > 100)');
+  it('allow outputs of exactly the largest size', () => {
+    const encoded = toBinary(
+      NodeExecutionEventSchema,
+      create(NodeExecutionEventSchema, outputData(MAX_OUTPUT_BYTES - 10)),
+    );
+    expect(encoded.length).toBe(MAX_OUTPUT_BYTES + 2); // the tag and the length
+    expect(scan('node', requestOf('node', { ...node, ...outputData(MAX_OUTPUT_BYTES - 10) })).entity).toBe('node');
+    expect(() => scan('node', requestOf('node', { ...node, ...outputData(MAX_OUTPUT_BYTES - 9) }))).toThrow(
+      '(101 > 100)',
+    );
   });
 
   it.each([
@@ -128,7 +133,7 @@ describe('the limits of an event', () => {
     expect(() => scan(entity, requestOf(entity, event))).toThrow(text);
   });
 
-  it('are given with the byte where the event is malformed', () => {
+  it('refuse a malformed event with the position of its first wrong byte', () => {
     expect(() => scan('node', Uint8Array.of(0x12, 2, 0x0a, 9))).toThrow(
       expect.objectContaining({
         code: 'INVALID_ARGUMENT',
@@ -161,7 +166,7 @@ describe('the metadata of a task node', () => {
 describe('the fields of a message', () => {
   const field = fc.record({ number: fc.integer({ min: 1, max: 70 }), value: fc.nat(2 ** 31 - 1) });
 
-  it('are those up to number 31, of which the last one counts; higher ones disturb nothing', () => {
+  it('are those up to number 31, each with its last value; higher numbers are ignored', () => {
     fc.assert(
       fc.property(fc.array(field, { maxLength: 20 }), fc.nat(5), (drawn, before) => {
         const writer = new BinaryWriter();
@@ -186,7 +191,7 @@ describe('the fields of a message', () => {
     );
   });
 
-  it('that are absent are empty', () => {
+  it('that are absent are empty or 0', () => {
     const none = fieldsOf(new Uint8Array(), 0, 0);
     expect([textIn(none, 1), sizeIn(none, 1), messageIn(none, 1).present, numberIn(none, 1)]).toEqual(['', 0, 0, 0]);
   });

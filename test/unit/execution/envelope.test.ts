@@ -30,7 +30,7 @@ import { envelopeScan } from '../../../services/execution/wire/envelope-scan.js'
 import { RpcError } from '../../../services/kernel/rpc.js';
 import { eventSequences } from '../../support/fixtures.js';
 
-const MAX = 1_000;
+const MAX_OUTPUT_BYTES = 1_000;
 
 const word = fc.constantFrom('', 'a', 'flytesnacks', 'é–𐍈', 'x'.repeat(200));
 const seconds = fc.bigInt({ min: -62_135_596_800n, max: 253_402_300_799n });
@@ -48,7 +48,7 @@ const outputs = fc.oneof(
   fc.record({ case: fc.constant('outputData'), value: literals }),
 );
 
-/** Encoded fields of an event; an event is any of them in any order, also repeated. */
+/** One field of an event; a drawn event has any of them in any order, also repeated. */
 const workflowFields = fc.oneof(
   fc.record({ executionId }),
   fc.record({ producerId: word }),
@@ -102,7 +102,7 @@ const withField = (parts: readonly Uint8Array[]): Uint8Array =>
 const lengthOf = (length: number): readonly number[] =>
   length < 128 ? [length] : [(length & 0x7f) | 0x80, ...lengthOf(length >>> 7)];
 
-/** The result of a full decoder for the request. */
+/** Fields as a full decoder of the request gives them. */
 type Expected = Record<string, unknown>;
 
 const plain = (id: { project: string; domain: string; name: string } | undefined): Expected => ({
@@ -202,7 +202,7 @@ const outcome = (found: object): string => (found instanceof RpcError ? `${found
 
 describe('the envelope scan', () => {
   for (const { entity, schema, request, fields, needed, expected } of cases) {
-    const scan = envelopeScan(entity, MAX);
+    const scan = envelopeScan(entity, MAX_OUTPUT_BYTES);
     const encode = (field: object): Uint8Array => toBinary(schema, create(schema, field as never));
 
     const merged = (parts: readonly Uint8Array[]): never =>
@@ -211,7 +211,7 @@ describe('the envelope scan', () => {
     it.each([
       ['in one part', (parts: readonly Uint8Array[]) => [join(parts)]],
       ['in several parts', (parts: readonly Uint8Array[]) => parts],
-    ])(`reads a ${entity} event that comes %s as a decoder does`, (_, cut) => {
+    ])(`reads a ${entity} event that comes %s as a full decoder does`, (_, cut) => {
       let accepted = 0;
       fc.assert(
         fc.property(fc.array(fields, { maxLength: 12 }), fc.nat(12), (drawn, place) => {
@@ -230,13 +230,13 @@ describe('the envelope scan', () => {
       expect(accepted).toBeGreaterThan(75);
     });
 
-    it(`passes over what a newer ${entity} event has more, and keeps it`, () => {
+    it(`ignores unknown fields of a newer ${entity} event, and keeps their bytes`, () => {
       const unknown = Uint8Array.of(0xf2, 0x01, 1, 65, 0xf2, 0x01, 1, 66); // field 30, twice
       const event = join([encode(needed), unknown]);
       expect(scan(withField([event]))).toMatchObject({ entity, message: event });
     });
 
-    it(`of a ${entity} event cut short or changed anywhere answers or refuses`, () => {
+    it(`accepts or refuses a ${entity} event that is cut short or changed at any byte`, () => {
       const bytes = withField([encode({ ...needed, outputResult: { case: 'outputUri', value: 's3://b' } })]);
       for (let end = 0; end < bytes.length; end += 1) scanned(() => scan(bytes.subarray(0, end)));
       for (let place = 0; place < bytes.length; place += 1)
@@ -245,7 +245,7 @@ describe('the envelope scan', () => {
     });
 
     it(`refuses outputs of a ${entity} above the limit, with both sizes`, () => {
-      const big = { case: 'outputData', value: { literals: { o0: { hash: 'x'.repeat(MAX) } } } };
+      const big = { case: 'outputData', value: { literals: { o0: { hash: 'x'.repeat(MAX_OUTPUT_BYTES) } } } };
       const error = scanned(() => scan(withField([encode({ ...needed, outputResult: big })])));
       expect(error).toMatchObject({
         code: 'RESOURCE_EXHAUSTED',
@@ -295,11 +295,11 @@ describe('the envelope scan', () => {
   ];
 
   for (const [entity, event, text] of refusals)
-    it(`refuses a ${entity} event that has this wrong: ${text}`, () => {
+    it(`refuses a ${entity} event, with the reason: ${text}`, () => {
       const { schema } = cases.find((each) => each.entity === entity)!;
       const bytes =
         event === undefined ? new Uint8Array() : withField([toBinary(schema, create(schema, event as never))]);
-      const error = scanned(() => envelopeScan(entity, MAX)(bytes));
+      const error = scanned(() => envelopeScan(entity, MAX_OUTPUT_BYTES)(bytes));
       expect(error).toMatchObject({ code: 'INVALID_ARGUMENT' });
       expect((error as RpcError).message).toContain(text);
     });
@@ -309,13 +309,15 @@ describe('the envelope scan', () => {
     [{ id: { project: 'p' }, compiledWorkflow: {} }, 'primary dynamic workflow'],
     [{ id: { project: 'p' }, compiledWorkflow: { primary: { connections: {} } } }, 'primary dynamic workflow template'],
     [{ compiledWorkflow: {} }, 'id of dynamic_workflow'],
-  ])('refuses a dynamic node without what it has compiled: %j', (dynamicWorkflow, text) => {
+  ])('refuses a dynamic node with an incomplete dynamic workflow: %j', (dynamicWorkflow, text) => {
     const event = create(NodeExecutionEventSchema, {
       id: { nodeId: 'n0', executionId: good },
       occurredAt: at,
       targetMetadata: { case: 'taskNodeMetadata', value: { dynamicWorkflow } },
     });
-    const error = scanned(() => envelopeScan('node', MAX)(withField([toBinary(NodeExecutionEventSchema, event)])));
+    const error = scanned(() =>
+      envelopeScan('node', MAX_OUTPUT_BYTES)(withField([toBinary(NodeExecutionEventSchema, event)])),
+    );
     expect(error).toMatchObject({ code: 'INVALID_ARGUMENT', message: `missing ${text}` });
   });
 });
@@ -336,7 +338,7 @@ describe('a report', () => {
     }),
   );
 
-  it('written by hand is the message of its schema, in every format', () => {
+  it('is encoded as protobuf encodes a message of its schema, in every format', () => {
     for (const report of reports) {
       for (const [schema, bytes] of [
         [STORED[report.entity], encodeReport(report)],
@@ -350,7 +352,7 @@ describe('a report', () => {
     }
   });
 
-  it('is read back by hand as it was written, in every format', () => {
+  it('is decoded as it was encoded, in every format', () => {
     for (const report of reports) {
       const { entity, nodeId, taskId, retryAttempt, phase, phaseVersion, occurredAt, producerId, message } = report;
       const part = { entity, nodeId, taskId, retryAttempt, phase, phaseVersion, occurredAt, producerId, message };
@@ -360,7 +362,7 @@ describe('a report', () => {
     }
   });
 
-  it('keeps references to what is beside it', () => {
+  it('keeps references to payloads outside the log', () => {
     const value = { scope: 'runs/p/d/n', sha256: 'ab'.repeat(32), sizeBytes: 1n << 40n, keyId: '' };
     const ref = { content: { case: 'ref', value } } as const;
     const bytes = encodeReport({ ...reports[0]!, message: ref, closed: ref, messageHash: (1n << 64n) - 1n });

@@ -149,7 +149,7 @@ describe('the end of an execution', () => {
     ['the phase of a node with the same number', phaseReported(report('node', { phase: SUCCEEDED })), false],
     ['the phase of a task with the same number', phaseReported(report('task', { phase: SUCCEEDED })), false],
     ['its creation', created, false],
-  ])('follows from the event: %s', (_, event, ends) => {
+  ])('is recorded by an event, or not: %s', (_, event, ends) => {
     expect(endsExecution(event)).toBe(ends);
     const { type, data } = executionCodec.encode(event);
     expect(recordsEnd(recorded(type, data))).toBe(ends);
@@ -159,11 +159,11 @@ describe('the end of an execution', () => {
     [end(SUCCEEDED), true],
     [end(RUNNING), false],
     [phaseReported(report('node', { phase: SUCCEEDED })), false],
-  ])('follows from a report of the first format, case %#', (event, ends) => {
+  ])('is recorded by a report of the first format, or not: case %#', (event, ends) => {
     expect(recordsEnd(recorded(ENGINE_REPORTED, executionCodec.encode(event, 1).data))).toBe(ends);
   });
 
-  it('is looked for in no event whose type cannot hold it', () => {
+  it('is read only from events whose type can record it', () => {
     const broken = Uint8Array.of(0xff);
     expect(recordsEnd(recorded('NodePhaseReported', broken))).toBe(false);
     expect(recordsEnd(recorded('ExecutionCreated', broken))).toBe(false);

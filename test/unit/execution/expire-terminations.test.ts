@@ -23,7 +23,7 @@ import { sqliteEventStore } from '../../../services/store/log/sqlite-event-store
 import { manualTimers } from '../../support/manual-timers.js';
 import { creation, id, node, termination, workflow } from './reports.js';
 
-const START = 1_700_000_000_000;
+const START_MS = 1_700_000_000_000;
 const AFTER_MS = 600_000;
 
 let directory: string;
@@ -36,7 +36,7 @@ const aggregate = executionAggregate({ payloads: undefined as never });
 beforeEach(async () => {
   directory = mkdtempSync(join(tmpdir(), 'flightlog-expire-'));
   store = await sqliteEventStore({ directory });
-  sessions = openSessions({ store, payloads: filePayloadStore({ directory }), now: () => START });
+  sessions = openSessions({ store, payloads: filePayloadStore({ directory }), now: () => START_MS });
 });
 
 afterEach(async () => {
@@ -82,8 +82,8 @@ const last = async (): Promise<unknown> => {
 };
 
 describe('a terminated execution', () => {
-  it('is ended once its engine has had its time', async () => {
-    const timers = manualTimers(START);
+  it('is ended by the control plane when its engine has not ended it in time', async () => {
+    const timers = manualTimers(START_MS);
     const reactor = open(timers);
     await run(creation);
     await run(node('RUNNING'));
@@ -98,7 +98,7 @@ describe('a terminated execution', () => {
   });
 
   it('is left alone when its engine has ended it', async () => {
-    const timers = manualTimers(START);
+    const timers = manualTimers(START_MS);
     const reactor = open(timers);
     await run(creation);
     await run(termination);
@@ -112,12 +112,12 @@ describe('a terminated execution', () => {
   it('is ended after a restart too, counted from the termination, and once', async () => {
     await run(creation);
     await run(termination);
-    const first = manualTimers(START + AFTER_MS - 20);
+    const first = manualTimers(START_MS + AFTER_MS - 20);
     const stopped = open(first);
     await until(() => first.armed() === 1);
     await stopped.close();
     for (let restart = 0; restart < 2; restart += 1) {
-      const timers = manualTimers(START + AFTER_MS - 10 + restart * 10);
+      const timers = manualTimers(START_MS + AFTER_MS - 10 + restart * 10);
       const reactor = open(timers);
       if (restart === 0) await until(() => timers.armed() === 1);
       timers.advance(10);
@@ -130,7 +130,7 @@ describe('a terminated execution', () => {
   it('is ended once by two reactors', async () => {
     await run(creation);
     await run(termination);
-    const timers = manualTimers(START);
+    const timers = manualTimers(START_MS);
     const reactors = ['one', 'other'].map((name) =>
       expireTerminations({ ...options(timers), checkpoint: checkpoint(name) }),
     );
@@ -141,10 +141,10 @@ describe('a terminated execution', () => {
     expect(await types()).toHaveLength(3);
   });
 
-  it('is not looked at again once it is dealt with', async () => {
+  it('is not handled again after a restart once it has ended', async () => {
     await run(creation);
     await run(termination);
-    const settled = manualTimers(START + AFTER_MS);
+    const settled = manualTimers(START_MS + AFTER_MS);
     const reactor = open(settled);
     await until(async () => (await types()).length === 3);
     await reactor.close();
@@ -154,21 +154,21 @@ describe('a terminated execution', () => {
     await sessions.handle(aggregate, otherStream, { ...termination, id: other }, { actor: '', commandId: 'end' });
     const calls: unknown[] = [];
     const note = (to: unknown): Promise<unknown> => Promise.resolve(calls.push(to));
-    const again = open(manualTimers(START + AFTER_MS), [], note);
+    const again = open(manualTimers(START_MS + AFTER_MS), [], note);
     await until(() => calls.length > 0);
     await again.close();
     expect([calls, await checkpoint().read()]).toEqual([[otherStream], 5n]);
   });
 
-  it('is ended in time behind another one that a clock recorded that was an hour ahead', async () => {
-    const ahead = openSessions({ store, payloads: filePayloadStore({ directory }), now: () => START + 3_600_000 });
+  it('is ended in time although a clock that was an hour ahead recorded the one before it', async () => {
+    const ahead = openSessions({ store, payloads: filePayloadStore({ directory }), now: () => START_MS + 3_600_000 });
     const other = { ...id, name: 'ahead' };
     const otherStream = executionStream(other);
     await ahead.handle(aggregate, otherStream, { ...creation, id: other }, { actor: '', commandId: 'ahead' });
     await ahead.handle(aggregate, otherStream, { ...termination, id: other }, { actor: '', commandId: 'ahead-end' });
     await run(creation);
     await run(termination);
-    const timers = manualTimers(START);
+    const timers = manualTimers(START_MS);
     const calls: unknown[] = [];
     const reactor = open(timers, [], (to) => Promise.resolve(calls.push(to)));
     await until(() => timers.armed() === 1);
@@ -178,7 +178,7 @@ describe('a terminated execution', () => {
     expect(new Set(calls)).toEqual(new Set([stream, otherStream]));
   });
 
-  it('costs one timer, however many there are', async () => {
+  it('shares one timer with all others', async () => {
     for (let at = 0; at < 20; at += 1) {
       const other = { ...id, name: `terminated-${at}` };
       const context = { actor: '', commandId: other.name };
@@ -186,7 +186,7 @@ describe('a terminated execution', () => {
       const command = { ...termination, id: other };
       await sessions.handle(aggregate, executionStream(other), command, { ...context, commandId: `${other.name}-end` });
     }
-    const timers = manualTimers(START);
+    const timers = manualTimers(START_MS);
     const reactor = open(timers);
     await until(() => timers.armed() > 0);
     expect(timers.armed()).toBe(1);
@@ -196,7 +196,7 @@ describe('a terminated execution', () => {
   it('says in its abort metadata that the control plane has ended it', async () => {
     await run(creation);
     await run(termination);
-    const reactor = open(manualTimers(START + AFTER_MS));
+    const reactor = open(manualTimers(START_MS + AFTER_MS));
     await until(async () => (await types()).length === 3);
     await reactor.close();
     expect(await last()).toMatchObject({
@@ -205,11 +205,11 @@ describe('a terminated execution', () => {
     });
   });
 
-  it('is recorded with the trace of the request that it answers', async () => {
+  it('is ended with the trace of the request that terminated it', async () => {
     const traceParent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
     await run(creation);
     await sessions.handle(aggregate, stream, termination, { actor: '', commandId: 'traced', traceParent });
-    const reactor = open(manualTimers(START + AFTER_MS));
+    const reactor = open(manualTimers(START_MS + AFTER_MS));
     await until(async () => (await types()).length === 3);
     await reactor.close();
     const metadata: string[] = [];
@@ -217,10 +217,10 @@ describe('a terminated execution', () => {
     expect(JSON.parse(metadata[2]!)).toMatchObject({ traceparent: traceParent });
   });
 
-  it('is tried again when the store fails', async () => {
+  it('is ended by a second try when the first has failed', async () => {
     await run(creation);
     await run(termination);
-    const timers = manualTimers(START + AFTER_MS);
+    const timers = manualTimers(START_MS + AFTER_MS);
     const failures: unknown[] = [];
     let calls = 0;
     const reactor = open(timers, failures, () => {
@@ -233,10 +233,10 @@ describe('a terminated execution', () => {
     await reactor.close();
   });
 
-  it('keeps no timer once the reactor is closed', async () => {
+  it('has no timer once the reactor is closed', async () => {
     await run(creation);
     await run(termination);
-    const timers = manualTimers(START);
+    const timers = manualTimers(START_MS);
     const reactor = open(timers);
     await until(() => timers.armed() === 1);
     await reactor.close();
@@ -245,9 +245,9 @@ describe('a terminated execution', () => {
   });
 });
 
-describe('an execution whose engine says by itself that it is aborting', () => {
-  it('is ended in the same time', async () => {
-    const timers = manualTimers(START);
+describe('an execution whose engine reports ABORTING without a request', () => {
+  it('is ended by the control plane after the same time', async () => {
+    const timers = manualTimers(START_MS);
     const reactor = open(timers);
     await run(creation);
     await run(workflow('ABORTING'));
@@ -261,8 +261,8 @@ describe('an execution whose engine says by itself that it is aborting', () => {
     });
   });
 
-  it('is left alone when it goes on to its end', async () => {
-    const timers = manualTimers(START);
+  it('is left alone when its engine then reports its end', async () => {
+    const timers = manualTimers(START_MS);
     const reactor = open(timers);
     await run(creation);
     await run(workflow('ABORTING'));
@@ -279,16 +279,16 @@ describe('an execution whose engine says by itself that it is aborting', () => {
   });
 });
 
-describe('an execution that takes longer than it may', () => {
+describe('an execution that runs longer than execution.timeout', () => {
   const timedOut = async (): Promise<void> => {
     await run(creation);
     await run(workflow('RUNNING'));
-    const reactor = open(manualTimers(START + AFTER_MS), [], undefined, timeOutExecutions);
+    const reactor = open(manualTimers(START_MS + AFTER_MS), [], undefined, timeOutExecutions);
     await until(async () => (await types()).length === 3);
     await reactor.close();
   };
 
-  it('is aborted, and says why', async () => {
+  it('gets a termination request that names the timeout', async () => {
     await timedOut();
     expect(await last()).toMatchObject({
       type: 'TerminationRequested',
@@ -296,7 +296,7 @@ describe('an execution that takes longer than it may', () => {
     });
   });
 
-  it('is TIMED_OUT when its engine says that it has aborted it, also when it says so again', async () => {
+  it('is TIMED_OUT when its engine reports ABORTED, and a repetition of that report is recognized', async () => {
     await timedOut();
     await run(workflow('ABORTED', { second: 9 }));
     expect(await last()).toMatchObject({ type: 'WorkflowPhaseReported', data: { phase: 8 } });
@@ -307,7 +307,7 @@ describe('an execution that takes longer than it may', () => {
     expect(again).toMatchObject({ kind: 'refused', refusal: { kind: 'phase-recorded' } });
   });
 
-  it.each(['SUCCEEDED', 'FAILED'] as const)('keeps its engine’s word that it %s', async (phase) => {
+  it.each(['SUCCEEDED', 'FAILED'] as const)('is %s when its engine reports that', async (phase) => {
     await timedOut();
     await run(workflow(phase, { second: 9 }));
     expect(await last()).toMatchObject({ data: { phase: phase === 'FAILED' ? 6 : 4 } });
@@ -315,7 +315,7 @@ describe('an execution that takes longer than it may', () => {
 
   it('is TIMED_OUT when its engine never answers', async () => {
     await timedOut();
-    const reactor = open(manualTimers(START + AFTER_MS));
+    const reactor = open(manualTimers(START_MS + AFTER_MS));
     await until(async () => (await types()).length === 4);
     await reactor.close();
     expect(await last()).toMatchObject({ type: 'ExecutionExpired', data: { phase: 8 } });
@@ -324,7 +324,7 @@ describe('an execution that takes longer than it may', () => {
   it('is left alone when it has ended, or is being aborted', async () => {
     await run(creation);
     await run(termination);
-    const reactor = open(manualTimers(START + AFTER_MS), [], undefined, timeOutExecutions);
+    const reactor = open(manualTimers(START_MS + AFTER_MS), [], undefined, timeOutExecutions);
     await until(async () => (await checkpoint().read()) >= 0n);
     await run(workflow('ABORTED', { second: 1 }));
     await reactor.close();

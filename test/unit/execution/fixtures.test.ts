@@ -26,7 +26,7 @@ describe.each(eventSequences())('the events of $name', ({ entries, final }) => {
     expect(answers).toEqual(entries.map(({ expect: answer }) => answer));
   });
 
-  it('come to the final phases', async () => {
+  it('lead to the final phases of the manifest', async () => {
     const run = begin();
     for (const command of commands) await run.refusal(command);
     const { phase, nodes } = run.state();
@@ -50,7 +50,7 @@ describe.each(eventSequences())('the events of $name', ({ entries, final }) => {
     expect(run.recorded).toHaveLength(before);
   });
 
-  it('each delivered twice in a row come to the same', async () => {
+  it('each delivered twice in a row record the same', async () => {
     const [once, twice] = [begin(), begin()];
     for (const command of commands) {
       await once.refusal(command);
@@ -61,6 +61,6 @@ describe.each(eventSequences())('the events of $name', ({ entries, final }) => {
   });
 });
 
-it('the phases are those of the interface', () => {
+it('the phases ABORTING and RECOVERED have the numbers of the interface', () => {
   expect([WORKFLOW.ABORTING, NODE.RECOVERED]).toEqual([9, 10]);
 });

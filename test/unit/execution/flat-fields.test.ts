@@ -33,14 +33,14 @@ describe('the flat fields of an event of an execution', () => {
     expect(flatFields({ stream, type: 'ExecutionExpired', data })).toEqual({ ...PLACE, phase: 'TIMED_OUT' });
   });
 
-  it('are those of its stream alone, where the event says no more or cannot be read', () => {
+  it('are those of its stream alone when the event says no more or cannot be read', () => {
     expect(flatFields({ stream, type: 'ExecutionTagged', data: NOTHING })).toEqual(PLACE);
     const broken = Uint8Array.from([0x0a, 0x7f]);
     for (const type of ['NodePhaseReported', 'ExecutionExpired'])
       expect(flatFields({ stream, type, data: broken })).toEqual(PLACE);
   });
 
-  it('lack what the name of the stream has only as a hash', () => {
+  it('lack the parts that the name of the stream has only as a hash', () => {
     const of = (...parts: readonly string[]) =>
       flatFields({ stream: streamName('execution', parts), type: 'ExecutionTagged', data: NOTHING });
     expect(of('p', 'd', 'x'.repeat(600))).toEqual({ project: 'p', domain: 'd' });
@@ -54,7 +54,7 @@ describe('the flat fields of an event of an execution', () => {
     expect(flatFields({ stream: other, type: 'ExecutionCreated', data: NOTHING })).toEqual({});
   });
 
-  it('stay right for more streams than are remembered', () => {
+  it('stay right for more streams than are cached', () => {
     const fieldsOf = (name: number) =>
       flatFields({ stream: streamName('execution', ['p', 'd', `e${name}`]), type: 'ExecutionTagged', data: NOTHING });
     for (let name = 0; name < 5_000; name += 1)

@@ -57,8 +57,8 @@ const literals = (names: readonly string[]) =>
 const withOutputs = (...names: readonly string[]) =>
   node('SUCCEEDED', { outputResult: { case: 'outputData', value: { literals: literals(names) } } as never });
 
-describe('an event above the size of what stands in the log', () => {
-  it('is kept beside it, whole', async () => {
+describe('an event that is too large for the log', () => {
+  it('has its whole message in the payload store', async () => {
     const run = openRun();
     await run(creation);
     const command = withOutputs('a', 'b', 'c', 'd');
@@ -69,7 +69,7 @@ describe('an event above the size of what stands in the log', () => {
     expect(Buffer.from(await bytesOf(last.data.message, payloads))).toEqual(Buffer.from(command.envelope.message));
   });
 
-  it('is known again with its maps in another order, also after a restart', async () => {
+  it('is recognized as recorded, with its maps in any order, also after a restart', async () => {
     const first = openRun();
     await first(creation);
     await first(withOutputs('a', 'b', 'c', 'd'));
@@ -80,7 +80,7 @@ describe('an event above the size of what stands in the log', () => {
     expect(await recorded()).toHaveLength(2);
   });
 
-  it('can be the end of 10,000 open nodes, in one event', async () => {
+  it('may end an execution with 10,000 open nodes', async () => {
     const run = openRun();
     await run(creation);
     await run(workflow('RUNNING'));

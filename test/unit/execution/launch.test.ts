@@ -24,7 +24,7 @@ const launched = (name: string, services: Partial<LaunchServices> = {}, version 
 };
 
 describe('a launch', () => {
-  it('answers the id and the position of the new execution, which runs for the principal', async () => {
+  it('answers the id of the new execution, which runs for the principal', async () => {
     expect(await launched('one')).toMatchObject({ kind: 'launched', id: { ...place, name: 'one' } });
     const [created] = await plane.history('one');
     expect(created).toMatchObject({ type: 'ExecutionCreated', data: { spec: { metadata: { principal: 'ada' } } } });
@@ -38,16 +38,16 @@ describe('a launch', () => {
     });
   });
 
-  it('is refused with the error of its request', async () => {
+  it('is refused with NOT_FOUND when its version is unknown', async () => {
     expect(await launched('lost', {}, 'v0')).toMatchObject({
       kind: 'refused',
       refusal: { kind: 'invalid', error: { code: 'NOT_FOUND' } },
     });
   });
 
-  it('throws what says nothing about the request', async () => {
+  it('throws an error that is not about its request', async () => {
     const busy = new RpcError('RESOURCE_EXHAUSTED', 'too many launches');
-    const random = { attributes: { of: () => Promise.reject(busy) } };
-    await expect(launched('busy', random)).rejects.toBe(busy);
+    const overloaded = { attributes: { of: () => Promise.reject(busy) } };
+    await expect(launched('busy', overloaded)).rejects.toBe(busy);
   });
 });

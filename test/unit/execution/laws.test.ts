@@ -43,7 +43,7 @@ const command: fc.Arbitrary<ExecutionCommand> = fc.oneof(
   },
 );
 
-/** Uniform in length, because most orders of events occur only in long lives. */
+/** Up to 40 commands, uniform in number, because most orders of events occur only in long lives. */
 const life = fc.array(command, { maxLength: 40, size: 'max' });
 
 /** The entities whose end the engine has reported, with their phase. */
@@ -96,7 +96,7 @@ describe('an execution, whatever happens to it,', () => {
     expect(compared).toBeGreaterThan(500);
   });
 
-  it('records no content twice, in whatever order it is delivered again', async () => {
+  it('records no report twice, in whatever order reports are delivered again', async () => {
     let recorded = 0;
     await fc.assert(
       fc.asyncProperty(life, fc.infiniteStream(fc.nat()), async (commands, chance) => {
@@ -117,7 +117,7 @@ describe('an execution, whatever happens to it,', () => {
     expect(recorded).toBeGreaterThan(500);
   });
 
-  it('has nothing open once it has ended, but for what came later', async () => {
+  it('has no open node and no open attempt of a task at the moment of its end', async () => {
     let ends = 0;
     await fc.assert(
       fc.asyncProperty(life, async (commands) => {

@@ -11,6 +11,7 @@ import { expiry, creation, id, node, openStream, termination, workflow } from '.
 
 const UNTIL_MS = 1_700_000_030_000;
 
+/** `over` is the number of the lease before, when that is over. */
 const leaseTo = (engine: string, over?: number): LeaseWork => ({
   type: 'LeaseWork',
   id,
@@ -39,7 +40,7 @@ describe('a lease of an execution', () => {
     ['an execution that is not there', [], leaseTo('a'), 'execution-not-found'],
     ['one that has ended', [creation, workflow('FAILED')], leaseTo('a'), 'execution-ended'],
     ['one that another engine has', [creation, leaseTo('a')], leaseTo('b'), 'lease-held'],
-    ['one whose next lease is not over', [creation, leaseTo('a'), leaseTo('b', 1)], leaseTo('c', 1), 'lease-held'],
+    ['one whose newest lease is not over', [creation, leaseTo('a'), leaseTo('b', 1)], leaseTo('c', 1), 'lease-held'],
     [
       'one that an engine outside the feed has begun',
       [creation, workflow('RUNNING')],
@@ -96,7 +97,7 @@ describe('a report of an execution that was leased', () => {
     ['the engine before', 'a', 'lease-lost'],
     ['an engine that never had it', 'c', 'lease-lost'],
     ['an engine without a name', '', 'lease-lost'],
-  ])('by %s is answered as it should be', async (_, producer, answer) => {
+  ])('by %s, producer %j, is answered with %s', async (_, producer, answer) => {
     const past = [creation, leaseTo('a'), workflow('RUNNING', { producer: 'a' }), leaseTo('b', 1)];
     expect(await openStream(...past).answer(node('RUNNING', { producer }))).toBe(answer);
   });
@@ -110,7 +111,7 @@ describe('a report of an execution that was leased', () => {
     });
   });
 
-  it('goes on with the phases where the engine before has left them', async () => {
+  it('continues from the phase that the engine before has reported', async () => {
     const stream = openStream(creation, leaseTo('a'), workflow('RUNNING', { producer: 'a' }), leaseTo('b', 1));
     expect(await stream.answer(workflow('SUCCEEDING', { producer: 'b', second: 1 }))).toBe('OK');
     expect(await stream.answer(workflow('SUCCEEDED', { producer: 'b', second: 2 }))).toBe('OK');
@@ -133,7 +134,7 @@ const command: fc.Arbitrary<ExecutionCommand> = fc.oneof(
     .map(([producer, phase, second]) => workflow(phase as 'RUNNING', { producer, second })),
 );
 
-describe('any row of leases, returns and reports', () => {
+describe('any sequence of leases, returns and reports', () => {
   it('has one holder at a time, and records the reports of no other', async () => {
     const compared = { leases: 0, reports: 0 };
     type Held = { readonly by: string | undefined; readonly number: bigint };

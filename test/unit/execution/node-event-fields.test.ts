@@ -51,7 +51,7 @@ const bytesOf = (parts: readonly object[]): Uint8Array =>
   Buffer.concat(parts.map((each) => toBinary(NodeExecutionEventSchema, create(NodeExecutionEventSchema, each))));
 
 /** The fields that are used, from the parsed report or from the whole message. */
-const looked = (
+const usedFields = (
   event: Omit<NodeEventFields, 'first'>,
   { id, retryGroup, specNodeId }: Pick<NodeExecutionEvent, 'id' | 'retryGroup' | 'specNodeId'>,
 ): object => {
@@ -64,19 +64,19 @@ const looked = (
 };
 
 describe('the event of a node from an engine', () => {
-  it('is what protobuf makes of it, whatever is said, in any order and also twice', () => {
+  it('is read as protobuf decodes it, with any fields in any order, also repeated', () => {
     fc.assert(
       fc.property(fc.array(part, { maxLength: 8 }), (parts) => {
         const message = bytesOf(parts);
-        const told = readNodeEvent(message);
+        const parsed = readNodeEvent(message);
         const whole = fromBinary(NodeExecutionEventSchema, message);
-        expect(looked(told, told.first())).toEqual(looked(whole, whole));
+        expect(usedFields(parsed, parsed.first())).toEqual(usedFields(whole, whole));
       }),
       { numRuns: 500 },
     );
   });
 
-  it('has of each choice of fields only what came last', () => {
+  it('has only the last field of each oneof', () => {
     const first = [
       { inputValue: { case: 'inputUri', value: 's3://i' } },
       { outputResult: { case: 'outputUri', value: 's3://o' } },
@@ -94,8 +94,8 @@ describe('the event of a node from an engine', () => {
       [...first, error, ...second],
     ]) {
       const message = bytesOf(parts);
-      const [told, whole] = [readNodeEvent(message), fromBinary(NodeExecutionEventSchema, message)];
-      expect(looked(told, told.first())).toEqual(looked(whole, whole));
+      const [parsed, whole] = [readNodeEvent(message), fromBinary(NodeExecutionEventSchema, message)];
+      expect(usedFields(parsed, parsed.first())).toEqual(usedFields(whole, whole));
     }
   });
 

@@ -18,26 +18,26 @@ describe('a node event', () => {
     }
   }
 
-  it('of an unknown execution finds nothing', async () => {
+  it('of an unknown execution is refused', async () => {
     expect(await openStream().answer(node('QUEUED'))).toBe('execution-not-found');
   });
 
-  it('makes a node in whatever phase it has', async () => {
+  it('creates a node in any phase', async () => {
     for (const phase of nodePhases) expect(await openStream(creation).answer(node(phase))).toBe('OK');
   });
 
-  it('says which phase is stored when the node has ended', async () => {
+  it('is refused with the stored phase when the node has ended', async () => {
     const refusal = await openStream(creation, node('FAILED')).refusal(node('RUNNING', { second: 1 }));
     expect(refusal).toEqual({ kind: 'already-terminal', entity: 'node', current: NODE.FAILED, to: NODE.RUNNING });
   });
 
-  it('comes after its parent', async () => {
+  it('is refused before its parent node is reported', async () => {
     const child = node('QUEUED', { node: 'n0-0-dn0', parentNodeMetadata: { nodeId: 'n0' } as never });
     expect(await openStream(creation).refusal(child)).toEqual({ kind: 'node-not-found', nodeId: 'n0' });
     expect(await openStream(creation, node('RUNNING')).answer(child)).toBe('OK');
   });
 
-  it('comes after the task that made it', async () => {
+  it('is refused before the task that generated the node is reported', async () => {
     const parent = { taskId, retryAttempt: 0, nodeExecutionId: { nodeId: 'n0', executionId: id } };
     const child = node('QUEUED', { node: 'n1', parentTaskMetadata: { id: parent } as never });
     expect(await openStream(creation, node('RUNNING')).answer(child)).toBe('task-not-found');
@@ -51,7 +51,7 @@ describe('a node event', () => {
     expect(await openStream(creation, node('RUNNING'), task('RUNNING')).answer(child)).toBe('task-not-found');
   });
 
-  it('names a child execution only when there is one', async () => {
+  it('is refused when it names an unknown child execution', async () => {
     const run = openStream(creation, node('QUEUED'));
     expect(await run.answer(node('RUNNING', { second: 1, child: 'unknown' }))).toBe('child-not-found');
     expect(await run.answer(node('RUNNING', { second: 1, child: 'known' }))).toBe('OK');
@@ -64,7 +64,7 @@ describe('a node event', () => {
     expect(await run.answer(node('QUEUED', { producer: 'east' }))).toBe('OK');
   });
 
-  it('that repeats its phase with new content is refused, and its content kept', async () => {
+  it('that repeats its phase with new content is refused, but recorded once', async () => {
     const run = openStream(creation, node('RUNNING'));
     expect(await run.answer(node('RUNNING', { deckUri: 's3://deck' }))).toBe('phase-recorded');
     expect(run.events().at(-1)).toMatchObject({ type: 'NodePhaseReported', data: { samePhase: true } });
@@ -72,7 +72,7 @@ describe('a node event', () => {
     expect(run.recorded).toHaveLength(3);
   });
 
-  it('delivered again counts once, wherever the node has gone since', async () => {
+  it('delivered again is recorded once, whatever was reported since', async () => {
     const run = openStream(creation, node('QUEUED'), node('RUNNING', { second: 1 }));
     expect(await run.answer(node('QUEUED', { second: 2 }))).toBe('OK');
     for (const again of [node('QUEUED'), node('RUNNING', { second: 1 }), node('QUEUED', { second: 2 })])
@@ -85,7 +85,7 @@ describe('a node event', () => {
 });
 
 describe('an event that has the phase and time of others', () => {
-  it('is distinguished by its content, and kept', async () => {
+  it('is distinguished by its content, and recorded once', async () => {
     const run = openStream(creation, node('RUNNING', { deckUri: 's3://one' }));
     const others = ['s3://two', 's3://three'].map((deckUri) => node('RUNNING', { deckUri }));
     for (const other of others) expect(await run.answer(other)).toBe('phase-recorded');
@@ -108,7 +108,7 @@ describe('a task event', () => {
     }
   }
 
-  it('of an unknown execution, or of an unknown node, finds nothing', async () => {
+  it('of an unknown execution, or of an unknown node, is refused', async () => {
     expect(await openStream().answer(task('QUEUED'))).toBe('execution-not-found');
     expect(await openStream(creation).answer(task('QUEUED'))).toBe('node-not-found');
   });
@@ -122,7 +122,7 @@ describe('a task event', () => {
     expect(await run.answer(task('RUNNING', { version: 2, second: 4 }))).toBe('OK');
   });
 
-  it('is compared with the version last seen of its own phase', async () => {
+  it('is compared with the version of its own phase that was reported last', async () => {
     const run = openStream(creation, node('RUNNING'), task('QUEUED', { version: 3 }), task('RUNNING', { second: 1 }));
     expect(await run.answer(task('RUNNING', { version: 1, second: 2 }))).toBe('OK');
     expect(await run.answer(task('QUEUED', { version: 0, second: 3 }))).toBe('OK');
@@ -175,7 +175,7 @@ describe('a task event', () => {
     expect(await run.answer(task('QUEUED', { producer: 'west' }))).toBe('incompatible-cluster');
   });
 
-  it('is known again when its maps come in another order', async () => {
+  it('is recognized as recorded when its maps come in another order', async () => {
     const inputs = (...names: string[]) => ({
       inputValue: {
         case: 'inputData',
@@ -192,8 +192,8 @@ describe('a task event', () => {
   });
 });
 
-describe('what is reported first when its execution has ended', () => {
-  it('is refused while it has not ended itself, and nothing is left open', async () => {
+describe('a node or attempt that is reported first after the end of its execution', () => {
+  it('is refused in a phase that is not terminal, and nothing is recorded', async () => {
     const run = openStream(creation, node('RUNNING'), workflow('FAILED'));
     const refusal = { kind: 'already-terminal', current: NODE.ABORTED, to: NODE.RUNNING };
     expect(await run.refusal(node('RUNNING', { node: 'late' }))).toEqual({ ...refusal, entity: 'node' });
@@ -202,7 +202,7 @@ describe('what is reported first when its execution has ended', () => {
     expect(run.recorded).toHaveLength(3);
   });
 
-  it('is recorded when it says how it ended', async () => {
+  it('is recorded in a terminal phase', async () => {
     const run = openStream(creation, node('RUNNING'), workflow('FAILED'));
     expect(await run.answer(node('SUCCEEDED', { node: 'late' }))).toBe('OK');
     expect(await run.answer(task('FAILED'))).toBe('OK');
@@ -210,7 +210,7 @@ describe('what is reported first when its execution has ended', () => {
 });
 
 describe('the state of an execution', () => {
-  it('shares what 10,000 nodes have in common', async () => {
+  it('has the task id of 10,000 nodes once, and infers the end of all nodes and attempts', async () => {
     const run = openStream(creation, workflow('RUNNING'));
     const [aNode, aTask] = [node('RUNNING'), task('RUNNING')];
     for (let at = 0; at < 10_000; at += 1) {

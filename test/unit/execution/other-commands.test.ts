@@ -33,8 +33,8 @@ describe('an attempt to create an execution', () => {
   });
 });
 
-describe('an execution that has run longer than it may', () => {
-  it('is terminated, and says why', () => {
+describe('an execution that has run longer than execution.timeout', () => {
+  it('gets a termination request that names the timeout', () => {
     expect(lastEvent(creation, timeOut)).toMatchObject({
       type: 'TerminationRequested',
       data: { id, cause: 'execution.timeout of 90 s is over', principal: '', timedOut: true },
@@ -53,7 +53,7 @@ describe('an execution that has run longer than it may', () => {
     ['its engine aborts it', workflow('ABORTED'), 'TIMED_OUT'],
     ['the control plane ends it', expiry, 'TIMED_OUT'],
     ['its engine fails it', workflow('FAILED'), 'FAILED'],
-  ] as const)('ends as it should when %s', (_, end, phase) => {
+  ] as const)('is TIMED_OUT at its end unless its engine fails it: %s', (_, end, phase) => {
     expect(openStream(creation, timeOut, end).state().phase).toBe(WORKFLOW[phase]);
     expect(openStream(creation, timeOut, termination, end).state().phase).toBe(WORKFLOW[phase]);
   });
@@ -71,12 +71,12 @@ it('an execution that its engine began to abort expires without a cause or a pri
   });
 });
 
-it('what an execution has open stays open while it goes on', () => {
+it('open nodes and attempts of an execution stay open while it is RUNNING', () => {
   const { nodes } = openStream(creation, node('RUNNING'), task('RUNNING'), workflow('RUNNING')).state();
   expect(nodes.get('n0')).toMatchObject({ isInferred: false, tasks: [{ isInferred: false }] });
 });
 
-it('the version of an end that was only inferred does not count', async () => {
+it('the phase version of an attempt whose end was only inferred does not count', async () => {
   const ended = [creation, node('RUNNING'), task('RUNNING', { version: 3 }), workflow('FAILED', { second: 1 })];
   const stream = openStream(...ended, task('ABORTED', { second: 2 }));
   expect(await stream.answer(task('ABORTED', { second: 3, version: 1 }))).toBe('already-terminal');
@@ -102,7 +102,7 @@ describe('an update', () => {
     },
   );
 
-  it('is compared with no tags where there were none', () => {
+  it('is compared with no tags when there were none', () => {
     expect(openStream({ ...creation, created: create(ExecutionCreatedSchema) }, tagged()).recorded).toHaveLength(1);
   });
 });
@@ -124,17 +124,17 @@ describe('the aggregate of executions', () => {
     [node('FAILED'), 'end', '["n0",null,0]'],
     [signal, 'end', '["go"]'],
     [set, 'end', '["stop"]'],
-  ])('knows how urgent a command is, and its target: %#', (command, urgency, target) => {
+  ])('gives the urgency and the target of a command: %#', (command, urgency, target) => {
     expect(aggregate.urgencyOf?.(command)).toBe(urgency);
     expect(aggregate.targetOf?.(command)).toBe(target);
   });
 
-  it('takes each attempt of a task for a target of its own', () => {
+  it('gives each attempt of a task a target of its own', () => {
     const targets = [task('RUNNING'), task('RUNNING', { attempt: 1 }), task('RUNNING', { node: 'n1' })];
     expect(new Set(targets.map((each) => aggregate.targetOf?.(each))).size).toBe(3);
   });
 
-  it('begins a stream with the creation of an execution alone, and keeps its large contents by its name', () => {
+  it('creates a stream by the creation of an execution alone, and stores its payloads under its name', () => {
     expect([creation, termination].map((each) => aggregate.createsStream?.(each))).toEqual([true, false]);
     expect(aggregate.payloadScope(creation)).toBe('runs/flytesnacks/development/run');
   });

@@ -185,7 +185,7 @@ describe('a refusal about an execution', () => {
     expect(error.details.map(({ message }) => message)).toMatchObject(reason === undefined ? [] : [{ reason }]);
   });
 
-  it.each(ROWS)('$refusal.kind is permanent where no later event can undo it', ({ refusal, isPermanent }) => {
+  it.each(ROWS)('$refusal.kind is permanent: $isPermanent', ({ refusal, isPermanent }) => {
     expect(isPermanentRefusal(refusal)).toBe(isPermanent);
   });
 

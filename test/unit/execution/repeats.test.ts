@@ -24,7 +24,7 @@ describe('the reports of an entity', () => {
     isReport: fc.boolean(),
   });
 
-  it('are found by phase, version and time, wherever they stand', () => {
+  it('are found by phase, version and time, whatever was recorded between them', () => {
     let compared = 0;
     fc.assert(
       fc.property(fc.array(report, { minLength: 20, maxLength: 60 }), fc.nat(30), (all, from) => {
@@ -95,7 +95,7 @@ describe('events that an engine sends again', () => {
     node('SUCCEEDED', { node: name, second: 6 }),
   ]);
 
-  it('cost the reading of one event each, whatever phase they are of', async () => {
+  it('cost the reading of one event each, whatever their phase', async () => {
     const run = openRun();
     await run(creation);
     await run(workflow('RUNNING'));
@@ -105,7 +105,7 @@ describe('events that an engine sends again', () => {
     expect(read).toBe(reports.length);
   });
 
-  it('are known after a restart, with one reading of the stream for all', async () => {
+  it('are recognized after a restart, with one reading of the stream and one of each event', async () => {
     const before = openRun();
     await before(creation);
     await Promise.all(reports.map(before));

@@ -43,6 +43,7 @@ export const reportOf = (entity: Entity, request: Uint8Array, isChildKnown = tru
 const at = (second: number) => timestampFromMs(1_700_000_000_000 + second * 1_000);
 
 type More<Schema> = Omit<MessageInitShape<Schema & typeof WorkflowExecutionEventSchema>, '$typeName'>;
+/** The time of a report in seconds after a fixed time, and its producer. */
 type Timed = { readonly second?: number; readonly producer?: string };
 
 /** An engine's report of the phase of a workflow. */
@@ -88,7 +89,7 @@ type TaskMore = Timed & { readonly node?: string; readonly version?: number; rea
     MessageInitShape<typeof TaskExecutionEventSchema>
   >;
 
-/** An engine's report of the phase of the task of node `n0`. */
+/** An engine's report of the phase of the task of a node, by default `n0`. */
 export const task = (phase: keyof typeof TASK, more: TaskMore = {}): ReportPhase => {
   const { second = 0, producer = '', node: nodeId = 'n0', version = 0, attempt = 0, ...rest } = more;
   const event = {

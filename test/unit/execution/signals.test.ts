@@ -56,23 +56,23 @@ const folded = (...facts: readonly ExecutionEvent[]) =>
   facts.reduce((state, fact) => executionDecider.evolve(state, fact), executionDecider.initial());
 
 describe('a signal', () => {
-  it('is made when a gate asks for it, once', () => {
+  it('is created once when a gate asks for it', () => {
     given(executionDecider, FACT).when(wait('go')).then(signal('go'));
     given(executionDecider, FACT, signal('go')).when(wait('go')).thenNothing();
     given(executionDecider, FACT, signal('go')).when(wait('stop')).then(signal('stop'));
   });
 
-  it('is not made with another type', () => {
+  it('is not created again with another type', () => {
     given(executionDecider, FACT, signal('go'))
       .when(wait('go', STRING))
       .thenRefused({ kind: 'signal-type-differs', signalId: 'go', type: INTEGER });
   });
 
-  it('is not made for an execution that is not there', () => {
+  it('is not created for an unknown execution', () => {
     given(executionDecider).when(wait('go')).thenRefused({ kind: 'execution-not-found' });
   });
 
-  it('is not made after the end, but one that is there is found', () => {
+  it('is not created after the end, but an existing one is accepted', () => {
     given(executionDecider, FACT, ended).when(wait('go')).thenRefused({ kind: 'execution-ended', current: ABORTED });
     given(executionDecider, FACT, signal('go'), ended).when(wait('go')).thenNothing();
   });
@@ -99,7 +99,7 @@ describe('a signal', () => {
       .then(valued('go', 1));
   });
 
-  it('takes no value before a gate has asked', () => {
+  it('takes no value before it is created', () => {
     given(executionDecider, FACT).when(give('go', 1)).thenRefused({ kind: 'signal-not-found', signalId: 'go' });
     given(executionDecider).when(give('go', 1)).thenRefused({ kind: 'signal-not-found', signalId: 'go' });
   });
@@ -117,7 +117,7 @@ describe('a signal', () => {
       .thenRefused({ kind: 'execution-ended', current: ABORTED });
   });
 
-  it('is counted in what its execution takes in memory, and says where its value is', () => {
+  it('is counted in the memory of its execution, and has the revision of its value', () => {
     const before = executionDecider.evolve(executionDecider.initial(), FACT);
     const bytes = sizeOfState(before);
     const after = [signal('go'), valued('go', 1)].reduce((state, fact) => executionDecider.evolve(state, fact), before);
@@ -133,7 +133,7 @@ describe('a signal', () => {
     expect(folded(FACT, signal('go', long), signal('stop', long)).signalTypeBytes).toBeGreaterThan(2_000);
   });
 
-  it('keeps of a value only its digest, without the event that it came in', () => {
+  it('keeps only a copy of the digest of a value, and not the bytes of its event', () => {
     const { data } = valued('go', 1);
     const event = new Uint8Array(10_000);
     const digest = event.subarray(500, 502);
@@ -143,7 +143,7 @@ describe('a signal', () => {
     expect(kept?.buffer.byteLength).toBe(2);
   });
 
-  it('is folded from any events: without a type, and where a value is for a signal that is not there', () => {
+  it('is folded without a type too, and a value of an unknown signal is ignored', () => {
     const untyped = { type: 'SignalCreated', data: create(SignalCreatedSchema, { id, signalId: 'go' }) } as const;
     expect(folded(FACT, untyped).signals?.get('go')).toEqual({ type: new Uint8Array() });
     expect(folded(FACT, valued('go', 1)).signals).toBeUndefined();

@@ -68,11 +68,11 @@ describe('a workflow event', () => {
     }
   }
 
-  it('of an unknown execution finds nothing', async () => {
+  it('of an unknown execution is refused', async () => {
     expect(await openStream().answer(workflow('RUNNING'))).toBe('execution-not-found');
   });
 
-  it('says which phase is stored when the execution has ended', async () => {
+  it('is refused with the stored phase when the execution has ended', async () => {
     const refusal = await after('FAILED').refusal(workflow('RUNNING', { second: 60 }));
     expect(refusal).toEqual({
       kind: 'already-terminal',
@@ -82,7 +82,7 @@ describe('a workflow event', () => {
     });
   });
 
-  it('QUEUED is accepted once from the engine that takes an execution', async () => {
+  it('QUEUED is accepted once from the first engine of an execution', async () => {
     const run = openStream(creation);
     expect(await run.answer(workflow('QUEUED', { producer: 'east' }))).toBe('OK');
     expect(await run.answer(workflow('QUEUED', { producer: 'east', second: 1 }))).toBe('phase-recorded');
@@ -96,7 +96,7 @@ describe('a workflow event', () => {
     expect(await run.answer(workflow('RUNNING', { producer: 'west', second: 2 }))).toBe('OK');
   });
 
-  it('names the cluster that it came from when that is not the one of the execution', async () => {
+  it('is refused with both clusters when its own is not that of the execution', async () => {
     const run = openStream(creation, workflow('QUEUED', { producer: 'east' }));
     const refusal = await run.refusal(workflow('RUNNING', { producer: 'west', second: 2 }));
     expect(refusal).toEqual({ kind: 'incompatible-cluster', cluster: 'west', stored: 'east' });
@@ -115,7 +115,7 @@ describe('a workflow event', () => {
     ]);
   });
 
-  it('that repeats its phase is kept only when it comes from the cluster of the execution', async () => {
+  it('that repeats its phase is recorded only when it comes from the cluster of the execution', async () => {
     const run = openStream(creation, workflow('QUEUED', { producer: 'east' }), workflow('RUNNING', { second: 1 }));
     expect(await run.answer(workflow('RUNNING', { producer: 'west', second: 2 }))).toBe('phase-recorded');
     expect(run.recorded).toHaveLength(3);
@@ -129,7 +129,7 @@ describe('a workflow event', () => {
     expect(await run.answer(workflow('SUCCEEDING', { second: 2 }))).toBe('OK');
   });
 
-  it('delivered again after the phase has moved on is known, and recorded once', async () => {
+  it('delivered again after the phase has moved on is recognized, and recorded once', async () => {
     const run = after('RUNNING');
     const before = run.recorded.length;
     expect(await run.answer(workflow('QUEUED', { second: 0 }))).toBe('phase-recorded');
@@ -137,7 +137,7 @@ describe('a workflow event', () => {
     expect(run.recorded).toHaveLength(before);
   });
 
-  it('delivered again after the end is known', async () => {
+  it('delivered again after the end is recognized, and recorded once', async () => {
     const run = after('SUCCEEDED');
     const before = run.recorded.length;
     expect(await run.answer(workflow('RUNNING', { second: 1 }))).toBe('phase-recorded');
@@ -145,7 +145,7 @@ describe('a workflow event', () => {
     expect(run.recorded).toHaveLength(before);
   });
 
-  it('that repeats its phase with new content is refused, and its content kept', async () => {
+  it('that repeats its phase with new content is refused, but recorded', async () => {
     const run = after('RUNNING');
     expect(await run.answer(workflow('RUNNING', { second: 60 }))).toBe('phase-recorded');
     expect(run.events().at(-1)).toMatchObject({ type: 'WorkflowPhaseReported', data: { samePhase: true } });
@@ -170,7 +170,7 @@ describe('the end of an execution', () => {
     node('QUEUED', { node: 'n2' }),
   ];
 
-  it('closes what has not ended, in the event that ends it', async () => {
+  it('closes open nodes and attempts in the event that ends the execution', async () => {
     const run = openStream(...open);
     await run.answer(workflow('ABORTED', { second: 9 }));
     expect(run.recorded).toHaveLength(open.length + 1);
@@ -187,7 +187,7 @@ describe('the end of an execution', () => {
   it.each([
     ['an end', [workflow('ABORTED', { second: 9 })]],
     ['an expiry', [termination, expiry]],
-  ])('says in its event what it has closed: %s', (_, commands) => {
+  ])('lists in its event the nodes and attempts that it closes: %s', (_, commands) => {
     const run = openStream(...open, task('RUNNING', { attempt: 1 }), ...commands);
     const tasks = [
       { node: 'n0', taskId, attempt: 0 },
@@ -201,14 +201,14 @@ describe('the end of an execution', () => {
   it.each([
     ['an end', [workflow('SUCCEEDED')]],
     ['an expiry', [termination, expiry]],
-  ])('that closes nothing says nothing of it: %s', (_, commands) => {
+  ])('has no such list when it closes nothing: %s', (_, commands) => {
     const run = openStream(creation, node('SUCCEEDED'), task('FAILED'), ...commands);
     const event = run.events().at(-1);
     expect(event?.type).toMatch(/^WorkflowPhaseReported|ExecutionExpired$/u);
     expect((event?.data as { readonly closed?: unknown }).closed).toBeUndefined();
   });
 
-  it('gives way once to what the engine itself says of a node', async () => {
+  it('lets the engine report once how a node ended that it has closed', async () => {
     const run = openStream(...open, workflow('ABORTED', { second: 9 }));
     expect(await run.answer(node('RUNNING', { second: 10 }))).toBe('already-terminal');
     expect(await run.answer(node('SUCCEEDED', { second: 10 }))).toBe('OK');
@@ -217,20 +217,20 @@ describe('the end of an execution', () => {
     expect(await run.answer(node('ABORTED', { node: 'n2', second: 10 }))).toBe('phase-recorded');
   });
 
-  it('gives way once to what the engine itself says of a task', async () => {
+  it('lets the engine report once how an attempt of a task ended that it has closed', async () => {
     const run = openStream(...open, workflow('ABORTED', { second: 9 }));
     expect(await run.answer(task('RUNNING', { second: 10, version: 1 }))).toBe('already-terminal');
     expect(await run.answer(task('SUCCEEDED', { second: 10 }))).toBe('OK');
     expect(await run.answer(task('FAILED', { second: 11 }))).toBe('already-terminal');
   });
 
-  it('does not forget what was delivered before it', async () => {
+  it('leaves events that were delivered before it recognizable', async () => {
     const run = openStream(...open, workflow('ABORTED', { second: 9 }));
     expect(await run.answer(node('RUNNING'))).toBe('phase-recorded');
     expect(await run.answer(task('RUNNING'))).toBe('phase-recorded');
   });
 
-  it('takes new nodes afterwards, since only their own phase counts', async () => {
+  it('lets the end of a new node be recorded after it', async () => {
     const run = openStream(...open, workflow('FAILED', { second: 9 }));
     expect(await run.answer(node('SUCCEEDED', { node: 'late', second: 10 }))).toBe('OK');
   });
@@ -244,7 +244,7 @@ describe('a termination', () => {
     expect(run.events().at(-1)).toMatchObject({ data: { cause: 'enough', principal: 'ada', id } });
   });
 
-  it('a second time with the same cause is nothing new', async () => {
+  it('a second time with the same cause records nothing', async () => {
     const run = openStream(creation, termination);
     expect(await run.answer(termination)).toBe('OK');
     expect(run.recorded).toHaveLength(2);
@@ -260,7 +260,7 @@ describe('a termination', () => {
     expect(await after(phase).refusal(termination)).toEqual({ kind: 'cannot-abort', current: WORKFLOW[phase] });
   });
 
-  it('of an unknown execution finds nothing', async () => {
+  it('of an unknown execution is refused', async () => {
     expect(await openStream().answer(termination)).toBe('execution-not-found');
   });
 
@@ -274,7 +274,7 @@ describe('a termination', () => {
     expect(await run.answer(workflow('RUNNING'))).toBe('aborting');
   });
 
-  it('expires into ABORTED, and says so', async () => {
+  it('expires into ABORTED, with the cause, and closes open nodes', async () => {
     const run = openStream(creation, node('RUNNING'), termination);
     expect(await run.answer(expiry)).toBe('OK');
     expect(run.state().phase).toBe(WORKFLOW.ABORTED);
@@ -286,7 +286,7 @@ describe('a termination', () => {
     );
   });
 
-  it('does not expire twice, nor after the end, nor without being asked for', async () => {
+  it('does not expire twice, nor after the end, nor when it was not requested', async () => {
     for (const past of [
       [],
       [creation],

@@ -81,9 +81,9 @@ const launchedTask = (spec: Spec, services: Partial<LaunchServices> = {}): Promi
 
 const createdBy = async (launching: Promise<Launched>): Promise<ExecutionCreated> => {
   const answer = await launching;
-  if (answer.kind !== 'launched') throw new Error(`it was refused: ${JSON.stringify(answer.refusal)}`);
+  if (answer.kind !== 'launched') throw new Error(`the launch was refused: ${JSON.stringify(answer.refusal)}`);
   const created = (await plane.history(answer.id.name)).find(({ type }) => type === 'ExecutionCreated');
-  if (created?.type !== 'ExecutionCreated') throw new Error('it was not created');
+  if (created?.type !== 'ExecutionCreated') throw new Error('the execution was not created');
   return created.data;
 };
 
@@ -96,7 +96,7 @@ const errorOf = async (launching: Promise<Launched>): Promise<string> => {
 
 const WRONG = 'INVALID_ARGUMENT: ';
 
-/** Definitions in which the launch plan has other facts. */
+/** Definitions in which the facts of each launch plan are changed. */
 const withPlan = (change: (facts: LaunchPlanFacts) => LaunchPlanFacts): Partial<LaunchServices> => {
   const { definitions } = plane.services;
   return {
@@ -113,7 +113,7 @@ const withPlanSpec = (more: MessageInitShape<typeof LaunchPlanSpecSchema>) =>
   withPlan((facts) => ({ ...facts, spec: create(LaunchPlanSpecSchema, { ...facts.spec, ...more } as never) }));
 
 describe('the request of a launch', () => {
-  it('names a project and a domain', async () => {
+  it('is refused without a project, a domain or a spec', async () => {
     const asked = (where: object) => {
       const request = create(ExecutionCreateRequestSchema, { ...place, spec: { launchPlan: plan }, ...where });
       return errorOf(launch(plane.services, { request, given: create(LiteralMapSchema) }, actorOf()));
@@ -124,7 +124,7 @@ describe('the request of a launch', () => {
     expect(await plane.error(plane.send('createExecution', place))).toMatchObject({ message: 'missing spec' });
   });
 
-  it('names a launch plan or a task', async () => {
+  it('is refused unless it names a launch plan or a task', async () => {
     expect(await errorOf(launched({ launchPlan: { ...plan, name: '' } }))).toBe(
       `${WRONG}missing name of spec.launch_plan`,
     );
@@ -134,14 +134,14 @@ describe('the request of a launch', () => {
   });
 
   it.each<[string, Spec, string]>([
-    ['a mode', { metadata: { mode: 99 as never } }, 'invalid value for metadata.mode: 99 is not a mode'],
-    ['a parallelism', { maxParallelism: -1 }, 'invalid value for max_parallelism: -1 is below 0'],
+    ['mode', { metadata: { mode: 99 as never } }, 'invalid value for metadata.mode: 99 is not a mode'],
+    ['parallelism', { maxParallelism: -1 }, 'invalid value for max_parallelism: -1 is below 0'],
     [
-      'a tier',
+      'tier',
       { qualityOfService: { designation: { case: 'tier', value: 9 as never } } },
       'invalid value for quality_of_service.tier: 9 is not a tier',
     ],
-  ])('is refused for %s that does not exist', async (_, spec, text) => {
+  ])('is refused for an invalid %s', async (_, spec, text) => {
     expect(await errorOf(launched(spec))).toBe(WRONG + text);
   });
 
@@ -151,7 +151,7 @@ describe('the request of a launch', () => {
     expect(await errorOf(launched({}, { name: `${name}x` }))).toMatch(/size of name exceeded length 63/u);
   });
 
-  it('asks for no other cluster pool than the assigned one', async () => {
+  it('is refused for another cluster pool than the assigned one', async () => {
     const platform = { ...plane.services.platform, clusterPools: new Map([['development', 'main']]) };
     const asked = (clusterPoolName: string, services: Partial<LaunchServices> = { platform }) =>
       errorOf(launched({ clusterAssignment: { clusterPoolName } }, { services }));
@@ -163,7 +163,7 @@ describe('the request of a launch', () => {
     expect(await errorOf(launched({}, { services: { platform } }))).toBe('launched');
   });
 
-  it('has no more labels and annotations than a launch plan may have; a single task has no limit', async () => {
+  it('is refused with more labels or annotations than allowed, unless it launches a single task', async () => {
     const platform = { ...plane.services.platform, maxLabels: 1, maxAnnotations: 2 };
     const values = (count: number) => ({
       values: Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, 'v'])),
@@ -178,7 +178,7 @@ describe('the request of a launch', () => {
 });
 
 describe('the target of a launch', () => {
-  it('is a launch plan with a workflow that is registered', async () => {
+  it('is refused as a launch plan without a registered workflow', async () => {
     const services = (more: Partial<LaunchServices>) => ({ services: more });
     const nameless = withPlan(({ spec: { workflowId: _workflowId, ...spec }, ...facts }) => ({ ...facts, spec }));
     expect(await errorOf(launched({}, services(nameless)))).toBe(`${WRONG}missing workflow_id of the launch plan`);
@@ -186,7 +186,7 @@ describe('the target of a launch', () => {
     expect(await errorOf(launched({}, services(lost)))).toMatch(/^NOT_FOUND: .*workflow.*lost/iu);
   });
 
-  it('is a task in a project that accepts registrations, and its workflow is registered', async () => {
+  it('is refused as a task in an archived project; otherwise the workflow of the task is registered', async () => {
     const barred = new RpcError('FAILED_PRECONDITION', 'the project is archived');
     let checks = 0;
     const { projects, singleTasks } = plane.services;
@@ -204,8 +204,8 @@ describe('the target of a launch', () => {
   });
 });
 
-describe('what a launch records', () => {
-  it('is the fixed inputs of the launch plan too', async () => {
+describe('the creation that a launch records', () => {
+  it('has the fixed inputs of the launch plan, apart from the given inputs', async () => {
     const { inputs, userInputs } = await createdBy(launched({ launchPlan: fixed }));
     const names = async (content: typeof inputs) =>
       Object.keys(fromBinary(LiteralMapSchema, await bytesOf(content!, undefined as never)).literals);
@@ -213,7 +213,7 @@ describe('what a launch records', () => {
     expect(await names(userInputs)).toEqual([]);
   });
 
-  it('is the notifications of the launch plan, unless the request has its own or wants none', async () => {
+  it('has the notifications of the launch plan, unless the request has its own or disables them', async () => {
     const rule = (address: string) => ({
       phases: [4],
       type: { case: 'email' as const, value: { recipientsEmail: [address] } },
@@ -234,18 +234,18 @@ describe('what a launch records', () => {
     expect((await createdBy(launchedTask({}))).notifications).toEqual([]);
   });
 
-  it('is the parallelism of the platform for a launch plan, and that of the request for a task', async () => {
+  it('has the parallelism of the platform for a launch plan, and none by default for a task', async () => {
     expect((await createdBy(launched({}))).spec?.maxParallelism).toBe(25);
     expect((await createdBy(launchedTask({}))).spec?.maxParallelism).toBe(0);
   });
 
-  it('has the quality of service of the launch plan, which a task has not', async () => {
+  it('has the quality of service of the launch plan, and for a task that of the platform', async () => {
     const services = withPlanSpec({ qualityOfService: { designation: { case: 'tier', value: Tier.HIGH } } });
     expect((await createdBy(launched({}, { services }))).engine?.tier).toBe(Tier.HIGH);
     expect((await createdBy(launchedTask({}, services))).engine?.tier).toBe(Tier.MEDIUM);
   });
 
-  it('has the labels of the project and the streams that were read, where the project is active', async () => {
+  it('has the labels of an active project, and the streams that were read', async () => {
     const { projects } = plane.services;
     const check = () => Promise.resolve(undefined);
     const active: LaunchServices['projects']['standing'] = async (...given) => ({
@@ -270,7 +270,7 @@ describe('a launch under an idempotency key', () => {
 
   it('has a name that follows from the key, and is done once', async () => {
     const first = await launched({}, { name: '', actor: key('one') });
-    // What the first launch stood on may be gone.
+    // The launch plan of the first launch may be gone.
     const gone = { definitions: { ...plane.services.definitions, launchPlan: () => Promise.resolve(undefined) } };
     const again = await launched({}, { name: '', actor: key('one'), services: gone });
     expect(again).toEqual(first);
@@ -302,7 +302,7 @@ describe('a launch whose launch plan limits concurrency', () => {
   };
   const release = () => Promise.resolve();
 
-  it('is refused where no slot is free', async () => {
+  it('is refused when no slot is free', async () => {
     const { services, taken } = limited({ max: 2, behavior: SKIP });
     const answer = await launched({}, { services });
     expect(answer).toMatchObject({ kind: 'refused', refusal: { kind: 'limit-reached', max: 2, plan: 'hello.hello' } });
@@ -316,7 +316,7 @@ describe('a launch whose launch plan limits concurrency', () => {
     expect((await createdBy(launched({}, { services }))).slotAttempt).toBe('one');
   });
 
-  it('is counted and not refused where its own version has no limit', async () => {
+  it('is counted and not refused when its own version has no limit', async () => {
     for (const policy of [undefined, { max: 2, behavior: UNSPECIFIED }]) {
       const { services, taken } = limited(policy, () => Promise.resolve({ attempt: 'one', release }));
       expect(await launched({}, { services })).toMatchObject({ kind: 'launched' });
@@ -336,7 +336,7 @@ describe('a launch whose launch plan limits concurrency', () => {
     expect(taken).toEqual([]);
   });
 
-  it('gives its slot back where another process has created the execution meanwhile', async () => {
+  it('gives its slot back when another process has created the execution meanwhile', async () => {
     let released = 0;
     const name = newName();
     const { services } = limited({ max: 2, behavior: SKIP }, async () => {
@@ -350,7 +350,7 @@ describe('a launch whose launch plan limits concurrency', () => {
   });
 });
 
-describe('what a child takes from its parent', () => {
+describe('a child execution', () => {
   const report = (name: string) =>
     plane.send('createNodeEvent', {
       event: { id: { nodeId: 'n0', executionId: { ...place, name } }, phase: 2, occurredAt: { seconds: 1n } } as never,
@@ -365,7 +365,7 @@ describe('what a child takes from its parent', () => {
     return name;
   };
 
-  it('is one level more of nesting, and the label of its cluster', async () => {
+  it('has one level of nesting more than its parent, and the cluster label of its parent', async () => {
     const first = await parentWith({ executionClusterLabel: { value: 'gpu' } });
     const second = await parentWith(childOf(first));
     const { spec, engine } = await createdBy(launched(childOf(second)));
@@ -373,7 +373,7 @@ describe('what a child takes from its parent', () => {
     expect(engine?.clusterLabel?.value).toBe('gpu');
   });
 
-  it('is no label where the parent has an empty one or none', async () => {
+  it('has its own cluster label when its parent has an empty one or none', async () => {
     for (const spec of [{ executionClusterLabel: { value: '' } }, {}]) {
       const child = { ...childOf(await parentWith(spec)), executionClusterLabel: { value: 'own' } };
       expect((await createdBy(launched(child))).spec?.executionClusterLabel?.value).toBe('own');
@@ -384,7 +384,7 @@ describe('what a child takes from its parent', () => {
   it.each<[string, Spec | undefined]>([
     ['spec', undefined],
     ['metadata', {}],
-  ])('is little from a parent that records no %s', async (_, recorded) => {
+  ])('has its own principal, and nesting 1, when its parent records no %s', async (_, recorded) => {
     const id = { ...place, name: newName() };
     const { sessions, aggregate } = plane.services;
     const created = create(ExecutionCreatedSchema, { id, ...(recorded && { spec: recorded }) });
@@ -394,7 +394,7 @@ describe('what a child takes from its parent', () => {
     expect(spec?.metadata).toMatchObject({ principal: 'grace', nesting: 1 });
   });
 
-  it('needs the whole id of the parent', async () => {
+  it('is refused without the id of its parent execution', async () => {
     const metadata = { mode: Mode.CHILD_WORKFLOW, parentNodeExecution: { nodeId: 'n0' } };
     expect(await errorOf(launched({ metadata }))).toBe(
       `${WRONG}missing id of spec.metadata.parent_node_execution.execution_id`,
@@ -402,7 +402,7 @@ describe('what a child takes from its parent', () => {
   });
 });
 
-describe('a launch of the same once more', () => {
+describe('a relaunch', () => {
   const again = (name: string, services: Partial<RelaunchServices> = {}, more: object = {}) =>
     relaunch({ ...plane.services, ...services }, { id: { ...place, name }, name: '', ...more } as never, actorOf());
   const withInputs = async (spec: Spec = {}): Promise<string> => {
@@ -418,11 +418,11 @@ describe('a launch of the same once more', () => {
   };
   const original = async (name: string): Promise<ExecutionCreated> => {
     const [first] = (await plane.history(name)).filter(({ type }) => type === 'ExecutionCreated');
-    if (first?.type !== 'ExecutionCreated') throw new Error('it was not created');
+    if (first?.type !== 'ExecutionCreated') throw new Error('the execution was not created');
     return first.data;
   };
 
-  it('has the inputs and the metadata of the first', async () => {
+  it('has the inputs and the nesting of the first execution', async () => {
     const name = await withInputs({ metadata: { nesting: 3 } });
     const second = await createdBy(again(name));
     expect(second.userInputs).toEqual((await original(name)).userInputs);
@@ -430,7 +430,7 @@ describe('a launch of the same once more', () => {
     expect(second.spec?.metadata?.nesting).toBe(3);
   });
 
-  it('leaves inputs encoded where they are large', async () => {
+  it('passes large inputs on as bytes', async () => {
     const name = await withInputs();
     const { userInputs, inputs } = await original(name);
     const bytes = await bytesOf(userInputs!, undefined as never);
@@ -449,7 +449,7 @@ describe('a launch of the same once more', () => {
     expect(given.map((large) => toBinary(LiteralMapSchema, fromBinary(LiteralMapSchema, large)))).toEqual([bytes]);
   });
 
-  it('is found behind attempts that were voided', async () => {
+  it('finds the creation of the first execution behind voided attempts', async () => {
     const id = { ...place, name: newName() };
     const { sessions, aggregate } = plane.services;
     for (const attempt of ['x', 'y'])
@@ -459,7 +459,7 @@ describe('a launch of the same once more', () => {
     expect(await again(id.name)).toMatchObject({ kind: 'launched' });
   });
 
-  it('needs the entity that the first has named', async () => {
+  it('is refused when the first execution names no launch plan or task', async () => {
     const id = { ...place, name: newName() };
     const { sessions, aggregate } = plane.services;
     const created = create(ExecutionCreatedSchema, { id });
@@ -467,7 +467,7 @@ describe('a launch of the same once more', () => {
     expect(await errorOf(again(id.name))).toMatch(/^INVALID_ARGUMENT: missing .*spec.launch_plan$/u);
   });
 
-  it('says why an execution cannot be recovered', async () => {
+  it('as a recovery is refused with the phase of an execution that has not failed', async () => {
     const name = await withInputs();
     const answer = recover(plane.services, { id: { ...place, name }, name: '' } as never, actorOf());
     expect(await errorOf(answer)).toBe(
@@ -476,7 +476,7 @@ describe('a launch of the same once more', () => {
     );
   });
 
-  it('has the parent of a request to recover, if that has metadata', async () => {
+  it('as a recovery has the parent in the metadata of its request, or without metadata that of the first', async () => {
     const parent = newName();
     await createdBy(launched({}, { name: parent }));
     for (const nodeId of ['n0', 'n1'])

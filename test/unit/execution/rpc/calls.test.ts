@@ -45,9 +45,11 @@ let directory: string;
 let store: EventStore;
 let payloads: PayloadStore;
 let sessions: OpenSessions;
-/** Reports of the calls, and the reads of streams by the routes. */
+/** The positions that calls were answered with. */
 let answered: bigint[];
+/** The number of calls that were reported as queued. */
 let queued: number;
+/** The reads of streams by the routes. */
 let reads: (ReadStreamOptions | undefined)[];
 
 const aggregate = () => executionAggregate({ payloads });
@@ -113,7 +115,7 @@ describe('the events of an engine', () => {
     expect([answered, queued, reads]).toEqual([[2n, 3n, 4n], 3, []]);
   });
 
-  it('are in their queue before they are answered, also where no caller asks for that', async () => {
+  it('are reported as queued before they are answered, or answered without that report', async () => {
     const answer = nodeEvent(1);
     await Promise.resolve();
     expect([queued, answered]).toEqual([1, []]);
@@ -126,7 +128,7 @@ describe('the events of an engine', () => {
     expect(answered).toHaveLength(2);
   });
 
-  it('are refused where they name a child that is not there', async () => {
+  it('are refused when they name an unknown child execution', async () => {
     const child = { ...id, name: 'child' };
     const more = { targetMetadata: { case: 'workflowNodeMetadata', value: { executionId: child } } };
     await expect(nodeEvent(2, more)).rejects.toMatchObject({ code: 'NOT_FOUND' });
@@ -137,7 +139,7 @@ describe('the events of an engine', () => {
     expect(reads).toEqual([{ limit: 1 }, { limit: 1 }]);
   });
 
-  it('are refused with the name of their node, and where the output is too large', async () => {
+  it('are refused with the name of their node, and when their outputs are too large', async () => {
     await nodeEvent(2);
     await expect(nodeEvent(2)).rejects.toMatchObject({ code: 'ALREADY_EXISTS' });
     await expect(nodeEvent(2)).rejects.toThrow('n0');
@@ -148,7 +150,7 @@ describe('the events of an engine', () => {
 });
 
 describe('the answer of a launch', () => {
-  it('is the id of the execution at its position, launched as the caller', async () => {
+  it('has the id of the execution and its position, launched as the caller', async () => {
     const actors: unknown[] = [];
     const response = await answerLaunch(call, (actor) => {
       actors.push(actor);
@@ -158,7 +160,7 @@ describe('the answer of a launch', () => {
     expect(actors).toMatchObject([{ actor: 'ada', principal: 'ada' }]);
   });
 
-  it('is an error for each reason', async () => {
+  it('is the error of each refusal', async () => {
     const refused = (refusal: LaunchRefusal) =>
       answerLaunch(call, () => Promise.resolve({ kind: 'refused', id, refusal }));
     const error = new RpcError('NOT_FOUND', 'no plan');
@@ -187,7 +189,7 @@ describe('changes of an execution', () => {
     expect(answered).toEqual([2n, 3n]);
   });
 
-  it('are refused with what is wrong', async () => {
+  it('are refused with the invalid field or the unknown execution', async () => {
     await expect(terminate('x'.repeat(32_001))).rejects.toThrow(
       'invalid value for cause: longer than 32000 characters',
     );
@@ -219,7 +221,7 @@ describe('signals', () => {
   const set = (request: MessageInitShape<typeof SignalSetRequestSchema>) =>
     send('SetSignal', create(SignalSetRequestSchema, request));
 
-  it('are made, and have the value that is set', async () => {
+  it('are created, and have the value that is set', async () => {
     const made = await ask({ id: signalId, type: INTEGER });
     expect(made).toMatchObject({ id: signalId, type: INTEGER });
     expect(made.value).toBeUndefined();
@@ -229,7 +231,7 @@ describe('signals', () => {
     expect([reads, answered]).toEqual([[{ from: 2n, limit: 1 }], [2n, 3n, 3n]]);
   });
 
-  it('take no value of another type, and none where no gate waits', async () => {
+  it('take no value of another type, and none before they are created', async () => {
     await ask({ id: signalId, type: simple(SimpleType.STRING) });
     await expect(set({ id: signalId, value: number(7n) })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
     await expect(set({ id: { ...signalId, signalId: 'no' }, value: number(7n) })).rejects.toThrow(
@@ -237,7 +239,7 @@ describe('signals', () => {
     );
   });
 
-  it('take values up to the largest size', async () => {
+  it('take values up to the largest size of outputs', async () => {
     await ask({ id: signalId, type: simple(SimpleType.STRING) });
     const text = (length: number) =>
       ({
@@ -246,7 +248,7 @@ describe('signals', () => {
           value: { value: { case: 'primitive', value: { value: { case: 'stringValue', value: 'x'.repeat(length) } } } },
         },
       }) as const;
-    const around = 12; // tags and lengths
+    const around = 12; // bytes of tags and lengths
     await expect(set({ id: signalId, value: text(MAX_OUTPUT_BYTES - around + 1) })).rejects.toMatchObject({
       code: 'RESOURCE_EXHAUSTED',
       message: 'Signal value size exceeds platform configured threshold (100001 > 100000)',
@@ -269,7 +271,7 @@ describe('signals', () => {
       { id: signalId, type: { ...INTEGER, metadata: { text: 'x'.repeat(70_000) } } },
       'invalid value for type: it has too many parts',
     ],
-  ])('need whole requests: %s', async (_, request, why) => {
+  ])('are refused in an incomplete or invalid request: %s', async (_, request, why) => {
     await expect(ask(request)).rejects.toThrow(why);
     expect(answered).toEqual([]);
   });
@@ -284,7 +286,7 @@ describe('signals', () => {
     expect(answered).toEqual([2n]);
   });
 
-  it('need a value that is whole, in a name of up to 1,024 bytes', async () => {
+  it('need a complete value and a known execution, and may have names of 1,024 bytes', async () => {
     await expect(set({ id: signalId })).rejects.toThrow('missing value');
     const problem = literalProblem('value', create(LiteralSchema))!;
     await expect(set({ id: signalId, value: {} })).rejects.toMatchObject({

@@ -61,7 +61,7 @@ describe('leases of executions on a log', () => {
     expect(leases.streamOf(id)).toBe(executionStream(id));
   });
 
-  it('are given once, and recorded as the work of the engine', async () => {
+  it('are given once, and recorded with the engine as actor', async () => {
     const id = await fresh();
     const given = await leases.lease(id, engine('a'), TERMS);
     expect(given).toEqual({ kind: 'leased', number: 1, position: expect.any(BigInt) as bigint });
@@ -72,7 +72,7 @@ describe('leases of executions on a log', () => {
     expect(await leases.lease(id, engine('b'), { ...TERMS, over: 1 })).toMatchObject({ kind: 'leased', number: 2 });
   });
 
-  it('are lost where another engine has one before this one has its number', async () => {
+  it('are lost when another engine gets one before this one has its number', async () => {
     const id = await fresh();
     const { sessions } = plane.services;
     const readKnown: Sessions['readKnown'] = async (...given) => {
@@ -144,7 +144,7 @@ describe('leases of executions on a log', () => {
     expect(await leases.launch({ ...lease, session: 'another' }, MAX_BYTES)).toBeUndefined();
   });
 
-  it('have the launch of an execution that was created after any number of attempts that were voided', async () => {
+  it('have the launch of an execution that was created after 20 voided attempts', async () => {
     const id = { ...place, name: `e${randomUUID()}` };
     const { sessions, aggregate } = plane.services;
     for (let attempt = 0; attempt < 20; attempt += 1) {
@@ -170,7 +170,7 @@ describe('leases of executions on a log', () => {
     expect(compiled).toBe(2);
   });
 
-  it('keep decoded workflows by the memory that they take', async () => {
+  it('keep decoded workflows in a cache that is limited by their memory', async () => {
     const other = { resourceType: 3, ...place, name: 'launchplans.everything_fixed', version: 'v1' };
     // Each takes three quarters of the cache once it is decoded, and a sixteenth of it encoded.
     const large = create(CompiledWorkflowClosureSchema, {
@@ -183,7 +183,7 @@ describe('leases of executions on a log', () => {
     expect(reads).toBe(3);
   });
 
-  it('have no launch where the execution or its workflow is missing', async () => {
+  it('have no launch when the execution or its workflow is missing', async () => {
     const lease = await leased();
     const without = opened({ compiledWorkflow: () => Promise.resolve(undefined) });
     await expect(without.launch(lease, MAX_BYTES)).rejects.toThrow('missing the compiled workflow');

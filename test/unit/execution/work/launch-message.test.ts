@@ -59,7 +59,7 @@ const leaseTo = (engine: string, over?: number): LeaseWork => ({
 });
 
 describe('the launch of an execution', () => {
-  it('has the workflow and the inputs, where they are small', () => {
+  it('has the workflow and the inputs when they are small', () => {
     const { workflow: sent, input } = launchMessage(FACTS, {});
     expect(sent).toEqual({ case: 'closure', value: CLOSURE.closure });
     expect(input).toEqual({ case: 'inputs', value: INPUTS });
@@ -73,7 +73,7 @@ describe('the launch of an execution', () => {
     expect(launchMessage({ ...FACTS, maxInlineBytes: bytes - 1 }, {})[field].case).toBe(`${name}Reference`);
   });
 
-  it('refers to what is large by its path and its size', () => {
+  it('refers to a large workflow and large inputs by path and size', () => {
     const created = create(ExecutionCreatedSchema, { workflowId });
     const large = launchMessage({ ...FACTS, created, maxInlineBytes: 0 }, {});
     expect([large.workflow.value, large.input.value]).toMatchObject([
@@ -83,7 +83,7 @@ describe('the launch of an execution', () => {
     expect(launchMessage({ ...FACTS, maxInlineBytes: 0 }, {}).workflow.value).toMatchObject({ path: '' });
   });
 
-  it('has what was recorded when the execution was created', () => {
+  it('has the fields that were recorded when the execution was created', () => {
     const spec = { spec: { maxParallelism: 3 }, config: { maxParallelism: 4 } };
     expect(messageOf({ workflowId, launchPlanId, ...spec })).toMatchObject({ workflowId, launchPlanId, ...spec });
     expect(messageOf({ taskId: containerTask })).toMatchObject({ taskId: containerTask });
@@ -115,25 +115,25 @@ describe('the launch of an execution', () => {
     expect(messageOf({}).containers).toHaveLength(1);
   });
 
-  it('says when the execution was created, and when it has to end, if it has to', () => {
+  it('has the time of creation, and a deadline when there is a timeout', () => {
     const limited = launchMessage({ ...FACTS, timeoutMs: 1_000 }, {});
     expect(limited.createdAt).toEqual(timestampFromMs(1_700_000_000_500));
     expect(limited.deadline).toEqual(timestampFromMs(1_700_000_001_500));
     expect(launchMessage(FACTS, {})).not.toHaveProperty('deadline');
   });
 
-  it('has what the state of the execution adds', () => {
+  it('has the progress in the state of the execution', () => {
     const progress = launchState(openStream(creation, leaseTo('a'), leaseTo('b', 1)).state());
     expect(launchMessage(FACTS, progress).progress).toEqual(progress.progress);
   });
 });
 
-describe('what a launch takes from the state of its execution', () => {
-  it('is nothing on the first lease', () => {
+describe('the fields of a launch from the state of its execution', () => {
+  it('are none on the first lease', () => {
     expect(launchState(openStream(creation, leaseTo('a')).state())).toEqual({});
   });
 
-  it('is what was reported before, on a later lease', () => {
+  it('have the phases that were reported before, on a later lease', () => {
     const stream = openStream(
       ...[creation, leaseTo('a'), workflow('RUNNING', { producer: 'a' })],
       ...[node('RUNNING', { producer: 'a', node: 'n1' }), node('RUNNING', { producer: 'a', second: 1 })],
@@ -156,7 +156,7 @@ describe('what a launch takes from the state of its execution', () => {
   it.each([
     [5_000, false],
     [5_001, true],
-  ])('are 5,000 nodes at most: of %i, cut %s', (count, isCut) => {
+  ])('have 5,000 nodes at most; of %i nodes, some are left out: %s', (count, isCut) => {
     const state = openStream(creation, leaseTo('a'), leaseTo('b', 1)).state();
     const nodes = new Map(
       Array.from({ length: count }, (_, at) => [`n${at}`, { phase: 1, last: 0, isInferred: false, tasks: [] }]),
@@ -165,7 +165,7 @@ describe('what a launch takes from the state of its execution', () => {
     expect([progress?.nodes.length, progress?.nodes.at(-1)?.nodeId, progress?.isCut]).toEqual([5_000, 'n4999', isCut]);
   });
 
-  it('is a requested abort, while the execution is ABORTING', () => {
+  it('have a requested abort while the execution is ABORTING', () => {
     expect(launchState(openStream(creation, leaseTo('a'), termination).state()).abort).toMatchObject({
       cause: 'enough',
       principal: 'ada',
