@@ -80,7 +80,7 @@ describe(
       expect(await tokenFor('reader', stdout.trim())).toBe('');
     });
 
-    it('gives clients what sign-in needs, a person her name and roles, and the audit the commands', async () => {
+    it('gives clients what they need to sign in, a person her name and roles, and has commands in the audit', async () => {
       expect((await ask('/config/v1/flyte_client')).body).toMatchObject({
         client_id: 'flytectl',
         scopes: ['all', 'offline'],

@@ -231,7 +231,7 @@ describe('a backup of a server that is killed in the middle of load', () => {
     },
   );
 
-  it('is not written over another log’s or into the data, not restored over data, and not served half', async () => {
+  it('is not mixed with another log’s, made in the data, restored over data, or served half restored', async () => {
     const copy = join(folder, 'copy');
     const ended = await restore(copy);
     expect(ended).toMatchObject({ code: 1, stdout: '' });

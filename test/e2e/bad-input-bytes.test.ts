@@ -78,7 +78,7 @@ describe('bytes over gRPC that are no message are INVALID_ARGUMENT, and the text
   });
 });
 
-describe('bodies over REST that are no message are INVALID_ARGUMENT, and the text says why', () => {
+describe('invalid bodies over REST are INVALID_ARGUMENT, and the text says why', () => {
   const truncated = '{"project":"flytesnacks","domain":';
   it.each([
     ['truncated JSON', truncated, {}, /malformed JSON/u],
@@ -195,7 +195,7 @@ describe('a message above the size limit', () => {
   });
 
   it.each(['grpc', 'rest'] as const)(
-    'is not a launch with an input of 6 MiB, which is accepted over %s',
+    'is one above 64 MiB: a launch with an input of 6 MiB is accepted over %s',
     async (way) => {
       const text = 'x'.repeat(6 * 1024 * 1024);
       const request = helloRequest(`large-over-${way}`, ({ inputs }) => {

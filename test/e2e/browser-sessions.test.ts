@@ -126,7 +126,7 @@ describe('browser sessions', () => {
     expect(await projects(cookie)).not.toContain('hers');
   });
 
-  it('refuse an answer of the issuer twice, for another sign-in, and without its cookie', async () => {
+  it('refuse an answer of the issuer the second time, for another sign-in, and without its cookie', async () => {
     const [first, second] = [await signInUpTo(ALICE), await signInUpTo(VERA)];
     const mixed = second.callback.replace(/state=[^&]*/u, /state=[^&]*/u.exec(first.callback)?.[0] ?? '');
     for (const [callback, cookie] of [

@@ -43,7 +43,7 @@ import { callRaw, framed, type RawAnswer } from '../support/raw-call.js';
 import { logDirectory } from '../support/test-log.js';
 
 const LIMIT_MS = 60_000;
-/** The status codes that no request may get, whatever its bytes; `RESET` is a stream that was reset. */
+/** The status codes that no request may get, whatever its bytes; `RESET` is a call that ended without one. */
 const NEVER = new Set(['UNKNOWN', 'INTERNAL', 'UNAVAILABLE', 'CANCELLED', 'DATA_LOSS', 'DEADLINE_EXCEEDED', 'RESET']);
 
 const empty = {};

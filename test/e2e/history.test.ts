@@ -149,7 +149,7 @@ describe('the difference of two moments', () => {
   });
 });
 
-describe('the log, followed', () => {
+describe('a tail of the log', () => {
   const events = (text: string) => text.split('\n\n').filter((block) => block.includes('event: event'));
   /**
    * Reads this number of events. By `node:http`: a fetch that is aborted leaves a connection behind, and the server waits

@@ -41,7 +41,7 @@ describe('two control planes and their log, any of which is killed under load', 
   let launches = 0;
   let connections = 0;
 
-  /** Two connections of the engine, so that the reports of one execution go to both. */
+  /** With this concurrency the engine has two connections, so that reports of one execution go to both processes. */
   const options = (untilIdle: boolean): EngineOptions => ({
     endpoint: balancer.address,
     concurrency: 128,

@@ -49,7 +49,7 @@ describe('a large workflow', () => {
   });
 
   it('is RESOURCE_EXHAUSTED when too many wait, and the others are registered', async () => {
-    // Each of two processes gets a large workflow and a hundred more.
+    // Two large workflows, because calls may go to two API processes in turn: each gets one, and 99 of the others.
     const answers = await Promise.all(
       Array.from({ length: 200 }, (_, at) =>
         plane.grpc.attempt(method.createWorkflow, wideWorkflow(`many-${at}`, at < 2 ? NODES : 300)),

@@ -65,7 +65,7 @@ describe.skipIf(!hasLoadBalancer && !isRequired)('two control planes behind the 
     rmSync(folder, { recursive: true });
   });
 
-  it('get the calls of one gRPC connection in turn, and the requests of REST', async () => {
+  it('share the calls of one gRPC connection, and the requests of REST', async () => {
     for (let turn = 0; turn < 20; turn += 1) {
       expect((await grpc.attempt(method.getVersion, {})).code).toBe('OK');
       expect((await rest.attempt(method.getVersion, {})).code).toBe('OK');

@@ -17,7 +17,9 @@ import { type ExecutionId, workflowReport } from '../support/reports.js';
 import { smtpSink, type SmtpSink } from '../support/smtp-sink.js';
 import { until } from '../support/until.js';
 
+/** The SMTP server of the test takes mail to this recipient and never answers. */
 const RECIPIENT = 'silent@example.com';
+/** The SMTP server accepts mail to this recipient. */
 const PATIENT = 'patient@example.com';
 
 let smtp: SmtpSink;

@@ -55,7 +55,7 @@ describe(`an execution that ends with ${NODES} open nodes`, () => {
     return count;
   };
 
-  const running = (index: number): Uint8Array =>
+  const runningReport = (index: number): Uint8Array =>
     toBinary(
       NodeExecutionEventRequestSchema,
       create(NodeExecutionEventRequestSchema, {
@@ -76,7 +76,7 @@ describe(`an execution that ends with ${NODES} open nodes`, () => {
     }
     for (let first = 0; first < NODES; first += AT_ONCE) {
       const answers = await Promise.all(
-        Array.from({ length: AT_ONCE }, (_, index) => client.raw(EVENT, running(first + index))),
+        Array.from({ length: AT_ONCE }, (_, index) => client.raw(EVENT, runningReport(first + index))),
       );
       expect(answers.every(({ code }) => code === 'OK')).toBe(true);
     }

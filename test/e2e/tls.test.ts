@@ -131,7 +131,7 @@ const fromCommandLine = async ({ ready }: ServerProcess, line: string): Promise<
 };
 
 describe('with a certificate', () => {
-  it('both transports speak TLS to clients that trust its authority, and to no others', async () => {
+  it('gRPC and REST speak TLS to clients that trust its authority or do not verify it, and to no others', async () => {
     const server = await serving(flags, { FLIGHTLOG_PROJECTS: '[flytesnacks]' }, join(data, 'projects'));
     expect(server.ready.http).toMatch(/^https:/);
     const [trusting, wrong] = [{ ca: pem('ours.pem') }, { ca: pem('another.pem') }];
