@@ -84,7 +84,7 @@ export const auditStoreContract = (name: string, open: () => Promise<AuditStore>
       expect(new Set(ids).size).toBe(ids.length);
     });
 
-    it('are removed when their last time is before another, and their ids are not given again', async () => {
+    it('are removed when their last time is before a given one, and their ids are not given again', async () => {
       await one.write([
         { ...ENTRY, name: 'old', lastAtMs: 1_800_000_000_000 },
         { ...ENTRY, name: 'kept', lastAtMs: 1_800_000_000_001 },

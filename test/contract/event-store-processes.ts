@@ -13,13 +13,14 @@ export type Running = {
   readonly pid: number;
   readonly said: ProcessMessage[];
   /**
-   * Resolves with the first message that fits, or, given a number, after that many messages; rejects when it has ended.
+   * Resolves with the first message that fits, or with the n-th message; rejects when the process ends before that.
    */
   until(fits: ((said: ProcessMessage) => boolean) | number): Promise<ProcessMessage>;
   readonly ended: Promise<{ readonly signal: NodeJS.Signals | null }>;
   kill(): void;
   /** Kills the process together with the command that wraps it. */
   killGroup(): void;
+  /** Ends the standard input, for which a process that keeps its lock waits. */
   letGo(): void;
 };
 

@@ -206,7 +206,7 @@ export const eventStoreContract = (name: string, open: () => Promise<OpenStore>)
         expect(await streamOf(store, stream)).toEqual([]);
       });
 
-      it('says that it is unavailable once it is closed', async () => {
+      it('fails with StoreUnavailable once it is closed', async () => {
         await store.close();
         await expect(store.append(stream, 'no-stream', events(1))).rejects.toBeInstanceOf(StoreUnavailable);
       });
@@ -292,7 +292,7 @@ export const eventStoreContract = (name: string, open: () => Promise<OpenStore>)
         ['forwards from a revision', { from: 447n }, ['event 447', 'event 448', 'event 449']],
         ['backwards from the last', { direction: 'backwards', limit: 2 }, ['event 449', 'event 448']],
         ['backwards from a revision', { direction: 'backwards', from: 1n }, ['event 1', 'event 0']],
-        ['nothing beyond its end', { from: 450n }, []],
+        ['from beyond its end, and finds nothing', { from: 450n }, []],
       ])('goes %s', async (_, options, texts) => {
         await store.append(stream, 'no-stream', given);
         expect((await streamOf(store, stream, options)).map(textOf)).toEqual(texts);
@@ -339,7 +339,7 @@ export const eventStoreContract = (name: string, open: () => Promise<OpenStore>)
         expect(await logAfter(store, await store.head())).toEqual([]);
       });
 
-      it('begins with the event at a position where that is asked for', async () => {
+      it('begins with the event at a position if asked to, and not after it', async () => {
         await fill();
         const [, second, third] = eventsOf(await logAfter(store, start));
         const from = { after: second!.position, isInclusive: true };
@@ -367,8 +367,8 @@ export const eventStoreContract = (name: string, open: () => Promise<OpenStore>)
         ['several categories', (own) => ({ categories: [own, `${own}x`] }), ['a0', 'a1', 'b0', 'c0', 'a2']],
         ['a type', () => ({ types: ['TaskCreated'] }), ['a0', 'b0', 'c0']],
         ['both', (own) => ({ categories: [own], types: ['TaskCreated'] }), ['a0', 'b0']],
-        ['a type of many events', (own) => ({ categories: [own], types: ['NodePhaseReported'] }), ['a1', 'a2']],
-        ['what is not there', () => ({ types: ['NeverRecorded'] }), []],
+        ['a frequent type', (own) => ({ categories: [own], types: ['NodePhaseReported'] }), ['a1', 'a2']],
+        ['a type that was never recorded', () => ({ types: ['NeverRecorded'] }), []],
         ['no type at all', () => ({ types: [] }), []],
       ])('filters by %s', async (_, filter, texts) => {
         await fill();
@@ -389,7 +389,7 @@ export const eventStoreContract = (name: string, open: () => Promise<OpenStore>)
         }
       });
 
-      it('finds one type among any number of categories, page after page', async () => {
+      it('finds one type in more than 600 categories, page after page', async () => {
         const marked = `Marked${randomUUID()}`;
         const after = await store.head();
         await Promise.all(
@@ -482,7 +482,7 @@ export const eventStoreContract = (name: string, open: () => Promise<OpenStore>)
         await subscription.close();
       });
 
-      it('misses nothing and repeats nothing while others append', async () => {
+      it('misses nothing and repeats nothing while events are appended', async () => {
         const { seen, until, onPage } = collector();
         const subscription = store.subscribe({ after: start, filter: filter() }, onPage);
         await Promise.all(Array.from({ length: 300 }, (_, i) => store.append(other(`s${i % 7}`), 'any', events(1))));
@@ -525,7 +525,7 @@ export const eventStoreContract = (name: string, open: () => Promise<OpenStore>)
         await other!.close();
       });
 
-      it('ends with the store', async () => {
+      it('ends without an error when the store is closed', async () => {
         const subscription = store.subscribe({ after: start }, () => undefined);
         await store.close();
         await expect(subscription.ended).resolves.toBeUndefined();

@@ -46,7 +46,7 @@ const lastStream = async (client: EventStoreDBClient): Promise<string | undefine
 
 const at = (commit: bigint): Position => ({ commit, prepare: commit });
 
-describe('a cluster of the double', () => {
+describe('a cluster of nodes that stand in for EventStoreDB', () => {
   let cluster: Cluster;
   let leader: ClusterNode;
   let follower: ClusterNode;
@@ -74,7 +74,7 @@ describe('a cluster of the double', () => {
     expect(String(error)).toContain('2 UNKNOWN');
   });
 
-  it('sends calls for the leader there, and forwards the others', async () => {
+  it('refuses calls that require the leader with its address, and forwards other appends to it', async () => {
     const client = clientOf(follower);
     expect(await append(client, 'forwarded-1')).toBeGreaterThan(0n);
     const port = Number(leader.address.split(':')[1]);
@@ -131,7 +131,7 @@ describe('a cluster of the double', () => {
     expect(await append(clientOf(leader), 'elections-1')).toBeGreaterThan(0n);
   });
 
-  it('has a leader without followers whose appends are gone, and which ends itself', async () => {
+  it('has a leader that loses its appends and ends itself when it was cut off from its followers', async () => {
     const before = leader;
     await before.isolate();
     await expect(append(clientOf(before), 'unconfirmed-1')).rejects.toMatchObject({ type: 'deadline-exceeded' });

@@ -32,12 +32,12 @@ const textsOf = async (store: EventStore, stream: StreamName): Promise<string[]>
 
 const urlOf = (address: string): string => `esdb://${address}?tls=false&keepAliveInterval=10000`;
 
-/** A process that finds no node for two seconds refuses a command before anything of it is sent. */
+/** Lets a command fail that was refused before it was sent, because no node was found for two seconds. */
 const nothingRecorded = (error: unknown): undefined => {
   if (!(error instanceof StoreUnavailable)) throw error;
 };
 
-describe('the log in an event store that is not always there', () => {
+describe('the log in an event store that cannot always be reached', () => {
   const directory = mkdtempSync(join(tmpdir(), 'flightlog-faults-'));
   let server: LogServer;
   let proxy: Proxy;
@@ -58,7 +58,7 @@ describe('the log in an event store that is not always there', () => {
     rmSync(directory, { recursive: true });
   });
 
-  it('has an append once whose answer was lost', async () => {
+  it('has an append once when its answer was lost', async () => {
     const stream = fresh();
     const given = event();
     await store.append(stream, 'no-stream', [event('first-' + stream)]);
@@ -115,7 +115,7 @@ describe('the log in an event store that is not always there', () => {
     const processes = [store, beside].map((over) =>
       openSessions({ store: over, payloads, now: () => 1, isShared: true }),
     );
-    const told = new Map<string, { readonly stream: StreamName; readonly revision: bigint }>();
+    const answered = new Map<string, { readonly stream: StreamName; readonly revision: bigint }>();
     let breaks = 0;
     const breaking = setInterval(() => {
       if ((breaks += 1) % 2 === 1) proxy.stallAnswers();
@@ -128,7 +128,7 @@ describe('the log in an event store that is not always there', () => {
         const context = { actor: '', commandId };
         const outcome = await sessions.handle(purse, stream, command, context).catch(nothingRecorded);
         if (outcome?.kind === 'accepted')
-          told.set(commandId.replaceAll('-', ''), { stream, revision: outcome.revision });
+          answered.set(commandId.replaceAll('-', ''), { stream, revision: outcome.revision });
       }
     };
     const lanes = processes.flatMap((sessions) =>
@@ -144,8 +144,8 @@ describe('the log in an event store that is not always there', () => {
           expect(found.has(key)).toBe(false);
           found.set(key, { stream, revision });
         }
-    expect(told.size).toBeGreaterThan(lanes.length);
-    expect(found).toEqual(told);
+    expect(answered.size).toBeGreaterThan(lanes.length);
+    expect(found).toEqual(answered);
     await beside.close();
     await payloads.close();
   });
@@ -177,7 +177,7 @@ describe('the log in an event store that is not always there', () => {
     await subscription.close();
   });
 
-  it('says that nothing was recorded when it could not be reached at all', async () => {
+  it('fails an append while it cannot be reached, and accepts one afterwards', async () => {
     const stream = fresh();
     proxy.shut();
     await expect(store.append(stream, 'no-stream', [event()])).rejects.toSatisfy(
@@ -194,7 +194,7 @@ describe('the log in an event store that is not always there', () => {
     await expect(store.append(stream, 'no-stream', [event()])).rejects.toBeInstanceOf(RevisionConflict);
   });
 
-  it('names a stream that an operator has deleted', async () => {
+  it('fails with CorruptEvent for a stream that an operator has deleted', async () => {
     const stream = fresh();
     await store.append(stream, 'no-stream', [event()]);
     const operator = EventStoreDBClient.connectionString(urlOf(server.address));
@@ -204,7 +204,7 @@ describe('the log in an event store that is not always there', () => {
     await expect(store.append(stream, 0n, [event()])).rejects.toBeInstanceOf(CorruptEvent);
   });
 
-  it('delivers events that other applications have written as they are', async () => {
+  it('reads events that other applications have written as they are', async () => {
     const stream = fresh();
     const other = EventStoreDBClient.connectionString(urlOf(server.address));
     await other.appendToStream(stream, jsonEvent({ type: 'Foreign', data: { any: 'thing' } }));
@@ -212,7 +212,7 @@ describe('the log in an event store that is not always there', () => {
     expect(await textsOf(store, stream)).toEqual(['{"any":"thing"}']);
   });
 
-  it('waits at its opening for a server that is not there', async () => {
+  it('waits, when it is opened, for a server that cannot be reached', async () => {
     proxy.shut();
     const troubled: unknown[] = [];
     const opening = eventstoreEventStore({

@@ -8,7 +8,7 @@ import { eventstoreEventStore } from '../../services/store/eventstore/eventstore
 import { type Cluster, startEventstoreCluster } from '../support/eventstore-cluster/cluster.js';
 import { until } from '../support/until.js';
 
-/** Makes the same event for the same text, so that an append without an answer can be sent again. */
+/** Makes the same event for the same stream and text, so that an append without an answer can be sent again. */
 const event = (stream: StreamName, text: string): NewEvent => ({
   id: sha256(stream + text).subarray(0, 16),
   type: 'Counted',
@@ -42,13 +42,14 @@ describe('a cluster whose followers show nothing new, of which a follower is pre
   it('answers with all that was acknowledged, and resumes without a gap when the leader is gone', async () => {
     const stream = streamName('counted', [randomUUID()]);
     const seen: string[] = [];
-    const claimed: boolean[] = [];
-    const following = new Set<string>();
+    /** For each page, whether all events up to its position had been delivered. */
+    const isComplete: boolean[] = [];
+    const reached = new Set<string>();
     open.push(
       store.subscribe({ after: 0n, filter: { categories: ['counted'] } }, ({ events, position }) => {
         seen.push(...events.map(({ data }) => Buffer.from(data).toString()));
-        for (const [text, at] of positions) if (at <= position) following.add(text);
-        claimed.push([...following].every((text) => seen.includes(text)));
+        for (const [text, at] of positions) if (at <= position) reached.add(text);
+        isComplete.push([...reached].every((text) => seen.includes(text)));
       }),
     );
     const positions = new Map<string, bigint>();
@@ -73,6 +74,6 @@ describe('a cluster whose followers show nothing new, of which a follower is pre
       (texts) => texts.includes('five'),
     );
     expect(seen).toEqual(['one', 'two', 'three', 'four', 'five']);
-    expect(claimed).not.toContain(false);
+    expect(isComplete).not.toContain(false);
   });
 });

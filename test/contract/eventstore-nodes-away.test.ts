@@ -41,9 +41,11 @@ describe('a cluster of which no node can be found for seconds', () => {
   it('fails reads meanwhile, and completes appends and delivers events when it is back', async () => {
     const stream = fresh();
     const given = Array.from({ length: 3 }, event);
-    const heard: string[] = [];
+    const delivered: string[] = [];
     const subscription = store.subscribe({ after: await store.head() }, ({ events }) => {
-      heard.push(...events.filter((each) => each.stream === stream).map(({ data }) => Buffer.from(data).toString()));
+      delivered.push(
+        ...events.filter((each) => each.stream === stream).map(({ data }) => Buffer.from(data).toString()),
+      );
     });
     await store.append(stream, 'no-stream', [given[0]!]);
     await node.kill();
@@ -57,10 +59,10 @@ describe('a cluster of which no node can be found for seconds', () => {
     expect((await appended).revision).toBe(1n);
     await store.append(stream, 1n, [given[2]!]);
     await until(
-      () => Promise.resolve(heard.length),
+      () => Promise.resolve(delivered.length),
       (count) => count >= given.length,
     );
-    expect(heard).toEqual(given.map(({ data }) => Buffer.from(data).toString()));
+    expect(delivered).toEqual(given.map(({ data }) => Buffer.from(data).toString()));
     expect(troubles.length).toBeGreaterThan(0);
     await subscription.close();
   });

@@ -49,7 +49,7 @@ const recorded = (all: readonly Happens[]): readonly RecordedEvent[] => {
   });
 };
 
-/** A release that does not know some of the events. */
+/** The codecs of a release that does not know the events with these data. */
 const without = (unknown: ReadonlySet<Uint8Array>): typeof codecs =>
   new Map(
     [...codecs].map(([category, codec]) => [
@@ -64,7 +64,7 @@ const without = (unknown: ReadonlySet<Uint8Array>): typeof codecs =>
     ]),
   );
 
-/** Named entities, whose documents several streams write to, in a store of any kind. */
+/** The contract of every read store for documents that several streams write to, here named entities; `runs` random cases. */
 export const parkedStreamsContract = (name: string, open: () => Promise<ReadStore>, runs: number): void => {
   describe(name, () => {
     let store: ReadStore;
@@ -77,7 +77,7 @@ export const parkedStreamsContract = (name: string, open: () => Promise<ReadStor
     const start = (known = codecs) =>
       projector({ readStore: store, logId: 'l', codecs: known, payloads, models, onPoison: 'park' });
 
-    const resumed = async (events: readonly RecordedEvent[]): Promise<void> => {
+    const resumeAll = async (events: readonly RecordedEvent[]): Promise<void> => {
       const target = await start();
       for (const { stream } of target.parked()) {
         const own = events.filter((event) => event.stream === stream);
@@ -88,7 +88,7 @@ export const parkedStreamsContract = (name: string, open: () => Promise<ReadStor
       }
     };
 
-    it('has what was noted of a name while its stream was parked, whatever happened to the name meanwhile', async () => {
+    it('leave a document as if they had never been parked, once all are resumed, whatever was recorded meanwhile', async () => {
       const happens = fc.oneof(
         fc.record({ version: fc.nat({ max: 3 }) }),
         fc.record({ description: fc.constantFrom('', 'a', 'b'), state: fc.nat({ max: 1 }) }),
@@ -109,9 +109,9 @@ export const parkedStreamsContract = (name: string, open: () => Promise<ReadStor
         for (const [at, { isResumed }] of steps.entries()) {
           await (await start(without(unknown))).take([events[at]!], BigInt(at + 1));
           parked += (await store.parked()).length;
-          if (isResumed) await resumed(events);
+          if (isResumed) await resumeAll(events);
         }
-        await resumed(events);
+        await resumeAll(events);
         expect(await store.parked()).toEqual([]);
         expect(await store.get(namedEntityCollection, key)).toEqual(expected);
       });

@@ -14,13 +14,13 @@ export const objectsOf = async (objects: PayloadObjects): Promise<PayloadObject[
   return found;
 };
 
-/** A cutoff that every object is older than. */
+/** Cutoffs in milliseconds since 1970: every object is older than `ALL`, and none is older than `NONE`. */
 const ALL = Number.MAX_SAFE_INTEGER - 1;
 const NONE = 0;
 
 /** The contract of every adapter of the port. */
 export const payloadObjectsContract = (name: string, open: () => OpenObjects): void => {
-  describe(`${name} as payloads to tidy`, () => {
+  describe(`${name} as payloads to clean up`, () => {
     let opened: OpenObjects;
     let scope: string;
 
@@ -104,7 +104,7 @@ export const payloadObjectsContract = (name: string, open: () => OpenObjects): v
       expect(Buffer.compare((await opened.store.get(ref))!, content)).toBe(0);
     });
 
-    it('leaves others alone', async () => {
+    it('leaves other payloads alone', async () => {
       const kept = await put();
       const gone = await put();
       const find = async () => (await listed()).find(({ path }) => path === payloadPath(scope, gone.sha256));

@@ -17,7 +17,7 @@ const open = () => {
 
 payloadObjectsContract('the folder of payloads', open);
 
-/** An object whose removal was interrupted by the end of the process. */
+/** A payload that is in quarantine because the process ended during its removal. */
 const left = async () => {
   const opened = open();
   const ref = await opened.store.put('definitions/a', Uint8Array.of(1, 2, 3));
@@ -61,7 +61,7 @@ describe('a payload file that was left in quarantine', () => {
   });
 });
 
-it('keeps a payload that was listed as old and is put again before or during its removal', async () => {
+it('a folder of payloads keeps one that was listed as old and is put again before or during its removal', async () => {
   const { objects, store } = open();
   const content = Uint8Array.of(1, 2, 3);
   const ref = await store.put('definitions/a', content);
@@ -76,7 +76,7 @@ it('keeps a payload that was listed as old and is put again before or during its
   }
 });
 
-it('leaves files alone that are no payloads', async () => {
+it('a folder of payloads does not list files that are no payloads', async () => {
   const { directory, objects } = open();
   await mkdir(join(directory, 'payloads', '.partial'), { recursive: true });
   await writeFile(join(directory, 'payloads', '.partial', '0'.repeat(64)), 'half');
@@ -84,7 +84,7 @@ it('leaves files alone that are no payloads', async () => {
   expect(await objectsOf(objects)).toEqual([]);
 });
 
-it('says that it is unavailable when nothing can be removed from the folder', async () => {
+it('a folder of payloads fails with StoreUnavailable when nothing can be removed from it', async () => {
   const { directory, objects } = open();
   await writeFile(join(directory, 'payloads'), 'a file where the folder should be');
   const object = { path: `definitions/a/00/${'0'.repeat(64)}`, sizeBytes: 1, touchedAtMs: 0 };

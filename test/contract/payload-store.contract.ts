@@ -79,13 +79,13 @@ export const payloadStoreContract = (name: string, open: () => OpenPayloads): vo
       `definitions/${'long'.repeat(200)}`,
       'definitions/',
       'definitions//x',
-    ])('keeps the scope %j to itself', async (odd) => {
+    ])('keeps the scope %j apart from the scope "definitions"', async (odd) => {
       const ref = await store.put(odd, Uint8Array.of(7));
       expect([...(await store.get(ref))!]).toEqual([7]);
       expect(await store.get({ ...ref, scope: 'definitions' })).toBeUndefined();
     });
 
-    it('does not pass off damaged bytes for what was put', async () => {
+    it('fails with CorruptPayload for damaged bytes', async () => {
       const ref = await store.put(scope, randomBytes(1_000));
       await opened.damage(ref.scope, ref.sha256);
       await expect(store.get(ref)).rejects.toBeInstanceOf(CorruptPayload);

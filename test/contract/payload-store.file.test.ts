@@ -21,7 +21,7 @@ payloadStoreContract('the folder of payloads', () => {
   };
 });
 
-it('renews the time of an object that is there, and does not write it again', async () => {
+it('a folder of payloads renews the time of one that is put again, and does not write it again', async () => {
   const directory = newDirectory();
   const store = filePayloadStore({ directory });
   const bytes = new Uint8Array(1_000).fill(3);
@@ -35,7 +35,7 @@ it('renews the time of an object that is there, and does not write it again', as
   expect(after.mtimeMs).toBeGreaterThan(before.mtimeMs);
 });
 
-it('leaves no half-written file behind', async () => {
+it('a folder of payloads keeps no half-written file of a process that has ended', async () => {
   const directory = newDirectory();
   const store = filePayloadStore({ directory });
   await store.put('definitions/a', new Uint8Array(100_000));
@@ -48,7 +48,7 @@ it('leaves no half-written file behind', async () => {
   expect(readdirSync(partial)).toEqual([]);
 });
 
-it('leaves alone what another process is writing', async () => {
+it('a folder of payloads keeps a file that another process is writing', async () => {
   const directory = newDirectory();
   const partial = join(directory, 'payloads', '.partial');
   mkdirSync(partial, { recursive: true });
@@ -57,14 +57,14 @@ it('leaves alone what another process is writing', async () => {
   expect(readdirSync(partial)).toEqual(['of-another']);
 });
 
-it('reads without writing anything', async () => {
+it('a folder of payloads is not written to by a read', async () => {
   const directory = newDirectory();
   const ref = { scope: 'definitions/a', sha256: '0'.repeat(64), sizeBytes: 1n, keyId: '' };
   expect(await filePayloadStore({ directory }).get(ref)).toBeUndefined();
   expect(readdirSync(directory)).toEqual([]);
 });
 
-it('says that it is unavailable when the bytes cannot be written or read', async () => {
+it('a folder of payloads fails with StoreUnavailable when it cannot be written or read', async () => {
   const directory = newDirectory();
   writeFileSync(join(directory, 'payloads'), 'a file where the folder should be');
   const store = filePayloadStore({ directory });

@@ -43,7 +43,7 @@ const writeThings = async (store: ReadStore, count: number): Promise<void> => {
   await store.write({ documents, checkpoints: [{ name: 'c', from: undefined, to: { logId: 'l', position: 1n } }] });
 };
 
-it('gives up on a query that finds no page in its time', async () => {
+it('a SQLite read store gives up a query that takes longer than its limit', async () => {
   const directory = newDirectory();
   const store = sqliteReadStore({ directory, mode: 'read-write', queryLimitMs: 0 });
   await writeThings(store, 200);
@@ -59,7 +59,7 @@ it('gives up on a query that finds no page in its time', async () => {
   await store.close();
 });
 
-it('answers 500 concurrent calls for long pages', async () => {
+it('the serving thread answers 500 concurrent calls for long pages', async () => {
   const directory = newDirectory();
   const store = sqliteReadStore({ directory, mode: 'read-write' });
   await writeThings(store, 200);
@@ -70,7 +70,7 @@ it('answers 500 concurrent calls for long pages', async () => {
   await store.close();
 });
 
-it('finds the whole of a short list at once, whatever limit is asked for', async () => {
+it('the serving read store finds all of a short list without its thread, whatever limit is asked for', async () => {
   const directory = newDirectory();
   const store = sqliteReadStore({ directory, mode: 'read-write' });
   await writeThings(store, 100);
@@ -82,7 +82,7 @@ it('finds the whole of a short list at once, whatever limit is asked for', async
   await store.close();
 });
 
-it('refuses queries that have waited too long, with a retry delay', async () => {
+it('the serving thread refuses queries that have waited too long', async () => {
   const directory = newDirectory();
   const store = sqliteReadStore({ directory, mode: 'read-write' });
   await writeThings(store, 200);
@@ -93,7 +93,7 @@ it('refuses queries that have waited too long, with a retry delay', async () => 
   await store.close();
 });
 
-it('says that views of another shape are to be rebuilt', async () => {
+it('a SQLite read store refuses views with other fields, and asks to rebuild them', async () => {
   const directory = newDirectory();
   const store = sqliteReadStore({ directory, mode: 'read-write' });
   await store.prepare([things]);
@@ -104,12 +104,12 @@ it('says that views of another shape are to be rebuilt', async () => {
   await next.close();
 });
 
-it('says that damaged views are to be rebuilt', () => {
+it('a SQLite read store refuses damaged views', () => {
   const directory = newDirectory();
   writeFileSync(join(directory, 'views.db'), 'not a database, but long enough to be taken for one '.repeat(100));
   expect(() => sqliteReadStore({ directory, mode: 'read-write' })).toThrow(DataDirectoryUnusable);
 });
 
-it('opens nothing for reading when there is nothing', () => {
+it('a SQLite read store cannot be opened for reading when there is none', () => {
   expect(() => sqliteReadStore({ directory: newDirectory(), mode: 'read-only' })).toThrow(StoreUnavailable);
 });

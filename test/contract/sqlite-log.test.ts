@@ -81,13 +81,14 @@ describe('positions', () => {
     expect((await eventsOf(store)).map(({ position }) => position)).toEqual([1n, 2n, 3n]);
   });
 
-  it('belong to a log with an identity of its own', async () => {
+  it('belong to a log whose id no other log has', async () => {
     const [one, two] = [await openStore(newDirectory()), await openStore(newDirectory())];
     expect(one.logId).not.toBe(two.logId);
   });
 });
 
 describe('a log that is gone', () => {
+  /** Writes a file that shows that a log has been there. */
   const witness = (directory: string, file = 'views.db'): void => writeFileSync(join(directory, file), 'folded once');
 
   it('is not taken for a new one when there are views of it', () => {
@@ -115,7 +116,7 @@ describe('a log that is gone', () => {
     assertLogIsThere(directory, []);
   });
 
-  it('is none in a new directory, or beside a log that has begun', async () => {
+  it('is not reported in a new directory, nor beside a log that has begun', async () => {
     const directory = newDirectory();
     assertLogIsThere(directory, ['views.db']);
     await openStore(directory);
@@ -151,7 +152,7 @@ describe('a copied log', () => {
     expect((await openStore(directory)).copyOf).toBeUndefined();
   });
 
-  it('has to be there', () => {
+  it('that does not exist gets no identity, and nothing is written', () => {
     const directory = newDirectory();
     expect(() => renewLogId(directory, true)).toThrow(/log\.db cannot be used: it is not there/u);
     expect(readdirSync(directory)).toEqual([]);
@@ -173,7 +174,7 @@ describe('a filter', () => {
     await store.append(streamName('task', ['t']), 0n, [rare(1)]);
   };
 
-  it('on rare types needs no walk over the others', async () => {
+  it('on rare types finds them in one page among 5,000 events of a frequent type', async () => {
     const store = await openStore(newDirectory());
     await fill(store);
     const pages = await pagesOf(store, ['TaskCreated']);
@@ -182,7 +183,7 @@ describe('a filter', () => {
     expect(pages[0]!.position).toBe(5_002n);
   });
 
-  it('on rare types is not woken by commits of hot events alone', async () => {
+  it('on rare types is not woken by commits of a frequent type alone', async () => {
     const store = await openStore(newDirectory());
     const hot = (i: number) => ({ ...workEvent(1, i), type: 'NodePhaseReported' });
     const stream = streamName('execution', ['a']);
@@ -214,24 +215,24 @@ describe('a filter', () => {
     ]);
   });
 
-  it('that meets its first hot event while it follows is woken by them from there on', async () => {
+  it('that meets its first event of a frequent type while it follows is woken by these from then on', async () => {
     const store = await openStore(newDirectory());
-    const heard: bigint[] = [];
+    const delivered: bigint[] = [];
     let wake = (): void => undefined;
     store.subscribe({ after: 0n, filter: { categories: ['execution'] } }, ({ events }) => {
-      heard.push(...events.map(({ position }) => position));
+      delivered.push(...events.map(({ position }) => position));
       if (events.length > 0) wake();
     });
     for (let i = 0; i < 3; i += 1) {
-      const isHeard = new Promise<void>((resolve) => (wake = resolve));
+      const isDelivered = new Promise<void>((resolve) => (wake = resolve));
       const event = { ...workEvent(1, i), type: i === 0 ? 'ExecutionCreated' : 'NodePhaseReported' };
       await store.append(streamName('execution', ['a']), 'any', [event]);
-      await isHeard;
+      await isDelivered;
     }
-    expect(heard).toEqual([1n, 2n, 3n]);
+    expect(delivered).toEqual([1n, 2n, 3n]);
   });
 
-  it('that scans hands over empty pages in between', async () => {
+  it('that scans the log gives empty pages in between', async () => {
     const directory = newDirectory();
     const store = await sqliteEventStore({ directory, hotTypes: ['NodePhaseReported', 'TaskCreated'] });
     cleanups.push(() => store.close());
@@ -246,7 +247,7 @@ describe('a filter', () => {
 });
 
 describe('pages of large events', () => {
-  it('hold few of them, and none is missing', async () => {
+  it('hold fewer than five of them, and none is missing', async () => {
     const store = await openStore(newDirectory());
     const stream = workStream(1);
     for (let at = 0; at < 8; at++)
@@ -275,17 +276,19 @@ describe('readers', () => {
     const workerData = { directory, source: store.readerSource };
     const thread = new Worker(new URL('./event-store-reader-thread.js', import.meta.url), { workerData });
     cleanups.push(() => thread.terminate());
-    const heard: { count: number; position: bigint; isLive: boolean; logId: string }[] = [];
+    const delivered: { count: number; position: bigint; isLive: boolean; logId: string }[] = [];
     const next = (): Promise<unknown> => new Promise((resolve) => thread.once('message', resolve));
-    thread.on('message', (message) => heard.push(message as (typeof heard)[0]));
+    thread.on('message', (message) => delivered.push(message as (typeof delivered)[0]));
     await next();
     for (let i = 0; i < 20; i += 1) {
       const woken = next();
       await store.append(streamName('execution', ['a']), 'any', [workEvent(0, i)]);
       await woken;
     }
-    expect(heard[0]).toEqual({ count: 0, position: 0n, isLive: true, logId: store.logId });
-    expect(heard.slice(1).map(({ position }) => position)).toEqual(Array.from({ length: 20 }, (_, i) => BigInt(i + 1)));
+    expect(delivered[0]).toEqual({ count: 0, position: 0n, isLive: true, logId: store.logId });
+    expect(delivered.slice(1).map(({ position }) => position)).toEqual(
+      Array.from({ length: 20 }, (_, i) => BigInt(i + 1)),
+    );
   });
 
   it('in another process follow what is written, without a source', async () => {
@@ -305,7 +308,7 @@ describe('readers', () => {
     await writer.ended;
   });
 
-  it('say that there is no log', async () => {
+  it('fail with the reason when there is no log', async () => {
     const directory = newDirectory();
     const opening = sqliteLogReader({ directory });
     await expect(opening).rejects.toBeInstanceOf(DataDirectoryUnusable);
@@ -315,7 +318,7 @@ describe('readers', () => {
 });
 
 describe('a data directory', () => {
-  it('is refused to a second process, with the number of the first', async () => {
+  it('is refused to a second process, with the process id of the first', async () => {
     const directory = newDirectory();
     const lock = await lockDataDirectory(directory);
     const second = start(work(directory));
@@ -479,7 +482,7 @@ describe('a full disk', () => {
     expect(positions).toEqual(Array.from({ length: second * 2 }, (_, i) => BigInt(i + 1)));
   });
 
-  it('at the first start is said, and a later start finds nothing in its way', async ({ skip }) => {
+  it('at the first start is reported, and a later start succeeds once the disk has space', async ({ skip }) => {
     const directory = smallDisk();
     if (directory === undefined) return skip('this user may not mount a file system');
     const inTheWay = join(directory, 'in-the-way');
@@ -492,7 +495,7 @@ describe('a full disk', () => {
     await store.append(workStream(0), 'no-stream', [workEvent(0, 0)]);
   });
 
-  it('ends with a message, and the next start has all that was acknowledged', async () => {
+  it('ends the process with a message, and the next start has all that was acknowledged', async () => {
     const directory = newDirectory();
     // A limit on the size of files fails writes as a full disk does, for any user.
     const limited = start(work(directory, { eventsEach: 1_000, dataBytes: 5_000 }), {}, [
@@ -600,7 +603,7 @@ describe('a process that is killed', () => {
 });
 
 describe('durability', () => {
-  it('asks the disk at every commit', () => {
+  it('is set to a sync of the log at every commit', () => {
     const { db } = openForWriting(join(newDirectory(), 'log.db'), 'FULL');
     expect(db.prepare('PRAGMA synchronous').get()).toEqual({ synchronous: 2 });
     expect(db.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' });

@@ -77,7 +77,7 @@ const elsewhere = (project: string, books: readonly Book[]): readonly StoredDocu
 
 const text = (value: Uint8Array): string => new TextDecoder().decode(value);
 
-/** The contract of text search in every read store. `open` creates an empty store; `settle` is called after writes. */
+/** The contract of text search in every read store. `open` creates an empty store; `settle`, called after writes, gives the store to search in. */
 export const textSearchContract = (
   name: string,
   open: () => Promise<{ store: ReadStore; settle?: () => Promise<ReadStore> }>,
@@ -142,7 +142,7 @@ export const textSearchContract = (
       isByName: fc.boolean(),
     });
 
-    it('finds what has the text, in order and page by page, whatever the text', async () => {
+    it('finds the documents that contain a text, in order and page by page, whatever the text', async () => {
       const property = fc.asyncProperty(cases, async ({ first, later, wanted, isUp, limit, offset, ...more }) => {
         count += 1;
         const project = `project ${count}`;
@@ -173,7 +173,7 @@ export const textSearchContract = (
       await fc.assert(property, { numRuns: runs });
     });
 
-    it('finds what has the text, be it long, where no two documents have the same sort value', async () => {
+    it('finds the documents that contain a text of 3 to 8 characters, where no two have the same sort value', async () => {
       const property = fc.asyncProperty(fc.array(texts(0, 12), { maxLength: 20 }), texts(3, 8), async (all, wanted) => {
         count += 1;
         const project = `films ${count}`;

@@ -219,7 +219,7 @@ export const viewGroupsContract = (
     };
 
     describe('a view that a release changes', () => {
-      it('reads the log alone, while the others are not folded again and stay fresh', async () => {
+      it('is built from the log by itself, while the others are not folded again and stay fresh', async () => {
         const head = await appendMany(1_000);
         await builtBy([tallies, counts], head);
         const [kept, changed] = [counting(tallies), counting(inVersion(counts, 2))];
@@ -429,7 +429,7 @@ export const viewGroupsContract = (
         });
       const own = 'counts.v1 parts.v1 tallies.v1';
 
-      it('are one where nothing is stored, and where all is at one position', async () => {
+      it('are one where nothing is stored, and where they have a checkpoint together', async () => {
         expect(await groupsOf()).toEqual([
           { name: own, models: ['tallies', 'counts', 'parts'], isBuilding: false, takeover: undefined },
         ]);

@@ -97,7 +97,7 @@ export const bridgeContract = <Server extends KubernetesServer>(
         (found) => found?.metadata.deletionTimestamp !== undefined,
       );
 
-    it('makes the object of a launch, and accepts it then', async () => {
+    it('makes the object of a launch, and accepts the launch then', async () => {
       const own = newName();
       work.launch(own, hello);
       await accepts(1);
@@ -143,7 +143,7 @@ export const bridgeContract = <Server extends KubernetesServer>(
       });
     });
 
-    it('ends an execution that is aborted before it has an object', async () => {
+    it('ends an execution that is aborted right after its launch, or deletes its object', async () => {
       const own = newName();
       work.launch(own, hello, { lease: 2n, isStarted: false });
       work.abort(own, 2n);
@@ -154,7 +154,7 @@ export const bridgeContract = <Server extends KubernetesServer>(
       expect(await messages('accept')).toBe(1);
     });
 
-    it('takes its object over after its own kill, and makes no second one', async () => {
+    it('takes over the object of a launch after it was killed, and makes no second one', async () => {
       const own = newName();
       work.launch(own, hello);
       await accepts(1);
@@ -167,7 +167,7 @@ export const bridgeContract = <Server extends KubernetesServer>(
       expect((await object(own))!.metadata.uid).toBe(before);
     });
 
-    it('removes what finished while it was killed', async () => {
+    it('removes the object of an execution that finished while it was killed', async () => {
       const own = newName();
       work.launch(own, hello);
       await accepts(1);
@@ -178,7 +178,7 @@ export const bridgeContract = <Server extends KubernetesServer>(
       await gone(own);
     });
 
-    it('begins nothing again that another engine has begun', async () => {
+    it('rejects a launch that another engine has begun, and makes no object', async () => {
       const own = newName();
       work.launch(own, hello, { lease: 2n, isStarted: true });
       await until(

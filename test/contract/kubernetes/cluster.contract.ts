@@ -53,7 +53,7 @@ export const newObject = (madeBy = 'east'): WorkflowObject => {
   return workflowObject({ ...launch, id }, { ...objectOptions, madeBy });
 };
 
-/** Follows a cluster, and remembers the names of objects in the order of the calls. */
+/** Follows a cluster: `seen` are the reported objects in their order, `times` counts those of a name. */
 export const following = (cluster: Cluster) => {
   const seen: ExecutionObject[] = [];
   const stop = new AbortController();
@@ -87,7 +87,7 @@ export const clusterContract = (name: string, open: () => Promise<KubernetesServ
       expect(body.metadata).toMatchObject(object.metadata);
     });
 
-    it('holds one object of a name, and says whose it is', async () => {
+    it('holds one object of a name, and finds it with its project, domain and launch', async () => {
       const object = newObject();
       expect(await cluster.find(object.metadata)).toBeUndefined();
       await cluster.create(object);
@@ -168,7 +168,7 @@ export const clusterContract = (name: string, open: () => Promise<KubernetesServ
       await expect(cluster.create(elsewhere)).rejects.toThrow(ClusterUnavailable);
     });
 
-    it('gives the bridge no more rights than it needs', async () => {
+    it('gives the bridge no rights to secrets, pods, deployments and namespaces', async () => {
       const others = ['/api/v1/secrets', '/api/v1/pods', '/apis/apps/v1/deployments', '/api/v1/namespaces'];
       for (const path of others) {
         const { status } = await ask({ url: server.url, token: BRIDGE_TOKEN }, 'GET', path);

@@ -22,7 +22,7 @@ describe('a cluster with faults', () => {
   afterAll(() => server.close());
 
   it.each<Fault>([429, 500, 503, 'stall', 'lost'])(
-    'is away when its answer is %s, and creates the object later',
+    'is unavailable when its answer is %s, and has the object after the next call',
     async (fault) => {
       const object = newObject();
       server.fail('create', fault, 1);
@@ -31,12 +31,12 @@ describe('a cluster with faults', () => {
     },
   );
 
-  it('says how long to wait when it is asked too much', async () => {
+  it('is unavailable with a retry delay when its answer is 429', async () => {
     server.fail('get', 429, 1);
     await expect(cluster.find(newObject().metadata)).rejects.toMatchObject({ retryAfterMs: 1_000 });
   });
 
-  it('refuses an object that cannot be', async () => {
+  it('fails with ObjectRefused when its answer is 422', async () => {
     server.fail('create', 422, 1);
     await expect(cluster.create(newObject())).rejects.toThrow(ObjectRefused);
   });
@@ -122,23 +122,26 @@ describe('a cluster with faults', () => {
     await stop();
   });
 
-  it.each<Fault>(['empty', 410])('is asked a few times while each watch ends at once with %s', async (fault) => {
-    // The watch of another client, which the server ends after half a second.
-    const query = `watch=true&timeoutSeconds=0.5&resourceVersion=${Number.MAX_SAFE_INTEGER}`;
-    const headers = { authorization: `Bearer ${ADMIN_TOKEN}` };
-    const other = await fetch(`${server.url}${objectPath(NAMESPACE)}?${query}`, { headers });
-    server.fail('watch', fault, 1_000);
-    onTestFinished(() => server.recover());
-    const before = server.requests.length;
-    const { stop } = following(cluster);
-    await other.text();
-    const asked = await until(
-      () => Promise.resolve(server.requests.length - before),
-      (count) => count > 1,
-    );
-    await stop();
-    expect(asked).toBeLessThan(10);
-  });
+  it.each<Fault>(['empty', 410])(
+    'gets fewer than ten requests in half a second while each watch ends at once with %s',
+    async (fault) => {
+      // The watch of another client, which the server ends after half a second.
+      const query = `watch=true&timeoutSeconds=0.5&resourceVersion=${Number.MAX_SAFE_INTEGER}`;
+      const headers = { authorization: `Bearer ${ADMIN_TOKEN}` };
+      const other = await fetch(`${server.url}${objectPath(NAMESPACE)}?${query}`, { headers });
+      server.fail('watch', fault, 1_000);
+      onTestFinished(() => server.recover());
+      const before = server.requests.length;
+      const { stop } = following(cluster);
+      await other.text();
+      const asked = await until(
+        () => Promise.resolve(server.requests.length - before),
+        (count) => count > 1,
+      );
+      await stop();
+      expect(asked).toBeLessThan(10);
+    },
+  );
 
   it('reports objects again after a watch or a list has stalled', async () => {
     const object = newObject();
