@@ -1,5 +1,4 @@
 import js from '@eslint/js';
-import prettier from 'eslint-config-prettier';
 import jsdoc from 'eslint-plugin-jsdoc';
 import { defineConfig, globalIgnores } from 'eslint/config';
 import tseslint from 'typescript-eslint';
@@ -119,5 +118,4 @@ export default defineConfig(
     },
     rules: { '@typescript-eslint/explicit-module-boundary-types': 'off' }, // JavaScript has no place for them
   },
-  prettier,
 );

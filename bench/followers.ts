@@ -4,7 +4,8 @@ import { frameOf, HEAD_BYTES } from '../services/kernel/encoding/grpc-frame.js';
 
 /** A stream to read: Server-Sent Events, or the messages of a gRPC call with a request in base64. */
 export type FollowedStream =
-  { readonly url: string } | { readonly address: string; readonly path: string; readonly request: string };
+  | { readonly url: string }
+  | { readonly address: string; readonly path: string; readonly request: string };
 
 /** Order for the followers, a process of its own: to read streams, or to report when `expected` events have arrived. */
 export type FollowOrder = { readonly streams: readonly FollowedStream[] } | { readonly expected: number };

@@ -6,7 +6,9 @@ import {
 
 /** The name of a phase, as the interface spells it: `TIMED_OUT`. */
 export type PhaseName =
-  keyof typeof WorkflowExecution_Phase | keyof typeof NodeExecution_Phase | keyof typeof TaskExecution_Phase;
+  | keyof typeof WorkflowExecution_Phase
+  | keyof typeof NodeExecution_Phase
+  | keyof typeof TaskExecution_Phase;
 
 /** The few kinds of phases that people tell apart at a glance; each has a colour and a sign of its own. */
 export type PhaseKind = 'waiting' | 'running' | 'good' | 'bad' | 'stopped' | 'skipped';

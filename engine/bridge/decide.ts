@@ -26,7 +26,16 @@ export type Situation = {
  * the cluster, `end` reports its end instead of the engine, `release` removes the engine's finalizer.
  */
 export type Step =
-  'look' | 'create' | 'accept' | 'pass-on' | 'refuse' | 'delete' | 'end' | 'release' | 'wait' | 'forget';
+  | 'look'
+  | 'create'
+  | 'accept'
+  | 'pass-on'
+  | 'refuse'
+  | 'delete'
+  | 'end'
+  | 'release'
+  | 'wait'
+  | 'forget';
 
 type Row = Readonly<Record<ObjectState, (situation: Situation) => Step>>;
 

@@ -43,7 +43,8 @@ export const distinctValues = (
   let after = query.after;
   while (values.length <= skip + query.limit) {
     const row = firstRow(nextValueSql(run, tightened({ ...query, ...(after && { after }) }))) as
-      [FieldValue] | undefined;
+      | [FieldValue]
+      | undefined;
     if (!row) return { values: values.slice(skip).map(originalValue), hasMore: false };
     if (!isExcepted(row[0])) values.push(row[0]);
     after = { value: row[0], key: '' };

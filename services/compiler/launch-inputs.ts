@@ -9,7 +9,8 @@ export type ExpectedInputs = { readonly expected: ParameterMap; readonly fixed: 
 
 /** The complete inputs and those that the caller gave, each an encoded `core.LiteralMap`; or the problem found. */
 export type LaunchInputs =
-  { readonly inputs: Uint8Array; readonly userInputs: Uint8Array } | { readonly problem: string };
+  | { readonly inputs: Uint8Array; readonly userInputs: Uint8Array }
+  | { readonly problem: string };
 
 /** Completes and encodes the inputs of an execution. The literals in `given` must have been checked. */
 export const launchInputs = (given: LiteralMap, { expected, fixed }: ExpectedInputs): LaunchInputs => {

@@ -31,7 +31,8 @@ export type CompileRequest = {
 };
 
 export type CompiledOrErrors =
-  { readonly closure: CompiledWorkflowClosure } | { readonly errors: readonly CompileError[] };
+  | { readonly closure: CompiledWorkflowClosure }
+  | { readonly errors: readonly CompileError[] };
 
 /** Caches a look-up: thousands of nodes can refer to one task. */
 const once = <Value>(lookUp: (id: Identifier) => Value): ((id: Identifier) => Value) => {

@@ -89,7 +89,8 @@ export type ExpectedInputs = { readonly expected: ParameterMap; readonly fixed: 
 
 /** The complete inputs and those that the caller gave, each an encoded `core.LiteralMap`; or the problem found. */
 export type LaunchInputs =
-  { readonly inputs: Uint8Array; readonly userInputs: Uint8Array } | { readonly problem: string };
+  | { readonly inputs: Uint8Array; readonly userInputs: Uint8Array }
+  | { readonly problem: string };
 
 /** Launch requests whose inputs are too large to decode on the main thread. */
 export interface LargeLaunches {

@@ -77,4 +77,8 @@ export type ResendNotification = {
 };
 
 export type NotificationCommand =
-  BeginNotification | EndNotification | GiveUpNotification | DigestNotification | ResendNotification;
+  | BeginNotification
+  | EndNotification
+  | GiveUpNotification
+  | DigestNotification
+  | ResendNotification;

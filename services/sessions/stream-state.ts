@@ -22,7 +22,8 @@ export type FoldedState<State> = { state: State; revision: bigint; keys?: KnownK
  * - `folded`: the state with all events in flight, and the revision that the stream will have.
  */
 type Knowledge<State> =
-  { readonly kind: 'cold' } | { readonly kind: 'presumed absent' | 'folded'; readonly folded: FoldedState<State> };
+  | { readonly kind: 'cold' }
+  | { readonly kind: 'presumed absent' | 'folded'; readonly folded: FoldedState<State> };
 
 const COLD = { kind: 'cold' } as const;
 

@@ -12,7 +12,8 @@ export type QueryThreadSettings = {
 
 /** A query method of the read store, with the field of `countBy`. */
 export type QueryMethod =
-  { readonly method: 'find' | 'findDistinct' } | { readonly method: 'countBy'; readonly by: string };
+  | { readonly method: 'find' | 'findDistinct' }
+  | { readonly method: 'countBy'; readonly by: string };
 
 /** A query sent to the thread. */
 export type QueryRequest = QueryMethod & {

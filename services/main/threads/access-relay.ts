@@ -85,7 +85,8 @@ export const admitting = (services: Services): Admissions => {
 };
 
 type Question =
-  { readonly call: AskingCall } | { readonly call: AskingCall; readonly admitted: Admitted; readonly code: string };
+  | { readonly call: AskingCall }
+  | { readonly call: AskingCall; readonly admitted: Admitted; readonly code: string };
 
 /** The client end: asks the thread that authenticates. */
 export const relayedAdmissions = (port: MessagePort): Admissions => {

@@ -10,7 +10,8 @@ import { RpcError, type StatusCode } from '../../kernel/rpc.js';
 
 /** An error of one thread as it crosses to another; its cause stays behind. */
 export type Failure = { readonly message: string } & (
-  { readonly status: StatusCode; readonly retryAfterMs: number | undefined } | { readonly fault: FaultCode }
+  | { readonly status: StatusCode; readonly retryAfterMs: number | undefined }
+  | { readonly fault: FaultCode }
 );
 
 /** The faults that the other thread tells apart; all others are a {@link StoreUnavailable} there. */

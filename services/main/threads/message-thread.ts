@@ -15,7 +15,8 @@ export type MessageThreadData = PayloadSource & {
 
 /** A message of the thread: a page of the messages up to a position, or the failure that ended it. */
 export type MessageThreadMessage =
-  { readonly page: PackedMessages; readonly position: bigint } | { readonly failure: Error };
+  | { readonly page: PackedMessages; readonly position: bigint }
+  | { readonly failure: Error };
 
 /** A command to the thread: a page has been taken, or close. */
 export type MessageThreadCommand = 'taken' | 'close';

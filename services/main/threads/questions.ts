@@ -9,7 +9,8 @@ export interface ChannelEnd {
 type Asked<Question> = { readonly id: number; readonly question: Question };
 
 type Answered<Answer> =
-  { readonly id: number; readonly answer: Answer } | { readonly id: number; readonly failure: Failure };
+  | { readonly id: number; readonly answer: Answer }
+  | { readonly id: number; readonly failure: Failure };
 
 type Waiting<Answer> = { readonly resolve: (answer: Answer) => void; readonly reject: (error: Error) => void };
 

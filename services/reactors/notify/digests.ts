@@ -12,7 +12,8 @@ export type DigestLimits = {
 
 /** A message that has not been tried: send it, look at it again later, or send it for `digest` as well. */
 export type Placed =
-  { readonly kind: 'send'; readonly digest: readonly MessageKey[] } | { readonly kind: 'later'; readonly atMs: number };
+  | { readonly kind: 'send'; readonly digest: readonly MessageKey[] }
+  | { readonly kind: 'later'; readonly atMs: number };
 
 /** Joins messages about failures. The messages that wait are unfinished work: after a restart they are read again. */
 export interface Digests {

@@ -68,7 +68,8 @@ const checked = (db: Database, path: string): LogFacts => {
   const logId = metaOf(db, 'log-id') ?? refuse('it is damaged: it has no identity');
   // Reads the whole last event: this fails if the file was truncated.
   const last = db.prepare('SELECT * FROM events ORDER BY position DESC LIMIT 1').get() as
-    { position: number } | undefined;
+    | { position: number }
+    | undefined;
   return { logId, head: last?.position ?? 0, copyOf: metaOf(db, COPY_OF) };
 };
 

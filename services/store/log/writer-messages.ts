@@ -32,4 +32,6 @@ export type Answer =
 
 /** Messages from the writer: the log is open, it could not be opened, or results. */
 export type FromWriter =
-  { readonly type: 'ready' } | { readonly type: 'failed'; readonly fault: FaultMessage } | Answer;
+  | { readonly type: 'ready' }
+  | { readonly type: 'failed'; readonly fault: FaultMessage }
+  | Answer;

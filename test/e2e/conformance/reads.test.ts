@@ -79,7 +79,9 @@ const ofVersions = ([rpc, type, other]: readonly [
 ];
 
 type NodeRead =
-  typeof method.getNodeExecution | typeof method.getNodeExecutionData | typeof method.getDynamicNodeWorkflow;
+  | typeof method.getNodeExecution
+  | typeof method.getNodeExecutionData
+  | typeof method.getDynamicNodeWorkflow;
 
 const ofNodes = (rpc: NodeRead): readonly Refused[] => {
   const asking = (id: object | undefined) => () => ask(rpc as typeof method.getNodeExecution, id ? { id } : {});

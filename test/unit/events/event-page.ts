@@ -1,4 +1,4 @@
-import { format } from 'prettier';
+import { format } from 'oxfmt';
 import { attributesStream } from '../../../services/attributes/events.js';
 import { deadLetterStream } from '../../../services/dead-letter/events.js';
 import { engineSessionStream } from '../../../services/engine-session/events.js';
@@ -81,7 +81,7 @@ const table = (head: readonly string[], rows: readonly (readonly string[])[]): s
   [head, head.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |`).join('\n');
 
 const jsonBlock = async (value: unknown): Promise<string> =>
-  `\`\`\`json\n${await format(JSON.stringify(value), { parser: 'json', printWidth: 110 })}\`\`\``;
+  `\`\`\`json\n${(await format('example.json', JSON.stringify(value), { printWidth: 110 })).code}\`\`\``;
 
 const anchorOf = (name: string): string => `[${name}](#${name.toLowerCase()})`;
 

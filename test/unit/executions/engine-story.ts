@@ -15,7 +15,14 @@ export type Said = {
 };
 
 type Value =
-  null | boolean | number | bigint | string | Uint8Array | readonly Value[] | { readonly [key: string]: Value };
+  | null
+  | boolean
+  | number
+  | bigint
+  | string
+  | Uint8Array
+  | readonly Value[]
+  | { readonly [key: string]: Value };
 
 const reversed = <Part extends Value>(value: Part): Part => {
   if (Array.isArray(value)) return value.map(reversed) as unknown as Part;

@@ -18,7 +18,7 @@ const collection: Collection = {
 
 const TEXTS = ['', 'a', 'ab', 'aab', 'b%', 'a_b', 'Ä', '\u{1F600}', '\uFFFD', null];
 const NUMBERS = [-1, 0, 7, null];
-const PAIRS = [null, pairsText([['team', 'growth']]), pairsText([['team', ''], ['tier', 'growth']])]; // prettier-ignore
+const PAIRS = [null, pairsText([['team', 'growth']]), pairsText([['team', ''], ['tier', 'growth']])]; // oxfmt-ignore
 const rows: readonly Readonly<Record<string, FieldValue>>[] = TEXTS.flatMap((text) =>
   NUMBERS.flatMap((number) => PAIRS.map((pairs) => ({ text, number, pairs }))),
 ).map((row, at) => ({ ...row, at }));

@@ -16,7 +16,8 @@ import {
 
 /** An answer of a read other than an event. A checkpoint means that all events up to its position were examined. */
 export type Mark =
-  { readonly mark: 'caught-up' | 'not-found' | 'other' } | { readonly mark: 'checkpoint'; readonly position: bigint };
+  | { readonly mark: 'caught-up' | 'not-found' | 'other' }
+  | { readonly mark: 'checkpoint'; readonly position: bigint };
 
 /** One answer of a read or subscription. */
 export type ReadAnswer = RecordedEvent | Mark;
