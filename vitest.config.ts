@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './test/support/longest-first.js';
 import { skippedTests } from './test/support/skipped-tests.js';
 import { filesOf, LOADS, MATRICES, OPERATIONS } from './test/support/suites.js';
 
@@ -48,6 +49,7 @@ const [loads, matrices, operations] = [filesOf(LOADS), filesOf(MATRICES), filesO
 export default defineConfig({
   test: {
     maxWorkers: 2,
+    sequence: { sequencer: LongestFirst },
     update: 'none', // a test compares; only --update writes what it compares with
     reporters: ['default', './dist/test/support/tally-reporter.js'],
     projects: [

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
+import { LONG } from '../../support/longest-first.js';
 import { filesOf, LOADS, MATRICES, OPERATIONS } from '../../support/suites.js';
 
 /** The compiled tests are in `dist/test`. */
@@ -15,9 +16,12 @@ const projectsOf = (script: string): readonly string[] =>
   [...(scripts[script] ?? '').matchAll(/--project (\w+)/gu)].map(([, name]) => name!);
 
 describe('the suites of tests', () => {
-  it.each([...filesOf(LOADS), ...filesOf(MATRICES), ...filesOf(OPERATIONS)])('have a file that exists: %s', (file) => {
-    expect(existsSync(join(ROOT, file))).toBe(true);
-  });
+  it.each([...filesOf(LOADS), ...filesOf(MATRICES), ...filesOf(OPERATIONS), ...LONG])(
+    'have a file that exists: %s',
+    (file) => {
+      expect(existsSync(join(ROOT, file))).toBe(true);
+    },
+  );
 
   it('have each project of tests once, and npm run test:all runs them all', () => {
     expect(scripts['test:all']).toMatch(/^npm test && /u);
