@@ -252,7 +252,7 @@ export const definitionSamples: readonly Sample[] = [
   {
     type: 'EngineSessionEnded',
     stream: engineSessionStream(ENGINE),
-    data: { session: ENGINE.session, cause: 'not heard of for 30 s' },
+    data: { session: ENGINE.session, cause: 'no heartbeat for 30 s' },
   },
   { type: 'ProjectRegistered', stream: projectStream('flytesnacks'), data: project('Examples') },
   { type: 'ProjectUpdated', stream: projectStream('flytesnacks'), data: project('Examples, and what was tried') },
