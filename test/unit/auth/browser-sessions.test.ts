@@ -72,7 +72,7 @@ describe('a return from the issuer', () => {
       baseUrl: () => 'https://example.com',
       jar,
       issuer: { scope: '', audience: '', configuration: () => Promise.reject(failure()) },
-      authentication: { callerOf: () => Promise.reject(new Error('not asked')) },
+      authentication: { callerOf: () => Promise.reject(new Error('no test calls this')) },
       isBehindProxy: false,
       limits: signInLimits(1, now),
       onAttempt: ({ code }) => attempts.push(code),

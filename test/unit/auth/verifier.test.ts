@@ -8,18 +8,18 @@ import { secondsOf, type TestIssuer, testIssuer, wrongTokens } from '../../suppo
 
 let issuer: TestIssuer;
 /** Addresses that were fetched; of introspections also the `authorization` header. */
-let asked: string[];
+let fetched: string[];
 /** True while the issuer does not answer. */
 let isAway: boolean;
 
 beforeEach(() => {
   issuer = testIssuer();
-  asked = [];
+  fetched = [];
   isAway = false;
 });
 
 const fetchJson: FetchJson = async (url) => {
-  asked.push(url);
+  fetched.push(url);
   if (isAway) throw new Error('away');
   if (url.endsWith('/openid-configuration')) return { issuer: issuer.issuer, jwks_uri: `${issuer.issuer}/keys` };
   return issuer.jwks();
@@ -96,7 +96,7 @@ describe('the keys of an issuer', () => {
     const verifier = verifierOf();
     const tokens = await Promise.all([issuer.token(), issuer.token({ sub: 'bob' }), issuer.token({ sub: 'eve' })]);
     await Promise.all(tokens.map((token) => verifier.verify(token)));
-    expect(asked).toEqual(['https://issuer.test/.well-known/openid-configuration', 'https://issuer.test/keys']);
+    expect(fetched).toEqual(['https://issuer.test/.well-known/openid-configuration', 'https://issuer.test/keys']);
   });
 
   it('are fetched again for a new key id', async () => {
@@ -105,7 +105,7 @@ describe('the keys of an issuer', () => {
     issuer.rotate('second');
     issuer.clock.now += 10 * SECOND_MS;
     await expect(verifier.verify(await issuer.token())).resolves.toBeDefined();
-    expect(asked).toHaveLength(2);
+    expect(fetched).toHaveLength(2);
   });
 
   it('are fetched at most once in ten seconds, however many unknown key ids come', async () => {
@@ -118,7 +118,7 @@ describe('the keys of an issuer', () => {
       );
       await Promise.allSettled(tokens.map((token) => verifier.verify(token)));
     }
-    expect(asked).toHaveLength(3);
+    expect(fetched).toHaveLength(3);
   });
 
   it('still verify tokens after the issuer was away for a day', async () => {
@@ -165,7 +165,7 @@ describe('an issuer in this process', () => {
     await expect(verifier.verify(await issuer.token())).resolves.toMatchObject({ identity: { principal: 'ada' } });
     for (const token of Object.values(await wrongTokens(issuer)))
       await expect(verifier.verify(token)).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
-    expect(asked).toEqual([]);
+    expect(fetched).toEqual([]);
   });
 });
 
@@ -181,7 +181,7 @@ describe('an opaque token', () => {
       [],
       {
         fetchJson: (url, request) => {
-          asked.push(url, String((request?.headers as Record<string, string>)['authorization']));
+          fetched.push(url, String((request?.headers as Record<string, string>)['authorization']));
           return isAway ? Promise.reject(new Error('away')) : Promise.resolve(claims);
         },
         now: () => issuer.clock.now,
@@ -194,7 +194,7 @@ describe('an opaque token', () => {
       identity: { principal: 'ada', scopes: ['all'] },
       until: issuer.clock.now + 60_000,
     });
-    expect(asked).toEqual(['https://issuer.test/ask', `Basic ${Buffer.from('a%3Ab:s+c').toString('base64')}`]);
+    expect(fetched).toEqual(['https://issuer.test/ask', `Basic ${Buffer.from('a%3Ab:s+c').toString('base64')}`]);
   });
 
   it.each<[object]>([

@@ -24,7 +24,7 @@ describe('the changed nodes of an execution', () => {
     expect(changed.after(5n)).toEqual([]);
   });
 
-  it('are unknown where events may have been missed', () => {
+  it('are unknown when events may have been missed', () => {
     const changed = changedNodes();
     changed.add(node(5n, 'n0'));
     changed.reset();
@@ -34,7 +34,7 @@ describe('the changed nodes of an execution', () => {
     expect(changed.after(9n)).toEqual([]);
   });
 
-  it('are unknown after an event of the whole execution, until it was read', () => {
+  it('are unknown after a position before an event of the whole execution', () => {
     const changed = changedNodes();
     changed.add(node(5n, 'n0'));
     changed.add({ position: 6n, nodeId: undefined });
@@ -47,7 +47,7 @@ describe('the changed nodes of an execution', () => {
     ['there are more than a hundred', Array.from({ length: 101 }, (_, index) => `n${index}`)],
     ['their ids are long', Array.from({ length: 50 }, (_, index) => `${'long'.repeat(25)}${index}`)],
     ['an id has a character that filters cannot have', ['n0;n1']],
-  ])('are not asked for one by one when %s', (_, ids) => {
+  ])('are undefined, to be read all, when %s', (_, ids) => {
     const changed = changedNodes();
     for (const id of ['first', ...ids]) changed.add(node(changed.last() + 1n, id));
     expect(changed.after(1n)).toBeUndefined();

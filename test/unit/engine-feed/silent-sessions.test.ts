@@ -63,7 +63,7 @@ describe('the session of an engine that is silent', () => {
   let ended: string[];
   let renewed: string[];
   /** The sessions whose renewals were read, and the number that was read. */
-  let asked: string[];
+  let readOf: string[];
   let renewals: number;
   /** Each read of renewals waits for the first promise, each renewal for the second. */
   let mayRead: Promise<void>;
@@ -89,7 +89,7 @@ describe('the session of an engine that is silent', () => {
         return true;
       },
       renewals: async ({ session }) => {
-        asked.push(session);
+        readOf.push(session);
         await mayRead;
         return renewals;
       },
@@ -126,7 +126,7 @@ describe('the session of an engine that is silent', () => {
 
   beforeEach(async () => {
     ({ directory, store } = await openTestLog());
-    [atMs, reads, ended, renewed, asked, renewals, parked, failures] = [0, 0, [], [], [], 0, 0, []];
+    [atMs, reads, ended, renewed, readOf, renewals, parked, failures] = [0, 0, [], [], [], 0, 0, []];
     [mayRead, mayRenew] = [Promise.resolve(), Promise.resolve()];
     for (const session of ['a', 'b']) {
       const data = toBinary(EngineSessionOpenedSchema, create(EngineSessionOpenedSchema, idOf(session)));
@@ -150,7 +150,7 @@ describe('the session of an engine that is silent', () => {
     expect(new Set(ended)).toEqual(new Set(['a: no heartbeat for 0.03 s']));
   });
 
-  it('without leases ends after its idle time when the engine may be connected to another process', async () => {
+  it('without leases ends an idle time after its renewals were read, when other processes share the log', async () => {
     board = opened(true);
     await board.start();
     await pass(IDLE_MS - 1);
@@ -180,7 +180,7 @@ describe('the session of an engine that is silent', () => {
     expect(renewed).toEqual(Array(3).fill('a'));
   });
 
-  it('stays open when the engine has moved to another process over a new connection', async () => {
+  it('stays open while another process renews it, but its silent connection ends', async () => {
     board = opened(true);
     await board.start();
     const engines = ['a', 'b'].map((session) => engineOf(session, 1));
@@ -236,7 +236,7 @@ describe('the session of an engine that is silent', () => {
     mayRead = reading.passed;
     await pass(LEASE_MS);
     await pass(0);
-    expect(asked).toEqual(['a', 'b']);
+    expect(readOf).toEqual(['a', 'b']);
     for (const session of ['a', 'b']) board.engines.set(session, engineOf(session, atMs));
     reading.open();
     await pass(0);
@@ -293,6 +293,6 @@ describe('the session of an engine that is silent', () => {
     atMs = LEASE_MS;
     await remaining('a');
     await pass(0);
-    expect(new Set(asked)).toEqual(new Set(['b']));
+    expect(new Set(readOf)).toEqual(new Set(['b']));
   });
 });

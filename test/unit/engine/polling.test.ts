@@ -15,9 +15,9 @@ const ANSWERS: Readonly<Record<string, object>> = {
   ListExecutions: { executions: [{ id: { name: 'a' }, closure: { phase: Phase.QUEUED } }] },
 };
 
-/** A control plane that counts its requests. */
+/** A control plane; `calls` gives the methods that were called since it was last read, sorted. */
 const counted = () => {
-  const asked: string[] = [];
+  const methods: string[] = [];
   const client: InterfaceClient = {
     send: () => Promise.reject(new Error('nothing is reported here')),
     close: () => undefined,
@@ -25,11 +25,11 @@ const counted = () => {
       method: { readonly name: string; readonly output: Output },
       _request: MessageInitShape<Input>,
     ): Promise<MessageShape<Output>> => {
-      asked.push(method.name);
+      methods.push(method.name);
       return Promise.resolve(create(method.output, ANSWERS[method.name] as MessageInitShape<Output>));
     },
   };
-  const calls = (): readonly string[] => asked.splice(0).sort();
+  const calls = (): readonly string[] => methods.splice(0).sort();
   return { client, calls };
 };
 

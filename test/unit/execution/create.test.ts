@@ -120,21 +120,25 @@ describe('CreateExecution', () => {
 
   it('takes the notifications of the request, and none when it disables them', async () => {
     const rule = { phases: [4], type: { case: 'email', value: { recipientsEmail: ['a@example.org'] } } };
-    await launch('told', { notificationOverrides: { case: 'notifications', value: { notifications: [rule] } } });
-    expect((await created('told')).notifications).toHaveLength(1);
-    await launch('untold', { notificationOverrides: { case: 'disableAll', value: true } });
-    expect((await created('untold')).notifications).toHaveLength(0);
+    await launch('notifying', { notificationOverrides: { case: 'notifications', value: { notifications: [rule] } } });
+    expect((await created('notifying')).notifications).toHaveLength(1);
+    await launch('silent', { notificationOverrides: { case: 'disableAll', value: true } });
+    expect((await created('silent')).notifications).toHaveLength(0);
   });
 
   it('refuses notifications without a type or recipients, or of a phase before the end', async () => {
-    const told = (rule: object) =>
-      launch('told-wrong', { notificationOverrides: { case: 'notifications', value: { notifications: [rule] } } });
+    const launchWith = (rule: object) =>
+      launch('invalid-rule', { notificationOverrides: { case: 'notifications', value: { notifications: [rule] } } });
     const email = (...recipientsEmail: string[]) => ({ case: 'email', value: { recipientsEmail } });
-    expect(await plane.error(told({ phases: [4] }))).toMatchObject({
+    expect(await plane.error(launchWith({ phases: [4] }))).toMatchObject({
       message: 'invalid value for notification type: it is none of email, pager_duty, slack',
     });
-    expect(await plane.error(told({ phases: [4], type: email() }))).toMatchObject({ message: 'missing recipients' });
-    expect(await plane.error(told({ phases: [2], type: email('a') }))).toMatchObject({ code: 'INVALID_ARGUMENT' });
+    expect(await plane.error(launchWith({ phases: [4], type: email() }))).toMatchObject({
+      message: 'missing recipients',
+    });
+    expect(await plane.error(launchWith({ phases: [2], type: email('a') }))).toMatchObject({
+      code: 'INVALID_ARGUMENT',
+    });
   });
 });
 

@@ -140,16 +140,16 @@ describe('any sequence of leases, returns and reports', () => {
     type Held = { readonly by: string | undefined; readonly number: bigint };
 
     /** Compares an event with the lease before it and the command that it came from; gives the lease after it. */
-    const after = (held: Held, { type, data }: ExecutionEvent, asked: ExecutionCommand): Held => {
+    const after = (held: Held, { type, data }: ExecutionEvent, cause: ExecutionCommand): Held => {
       if (type === 'WorkLeased') {
         expect(data.number).toBe(held.number + 1n);
         // Only a command that names the lease before as over takes it from its holder.
-        if (held.by !== undefined) expect(asked).toMatchObject({ over: Number(held.number) });
+        if (held.by !== undefined) expect(cause).toMatchObject({ over: Number(held.number) });
         compared.leases += 1;
         return { by: data.engine, number: data.number };
       }
       if (type === 'WorkReturned') {
-        expect(asked).toMatchObject({ session: `session of ${held.by}`, number: Number(held.number) });
+        expect(cause).toMatchObject({ session: `session of ${held.by}`, number: Number(held.number) });
         return { ...held, by: undefined };
       }
       if (type !== 'WorkflowPhaseReported' || data.phase === WORKFLOW.UNDEFINED) return held;

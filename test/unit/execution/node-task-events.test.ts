@@ -92,7 +92,7 @@ describe('an event that has the phase and time of others', () => {
     expect(run.recorded).toHaveLength(4);
     for (const other of others) expect(await run.answer(other)).toBe('phase-recorded');
     expect(run.recorded).toHaveLength(4);
-    expect(run.looks.at(-1)).toEqual([1n, 2n, 3n]);
+    expect(run.comparedRevisions.at(-1)).toEqual([1n, 2n, 3n]);
   });
 });
 
@@ -122,7 +122,7 @@ describe('a task event', () => {
     expect(await run.answer(task('RUNNING', { version: 2, second: 4 }))).toBe('OK');
   });
 
-  it('is compared with the version of its own phase that was reported last', async () => {
+  it('is compared with the version of the current phase, which each change of phase begins anew', async () => {
     const run = openStream(creation, node('RUNNING'), task('QUEUED', { version: 3 }), task('RUNNING', { second: 1 }));
     expect(await run.answer(task('RUNNING', { version: 1, second: 2 }))).toBe('OK');
     expect(await run.answer(task('QUEUED', { version: 0, second: 3 }))).toBe('OK');

@@ -189,7 +189,7 @@ describe('a refusal about an execution', () => {
     expect(isPermanentRefusal(refusal)).toBe(isPermanent);
   });
 
-  it('names the node of a report about one', () => {
+  it('names the node when the report is about a node', () => {
     const { message } = refusalError({ kind: 'child-not-found' }, { id, nodeId: 'n7' });
     expect(message).toBe(
       `missing entity of type execution: the one that node [n7] of ${EXECUTION} names in workflow_node_metadata`,

@@ -137,7 +137,7 @@ export type Answer = 'OK' | ExecutionRefusal['kind'];
 /** A stream in memory that answers commands as a session does. Events are encoded and decoded. */
 export const openStream = (...past: readonly ExecutionCommand[]) => {
   const recorded: RecordedEvent[] = [];
-  const looks: (readonly bigint[])[] = [];
+  const comparedRevisions: (readonly bigint[])[] = [];
   let state = decider.initial();
 
   const record = (event: ExecutionEvent): void => {
@@ -162,7 +162,7 @@ export const openStream = (...past: readonly ExecutionCommand[]) => {
     let settled = settle(known);
     if (isUnsure(settled)) {
       const { at } = settled;
-      looks.push(at);
+      comparedRevisions.push(at);
       const past = recorded.filter(({ revision }) => at.includes(revision));
       known = (await aggregate.compareWithRecorded?.(known, past)) ?? known;
       settled = settle(known);
@@ -175,8 +175,8 @@ export const openStream = (...past: readonly ExecutionCommand[]) => {
 
   return {
     recorded,
-    /** The revisions that each read of earlier events has read. */
-    looks,
+    /** The revisions of the recorded events that each comparison has read. */
+    comparedRevisions,
     state: () => state,
     refusal,
     answer: async (command: ExecutionCommand): Promise<Answer> => (await refusal(command))?.kind ?? 'OK',

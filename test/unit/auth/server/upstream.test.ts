@@ -163,8 +163,8 @@ describe('signing in at the upstream provider', () => {
 
   it('ends with a sign-out at this server, which leads to the one of the provider and back to the console', async () => {
     const { browser } = await signIn();
-    const asked = await browser.open(`${own.issuer}/oauth2/logout`);
-    const page = await browser.submit(asked, '/oauth2/logout/confirm', { logout: 'yes' });
+    const question = await browser.open(`${own.issuer}/oauth2/logout`);
+    const page = await browser.submit(question, '/oauth2/logout/confirm', { logout: 'yes' });
     expect(page.text).toContain('Sign out at the other one');
     const there = new URL(/^0; url=(.*)$/u.exec(page.headers.get('refresh') ?? '')?.[1] ?? 'none:');
     expect(`${there.origin}${there.pathname}`).toBe(`${other.issuer}/oauth2/logout`);
@@ -177,17 +177,17 @@ describe('signing in at the upstream provider', () => {
     expect((await browser.open(begin(own.issuer).url)).text).toContain('Sign in with the other one');
   });
 
-  it('leaves a sign-out of a user of this server as it is: it leads to no other address', async () => {
+  it('has no part in the sign-out of a user of this server, which leads to no other address', async () => {
     const browser = openBrowser();
     const consent = await browser.submit(await browser.open(begin(own.issuer).url), '/login', CAROL);
     await browser.submit(consent, '/consent');
-    const asked = await browser.open(`${own.issuer}/oauth2/logout`);
-    const end = await browser.submit(asked, '/oauth2/logout/confirm', { logout: 'yes' });
+    const question = await browser.open(`${own.issuer}/oauth2/logout`);
+    const end = await browser.submit(question, '/oauth2/logout/confirm', { logout: 'yes' });
     expect(end.text).toContain('Signed out');
     expect(end.headers.get('refresh')).toBeNull();
   });
 
-  it('shows a page that says so while the provider does not answer', async () => {
+  it('shows a page with its failure while the provider does not answer', async () => {
     const gone = await serve('gone', { upstream: provider('http://127.0.0.1:1') });
     const browser = openBrowser();
     const login = await browser.open(begin(gone.issuer).url);

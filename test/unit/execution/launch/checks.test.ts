@@ -114,13 +114,13 @@ const withPlanSpec = (more: MessageInitShape<typeof LaunchPlanSpecSchema>) =>
 
 describe('the request of a launch', () => {
   it('is refused without a project, a domain or a spec', async () => {
-    const asked = (where: object) => {
+    const answerTo = (where: object) => {
       const request = create(ExecutionCreateRequestSchema, { ...place, spec: { launchPlan: plan }, ...where });
       return errorOf(launch(plane.services, { request, given: create(LiteralMapSchema) }, actorOf()));
     };
-    expect(await asked({ project: '' })).toBe(`${WRONG}missing project`);
-    expect(await asked({ domain: '' })).toBe(`${WRONG}missing domain`);
-    expect(await asked({ spec: undefined })).toBe(`${WRONG}missing spec`);
+    expect(await answerTo({ project: '' })).toBe(`${WRONG}missing project`);
+    expect(await answerTo({ domain: '' })).toBe(`${WRONG}missing domain`);
+    expect(await answerTo({ spec: undefined })).toBe(`${WRONG}missing spec`);
     expect(await plane.error(plane.send('createExecution', place))).toMatchObject({ message: 'missing spec' });
   });
 
@@ -153,13 +153,15 @@ describe('the request of a launch', () => {
 
   it('is refused for another cluster pool than the assigned one', async () => {
     const platform = { ...plane.services.platform, clusterPools: new Map([['development', 'main']]) };
-    const asked = (clusterPoolName: string, services: Partial<LaunchServices> = { platform }) =>
+    const answerTo = (clusterPoolName: string, services: Partial<LaunchServices> = { platform }) =>
       errorOf(launched({ clusterAssignment: { clusterPoolName } }, { services }));
-    expect(await asked('other')).toBe(
+    expect(await answerTo('other')).toBe(
       `${WRONG}execution with project [flytesnacks] and domain [development] cannot run on cluster pool [other]: ` +
         'it is assigned to [main]',
     );
-    expect([await asked('main'), await asked(''), await asked('other', {})]).toEqual(Array(3).fill('launched'));
+    expect([await answerTo('main'), await answerTo(''), await answerTo('other', {})]).toEqual(
+      Array(3).fill('launched'),
+    );
     expect(await errorOf(launched({}, { services: { platform } }))).toBe('launched');
   });
 
@@ -168,10 +170,10 @@ describe('the request of a launch', () => {
     const values = (count: number) => ({
       values: Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, 'v'])),
     });
-    const asked = (spec: Spec) => errorOf(launched(spec, { services: { platform } }));
-    expect(await asked({ labels: values(1), annotations: values(2) })).toBe('launched');
-    expect(await asked({ labels: values(2) })).toBe(`${WRONG}labels has too many entries [2 > 1]`);
-    expect(await asked({ annotations: values(3) })).toBe(`${WRONG}annotations has too many entries [3 > 2]`);
+    const answerTo = (spec: Spec) => errorOf(launched(spec, { services: { platform } }));
+    expect(await answerTo({ labels: values(1), annotations: values(2) })).toBe('launched');
+    expect(await answerTo({ labels: values(2) })).toBe(`${WRONG}labels has too many entries [2 > 1]`);
+    expect(await answerTo({ annotations: values(3) })).toBe(`${WRONG}annotations has too many entries [3 > 2]`);
     expect(await errorOf(launched({ labels: values(2) }, {}))).toBe('launched');
     expect(await errorOf(launchedTask({ labels: values(2), annotations: values(3) }, { platform }))).toBe('launched');
   });
@@ -219,16 +221,16 @@ describe('the creation that a launch records', () => {
       type: { case: 'email' as const, value: { recipientsEmail: [address] } },
     });
     const services = withPlanSpec({ entityMetadata: { notifications: [rule('plan')] } });
-    const told = async (notificationOverrides?: Spec['notificationOverrides']) => {
+    const recipients = async (notificationOverrides?: Spec['notificationOverrides']) => {
       const spec = notificationOverrides === undefined ? {} : { notificationOverrides };
       const { notifications } = await createdBy(launched(spec, { services }));
       return notifications.map(({ type }) => type.case === 'email' && type.value.recipientsEmail[0]);
     };
-    expect(await told()).toEqual(['plan']);
-    expect(await told({ case: 'disableAll', value: false })).toEqual(['plan']);
-    expect(await told({ case: 'disableAll', value: true })).toEqual([]);
-    expect(await told({ case: 'notifications', value: { notifications: [] } })).toEqual(['plan']);
-    expect(await told({ case: 'notifications', value: { notifications: [rule('own')] } })).toEqual(['own']);
+    expect(await recipients()).toEqual(['plan']);
+    expect(await recipients({ case: 'disableAll', value: false })).toEqual(['plan']);
+    expect(await recipients({ case: 'disableAll', value: true })).toEqual([]);
+    expect(await recipients({ case: 'notifications', value: { notifications: [] } })).toEqual(['plan']);
+    expect(await recipients({ case: 'notifications', value: { notifications: [rule('own')] } })).toEqual(['own']);
     const bare = withPlan(({ spec: { entityMetadata: _entityMetadata, ...spec }, ...facts }) => ({ ...facts, spec }));
     expect((await createdBy(launched({}, { services: bare }))).notifications).toEqual([]);
     expect((await createdBy(launchedTask({}))).notifications).toEqual([]);
