@@ -106,7 +106,7 @@ describe("a worker's share of the partitions", () => {
     expect(a.own()).toEqual(PARTS);
   });
 
-  it('is kept while the leases cannot be read or taken', async () => {
+  it('is kept while leases cannot be taken or renewed', async () => {
     const { join, pass, leases, failures } = fixture();
     const a = join('a');
     await pass(250);

@@ -48,7 +48,7 @@ describe('the announcement of a process that is ready', () => {
     expect(addresses(given({ eventstore_mode: 'off' }), without)).not.toContain('log ');
   });
 
-  it('has only the health check of a process without an API, and says whether the log is served with TLS', () => {
+  it('has the health check and the data of a process without an API, and says whether the log is served with TLS', () => {
     const worker = given({ role: ['projector'], event_store: 'esdb://log:2113' });
     expect(linesOf(addresses(worker, { http: 'http://[::1]:80', data: '/data', logId: 'id' }))).toEqual([
       'http  http://[::1]:80/readyz',

@@ -143,7 +143,7 @@ describe('the messages about an execution', () => {
     expect(notification?.nextAttemptAt && timestampMs(notification.nextAttemptAt)).toBe(waits ? LATER : undefined);
   });
 
-  it('are listed as of the last event about them', async () => {
+  it('are listed with the position of the last event about them', async () => {
     await attempted('ann@example.com', { kind: 'sent', answer: '250 ok' });
     expect((await list()).position).toBe(await store.head());
     expect(position).toBe(await store.head());
@@ -163,7 +163,7 @@ describe('the messages about an execution', () => {
   });
 });
 
-describe('a message that is asked for again', () => {
+describe('a message that a caller asks to send again', () => {
   it.each<[string, AttemptOutcome]>([
     ['was sent', { kind: 'sent', answer: '250 ok' }],
     ['has failed', { kind: 'failed', reason: '451 later' }],
@@ -177,7 +177,7 @@ describe('a message that is asked for again', () => {
     expect(notification?.nextAttemptAt && timestampMs(notification.nextAttemptAt)).toBe(LATER);
   });
 
-  it('names the caller in the log', async () => {
+  it('is recorded with the caller as the principal', async () => {
     await attempted('ann@example.com', { kind: 'sent', answer: '250 ok' });
     await resend('to-ann@example.com');
     const events = [];
@@ -186,14 +186,14 @@ describe('a message that is asked for again', () => {
     expect({ type, data }).toMatchObject({ type: 'NotificationResendRequested', data: { principal: 'ann' } });
   });
 
-  it('is refused while it is being sent', async () => {
+  it('is refused while an attempt to send it is running', async () => {
     await attempted('ann@example.com');
     const before = await store.head();
     await expect(resend('to-ann@example.com')).rejects.toMatchObject({ code: 'FAILED_PRECONDITION' });
     expect(await store.head()).toBe(before);
   });
 
-  it('is not found when there is none', async () => {
+  it('is not found when its id is unknown', async () => {
     await expect(resend('to-nobody')).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });
 

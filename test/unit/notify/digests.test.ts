@@ -11,6 +11,7 @@ const key = (id: string, recipient = 'ann@example.com'): MessageKey => ({
   execution: { project: 'shop', domain: 'production', name: id },
   ...{ revision: 7n, phase: Phase.FAILED, channel: 'mail', recipient },
 });
+/** The answer that a message is sent now, as a digest of these others if there are any. */
 const send = (...digest: readonly string[]): Placed => ({ kind: 'send', digest: digest.map((id) => key(id)) });
 
 /** Digests of which two messages have been sent by themselves at 0, and `lead` and `b` wait. */
@@ -31,7 +32,7 @@ describe('messages about failures of one launch plan', () => {
     expect(place('lead', WINDOW_MS)).toEqual(send('b', 'c'));
   });
 
-  it('wait until the one that stands for them has recorded that', () => {
+  it('wait until the digest that has them is settled', () => {
     const { digests, place } = collecting();
     place('lead', WINDOW_MS);
     expect(place('b', WINDOW_MS + 1_000)).toMatchObject({ kind: 'later' });
@@ -40,25 +41,25 @@ describe('messages about failures of one launch plan', () => {
     expect(place('d', 3 * WINDOW_MS)).toEqual(send());
   });
 
-  it('are collected at once while the launch plan goes on failing', () => {
+  it('are collected at once after a digest, while the launch plan goes on failing', () => {
     const { place } = collecting();
     place('lead', WINDOW_MS);
     expect(place('d', WINDOW_MS + 10)).toEqual({ kind: 'later', atMs: 2 * WINDOW_MS + 10 });
   });
 
-  it('are sent by themselves again after a time without many', () => {
+  it('are sent by themselves again after a window without others', () => {
     const { place } = collecting();
     place('lead', WINDOW_MS);
     expect(place('d', 2 * WINDOW_MS)).toEqual(send());
   });
 
-  it('are counted once, also where they wait for the limit of their channel', () => {
+  it('are counted once, however often they are placed', () => {
     const digests = openDigests({ after: 2, windowMs: WINDOW_MS });
     for (let look = 0; look < 5; look += 1) expect(digests.place(key('x'), failure, look)).toEqual(send());
     expect(digests.place(key('y'), failure, 10)).toEqual(send());
   });
 
-  it('are collected anew when the one that was to stand for them is given up', () => {
+  it('are sent when the one that was to be their digest is given up', () => {
     const { digests, place } = collecting();
     digests.settled('lead');
     expect(place('b', WINDOW_MS + 1_000)).toEqual(send());
@@ -71,7 +72,7 @@ describe('messages about failures of one launch plan', () => {
     expect(place('g', 20, { ...failure, phase: Phase.SUCCEEDED })).toEqual(send());
   });
 
-  it('are all sent by themselves where none are to be joined', () => {
+  it('are all sent by themselves when `after` is 0', () => {
     const digests = openDigests({ after: 0, windowMs: WINDOW_MS });
     for (let at = 0; at < 20; at += 1) expect(digests.place(key(`m${at}`), failure, 0)).toEqual(send());
   });

@@ -58,11 +58,11 @@ describe('mail', () => {
     expect(await sendTo('unknown@example.com')).toMatchObject({ kind: 'refused', reason: '550 5.1.1 no such user' });
   });
 
-  it('that the server does not want now has failed', async () => {
+  it('that the server defers has failed', async () => {
     expect(await sendTo('deferred@example.com')).toMatchObject({ kind: 'failed', reason: '451 4.3.0 try again later' });
   });
 
-  it('whose recipient the server does not answer has failed, and was not sent', async () => {
+  it('whose recipient the server does not acknowledge in time has failed, and was not sent', async () => {
     expect(await open().send(messageTo('stalled@example.com'), signal(200))).toMatchObject({ kind: 'failed' });
     expect(sink.mails).toEqual([]);
   });
@@ -84,7 +84,7 @@ describe('mail', () => {
     expect(sink.mails).toEqual([]);
   });
 
-  it('is sent with authentication; a wrong password fails, and can be mended', async () => {
+  it('is sent with the right password; with a wrong one it fails', async () => {
     await sink.die();
     sink = await smtpSink({ user: 'flightlog', password: 'right' });
     const sendAs = (password: string): Promise<AttemptOutcome> =>
@@ -103,30 +103,25 @@ describe('mail by TLS', () => {
   });
   afterAll(() => files.remove());
 
-  it.each(['tls', 'starttls'] as const)(
-    '(%s) goes to a server whose certificate is trusted alone',
-    async (security) => {
-      await sink.die();
-      const [key, cert] = [readFileSync(files.file('server.key')), readFileSync(files.file('server.pem'))];
-      const login = { username: 'flightlog', password: 'right' };
-      sink = await smtpSink({
-        user: login.username,
-        password: login.password,
-        tls: { key, cert, secure: security === 'tls' },
-      });
-      const untrusted = await open({ security, ...login }).send(messageTo('ann@example.com'), signal());
-      expect(untrusted).toMatchObject({ kind: 'failed', reason: expect.stringContaining('certificate') as string });
-      expect(sink.mails).toEqual([]);
-      channel?.close();
-      const authorities = readFileSync(files.file('ca.pem'), 'utf8');
-      expect(
-        await open({ security, authorities, ...login }).send(messageTo('ann@example.com'), signal()),
-      ).toMatchObject({
-        kind: 'sent',
-      });
-      expect(sink.mails).toHaveLength(1);
-    },
-  );
+  it.each(['tls', 'starttls'] as const)('(%s) goes only to a server whose certificate is trusted', async (security) => {
+    await sink.die();
+    const [key, cert] = [readFileSync(files.file('server.key')), readFileSync(files.file('server.pem'))];
+    const login = { username: 'flightlog', password: 'right' };
+    sink = await smtpSink({
+      user: login.username,
+      password: login.password,
+      tls: { key, cert, secure: security === 'tls' },
+    });
+    const untrusted = await open({ security, ...login }).send(messageTo('ann@example.com'), signal());
+    expect(untrusted).toMatchObject({ kind: 'failed', reason: expect.stringContaining('certificate') as string });
+    expect(sink.mails).toEqual([]);
+    channel?.close();
+    const authorities = readFileSync(files.file('ca.pem'), 'utf8');
+    expect(await open({ security, authorities, ...login }).send(messageTo('ann@example.com'), signal())).toMatchObject({
+      kind: 'sent',
+    });
+    expect(sink.mails).toHaveLength(1);
+  });
 });
 
 describe('the outbox', () => {

@@ -29,7 +29,7 @@ describe('a template', () => {
     ['{{ duration }}', '1h 30m'],
     ['{{ link }}', 'https://console.example.com/shop/a1b2'],
     ['{{ owner }} {{  name  }} {{ constructor }}', '{{ owner }} {{  name  }} {{ constructor }}'],
-  ])('%s', (template, text) => {
+  ])('%s is filled as: %s', (template, text) => {
     expect(fillTemplate(template, values)).toBe(text);
   });
 
@@ -99,8 +99,8 @@ describe('a message', () => {
   });
 });
 
-describe('what a message tells', () => {
-  it('is the first lines of an error', () => {
+describe('a text in a message', () => {
+  it('has at most 10 lines and 2,000 characters of an error', () => {
     expect(firstLines('one\ntwo\n')).toBe('one\ntwo');
     expect(firstLines(Array.from({ length: 12 }, (_, line) => `line ${line}`).join('\n'))).toMatch(/line 9 …$/u);
     expect(firstLines('x'.repeat(5_000))).toHaveLength(2_002);
@@ -113,7 +113,7 @@ describe('what a message tells', () => {
     [61_000, '1m 1s'],
     [3_600_000, '1h'],
     [90_061_000, '1d 1h'],
-  ])('of %d ms is %s', (ms, text) => {
+  ])('for a duration of %d ms is %s', (ms, text) => {
     expect(durationText(ms)).toBe(text);
   });
 });

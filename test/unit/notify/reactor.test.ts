@@ -232,7 +232,7 @@ describe('the messages about an execution', () => {
     expect(smtp.mails.map(({ to }) => to)).toEqual(['ann@example.com', 'bob@example.com']);
   });
 
-  it('come by rules with labels that the execution has from its launch plan, attributes or project', async () => {
+  it('come by rules for labels of the configuration that is recorded with the execution', async () => {
     const labels = { team: 'sales' };
     start(['/hook'], {
       routing: {
@@ -280,7 +280,7 @@ describe('the messages about an execution', () => {
     ]);
   });
 
-  it('that fail are tried again, later each time, and held up by no other', async () => {
+  it('that fail are tried again, later each time, and do not hold up others', async () => {
     start(['/broken', '/hook']);
     await failFor('deferred@example.com');
     await untilRecorded(6);
@@ -296,8 +296,8 @@ describe('the messages about an execution', () => {
     expect(delays.map((ms) => ms / delays[0]!)).toEqual([1, 1, 2, 2]);
   });
 
-  it('that are sent use nothing of the limit of their channel while others are tried again', async () => {
-    const limits = { maxPerMinute: 20, maxConcurrent: 4 }; // two at once
+  it('that are sent are counted once to the limit of their channel, also when others are tried again', async () => {
+    const limits = { maxPerMinute: 20, maxConcurrent: 4 }; // a burst of two messages
     const { channels } = optionsOf(['/broken'], {});
     start(['/broken'], { channels: new Map(channels).set('mail', { ...channels.get('mail')!, limits }) });
     await failFor('ann@example.com', 'bob@example.com');
@@ -343,7 +343,7 @@ describe('the messages about an execution', () => {
     expect(smtp.mails[0]?.content).not.toContain('sent once more');
   });
 
-  it('whose attempt ended with its process are sent once more, after the time that an attempt may take', async () => {
+  it('whose attempt ended with its process are sent once more, after twice the timeout', async () => {
     const handle = ((...given: Parameters<Sessions['handle']>) =>
       (given[2] as { type: string }).type === 'EndNotification'
         ? Promise.reject(new Error('the process ends'))
@@ -405,7 +405,7 @@ describe('many messages about one launch plan', () => {
     }
   };
 
-  it('are one after the first, which stands for the others, and each has its outcome', async () => {
+  it('are one digest after the first two, and each has its outcome', async () => {
     await failMany();
     start(); // reads all of them at once, so that three wait only when two are sent
     await untilWaiting(3);
@@ -428,7 +428,7 @@ describe('many messages about one launch plan', () => {
     for (const { execution } of lead!.digest) expect(content.replaceAll('=\r\n', '')).toContain(execution!.name);
   });
 
-  it('have each an outcome where the process ended before it had recorded all that the digest stands for', async () => {
+  it('have each an outcome when the process ended before it had recorded all messages of the digest', async () => {
     const state = { digested: 0 };
     const handle = ((...given: Parameters<Sessions['handle']>) => {
       const isDigested = (given[2] as { type: string }).type === 'DigestNotification';
@@ -486,7 +486,7 @@ describe('an execution that runs for long', () => {
     await command(workflow('RUNNING'));
   };
 
-  it('is a message to the rules that ask for it, once, also where the process ended meanwhile', async () => {
+  it('causes one message by a rule that asks for it, also when the process ended meanwhile', async () => {
     startLong();
     await run();
     await untilWaiting(1);
@@ -503,7 +503,7 @@ describe('an execution that runs for long', () => {
     expect((await recorded())[0]?.data).toMatchObject({ message: { runningLongerThan: { seconds: 3_600n } } });
   });
 
-  it('is none where it has ended before', async () => {
+  it('causes no message when it has ended before', async () => {
     startLong();
     await run();
     await untilWaiting(1);
@@ -513,7 +513,7 @@ describe('an execution that runs for long', () => {
     expect(await types()).toEqual([]);
   });
 
-  it('is a message about running for long when it is sent again, too', async () => {
+  it('causes a message that says the same when it is sent again', async () => {
     startLong();
     await run();
     await untilWaiting(1);

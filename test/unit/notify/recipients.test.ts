@@ -70,10 +70,10 @@ describe('a rule', () => {
     ['with a label that it has', { labels: { team: 'sales' } }, true],
     ['with a label of another value', { labels: { team: 'support' } }, false],
     ['with a label that it has not', { labels: { team: 'sales', tier: '' } }, false],
-  ])('%s', (_, given, doesApply) => {
+  ])('%s, %j, applies: %s', (_, given, doesApply) => {
     expect(to(facts, routing([{ ...rule, ...given }]))).toEqual(doesApply ? ['hook:'] : []);
   });
-  it('does not count where the execution has disabled all messages', () => {
+  it('does not apply where the execution has disabled all messages', () => {
     expect(to({ ...failure, isDisabled: true }, routing([rule]))).toEqual([]);
   });
   it('adds its phases to the terminal ones', () => {
@@ -97,12 +97,12 @@ describe('the id of a message', () => {
 
 describe('an execution that runs for long', () => {
   const facts = { ...failure, phase: Phase.RUNNING, runningLongerThanMs: 3_600_000 };
-  it('is a message to rules that ask for it, and to nothing else', () => {
+  it('causes messages by rules that ask for it, and by nothing else', () => {
     expect(to(facts, routing([{ ...rule, phases: [Phase.RUNNING] }]))).toEqual([]);
     expect(to(facts, routing([{ ...rule, phases: [], longRunning: true }]))).toEqual(['hook:']);
     expect(to({ ...failure, entries: [] }, routing([{ ...rule, phases: [], longRunning: true }]))).toEqual([]);
   });
-  it('is another message than that about its phase', () => {
+  it('causes another message than its phase does', () => {
     const rules = [{ ...rule, phases: [Phase.RUNNING], longRunning: true }];
     const [long] = messagesAbout(facts, routing(rules));
     const [phase] = messagesAbout({ ...failure, phase: Phase.RUNNING }, routing(rules));

@@ -31,7 +31,7 @@ afterEach(async () => {
 });
 
 describe('testing a channel', () => {
-  it('sends one message that says so, and prints the answer', async () => {
+  it('sends one message that says that it is a test, and prints the answer', async () => {
     await testChannel(configuration, 'hook', {});
     expect(sink.posts).toHaveLength(1);
     expect(sink.posts[0]?.body).toContain('Test: Execution test in test/test: succeeded');

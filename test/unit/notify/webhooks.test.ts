@@ -57,7 +57,7 @@ describe('a webhook', () => {
     ['/busy', { kind: 'failed', reason: '429 slow down', retryAfterMs: 120_000 }],
     ['/gone', { kind: 'refused', reason: '410 no such hook' }],
     ['/moved', { kind: 'refused', reason: '302 (redirects are not followed)' }],
-  ])('that answers %s', async (path, outcome) => {
+  ])('at %s has the outcome that its answer stands for: %j', async (path, outcome) => {
     expect(await send(path)).toEqual(outcome);
     expect(sink.posts).toHaveLength(1);
   });
@@ -67,7 +67,7 @@ describe('a webhook', () => {
     expect(await send('/dropped')).toMatchObject({ kind: 'unknown' });
   });
 
-  it('that is not there has not taken it', async () => {
+  it('that cannot be reached has not taken the message', async () => {
     await sink.close();
     expect(await send('/hook')).toMatchObject({ kind: 'failed' });
     sink = await webhookSink();
@@ -113,7 +113,7 @@ describe('Slack', () => {
     });
   });
 
-  it('gets the beginning of a long text, with no character in part', async () => {
+  it('gets at most 3,000 characters of a long text, cut between two characters', async () => {
     for (const more of ['', 'x', 'xx', 'xxx']) {
       const facts = { ...failure, failingNode: `${more}${'&🙂'.repeat(1_000)}` };
       await slackChannel(target('/slack')).send(messageTo('', facts), AbortSignal.timeout(10_000));
@@ -141,7 +141,7 @@ describe('PagerDuty', () => {
     expect(await sendPhase(Phase.SUCCEEDED)).toEqual({ routing_key: 'R0', dedup_key, event_action: 'resolve' });
   });
 
-  it('has a summary of 1,024 characters at most, with none in part', async () => {
+  it('has a summary of 1,024 characters at most, cut between two characters', async () => {
     const channel = pagerDutyChannel({ ...target('/v2/enqueue'), routingKey: 'R0' });
     const message = { ...messageTo('', failure), subject: `x${'🙂'.repeat(1_000)}` };
     await channel.send(message, AbortSignal.timeout(10_000));
@@ -182,7 +182,7 @@ describe('an address', () => {
       await expect(checkedAddress(new URL(url).hostname, false)).rejects.toThrow('not public');
     },
   );
-  it('is refused where any of a name is not public', async () => {
+  it('is refused where one of several of a name is not public', async () => {
     const both = ['93.184.215.14', '127.0.0.1'].map((address) => ({ address, family: 4 }));
     await expect(checkedAddress('x.example', false, () => Promise.resolve(both))).rejects.toThrow('127.0.0.1');
     expect(await checkedAddress('x.example', true, () => Promise.resolve(both))).toEqual(both[0]);

@@ -36,7 +36,7 @@ const engine = (name: string, more: object) => ({
 });
 
 describe('the list of engines', () => {
-  it('has those that are connected or have leases, by name, and bounds the executions of each', async () => {
+  it('has those that are connected or have leases, by name, with at most `limit` executions of each', async () => {
     const leased = ['e1', 'e2', 'e3'].map((name) => ({ project: 'p', domain: 'd', name }));
     const engines = [engine('b', { isConnected: true, free: 7 }), engine('gone', {}), engine('a', { leased })];
     const known = () => Promise.resolve({ engines, waiting: 4 });
@@ -97,7 +97,7 @@ describe('the list of named consumers', () => {
     rmSync(directory, { recursive: true });
   });
 
-  it('says how far each is in its source, from the log alone', async () => {
+  it('has the progress of each consumer in its source, from the log alone', async () => {
     await report(store, 1, 1, 5);
     const group = configured(executionStream('e0'), 'billing');
     await created(group);

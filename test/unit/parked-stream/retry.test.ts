@@ -79,7 +79,7 @@ describe('RetryParkedStream', () => {
 describe('a request that this release cannot read', () => {
   const ofNewerRelease = () => store.append(RETRIES_STREAM, 'any', [newEvent('OfANewerRelease', new Uint8Array())]);
 
-  it('hides no other in the list', async () => {
+  it('does not hide others in the list', async () => {
     await report(store, 1, 1, 1);
     await ask(executionStream('e0'));
     await ofNewerRelease();
@@ -88,7 +88,7 @@ describe('a request that this release cannot read', () => {
     expect([[...last.keys()], unreadable]).toEqual([[executionStream('e0')], [RETRIES_STREAM]]);
   });
 
-  it('stops no process, and no later request', async () => {
+  it('does not end the process, and a later request is carried out', async () => {
     const parked = parkedStreams(() => undefined);
     const retries = await retryParkedStreams({ store, parked, logger: pino({ enabled: false }) });
     await report(store, 1, 1, 1);

@@ -36,7 +36,7 @@ const openStore = async (): Promise<FilledStore> => {
   return store;
 };
 
-/** Writes the documents of each page of events to the store, and reads them again for the next page. */
+/** With these limits a fold writes its documents to the store after each page of events, and reads them for the next. */
 const NO_MEMORY: FoldMemory = { maxDocuments: 0, maxEventBytes: 0, cacheBytes: 0, heldEventBytes: 0 };
 
 const foldOf = async (events: readonly RecordedEvent[], prefix: Omit<Prefix, 'stream'>, memory?: FoldMemory) => {
@@ -120,7 +120,7 @@ describe('a prefix of a stream', () => {
       { numRuns: Number(process.env['FLIGHTLOG_TEST_RUNS'] ?? 25) },
     ));
 
-  it('has its documents in its store once a query needs one', async () => {
+  it('has its documents in its store once a query needs the store', async () => {
     const events = await recordedBy([workflow('RUNNING'), node('RUNNING'), node('RUNNING', { node: 'n1' })]);
     const folded = await foldOf(events, { until: undefined });
     const ofRunning: Condition = {

@@ -18,7 +18,7 @@ import { logIn, noPayloads } from '../streams/history/recorded.js';
 const models: readonly ReadModel<unknown>[] = [tallies, counts];
 const s = streamName('tally', ['s']);
 
-/** Stores of a fold, and what is done to them. */
+/** Opens stores for a fold; `steps` are the calls to them, each with the number of its documents. */
 type Steps = { steps: string[]; openStore: () => Promise<FilledStore> };
 
 const stores = (fails: (step: string) => boolean = () => false): Steps => {
@@ -106,7 +106,7 @@ describe('the memory of a folded prefix', () => {
     expect(unused.steps).toEqual([]);
   });
 
-  it('has documents in the store once the events of those in hand have more bytes than are held', async () => {
+  it('is given up for the store when the events of its documents have more bytes than `heldEventBytes`', async () => {
     // The events of each changed document count: here two documents for each event.
     const events = written(2);
     const pending = 2 * events.reduce((sum, { data }) => sum + data.length, 0);
@@ -129,7 +129,7 @@ describe('the memory of a folded prefix', () => {
     }
   });
 
-  it('is freed once more documents are changed than it may have', async () => {
+  it('is freed once more documents are changed than `maxDocuments`', async () => {
     const events = recorded(['a', 'b', 'c', 'd', 'a', 'a'].map((part) => ({ stream: 's', parts: [part] })));
     const { steps, openStore } = stores();
     // Pages of two events: two more tallies, and one count, are in hand after each.
@@ -148,7 +148,7 @@ describe('the memory of a folded prefix', () => {
     await spilt.close();
   });
 
-  it('is freed once the events have more bytes than it may have', async () => {
+  it('is freed once the events have more bytes than `maxEventBytes`', async () => {
     const events = written(4);
     const { steps, openStore } = stores();
     const folded = await fold(events, { openStore }, { maxEventBytes: 0, cacheBytes: 1e6 });
@@ -157,7 +157,7 @@ describe('the memory of a folded prefix', () => {
     await folded.close();
   });
 
-  it('is enough for many documents by default', async () => {
+  it('is enough for 3,000 documents by default', async () => {
     const parts = Array.from({ length: 3_000 }, (_, at) => `p${at}`);
     const { steps, openStore } = stores();
     const folded = await fold(written(2, { parts }), { openStore });
@@ -165,7 +165,7 @@ describe('the memory of a folded prefix', () => {
     await folded.close();
   });
 
-  it('is tried again when the store fails as it is filled', async () => {
+  it('is kept when the store fails as it is filled, and can be written again', async () => {
     const failing = new Set(['open', 'write 2', 'finish']);
     const { steps, openStore } = stores((step) => failing.delete(step));
     const folded = await fold(written(1), { openStore }, {});
@@ -180,7 +180,7 @@ describe('the memory of a folded prefix', () => {
     expect(steps).toEqual([...attempts.flat(), 'open', 'write 2', 'finish', 'close']);
   });
 
-  it('closes its store when the fold fails', async () => {
+  it('has its store closed when the fold fails', async () => {
     const { steps, openStore } = stores();
     const events = [...written(2), ...written(4).slice(2)].map((event, at) =>
       at === 3 ? { ...event, type: 'Corrupt' } : event,
@@ -197,7 +197,7 @@ describe('a prefix that cannot be folded', () => {
     expect(error).toBeInstanceOf(StoreUnavailable);
   });
 
-  it('is unavailable although none of its documents is wanted of an event that cannot be read', async () => {
+  it('is unavailable for an event that cannot be read, also when none of its documents is wanted', async () => {
     const { openStore } = stores();
     await expect(fold(written(1, { type: 'Corrupt' }), { openStore }, {}, { isWanted: () => false })).rejects.toThrow(
       'the bytes are no tally',
@@ -217,7 +217,7 @@ describe('a prefix that cannot be folded', () => {
     await expect(fold(odd, { openStore }, { maxDocuments: 0 })).rejects.toThrow(StoreUnavailable);
   });
 
-  it('says what fails in the machinery as it is', async () => {
+  it('fails with the error of its log or of its model unchanged', async () => {
     const away = new TypeError('away');
     const { openStore } = stores();
     const log = {
@@ -239,7 +239,7 @@ describe('the end of a prefix', () => {
   const events = written(5).map((event, at) => ({ ...event, metadata: metadata(1_000 * (at + 1)) }));
 
   it.each([
-    ['nothing', undefined, 5n, false],
+    ['none', undefined, 5n, false],
     ['position 0', { position: 0n }, 0n, true],
     ['position 1', { position: 1n }, 1n, true],
     ['position 2', { position: 2n }, 2n, true],
@@ -249,7 +249,7 @@ describe('the end of a prefix', () => {
     ['the time 3_000', { timeMs: 3_000 }, 3n, true],
     ['the time 3_999', { timeMs: 3_999 }, 3n, true],
     ['the time 5_000', { timeMs: 5_000 }, 5n, false],
-  ])('of %s is found', async (_, until, position, isClosed) => {
+  ])('with the limit %s is found', async (_, until, position, isClosed) => {
     const { openStore } = stores();
     const folded = await fold(events, { openStore }, {}, { until });
     expect([folded.position, folded.isClosed]).toEqual([position, isClosed]);
@@ -257,7 +257,7 @@ describe('the end of a prefix', () => {
     expect(count?.document).toEqual(position === 0n ? undefined : { count: Number(position) });
   });
 
-  it('is no end where the stream has no events, and passes over those that no view follows', async () => {
+  it('is position 0 where the stream has no events, and may be an event that no view follows', async () => {
     const { openStore } = stores();
     expect(await fold([], { openStore }, {}, { until: { position: 2n } })).toMatchObject({
       position: 0n,
@@ -273,7 +273,7 @@ describe('the end of a prefix', () => {
     expect([...folded.keys].map(([name, keys]) => [name, [...keys]])).toEqual([['tallies', ['tally-s/b']]]);
   });
 
-  it('is where the log is read no further', async () => {
+  it('ends the reading of the log, one event later', async () => {
     const { openStore } = stores();
     let read = 0;
     const log = {

@@ -8,7 +8,7 @@ import { type Endpoint, routeTable } from '../../../services/gateway/routes.js';
 import type { Permission } from '../../../services/kernel/access.js';
 import { markdownTable } from '../../support/markdown-table.js';
 
-const PAPER = join(import.meta.dirname, '../../../../docs/permissions.md');
+const PAGE = join(import.meta.dirname, '../../../../docs/permissions.md');
 
 const PERMISSIONS: readonly Permission[] = ['read', 'register', 'execute', 'events', 'admin'];
 
@@ -51,7 +51,7 @@ const sections = [...new Set(endpoints.map(({ method }) => method.parent.name))]
   ),
 );
 
-const paper = `# Permissions
+const page = `# Permissions
 
 What each role may do, and what each RPC requires, over gRPC and REST alike. [operations/authentication.md](operations/authentication.md) says how callers get roles. This page is generated from the code; \`npm run permissions-list\` writes it anew.
 
@@ -79,5 +79,5 @@ ${sections.join('\n\n')}
 `;
 
 it('docs/permissions.md is what the code requires', async () => {
-  await expect(paper).toMatchFileSnapshot(PAPER, '`npm run permissions-list` writes it');
+  await expect(page).toMatchFileSnapshot(PAGE, '`npm run permissions-list` writes it');
 });

@@ -71,7 +71,7 @@ describe('the stream of a project', () => {
     expect(projectAggregate.isPermanentRefusal({ kind: 'project-unknown' })).toBe(false);
   });
 
-  it('takes more memory with each label, by the length of its key and value', () => {
+  it('is counted with more memory for each label, by the length of its key and value', () => {
     const sizeWith = (values: Record<string, string>): number =>
       projectAggregate.sizeOf(
         projectDecider.evolve(projectDecider.initial(), registered(create(ProjectSchema, { labels: { values } }))),

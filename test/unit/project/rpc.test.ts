@@ -36,7 +36,11 @@ describe('projects over the interface', () => {
     ['an id that ends with a hyphen', { ...good, id: 'atlas-' }, 'invalid project id'],
     ['a name of 65 bytes', { ...good, name: `${'ä'.repeat(32)}b` }, 'project_name cannot exceed 64'],
     ['a name of two lines', { ...good, name: 'At\nlas' }, 'invalid value for project_name: control characters'],
-    ['a name that is shown backwards', { ...good, name: 'At\u202elas' }, 'invalid value for project_name: control'],
+    [
+      'a name that is shown from right to left',
+      { ...good, name: 'At\u202elas' },
+      'invalid value for project_name: control',
+    ],
     ['a long description', { ...good, description: 'x'.repeat(301) }, 'project_description cannot exceed 300'],
     ['domains of its own', { ...good, domains: [{ id: 'development' }] }, 'domains'],
     ['a state that does not exist', { ...good, state: 9 as never }, 'invalid value for state'],
@@ -50,7 +54,7 @@ describe('projects over the interface', () => {
     expect(await registry.store.head()).toBe(before);
   });
 
-  it('are registered once, and say where in the log', async () => {
+  it('are registered once, and the answer has the position in the log', async () => {
     await register({ ...good, id: 'borders', name: 'x'.repeat(64), org: 'ignored' });
     expect(registry.answeredAt()).toBe(await registry.store.head());
     await expect(register({ ...good, id: 'borders' })).rejects.toMatchObject({
@@ -70,7 +74,7 @@ describe('projects over the interface', () => {
     });
   });
 
-  it('of a release before are updated, also with an id and a name that are refused now', async () => {
+  it('of an earlier release are updated, also with an id and a name that are refused now', async () => {
     const old = create(ProjectSchema, { id: 'Of A\u001bRelease', name: 'Be\nfore' });
     const command = { type: 'RegisterProject', project: old } as const;
     await registry.sessions.handle(projectAggregate, projectStream(old.id), command, { actor: 'ada', commandId: 'b' });

@@ -2,16 +2,17 @@ import { describe, expect, it } from 'vitest';
 
 import { durationClass } from '../../../projections/query/duration-class.js';
 
+/** Microseconds. */
 const SECOND = 1_000_000;
 const HOUR = 3_600 * SECOND;
 
 describe("a duration's class", () => {
-  it.each([1, 2, 3, 4])('is its own for %i hours, which is what the web console asks for', (hours) => {
+  it.each([1, 2, 3, 4])('is of its own for exactly %i hours, which the web console asks for', (hours) => {
     const exact = durationClass(hours * HOUR);
     expect([durationClass(hours * HOUR - 1), durationClass(hours * HOUR + 1)]).toEqual([exact - 1, exact + 1]);
   });
 
-  it('is one of sixteen', () => {
+  it('is from 0 to 15', () => {
     expect(durationClass(0)).toBe(0);
     expect(durationClass(Number.MAX_SAFE_INTEGER)).toBe(15);
   });

@@ -146,7 +146,7 @@ describe('a filter', () => {
         { field: 'tags', is: 'has pair', where: [{ field: 'key', is: '=', value: 'nightly' }] },
       ],
     ],
-  ])('%s', (filters, expected) => {
+  ])('is parsed: %s', (filters, expected) => {
     expect(conditions(filters)).toEqual(expected);
   });
 

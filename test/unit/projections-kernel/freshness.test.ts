@@ -48,7 +48,7 @@ const fixture = (acknowledged: bigint | undefined, minPosition?: bigint, recorde
 };
 
 describe('a read', () => {
-  it('goes on at once when nothing was acknowledged, and says where it stands', async () => {
+  it('goes on at once when nothing was acknowledged, with the position of the views', async () => {
     const { views, call, fresh, answered } = fixture(undefined);
     views.setPositions(3n);
     await fresh.awaitAcknowledged(call, stream, collection);
@@ -56,7 +56,7 @@ describe('a read', () => {
     expect(answered).toEqual([3n, 3n]);
   });
 
-  it('waits for what was acknowledged', async () => {
+  it('waits until the views have what was acknowledged', async () => {
     const { views, call, fresh, answered, timers } = fixture(5n);
     const [get, list] = [
       fresh.awaitAcknowledged(call, stream, collection),
@@ -71,7 +71,7 @@ describe('a read', () => {
     expect(timers.size).toBe(0);
   });
 
-  it('of what one stream feeds has the unprojected folded when the view does not come in time', async () => {
+  it('of a document has the unprojected events of its stream folded when the view is late', async () => {
     const { views, call, fresh, answered, pass, folded } = fixture(5n);
     const reading = fresh.awaitAcknowledged(call, stream, collection);
     views.setPositions(4n);
@@ -85,7 +85,7 @@ describe('a read', () => {
     expect(folded).toHaveLength(1);
   });
 
-  it('of a list goes on with what is there after 500 ms', async () => {
+  it('of a list goes on after 500 ms with the views as they are', async () => {
     const { views, call, fresh, answered, pass } = fixture(5n);
     views.setPositions(2n);
     const list = fresh.waitForPrefix(call, 'execution-p:d:', collection);
@@ -111,7 +111,7 @@ describe('a read', () => {
     await later;
   });
 
-  it('of a stream without events folds nothing, and of events that other processes recorded does, while the view lacks them', async () => {
+  it('of a stream folds events that other processes recorded while the view lacks them, and nothing when there are none', async () => {
     const { views, fresh, folded } = fixture(undefined, undefined, 7n);
     expect(await fixture(undefined).fresh.recorded(stream, collection)).toBeUndefined();
     await (
@@ -142,7 +142,7 @@ it('a Get that finds nothing is UNAVAILABLE when its stream is parked, and not w
   expect(await found(`${stream}2`)).toBeUndefined();
 });
 
-it('views that start over have not reached what they had before', async () => {
+it('views that start over have not reached a position that they had before', async () => {
   const { views, pass } = fixture(undefined);
   views.setPositions(5n);
   views.setPositions(0n);
@@ -156,7 +156,7 @@ describe('a view that is being built', () => {
   const other = { ...collection, name: 'tasks' };
   const key = { key: 'k' };
 
-  it('refuses lists, and has documents folded from their streams; the others answer', async () => {
+  it('refuses lists, and has documents folded from their streams; other views answer as usual', async () => {
     const { views, call, fresh, answered, folded } = fixture(5n);
     views.setPositions(6n, new Map([['executions', 2n]]));
     expect([views.building(), views.position(), views.position({ collection: 'executions' })]).toEqual([
@@ -183,7 +183,7 @@ describe('a view that is being built', () => {
     expect(answered).toEqual([6n, 6n, 2n]);
   });
 
-  it('has not reached the position that a caller names, which the others have', async () => {
+  it('has not reached the position that a caller names, which other views have', async () => {
     const { views, call, fresh, pass } = fixture(undefined, 6n);
     views.setPositions(6n, new Map([['executions', 2n]]));
     const refused = expect(fresh.awaitAcknowledged(call, stream, collection)).rejects.toMatchObject({
@@ -194,7 +194,7 @@ describe('a view that is being built', () => {
     await refused;
   });
 
-  it('is not searched, neither itself nor for a condition on its documents', async () => {
+  it('refuses queries of it, and queries of other views with a condition on its documents', async () => {
     const { views } = fixture(undefined);
     const found = { elements: [], values: [], hasMore: false };
     const store = { find: () => Promise.resolve(found), findDistinct: () => Promise.resolve(found) } as never;

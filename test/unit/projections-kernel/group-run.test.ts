@@ -133,10 +133,10 @@ describe('a run of partitions', () => {
   });
 
   it.each([
-    ['is large and at the head', 32, { hasNext: false }, 1],
-    ['is of fewer events', 31, { hasNext: false }, 0],
-    ['reaches the head, as the log says when it is asked', 40, {}, 1],
-  ])('pauses after a batch that %s: %d events', async (_, count, page, pauses) => {
+    ['is large and at the head', 32, 1, { hasNext: false }],
+    ['is small and at the head', 31, 0, { hasNext: false }],
+    ['is large and reaches the head that the log gives', 40, 1, {}],
+  ])('after a batch that %s, of %d events, makes %d pauses', async (_, count, pauses, page) => {
     const events = recorded(Array.from({ length: count }, () => ({ stream: 's' })));
     const { log, give } = fed(events);
     let paused = 0;
@@ -163,7 +163,7 @@ describe('a run of partitions', () => {
     await run.close();
   });
 
-  it('needs no pauses', async () => {
+  it('goes on when no function for pauses is given', async () => {
     const events = recorded(Array.from({ length: 32 }, () => ({ stream: 's' })));
     const { log, give } = fed();
     const { run } = await start(log);
@@ -172,7 +172,7 @@ describe('a run of partitions', () => {
     await run.close();
   });
 
-  it('asks for no head where the page says what follows', async () => {
+  it('does not read the head when the page says whether more events follow', async () => {
     const made = fed();
     const { run } = await start(made.log);
     await made.give(recorded([{ stream: 's' }]));
@@ -194,7 +194,7 @@ describe('a run of partitions', () => {
     await run.close();
   });
 
-  it('projects the events of its own partitions alone', async () => {
+  it('projects only the events of its own partitions', async () => {
     const events = recorded(Array.from({ length: 20 }, (_, at) => ({ stream: `s${at}` })));
     const { log, give } = fed();
     const { run } = await start(log, {}, even);
@@ -212,7 +212,7 @@ describe('a run of partitions', () => {
     await run.close();
   });
 
-  it('without partitions waits to be closed, and is ahead of everything', async () => {
+  it('without partitions has the largest position, and runs until it is closed', async () => {
     const made = fed();
     const { run, progress } = await start(made.log, {}, []);
     expect([run.position(), progress, made.subscribed]).toEqual([
@@ -253,7 +253,7 @@ describe('a run of partitions', () => {
     await run.close();
   });
 
-  it('ends as the log does, and when another process has moved a checkpoint', async () => {
+  it('ends with the error of its subscription, or when another process has moved a checkpoint', async () => {
     const one = fed();
     const { run } = await start(one.log);
     one.fail(new StoreUnavailable('no log'));
@@ -265,7 +265,7 @@ describe('a run of partitions', () => {
     expect(await moved.run.ended).toBe(true);
   });
 
-  it('retries parked streams as it begins and when it is asked to, one of them or all', async () => {
+  it('retries all parked streams as it begins, and one when it is asked to', async () => {
     const events = recorded([
       { stream: 's', type: 'FromTheFuture' },
       { stream: 't', type: 'FromTheFuture' },
@@ -293,7 +293,7 @@ describe('a run of partitions', () => {
     await next.run.close();
   });
 
-  it('opens again when another process moves a checkpoint as it opens, and fails of anything else', async () => {
+  it('opens again when another process moves a checkpoint as it opens, and fails with any other error', async () => {
     await stored('tallies.v1', 4n);
     await stored('counts.v1', 4n);
     let refusals = 2;
@@ -317,7 +317,7 @@ describe('a run of partitions', () => {
 describe('views that are built beside others', () => {
   const events = recorded(Array.from({ length: 600 }, (_, at) => ({ stream: `s${at % 20}` })));
 
-  it('are projected in small batches with pauses, reported apart, and joined where those in service are', async () => {
+  it('are projected in small batches with pauses, reported apart, and join those in service at their position', async () => {
     await stored('tallies.v1', 600n);
     const { log, give, subscribed } = fed(events);
     let pauses = 0;
@@ -334,7 +334,7 @@ describe('views that are built beside others', () => {
     expect([pauses, progress.length]).toEqual([1, 2]);
     expect(progress.at(-1)).toEqual({ position: 600n, lagMs: 0, parked: 0, building: new Map([['counts', 250n]]) });
     await page(250, 599);
-    await page(599, 600); // where those in service are: refused, and the run ends
+    await page(599, 600); // the position of those in service: refused, and the run ends
     await page(0, 600);
     expect(await run.ended).toBe(false);
     expect(run.position()).toBe(600n);
@@ -357,7 +357,7 @@ describe('views that are built beside others', () => {
     expect(await run.ended).toBe(false);
   });
 
-  it('keep the lag of those in service as it is', async () => {
+  it('do not change the lag of those in service', async () => {
     await stored('tallies.v1', 300n);
     const { log, give } = fed(events);
     const { run, progress } = await start(log);
@@ -413,7 +413,7 @@ describe('views that are built beside others', () => {
     await run.close();
   });
 
-  it('count a stream that they have parked too once, as those in service have parked it', async () => {
+  it('count a stream once that both have parked, as those in service have parked it', async () => {
     await stored('tallies.v1', 5n);
     const parked = (views: string, position: bigint) => ({
       ...{ views, stream: 'tally-s', from: undefined },
@@ -438,7 +438,7 @@ describe('views that are built beside others', () => {
     await run.close();
   });
 
-  it('are levelled as far as the log goes, with a pause where it ends before that', async () => {
+  it('are brought to one position as far as the log goes, with a pause where it ends before that', async () => {
     await stored('tallies.v1', 300n);
     let pauses = 0;
     const lagging = fed(events.slice(0, 200));
@@ -471,7 +471,7 @@ describe('views that are built beside others', () => {
     await joined.run.close();
   });
 
-  it('are written before they are levelled, where events were gathered', async () => {
+  it('are written before they are brought to one position, when events were gathered', async () => {
     await stored('tallies.v1', 300n);
     const reads: bigint[] = [];
     const made = fed(events);
@@ -488,7 +488,7 @@ describe('views that are built beside others', () => {
     expect([position, Buffer.from(response).toString()]).toEqual([300n, '15']);
   });
 
-  it('are levelled without pauses too, and no further once the run is closed', async () => {
+  it('are brought to one position without pauses too, and no further once the run is closed', async () => {
     await stored('tallies.v1', 300n);
     let isClosed = false;
     let pages = 0;
@@ -507,7 +507,7 @@ describe('views that are built beside others', () => {
     expect(await store.get(counts.collection, 'tally-s2')).toBeUndefined();
   });
 
-  it('are not levelled when the run is closed', async () => {
+  it('are not brought to one position when the run is closed', async () => {
     await stored('tallies.v1', 300n);
     const made = fed(events, {
       readLog: () => {
@@ -541,7 +541,7 @@ describe('work that is retried', () => {
     ]);
   });
 
-  it('fails at once of anything else, and where nothing is called for it', async () => {
+  it('fails at once with any other error, and when no function is given to be called', async () => {
     const onUnavailable = () => Promise.reject(new Error('not called'));
     await expect(retryUnavailable(failing(1, new TypeError('broken')), onUnavailable, never)).rejects.toThrow('broken');
     await expect(retryUnavailable(failing(1), undefined, never)).rejects.toThrow('full');
@@ -553,7 +553,7 @@ describe('work that is retried', () => {
     expect(await retryUnavailable(failing(9), onUnavailable, () => isClosed)).toBeUndefined();
   });
 
-  it('has met a moved checkpoint, or fails', () => {
+  it('ends for a moved checkpoint, and fails with any other error', () => {
     expect(isMoved(new CheckpointMoved('moved'))).toBe(true);
     const other = new Error('other');
     expect(() => isMoved(other)).toThrow(other);
@@ -613,7 +613,7 @@ describe('a runner', () => {
     await running.close();
   });
 
-  it('makes views again that were deleted while it ran, and says so where they had anything', async () => {
+  it('prepares views again that were deleted while it ran, and reports it if they had events', async () => {
     let prepared = 0;
     const counted: ReadStore = {
       ...store,
@@ -640,7 +640,7 @@ describe('a runner', () => {
     await running.close();
   });
 
-  it('opens again once the store is there, after a moved checkpoint', async () => {
+  it('opens again once the store is available, after a moved checkpoint', async () => {
     let failures = 0;
     const flaky: ReadStore = {
       ...store,
@@ -663,7 +663,7 @@ describe('a runner', () => {
     await running.ended;
   });
 
-  it('goes on after a retry of a parked stream that failed', async () => {
+  it('goes on after a failed retry of a parked stream', async () => {
     const bad = recorded([{ stream: 's', type: 'FromTheFuture' }, { stream: 't' }]);
     const made = fed(bad);
     let isAway = true;
@@ -727,9 +727,9 @@ describe('a runner', () => {
   });
 
   it.each([
-    ['of a log of nodes', false, ['the log ends at position 3'], 5n],
-    ['of a log in a file', true, ['the views are ahead of the log'], 0n],
-  ])('begins with views that are ahead %s', async (_, isLocal, why, position) => {
+    ['of a log that is not read from its own file keeps their position', false, ['the log ends at position 3'], 5n],
+    ['of a log that is read from its own file starts over', true, ['the views are ahead of the log'], 0n],
+  ])('with views that are ahead %s', async (_, isLocal, why, position) => {
     await stored(all, 5n);
     const made = fed(events, isLocal ? { isLocal: true } : {});
     const { running, said } = await open(made.log);

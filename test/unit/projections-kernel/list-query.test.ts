@@ -33,7 +33,7 @@ describe('tokens', () => {
   const order = { field: 'createdAt', direction: 'descending' } as const;
   const cursors = fc.record({ value: fc.oneof(fc.string(), fc.integer(), fc.constant(null)), key: fc.string() });
 
-  it('stand for the place that they were made of', () => {
+  it('are read as the cursor that they were made of', () => {
     fc.assert(
       fc.property(cursors, (cursor) => {
         expect(startOf(order, tokenOf(order, cursor), 'List')).toEqual({ after: { ...cursor } });
@@ -54,16 +54,19 @@ describe('tokens', () => {
     expect(startOf(order, '', 'List')).toEqual({});
   });
 
-  it('are refused above two million characters', () => {
+  it('are refused with more than two million characters', () => {
     const token = tokenOf(order, { value: 'a'.repeat(2_000_000), key: 'k' });
     expect(() => startOf(order, token, 'List')).toThrow(/^invalid pagination token p.{99} for List$/u);
   });
 
-  it.each(['-1', '1.5', ' 1', 'x', 'p', 'pe30', 'p!', '9'.repeat(30), 'pWzEsMiwzXQ'])('%s is refused', (token) => {
-    expect(() => startOf(order, token, 'ListExecutions')).toThrow(
-      expect.objectContaining(refusal(`invalid pagination token ${token} for ListExecutions`)),
-    );
-  });
+  it.each(['-1', '1.5', ' 1', 'x', 'p', 'pe30', 'p!', '9'.repeat(30), 'pWzEsMiwzXQ'])(
+    'such as %s are refused',
+    (token) => {
+      expect(() => startOf(order, token, 'ListExecutions')).toThrow(
+        expect.objectContaining(refusal(`invalid pagination token ${token} for ListExecutions`)),
+      );
+    },
+  );
 
   it('of another order are refused', () => {
     const token = tokenOf({ ...order, direction: 'ascending' }, { value: 1, key: 'a' });
@@ -130,11 +133,11 @@ describe('lists', () => {
     expect(third.token).toBe('');
   });
 
-  it('drop a default that a filter names', async () => {
+  it('drop a default condition on a field that a filter names', async () => {
     expect((await numbers({ filters: 'eq(state,1)' })).numbers).toHaveLength(10);
   });
 
-  it('drop the defaults that hold without filters only', async () => {
+  it('drop default conditions of lists without filters when there is a filter', async () => {
     const hidden = { where: [], unlessFiltered: [{ field: 'state', is: '<>', value: 1 }] } as const;
     expect((await listPage(listed, hidden, request({ limit: 300 }))).elements).toHaveLength(240);
     expect((await listPage(listed, hidden, request({ limit: 300, filters: 'ne(name,x)' }))).elements).toHaveLength(250);

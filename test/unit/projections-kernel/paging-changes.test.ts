@@ -14,6 +14,7 @@ import { sqliteReadStore, type SqliteReadStore } from '../../../projections/stor
 type Fields = StoredDocument['fields'];
 type Keeps = (fields: Fields) => boolean;
 
+/** Microseconds. */
 const SECOND = 1_000_000;
 const PHASES = ['QUEUED', 'RUNNING', 'FAILED', 'SUCCEEDED', 'ABORTED', 'ABORTING'];
 
@@ -128,8 +129,8 @@ const KEYS: Readonly<Record<string, string>> = {
   execution_name: 'name',
 };
 
-/** Executions, with all states that each has had since the walk began. */
-const population = (project: string) => {
+/** Executions, with all states that each has had since `begin` was called. */
+const populationOf = (project: string) => {
   const lives = new Map<string, Fields[]>();
   let position = 1n;
   const put = async (key: string, fields: Fields): Promise<void> => {
@@ -163,7 +164,7 @@ afterAll(async () => {
   await writer.close();
 });
 
-it('page by page, what fits all the time comes once, by any filter and in any order, while everything changes', async () => {
+it('lists, page by page, have each execution once that always fits and keeps its sort key, and none that never fits', async () => {
   let run = 0;
   const compared = { once: 0, never: 0 };
   const property = fc.asyncProperty(
@@ -178,18 +179,18 @@ it('page by page, what fits all the time comes once, by any filter and in any or
     async ({ first, before, during }, [filters, keeps], sortBy, limit) => {
       run += 1;
       const project = `p${run}`;
-      const people = population(project);
-      for (const seed of first) await people.add(seed);
-      for (const [which, change] of before) await people.change(which, change);
-      people.begin();
+      const population = populationOf(project);
+      for (const seed of first) await population.add(seed);
+      for (const [which, change] of before) await population.change(which, change);
+      population.begin();
       const happens = during.values();
       const more = first.values();
       // A change is made before each query of a page.
       const meanwhile = async (): Promise<void> => {
         const next = happens.next();
-        if (next.value) await people.change(...next.value);
-        const born = run % 3 === 0 ? more.next().value : undefined;
-        if (born) await people.add(born);
+        if (next.value) await population.change(...next.value);
+        const added = run % 3 === 0 ? more.next().value : undefined;
+        if (added) await population.add(added);
       };
       const store: ReadStore = {
         ...reader,
@@ -209,7 +210,7 @@ it('page by page, what fits all the time comes once, by any filter and in any or
         token = page.token;
       }
       const times = (key: string): number => seen.filter((each) => each === key).length;
-      for (const [key, life] of [...people.lives].slice(0, first.length)) {
+      for (const [key, life] of [...population.lives].slice(0, first.length)) {
         const isStill = new Set(life.map((fields) => fields[KEYS[sortBy.key]!] ?? null)).size === 1;
         const [isAlways, isNever] = [isStill && life.every(keeps), !life.some(keeps)];
         if (isAlways) expect([key, times(key)]).toEqual([key, 1]);

@@ -24,11 +24,14 @@ const streamsOf = (name: string): readonly StreamName[] => {
 const NAMES = ['hello.hello', 'a:b', '~', 'ü'.repeat(60), ...[390, 420, 440, 500, 600].map((size) => 'x'.repeat(size))];
 
 describe('the partition of a stream', () => {
-  it.each(NAMES.map((name) => ({ name })))('is that of everything that has the name: $name', ({ name }) => {
-    expect(new Set(streamsOf(name).map(partitionOf)).size).toBe(1);
-  });
+  it.each(NAMES.map((name) => ({ name })))(
+    'is the same for all streams of definitions with the name $name',
+    ({ name }) => {
+      expect(new Set(streamsOf(name).map(partitionOf)).size).toBe(1);
+    },
+  );
 
-  it('is each of them for about as many', () => {
+  it('is each of the eight for about 1,000 of 8,000 executions', () => {
     const counts = PARTITIONS.map(() => 0);
     for (let at = 0; at < 8_000; at += 1) {
       const partition = partitionOf(`execution-flytesnacks:development:a${at.toString(36)}` as StreamName);
@@ -37,7 +40,7 @@ describe('the partition of a stream', () => {
     for (const count of counts) expect(Math.abs(count - 1_000)).toBeLessThan(200);
   });
 
-  it('of everything in a store never changes: these are on record', () => {
+  it('never changes, because stores are divided by it', () => {
     const names = ['execution-p:d:a', 'task-p:d:t:v1', 'project-p', 'launchPlan-p:d:~abc', 'namedEntity-p:d:TASK:t'];
     expect(names.map((name) => partitionOf(name as StreamName))).toEqual([4, 3, 4, 4, 3]);
     const long = [396, 397].map((length) => partitionOf(`task-p:d:${'a'.repeat(length)}:v1` as StreamName));
@@ -46,24 +49,24 @@ describe('the partition of a stream', () => {
 });
 
 describe('the lowest position', () => {
-  it('of none is above all that there are', () => {
+  it('is the least, and of none above all that there are', () => {
     expect(lowestOf([5n, 3n, 4n])).toBe(3n);
     expect(lowestOf([])).toBeGreaterThan(2n ** 62n);
   });
 });
 
 describe('the highest position', () => {
-  it('of none is before all that there are', () => {
+  it('is the greatest, and of none 0', () => {
     expect(highestOf([3n, 5n, 4n])).toBe(5n);
     expect(highestOf([])).toBe(0n);
   });
 });
 
-describe('claims on the views', () => {
+describe('the name of the leases on the views', () => {
   const of = (version: number, build?: number): string =>
     leasesName({ models: [{ collection: { name: 'things', version } }] as never }, build);
 
-  it('are shared by processes with the same views, and not with those of another version or build', () => {
+  it('is the same for processes with the same views, and another for another version or build', () => {
     expect(of(1)).toBe(of(1, 0));
     expect(new Set([of(1), of(2), of(1, 1), of(2, 1)]).size).toBe(4);
     expect(of(1, 2)).toMatch(/^views [0-9a-f]{8}\.2$/u);

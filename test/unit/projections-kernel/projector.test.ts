@@ -160,7 +160,7 @@ describe('a projector', () => {
     await fc.assert(property, { numRuns: 40 });
   });
 
-  it('writes nothing of what it gathers before there is enough', async () => {
+  it('writes nothing of what it gathers before a limit is reached', async () => {
     const store = await newStore();
     const target = await start(store, { gathers: { events: 9, documents: 5, bytes: 1e6 } });
     expect(await target.take(recorded([{ stream: 's' }, { stream: 's' }]), 2n, true)).toBe(false);
@@ -314,7 +314,7 @@ describe('a projector', () => {
     expect(written).toEqual([7]);
   });
 
-  it('says of a document that its position stays when another stream has set that', async () => {
+  it('marks a document as late when another stream has set a higher position', async () => {
     const store = await newStore();
     const late: (readonly [string, boolean | undefined])[] = [];
     const watched = {
@@ -346,7 +346,7 @@ describe('a projector', () => {
     expect(await store.parked()).toEqual([]);
   });
 
-  it('wants of each partition what is above its checkpoint', async () => {
+  it('wants of each partition the events above its checkpoint', async () => {
     const store = await newStore();
     const events = recorded(Array.from({ length: 40 }, (_, at) => ({ stream: `s${at}` })));
     const half = await start(store, { partitions: [0, 1, 2, 3] });
@@ -407,7 +407,7 @@ describe('a projector', () => {
     expect([target.position(), await views(store), await store.parked()]).toEqual([1n, [], []]);
   });
 
-  it('brings in what is beside the event', async () => {
+  it('loads a content that is stored beside the event', async () => {
     const store = await newStore();
     const value = { scope: 'runs/p', sha256: 'abc', sizeBytes: 5n, keyId: '' };
     const codec = {
@@ -420,7 +420,7 @@ describe('a projector', () => {
     expect(Buffer.from((await views(store))[1]!.response).toString()).toBe('tally-s/a 1 large');
   });
 
-  it('counts what is beside an event in the size of a batch, and asks for nothing that is in the event', async () => {
+  it('counts contents beside an event in the size of a batch, and loads none that are in the event', async () => {
     const store = await newStore();
     const value = { scope: 'runs/p', sha256: 'abc', sizeBytes: 5n, keyId: '' };
     const content = (isLarge: boolean) =>
@@ -447,7 +447,7 @@ describe('a projector', () => {
     expect(writes).toBe(3);
   });
 
-  it('fails, and parks nothing, when the machinery does', async () => {
+  it('fails, and parks nothing, when a store is unavailable', async () => {
     const store = await newStore();
     const codec = {
       ...tallyCodec,
@@ -502,7 +502,7 @@ describe('a batch', () => {
     expect([fits([1, 40], [1, 60]), fits([1, 40], [1, 61])]).toEqual([true, false]);
   });
 
-  it('is cut out of a wide event, with what several streams feed in the last piece', () => {
+  it('is a piece of a wide event, whose last piece has the documents that several streams feed', () => {
     const touching = (...touched: Entry['touched']) =>
       ({ touched, width: touched.reduce((width, { keys }) => width + keys.length, 0) }) as Partial<Entry> as Entry;
     const [own, few, fed] = [
@@ -615,7 +615,7 @@ describe('streams that are parked and resumed', () => {
   const amounts = async (store: ReadStore) =>
     (await shared(store)).map(({ fields, position }) => [fields['sum'], position]);
 
-  it('take nothing a second time that they gave before they were parked', async () => {
+  it('have no event counted twice that came before they were parked', async () => {
     const store = await newStore();
     const events = recorded([
       { stream: 's', amount: 1 },
@@ -627,7 +627,7 @@ describe('streams that are parked and resumed', () => {
     expect(await amounts(store)).toEqual([[7, 3n]]);
   });
 
-  it('leave what is above the checkpoint to those that follow the log: another stream may come before it', async () => {
+  it('are folded up to the checkpoint, and beyond it from the log, where another stream may come first', async () => {
     const store = await newStore();
     const events = recorded([
       { stream: 's', amount: 1, type: 'FromTheFuture' },
@@ -656,7 +656,7 @@ describe('streams that are parked and resumed', () => {
     expect(await amounts(store)).toEqual([[3, 2n]]);
   });
 
-  it('stay parked in hand when the store fails meanwhile', async () => {
+  it('stay parked in the projector when the store fails meanwhile', async () => {
     let isAway = false;
     const store = await newStore(() => {
       if (isAway) throw new StoreUnavailable('away');
@@ -673,7 +673,7 @@ describe('streams that are parked and resumed', () => {
     expect(await amounts(store)).toEqual([[10, 3n]]);
   });
 
-  it('are taken in by one of two that resume them', async () => {
+  it('are resumed by only one of two projectors', async () => {
     const store = await newStore();
     const events = recorded([{ stream: 't' }, { stream: 's', type: 'FromTheFuture' }, { stream: 't' }]);
     await (await start(store)).take(events, 3n);
@@ -758,7 +758,7 @@ describe('streams that are parked and resumed', () => {
     expect((await start(store)).parked().map(({ stream }) => stream)).toEqual([s]);
   });
 
-  it('that a wide event of them stops in the middle of are written once', async () => {
+  it('are written once when the store fails in the middle of a wide event', async () => {
     const limits = { ...ENTRY_BATCH_LIMITS, documents: 2 };
     const parts = ['a', 'b', 'c', 'd', 'e'];
     const events = recorded([
@@ -828,7 +828,7 @@ describe('a stream that a view cannot take', () => {
     }
   });
 
-  it('stays parked for the next projector, and comes to what it should be once it can be taken', async () => {
+  it('stays parked for the next projector, and gives the right documents once it can be taken', async () => {
     const store = await newStore();
     const events = withPoison('FromTheFuture');
     await (await start(store)).take(events.slice(0, 4), 4n);
@@ -859,7 +859,7 @@ describe('a stream that a view cannot take', () => {
     expect([...(await views(store)), ...(await shared(store))]).toEqual(await oneByOne(withPoison('Added')));
   });
 
-  it('stops a projector that is to stop', async () => {
+  it('stops a projector whose `onPoison` is `stop`', async () => {
     const target = await start(await newStore(), { onPoison: 'stop' });
     await expect(target.take(withPoison('Refused'), 6n)).rejects.toMatchObject({
       message: 'the views cannot process Refused at position 3 of stream tally-bad: this tally is refused',
@@ -867,7 +867,7 @@ describe('a stream that a view cannot take', () => {
     });
   });
 
-  it('stops one that gathers, when it writes', async () => {
+  it('stops a projector that gathers when it writes', async () => {
     const target = await start(await newStore(), { onPoison: 'stop' });
     await target.take(recorded([{ stream: 'good' }, { stream: 'bad', type: 'Odd' }]), 2n, true);
     await expect(target.take([], 2n)).rejects.toThrow(

@@ -83,7 +83,7 @@ const run = async (store: ReadStore, onStartOver?: (why: string) => void, more: 
 };
 
 describe('running projections', () => {
-  it('catch up, then follow live, and say how far behind they were in time', async () => {
+  it('catch up, then follow live, and report their lag', async () => {
     const store = openStore();
     const behind = await append({ stream: 's', amount: 1 }, { stream: 's', amount: 2 });
     const { running, reached, progress } = await run(store);
@@ -97,16 +97,16 @@ describe('running projections', () => {
     await store.close();
   });
 
-  it('take a breath after many events, and then take what has come meanwhile together', async () => {
+  it('pause after many events, and then take what has come meanwhile together', async () => {
     const store = openStore();
     let goOn = (): void => undefined;
-    let breaths = 0;
+    let pauses = 0;
     const many = Array.from({ length: 40 }, () => ({ stream: 's' }));
     await append(...many);
-    const breathing = new Promise<void>((resolve) => (goOn = resolve));
+    const ending = new Promise<void>((resolve) => (goOn = resolve));
     const pauseAfterLarge = (): Promise<void> => {
-      breaths += 1;
-      return breathing;
+      pauses += 1;
+      return ending;
     };
     const { running, reached, progress } = await run(store, undefined, { pauseAfterLarge });
     expect(await reached(40n)).toBe(true);
@@ -115,12 +115,12 @@ describe('running projections', () => {
     goOn();
     expect(await reached(last)).toBe(true);
     expect(progress.map(({ position }) => position)).toEqual([0n, 40n, 50n]);
-    expect(breaths).toBe(1);
+    expect(pauses).toBe(1);
     await running.close();
     await store.close();
   });
 
-  it('take no breath while they are behind the head of the log', async () => {
+  it('do not pause while they are behind the head of the log', async () => {
     const store = openStore();
     const id = (at: number): Buffer => Buffer.from(String(at).padStart(16, '0'));
     const { data } = tallyCodec.encode({ parts: ['a'], amount: 1 });
@@ -130,13 +130,13 @@ describe('running projections', () => {
       const events = Array.from({ length: 100 }, (_, index) => ({ ...event, id: id(at * 100 + index) }));
       await log.append(stream, 'any', events);
     }
-    let breaths = 0;
-    const pauseAfterLarge = (): Promise<void> => Promise.resolve(void (breaths += 1));
+    let pauses = 0;
+    const pauseAfterLarge = (): Promise<void> => Promise.resolve(void (pauses += 1));
     const { running, reached, progress } = await run(store, undefined, { pauseAfterLarge });
     expect(await reached(10_500n)).toBe(true);
     await running.close();
     expect(progress.map(({ position }) => position)).toEqual([0n, 10_000n, 10_500n]);
-    expect(breaths).toBe(1);
+    expect(pauses).toBe(1);
     await store.close();
   });
 
@@ -153,7 +153,7 @@ describe('running projections', () => {
       };
     };
 
-    it('try again until there is, and then have everything', async () => {
+    it('try again until a write succeeds, and then have every event', async () => {
       const store = openStore();
       const times: number[] = [];
       const onUnavailable = (_: unknown, time: number) => Promise.resolve(void times.push(time));
@@ -166,14 +166,14 @@ describe('running projections', () => {
       await store.close();
     });
 
-    it('can be closed meanwhile', async () => {
+    it('can be closed before a write succeeds', async () => {
       const store = openStore();
       await append({ stream: 's' });
-      let meets = (): void => undefined;
-      const isMet = new Promise<void>((resolve) => (meets = resolve));
-      const onUnavailable = () => new Promise<void>((resolve) => (meets(), setImmediate(resolve)));
+      let noteFailure = (): void => undefined;
+      const hasFailed = new Promise<void>((resolve) => (noteFailure = resolve));
+      const onUnavailable = () => new Promise<void>((resolve) => (noteFailure(), setImmediate(resolve)));
       const { running } = await run(full(store, Infinity), undefined, { onUnavailable });
-      await isMet;
+      await hasFailed;
       await running.close();
       await running.ended;
       expect(await sumOf(store, 's')).toBeUndefined();
@@ -247,7 +247,7 @@ describe('running projections', () => {
     await store.close();
   });
 
-  it('keep what they have, and wait, while a log of nodes ends before what they have seen of it', async () => {
+  it('keep what they have, and wait, while a log that is not read from its file ends before their position', async () => {
     const store = await viewsAhead();
     const { isLocal: _, ...ofNodes } = log;
     const startedOver: string[] = [];
@@ -269,7 +269,7 @@ describe('running projections', () => {
     await store.close();
   });
 
-  it('are not behind because others have written at the end of the log', async () => {
+  it('have no lag from events of other writers at the end of the log', async () => {
     const store = openStore();
     const { running, reached, progress } = await run(store);
     await append({ stream: 's' });
@@ -283,7 +283,7 @@ describe('running projections', () => {
     await store.close();
   });
 
-  it('park what they cannot take, and try it again when asked', async () => {
+  it('park streams that they cannot take, and try one again when asked', async () => {
     const store = openStore();
     let isRepaired = false;
     const decode: typeof tallyCodec.decode = (type, ...rest) =>
@@ -324,7 +324,7 @@ describe('running projections', () => {
     await store.close();
   });
 
-  it('park what they cannot take, and try it again when started', async () => {
+  it('park streams that they cannot take, and try them again when started', async () => {
     const store = openStore();
     const { running, reached, progress } = await run(store);
     const last = await append({ stream: 'bad', type: 'Corrupt' }, { stream: 'bad' }, { stream: 'good' });
@@ -353,7 +353,7 @@ describe('projections that share the partitions', () => {
   const NAMES = Array.from({ length: 40 }, (_, at) => `s${at}`);
   const half = (rest: number) => PARTITIONS.filter((partition) => partition % 2 === rest);
   const sums = (store: ReadStore) => Promise.all(NAMES.map((name) => sumOf(store, name)));
-  const everyone = (amount: number) => append(...NAMES.map((stream) => ({ stream, amount })));
+  const appendToAll = (amount: number) => append(...NAMES.map((stream) => ({ stream, amount })));
   const reachedAll = async (store: ReadStore, position: bigint): Promise<void> => {
     const starts = async () => {
       const progress = await storedProgress(store, { models: [tallies] });
@@ -363,18 +363,18 @@ describe('projections that share the partitions', () => {
   };
   const only = (partitions: readonly number[]) => run(openStore(), undefined, { models: [tallies], partitions });
 
-  it('see each what is theirs, and together everything', async () => {
+  it('have each the events of their partitions, and together all', async () => {
     const [even, odd] = [await only(half(0)), await only(half(1))];
     const store = openStore();
-    await reachedAll(store, await everyone(1));
-    await reachedAll(store, await everyone(2));
+    await reachedAll(store, await appendToAll(1));
+    await reachedAll(store, await appendToAll(2));
     expect(await sums(store)).toEqual(NAMES.map(() => 3));
     await Promise.all([even.running.close(), odd.running.close()]);
   });
 
-  it('leave alone what is not theirs', async () => {
+  it('leave out the events of other partitions', async () => {
     const even = await only(half(0));
-    const last = await everyone(1);
+    const last = await appendToAll(1);
     expect(await even.reached(last)).toBe(true);
     const store = openStore();
     const expected = NAMES.map((name) => (partitionOf(streamName('tally', [name])) % 2 === 0 ? 1 : undefined));
@@ -385,9 +385,9 @@ describe('projections that share the partitions', () => {
 
   it('hand partitions over, and resume each at its checkpoint', async () => {
     const one = await only(PARTITIONS);
-    await one.reached(await everyone(1));
+    await one.reached(await appendToAll(1));
     await one.running.assign(half(0));
-    const behind = await everyone(2);
+    const behind = await appendToAll(2);
     await one.reached(behind);
     const two = await only([]);
     await two.running.assign(half(1));
@@ -395,17 +395,17 @@ describe('projections that share the partitions', () => {
     await reachedAll(store, behind);
     // Now one runner has all partitions again, at different positions.
     await two.running.assign([]);
-    const last = await everyone(4);
+    const last = await appendToAll(4);
     await one.running.assign(PARTITIONS);
     await reachedAll(store, last);
     expect(await sums(store)).toEqual(NAMES.map(() => 7));
     await Promise.all([one.running.close(), two.running.close()]);
   });
 
-  it('come to the same when two work on every partition', async () => {
+  it('make the same views when two runs have every partition', async () => {
     const [one, two] = [await only(PARTITIONS), await only(PARTITIONS)];
     let last = 0n;
-    for (let round = 0; round < 5; round += 1) last = await everyone(1);
+    for (let round = 0; round < 5; round += 1) last = await appendToAll(1);
     const store = openStore();
     await reachedAll(store, last);
     expect(await sums(store)).toEqual(NAMES.map(() => 5));
@@ -416,17 +416,17 @@ describe('projections that share the partitions', () => {
   it('go on from views that had no partitions', async () => {
     const store = openStore();
     await store.prepare([tallies.collection]);
-    await everyone(1);
+    await appendToAll(1);
     const to = { logId: log.logId, position: await log.head() };
     await store.write({ documents: [], checkpoints: [{ name: 'tallies.v1', from: undefined, to }] });
     const { running, reached } = await only(PARTITIONS);
-    await reached(await everyone(2));
+    await reached(await appendToAll(2));
     // Events up to the recorded position are not projected again.
     expect(await sums(store)).toEqual(NAMES.map(() => 2));
     await running.close();
   });
 
-  it('park and retry what is theirs alone', async () => {
+  it('park and retry only streams of their own partitions', async () => {
     const own = NAMES.find((name) => partitionOf(streamName('tally', [name])) % 2 === 0)!;
     const foreign = NAMES.find((name) => partitionOf(streamName('tally', [name])) % 2 === 1)!;
     let isRepaired = false;
@@ -486,7 +486,7 @@ describe('a rebuild', () => {
     await append({ stream: 'u', type: 'Ignored' }, { stream: 'u', parts: ['c'] });
   });
 
-  it('comes to the same views as following the log, and keeps the old ones', async () => {
+  it('makes the same views as following the log, and keeps the old ones', async () => {
     await live();
     const followed = await allViews();
     const { done, progress } = rebuild();
@@ -507,7 +507,7 @@ describe('a rebuild', () => {
     return rebuild({ ...some, fresh, partitions: first ?? [], others });
   };
 
-  it.each([2, 3])('comes to the same views in %d shares', async (of) => {
+  it.each([2, 3])('makes the same views in %d shares', async (of) => {
     await append(...Array.from({ length: 40 }, (_, index) => ({ stream: `more-${index}`, parts: ['a'] })));
     await live();
     const followed = await allViews();
@@ -517,7 +517,7 @@ describe('a rebuild', () => {
     expect(progress.at(-1)).toEqual({ phase: 'verify', done: 43, total: 43, count: 43 });
   });
 
-  it('makes views where there were none, of a log that is empty too', async () => {
+  it('makes views where there were none, also of an empty log', async () => {
     await rebuild().done;
     expect((await allViews()).documents).toHaveLength(4);
     await log.close();
@@ -536,7 +536,7 @@ describe('a rebuild', () => {
     expect(await allViews()).toEqual(followed);
   });
 
-  it('stops at such an event of another share too', async () => {
+  it('stops at an event that a view cannot take in another share too', async () => {
     const [first = []] = sharesOf(4);
     const names = Array.from({ length: 40 }, (_, at) => `bad-${at}`);
     const stream = names.find((name) => !first.includes(partitionOf(streamName('tally', [name]))))!;
@@ -549,7 +549,7 @@ describe('a rebuild', () => {
     ['in memory', 10_000, 0],
     ['in memory, as far as they fit', 1_700, 2],
     ['in the log', 0, 3],
-  ])('verifies with events %s', async (_, heldBytes, streamsRead) => {
+  ])('verifies with events %s (at most %d bytes), and reads %d streams again', async (_, heldBytes, streamsRead) => {
     const read: string[] = [];
     const readStream: typeof log.readStream = (stream, options) => {
       read.push(stream);
@@ -560,10 +560,10 @@ describe('a rebuild', () => {
   });
 
   it.each([
-    ['a document that a stored state does not bring back whole', 'a', 0],
+    ['a document with another response', 'a', 0],
     ['a document that is missing', 'b', 0],
-    ['a document that is missing, by events in memory', 'b', 10_000],
-  ])('is refused over %s', async (_, part, heldBytes) => {
+    ['a document that is missing, with the events in memory', 'b', 10_000],
+  ])('is refused for %s', async (_, part, heldBytes) => {
     await live();
     const followed = await allViews();
     const fresh = freshSqliteViews({ directory });
@@ -590,11 +590,11 @@ describe('a rebuild', () => {
     expect(await allViews()).toEqual(followed);
   });
 
-  describe('of what several streams feed', () => {
+  describe('of documents that several streams feed', () => {
     const models = [...sources.models, totals];
     const key = 'total/a';
 
-    it('comes to what all of them make of it', async () => {
+    it('folds the events of all of them', async () => {
       await rebuild({ models }).done;
       const store = openStore();
       const { fields, position } = (await store.get(totals.collection, key))!;
@@ -612,20 +612,23 @@ describe('a rebuild', () => {
         'it contains events up to position 2, not 3',
         (put: DocumentWrite) => [{ ...put, document: { ...put.document, position: 2n } }],
       ],
-    ])('is refused where that is not so: %s', async (why, spoilt: (put: DocumentWrite) => readonly DocumentWrite[]) => {
-      const fresh = freshSqliteViews({ directory });
-      const write: ReadStore['write'] = ({ documents, ...rest }) =>
-        fresh.store.write({
-          ...rest,
-          documents: documents.flatMap((put) => (put.document.key === key ? spoilt(put) : [put])),
-        });
-      const lossy = { ...fresh, store: { ...fresh.store, write } };
-      await expect(rebuild({ models, fresh: lossy }).done).rejects.toThrow(
-        `the view totals is wrong about ${key}: ${why}`,
-      );
-    });
+    ])(
+      'is refused where such a document is wrong: %s',
+      async (why, spoilt: (put: DocumentWrite) => readonly DocumentWrite[]) => {
+        const fresh = freshSqliteViews({ directory });
+        const write: ReadStore['write'] = ({ documents, ...rest }) =>
+          fresh.store.write({
+            ...rest,
+            documents: documents.flatMap((put) => (put.document.key === key ? spoilt(put) : [put])),
+          });
+        const lossy = { ...fresh, store: { ...fresh.store, write } };
+        await expect(rebuild({ models, fresh: lossy }).done).rejects.toThrow(
+          `the view totals is wrong about ${key}: ${why}`,
+        );
+      },
+    );
 
-    it('looks at some of very many such documents', async () => {
+    it('verifies at most 16 of 1,000 such documents', async () => {
       const documents: string[] = [];
       const store = openStore();
       const looked: ReadStore = {
@@ -648,7 +651,7 @@ describe('a rebuild', () => {
     });
   });
 
-  it('goes on live from where it ended', async () => {
+  it('leaves views that go on live from its position', async () => {
     await rebuild().done;
     await append({ stream: 't', amount: 100 });
     await live();

@@ -83,14 +83,14 @@ const follow = async (events: readonly RecordedEvent[], partitions = PARTITIONS)
   await run.close();
 };
 
-describe('what a projector spares itself', () => {
+describe('the work that a projector saves', () => {
   it('a document that many events touch is looked for and written once for all of them', async () => {
     await (await start()).take(many(500), 500n);
     expect(store.batches.map(({ documents }) => documents.length)).toEqual([2]);
     expect(store.looked).toHaveLength(2);
   });
 
-  it('documents are dropped once they are written where none may be kept', async () => {
+  it('documents are dropped once they are written when the cache has 0 bytes', async () => {
     const target = await start({ cacheBytes: 0 });
     for (const event of many(3)) await target.take([event], event.position);
     expect(store.looked).toHaveLength(6);
@@ -104,7 +104,7 @@ describe('what a projector spares itself', () => {
     expect(store.looked).toHaveLength(6);
   });
 
-  it('what is written over a document in hand needs no look at what is stored', async () => {
+  it('a write over a document in the cache has the version before it, without a read', async () => {
     const target = await start();
     for (const event of many(3)) await target.take([event], event.position);
     const known = store.batches.map(({ documents }) => documents.map(({ before }) => before));
@@ -128,7 +128,7 @@ describe('what a projector spares itself', () => {
   });
 });
 
-describe('the documents in hand', () => {
+describe('the documents in the cache', () => {
   const load = async (maxBytes: number, keys: readonly string[]) => {
     const cache = documentCache(store, maxBytes);
     for (const key of keys) {
@@ -141,13 +141,13 @@ describe('the documents in hand', () => {
   };
   const names = Array.from({ length: 100 }, (_, at) => `t${at}`);
 
-  it('are as many as fit, by the size of what is stored of them and what each costs besides', async () => {
+  it('are as many as fit with their stored size and an overhead for each', async () => {
     const cache = await load(16_000, names);
     await cache.load(tallies, names);
     expect(names.length - store.looked.length).toBe(10);
   });
 
-  it('count with all that is stored of them', async () => {
+  it('are counted with all their stored parts', async () => {
     const target = await start();
     await target.take(many(1), 1n);
     const stored = {
@@ -188,7 +188,7 @@ describe('the documents in hand', () => {
     expect(store.looked).toEqual(['t0', 't1', 't2']);
   });
 
-  it('are none once they are forgotten', async () => {
+  it('are none after `clear`', async () => {
     const cache = await load(16_000, names);
     cache.clear();
     await cache.load(tallies, ['t99']);

@@ -37,20 +37,20 @@ describe('the stored progress of views', () => {
     });
   };
 
-  it('is that of all views of the release, by partition before one of all partitions', async () => {
+  it('is a checkpoint of all views of the release, and one of the partition before one of all partitions', async () => {
     await put({ [`${all} 0/8`]: 5n, [all]: 9n, [`${all} 1/8`]: 8n, [`${all} 2/16`]: 20n });
     expect(await startsOf(0)).toEqual(models.map(() => [all, 5n]));
     expect(await startsOf(1)).toEqual(models.map(() => [all, 8n]));
     expect(await startsOf(2)).toEqual(models.map(() => [all, 9n]));
   });
 
-  it('is one of all partitions before any of a group', async () => {
+  it('is a checkpoint of all views, even one of all partitions, before any of a group', async () => {
     const group = groupName(models, [tallies]);
     await put({ [all]: 3n, [`${group} 0/8`]: 9n, 'tallies.v1 0/8': 12n });
     expect(await startsOf()).toEqual(models.map(() => [all, 3n]));
   });
 
-  it('is one of a group of the release before any of another release', async () => {
+  it('is a checkpoint of a group of the release before any of another release', async () => {
     const group = groupName(models, [tallies]);
     expect(group).toMatch(/^tallies\.v1 @[\da-f]{8}$/u);
     await put({ 'tallies.v1 0/8': 9n, [`${group} 0/8`]: 4n, 'a.v1 tallies.v1 0/8': 12n });
@@ -131,7 +131,7 @@ describe('the groups of views of a process', () => {
     expect(group).toMatchObject({ name: all, models, partitions: [], isBuilding: false, takeover: undefined });
   });
 
-  it('keep what they have parked from where they start, and delete what the replaced have parked', async () => {
+  it('keep streams as parked that the groups at their start have parked, and delete the rows of replaced groups', async () => {
     const [ahead, joined] = [groupName(models, [tallies, totals]), groupName(models, [counts])];
     const [one, two] = [inPartition(0), inPartition(1)];
     const [three, four] = ['tally-n~1', 'tally-n~2']; // in the partition of streams without a key
@@ -190,7 +190,7 @@ describe('the groups of views of a process', () => {
     expect(group?.takeover?.checkpoints).toEqual([{ name: `${all} 0/8`, from: undefined, to: at(6n) }]);
   });
 
-  it('move their own checkpoint to where each of their views is, and delete those of the replaced', async () => {
+  it('move their own checkpoint to the position of their views, and delete those of replaced groups', async () => {
     const [own, one, two] = [[tallies, totals], [tallies], [totals]].map((some) => groupName(models, some));
     await put({ [`${two} 0/8`]: 9n, [`${one} 0/8`]: 9n, [`${own} 0/8`]: 4n, 'counts.v1 0/8': 20n });
     const group = (await groupsOf([0])).find(({ name }) => name === own);

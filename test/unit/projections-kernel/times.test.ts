@@ -11,8 +11,8 @@ const instants = fc
 const nanosIn = ({ seconds, nanos }: { readonly seconds: bigint; readonly nanos: number }): bigint =>
   seconds * 1_000_000_000n + BigInt(nanos);
 
-describe('from one time to another', () => {
-  it('is exactly what lies between, and a duration that a message may hold', () => {
+describe('the duration between two times', () => {
+  it('is exact, and has parts of one sign, as a message may hold them', () => {
     fc.assert(
       fc.property(instants, instants, (start, end) => {
         const duration = durationBetween(start, end)!;
@@ -23,7 +23,7 @@ describe('from one time to another', () => {
     );
   });
 
-  it('is none without a beginning', () => {
+  it('is undefined without a start', () => {
     expect(durationBetween(undefined, { seconds: 1n, nanos: 0 })).toBeUndefined();
   });
 });

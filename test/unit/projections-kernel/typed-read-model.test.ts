@@ -86,7 +86,7 @@ describe('a content of an event', () => {
     expect(messageIn(StringValueSchema, part)).toBe(messageIn(StringValueSchema, part));
   });
 
-  it('that is not loaded, or is no such message, makes the event corrupt', () => {
+  it('that is not loaded, or cannot be decoded, makes the event corrupt', () => {
     const away: Content = { content: { case: 'ref', value: { scope: '', sha256: '', sizeBytes: 1n, keyId: '' } } };
     const notLoaded = failureOf(() => messageIn(StringValueSchema, away));
     for (const error of [notLoaded, failureOf(() => bytesIn(undefined))]) {

@@ -68,7 +68,7 @@ const found = async (events: readonly RecordedEvent[], wanted: Asked, more = {})
   return documents.map(({ key, position, response }) => [key, position, Buffer.from(response).toString().trim()]);
 };
 
-describe('what the views have not seen', () => {
+describe('the unprojected part of a stream', () => {
   const written: Written[] = [
     { stream: 's', parts: ['a', 'b'], amount: 1 },
     { stream: 't', amount: 100 },
@@ -95,7 +95,7 @@ describe('what the views have not seen', () => {
     expect(tallyCodec.decoded).toBe(1);
   });
 
-  it('is the documents whose keys begin with a text', async () => {
+  it('is folded to the documents whose keys begin with a text', async () => {
     await seen(events, 1);
     expect(await found(events, { collection: 'tallies', under: `${s}/` })).toEqual([
       [`${s}/a`, 4n, `${s}/a 7`],
@@ -104,7 +104,7 @@ describe('what the views have not seen', () => {
     expect(await found(events, { collection: 'tallies', under: 'tally-t/' })).toEqual([]);
   });
 
-  it('is nothing where they have seen the stream, and all of it where they are of another log', async () => {
+  it('is empty where the views have the whole stream, and all of it where the views are of another log', async () => {
     await seen(events, 4);
     expect(await found(events, { collection: 'counts', key: s })).toEqual([]);
     await store.clear();
@@ -112,14 +112,14 @@ describe('what the views have not seen', () => {
     expect(await found(events, { collection: 'counts', key: s })).toEqual([[s, 4n, '3']]);
   });
 
-  it('is kept nowhere', async () => {
+  it('is not written to the store, and is folded again by the next read', async () => {
     await seen(events, 1);
     await found(events, { collection: 'counts', key: s });
     expect((await store.get(counts.collection, s))?.position).toBe(1n);
     expect(await found(events, { collection: 'counts', key: s })).toEqual([[s, 4n, '3']]);
   });
 
-  it('of a parked stream is folded from where it was parked, also over what other streams feed', async () => {
+  it('of a parked stream begins where it was parked, also for documents that other streams feed', async () => {
     const future = recorded([
       { stream: 's', amount: 1 },
       { stream: 's', amount: 2, type: 'FromTheFuture' },
@@ -138,7 +138,7 @@ describe('what the views have not seen', () => {
     expect(await found(future, { collection: 'totals', key: 'total/a' }, upgraded)).toEqual([['total/a', 4n, '4']]);
   });
 
-  it('of a parked stream is not folded from where another stream or other views were parked', async () => {
+  it('of a parked stream does not begin where another stream or other views were parked', async () => {
     const future = recorded([
       { stream: 'r', type: 'FromTheFuture' },
       { stream: 's', amount: 2 },
@@ -159,7 +159,7 @@ describe('what the views have not seen', () => {
     expect(await found(future, { collection: 'totals', key: 'total/a' }, upgraded)).toEqual([['total/a', 5n, '3']]);
   });
 
-  it('is folded for as long as it may, and no longer', async () => {
+  it('is folded within the time limit, and no longer', async () => {
     await seen(events, 1);
     const clock = (after: number) => {
       let at = -after;
@@ -196,7 +196,7 @@ describe('what the views have not seen', () => {
     await expect(found(events, { collection: 'counts', key: s }, more)).rejects.toThrow(why);
   });
 
-  it('is UNAVAILABLE when it is more documents than are held at once', async () => {
+  it('is UNAVAILABLE when it has more than 10,000 documents', async () => {
     const parts = Array.from({ length: 10_001 }, (_, at) => `p${at}`);
     const wide = recorded([{ stream: 's', parts }]);
     await expect(found(wide, { collection: 'tallies', under: `${s}/` })).rejects.toThrow('more than 10000 documents');

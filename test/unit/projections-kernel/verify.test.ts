@@ -110,7 +110,7 @@ describe('the verification of views', () => {
     );
   });
 
-  it('refuses a part that should not be there, and no field that the collection has not', async () => {
+  it('refuses a part that should not be there, and ignores a field that the collection does not have', async () => {
     await project(events);
     const more: Spoil = (each) => ({ ...each, foldState: Buffer.from('more') });
     await expect(verify(only('tally-t', more))).rejects.toThrow(
@@ -183,7 +183,7 @@ describe('the verification of views', () => {
   });
 });
 
-describe('the verification of what several streams feed', () => {
+describe('the verification of documents that several streams feed', () => {
   const seen = async (most: number, all: readonly RecordedEvent[], of: readonly ReadModel<unknown>[] = models) => {
     const shared = sharedVerifier(of, most);
     const read = eventReader({ ...sources, models: of });
@@ -203,13 +203,13 @@ describe('the verification of what several streams feed', () => {
     await expect(shared.verify(store)).rejects.toThrow('the view totals is wrong about total/a');
   });
 
-  it('sees nothing of an event that cannot be read', async () => {
+  it('leaves out an event that cannot be read', async () => {
     const broken = recorded([{ stream: 's' }, { stream: 's', type: 'Corrupt' }]);
     await project(broken);
     await (await seen(10, broken)).verify(store);
   });
 
-  it('samples the same documents whatever comes first, at least half as many as it may', async () => {
+  it('samples the same documents in whatever order they come, and at most as many as the limit', async () => {
     const parts = Array.from({ length: 200 }, (_, at) => `p${at}`);
     const keysOf = async (most: number, all: readonly string[]): Promise<string[]> => {
       const shared = await seen(most, recorded(all.map((part) => ({ stream: 's', parts: [part] }))), [totals]);
@@ -257,7 +257,7 @@ const logOf = (all: readonly RecordedEvent[], size = 2) => {
 };
 
 describe('a share of a rebuild', () => {
-  it('projects its partitions, and says how far it is', async () => {
+  it('projects its partitions, and reports its progress', async () => {
     const many = recorded(Array.from({ length: 20 }, (_, at) => ({ stream: `s${at}` })));
     const even = PARTITIONS.filter((partition) => partition % 2 === 0);
     const isOwn = ({ stream }: RecordedEvent): boolean => partitionOf(stream) % 2 === 0;
@@ -309,7 +309,7 @@ describe('a share of a rebuild', () => {
     expect(writes).toBe(1);
   });
 
-  it('fails of an event that a view cannot take, and parks no stream', async () => {
+  it('fails at an event that a view cannot take, and parks no stream', async () => {
     const { log } = logOf(recorded([{ stream: 's' }, { stream: 's', type: 'Corrupt' }]));
     const share = shareBuilder({ ...sources, log, store, partitions: PARTITIONS, verifiedStreams: 9 });
     await expect(share.build(() => undefined)).rejects.toThrow(
@@ -403,7 +403,7 @@ describe('a rebuild of shares', () => {
     expect(steps).toEqual(['closed', 'activated']);
   });
 
-  it('is of one share by itself too', async () => {
+  it('may have one share alone', async () => {
     const { steps, result } = await rebuild({}, 0);
     expect([steps, result]).toEqual([['activated'], { position: 3n, events: 3, verifiedStreams: 2 }]);
   });

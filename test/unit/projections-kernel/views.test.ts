@@ -204,7 +204,7 @@ describe('views that other processes write', () => {
     await views.close();
   });
 
-  it('keep their positions while the store is away, and are looked at again', async () => {
+  it('keep their positions while the store is unavailable, and are looked at again', async () => {
     await write(all, () => 4);
     const { views, timers } = await open();
     fails = true;
