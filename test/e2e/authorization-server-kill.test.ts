@@ -111,7 +111,7 @@ type Flow = {
   readonly name: string;
   /** Gets the token that the flow uses, from a server that is not killed before that is done. */
   readonly prepare?: (secret: Once) => Promise<void>;
-  /** The flow, to its end. */
+  /** Runs the flow to its end. */
   readonly run: (secret: Once) => Promise<void>;
 };
 

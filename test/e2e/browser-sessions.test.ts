@@ -136,7 +136,7 @@ describe('browser sessions', () => {
       [first.callback, first.cookie.replace(/=.*/u, '=eyJhbGciOiJkaXIifQ....')],
     ] as const)
       expect(await ask(callback, { headers: { cookie } })).toMatchObject({ status: 401, location: null });
-    expect((await ask(mixed, { headers: { cookie: first.cookie } })).status).toBe(403); // code and verifier differ
+    expect((await ask(mixed, { headers: { cookie: first.cookie } })).status).toBe(403); // the verifier does not match
     expect((await ask(first.callback, { headers: { cookie: first.cookie } })).status).toBe(302);
     expect((await ask(first.callback, { headers: { cookie: first.cookie } })).status).toBe(403);
   });

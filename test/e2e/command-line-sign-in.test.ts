@@ -72,7 +72,7 @@ type Saved = { readonly accessToken: string; readonly expiresAt: number; readonl
 /** The tokens that the command line has kept, by server. */
 const allSaved = (): Record<string, Saved> => JSON.parse(readFileSync(tokens, 'utf8')) as Record<string, Saved>;
 
-/** The tokens that the command line has kept for the server. */
+/** The tokens that the command line has kept for its only server. */
 const saved = (): Saved => Object.values(allSaved())[0]!;
 
 const save = (changed: Saved): void =>

@@ -36,7 +36,7 @@ const counted = ({ name, entries }: FixtureFolder): [title: string, entries: rea
 
 const titled = (entry: FixtureEntry): [title: string, entry: FixtureEntry] => [entry.path, entry];
 
-/** A seed with which parcels are heavy enough for the failing branch. */
+/** A seed of the simulated engine with which parcels are heavy enough for the failing branch. */
 const SEED = 'c';
 
 const messagesOfFailBranches = ({ ifElse }: BranchNode): string[] => {

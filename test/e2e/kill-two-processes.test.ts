@@ -54,7 +54,7 @@ describe('two control planes and their log, any of which is killed under load', 
 
   const memberOf = (turn: number): Member => two.members[turn % 2 === 0 ? 0 : 1];
 
-  /** Launches through one of the two processes; records the answer. */
+  /** Launches through one of the two processes, and adds the execution to `created` when it is recorded. */
   const launch = async (): Promise<void> => {
     const turn = (launches += 1);
     const name = `killed-${turn}`;

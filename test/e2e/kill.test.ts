@@ -26,11 +26,11 @@ const IN_FLIGHT = 32;
 /** Events that must be acknowledged between two kills, so that each finds the server at work. */
 const PROGRESS = 100;
 /**
- * Launches stay at most this number of executions ahead of the engine, at 12 or more events of each: so the work that is
- * left after the last kill ends in time.
+ * Launches are at most this number of executions ahead of the engine, which reports 12 or more events for each: so the
+ * work that is left after the last kill ends in time.
  */
 const AHEAD = { executions: 4 * IN_FLIGHT, events: 12 };
-/** The number of batches of views to wait for; a slow store writes fewer in the same time. */
+/** The process is killed inside this checkpoint of the views; a slow store writes fewer in the same time. */
 const CHECKPOINTS = isOnMongodb ? 5 : 25;
 const WAIT_MS = isOnMongodb ? 300_000 : 60_000;
 const LIMIT_MS = 120_000 + Math.max(KILLS, 15) * 20_000;
@@ -66,7 +66,7 @@ describe('a server that is killed under load', () => {
     server = await startServerProcess({ data: directory, args: ports, env: { ...env, ...more } });
   };
 
-  /** Launches an execution; records the answer. */
+  /** Launches an execution, and adds it to `created` when it is recorded. */
   const launch = async (greeting = 'you'): Promise<void> => {
     const name = `killed-${launches++}`;
     const spec = {

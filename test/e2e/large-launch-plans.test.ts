@@ -63,9 +63,9 @@ const planOf = (
   return request;
 };
 
-/** 5 MB, and seconds of work. */
+/** Values of a request of 5 MB, which takes seconds to read. */
 const VALUES = 240_000;
-/** Above the size from which JSON bodies, too, are parsed on another thread. */
+/** Values of a request above the size from which JSON bodies, too, are parsed on another thread. */
 const FEWER = 12_000;
 
 describe.each(['grpc', 'rest-octets', 'rest-json'])('a large launch plan over %s', (way) => {

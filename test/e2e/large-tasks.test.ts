@@ -32,7 +32,7 @@ const taskOf = (version: string, values: number, change?: (request: TaskCreateRe
   return request;
 };
 
-/** Above the size from which JSON bodies, too, are parsed on another thread. */
+/** Values of a request above the size from which JSON bodies, too, are parsed on another thread. */
 const VALUES = 12_000;
 
 describe.each(['grpc', 'rest-octets', 'rest-json'])('a large task over %s', (way) => {

@@ -31,7 +31,7 @@ describe.each([100, 100_000])('a page of a list of %i', (count) => {
     rmSync(directory, { recursive: true });
   });
 
-  /** Runs a request, and adds up the documents that all its queries of the store examined. */
+  /** Runs a request, and adds up the keys and documents that its queries of the store examined. */
   const page = async (
     { scope, order, direction = 'descending', isOfNames, ...list }: ListShape,
     request: Partial<ListRequest>,

@@ -44,7 +44,7 @@ const reading = async (directory: string): Promise<{ logId: string; events: stri
 
 const metadata = JSON.stringify({ recordedAtMs: 1, actor: '', commandId: '', schema: 1 });
 
-/** An event as large as its data; the same number makes the same event. */
+/** An event with data of this size; the same number makes the same event. */
 const numbered = (n: number, dataBytes: number) => ({
   id: Buffer.from(n.toString(16).padStart(32, '0'), 'hex'),
   type: 'Counted',

@@ -72,7 +72,7 @@ describe.skipIf(areApart)('a process that is killed between two steps of an exec
   });
 
   // One commit each: the slot is taken, the execution is created, it ends, the slot is released.
-  // The log is the same after one as before the next.
+  // A kill after one commit leaves the same log as a kill before the next.
   const points = ['before-commit:1', ...[1, 2, 3, 4].map((nth) => `after-commit:${nth}`)];
 
   it.each(points)('takes and releases the slot once, killed at %s', async (point) => {

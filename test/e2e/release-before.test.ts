@@ -106,7 +106,7 @@ describe.skipIf(!isInHistory())('the previous release beside this one, on one lo
       expect(await logFormat('--to', '2')).toEqual({ format: 2, newest: 2 });
       expect(await logFormat('--to', '1')).toContain('already');
 
-      // This one follows the switch while it serves.
+      // This release follows the switch while it serves.
       const followed = await until(
         async () => {
           const id = await launchHello(current.api, `switched-${performance.now().toFixed()}`);
@@ -118,7 +118,7 @@ describe.skipIf(!isInHistory())('the previous release beside this one, on one lo
       await current.api.call(method.createWorkflowEvent, workflowReport(open, { phase: Phase.RUNNING }));
       expect(await shows(current.api, open, Phase.RUNNING)).toBe(Phase.RUNNING);
 
-      // The old release cannot read these, and refuses.
+      // The old release cannot read executions in the newer format, and refuses.
       const late = await old.api.attempt(
         method.createWorkflowEvent,
         workflowReport(followed.id, { phase: Phase.SUCCEEDED }),

@@ -57,7 +57,7 @@ const isSuspended = ({ server }: Part): boolean =>
  * Starts a projector again, which suspends itself with work in hand. If another of its threads holds write locks on
  * files that other processes of the data directory need, which nothing can take from it, it is started once more.
  */
-const standStill = async (late: Part, load: Load, directory: string | undefined): Promise<void> => {
+const suspendWithWork = async (late: Part, load: Load, directory: string | undefined): Promise<void> => {
   do {
     late.server().child.kill('SIGCONT');
     await late.stop();
@@ -75,14 +75,14 @@ const standStill = async (late: Part, load: Load, directory: string | undefined)
  * @param isShared resolves with true when each of the two has half of them again.
  * @returns true when the work that it had in hand was refused.
  */
-const stopped = async (
+const suspendPastLeases = async (
   load: Load,
   directory: string | undefined,
   isShared: () => Promise<boolean>,
 ): Promise<boolean> => {
   const [late, other] = [load.parts().process('projector-1'), load.parts().process('projector-2')];
   try {
-    await standStill(late, load, directory);
+    await suspendWithWork(late, load, directory);
     await until(
       () => load.progress(1),
       () => kept(other) === PARTITIONS,
@@ -159,7 +159,7 @@ const story = (what: string, setting: Setting, { kills, leases = true }: { kills
         let stops = 0;
         let refused = 0;
         while (stops < STOPS.least || (stops < STOPS.most && refused === 0)) {
-          if (await stopped(load, directory(), isShared)) refused += 1;
+          if (await suspendPastLeases(load, directory(), isShared)) refused += 1;
           stops += 1;
         }
         say(`what a suspended projector had in hand was refused ${refused} times in ${stops} stops`);

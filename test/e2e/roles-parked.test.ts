@@ -81,7 +81,7 @@ describe.each(['running when', 'started after'])(
       };
       expect(await why('api-1')).toContain('project-closed-');
       expect(await why('projector-1')).toMatch(/streams that the views have parked: [1-9]/u);
-      // It reads projects and attributes too, for what schedules launch, and the text names three streams alone.
+      // A reactor reads projects and attributes too, for scheduled launches. The text names only three streams.
       expect(await why('reactor-1')).toMatch(/streams that this process cannot read: [1-9]\d* \(/u);
     });
 

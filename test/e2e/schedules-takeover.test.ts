@@ -22,7 +22,7 @@ import { type Part, type RoleProcesses, startRoleProcesses } from '../support/ro
 import { overGrpc, type Transport } from '../support/transports.js';
 import { until } from '../support/until.js';
 
-/** The number of times that a reactor process is stopped past its lease. */
+/** The number of times that a reactor process is suspended past its lease. */
 const TAKEOVERS = Number(process.env['FLIGHTLOG_TEST_TAKEOVERS'] ?? 1);
 /** Launch plans that tick every second. */
 const PLANS = 20;
@@ -60,8 +60,8 @@ const fires = async ({ server }: Part): Promise<boolean> => {
   return text.includes('flightlog_reactor_lag_seconds{reactor="fire-schedules"}');
 };
 
-/** Stops a process, not while it has write locks on files that the others need. */
-const stop = async ({ server }: Part): Promise<void> => {
+/** Suspends a process, at a moment when it has no write locks on files that the others need. */
+const suspend = async ({ server }: Part): Promise<void> => {
   server().child.kill('SIGSTOP');
   while (!isOnMongodb && isSharedFileLocked(join(parts.directory, 'data'))) {
     server().child.kill('SIGCONT');
@@ -74,7 +74,7 @@ const status = async (at: number) =>
   (await api.call(ScheduleService.method.listSchedules, { ...place, name: idOf(at).name })).schedules[0]!;
 const fired = async (): Promise<bigint> => (await status(0)).fired;
 
-/** Stops the process that fires schedules until the other fires them, and lets it go on. */
+/** Suspends the process that fires schedules until the other fires them, and lets it go on. */
 const takeOver = async (): Promise<void> => {
   const reactors = ['reactor-1', 'reactor-2'].map((name) => parts.process(name));
   const holders = await until(
@@ -83,7 +83,7 @@ const takeOver = async (): Promise<void> => {
   );
   const [late, other] = holders[0] === true ? [reactors[0]!, reactors[1]!] : [reactors[1]!, reactors[0]!];
   try {
-    await stop(late);
+    await suspend(late);
     await until(
       () => fires(other),
       (holds) => holds,
@@ -108,7 +108,7 @@ const firedTicks = (events: readonly RecordedEvent[], at: number): readonly numb
 };
 
 it(
-  'no tick is doubled or lost when the reactor that fires schedules stands still past its lease, and goes on',
+  'no tick is doubled or lost when the reactor that fires schedules is suspended past its lease, and goes on',
   async () => {
     await Promise.all(Array.from({ length: PLANS }, (_, at) => activate(at)));
     await until(fired, (count) => count > 0n);

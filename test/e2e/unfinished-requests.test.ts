@@ -11,7 +11,7 @@ import { type ServerProcess, startServerProcess } from '../support/server-proces
 const MIB = 1024 * 1024;
 const ANNOUNCED_BYTES = 60 * MIB;
 const SENT_BYTES = 8 * MIB;
-// 100 of them would take 800 MiB; those that the memory budget admits take much less.
+/** Requests: all 100 would take 800 MiB of memory; those that the memory budget admits take much less. */
 const UNFINISHED = 100;
 const GROWTH_BYTES = 300 * MIB;
 
