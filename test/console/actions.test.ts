@@ -17,7 +17,7 @@ import { SignalService } from '../../proto/gen/platformidl/service/signal_pb.js'
 
 const SCOPE = '/console/projects/flytesnacks/domains/development';
 const ID = { project: 'flytesnacks', domain: 'development' };
-/** Mail about executions that fail, to a server that is not there. */
+/** Settings: mail about executions that fail, by a mail server that does not exist. */
 const MAIL = {
   FLIGHTLOG_NOTIFICATIONS_SMTP_HOST: '127.0.0.1',
   FLIGHTLOG_NOTIFICATIONS_SMTP_PORT: '9',
@@ -25,7 +25,7 @@ const MAIL = {
 };
 const PLAN = { ...ID, name: 'pipeline.churn_daily', version: 'v1', resourceType: ResourceType.LAUNCH_PLAN };
 
-/** Requests of a page that are held back until they are let go. */
+/** Requests of a page that are held back until a test answers them. */
 type Held = {
   /** The requests that have come so far. */
   readonly requests: readonly Route[];
@@ -52,7 +52,8 @@ describe.skipIf(chromiumPath === undefined)('an action of the web console', () =
   let page: Page;
   const errors: string[] = [];
 
-  const turn = (state: LaunchPlanState) => plane.grpc.call(AdminService.method.updateLaunchPlan, { id: PLAN, state });
+  const setPlanState = (state: LaunchPlanState) =>
+    plane.grpc.call(AdminService.method.updateLaunchPlan, { id: PLAN, state });
 
   const open = async (path: string): Promise<void> => {
     await page.goto(`${plane.server().ready.http}${SCOPE}/${path}`);
@@ -69,13 +70,13 @@ describe.skipIf(chromiumPath === undefined)('an action of the web console', () =
     expect(errors).toEqual([]);
   });
   beforeEach(async () => {
-    await turn(LaunchPlanState.ACTIVE);
+    await setPlanState(LaunchPlanState.ACTIVE);
     await plane.grpc.call(ScheduleService.method.resumeSchedule, { ...ID, name: PLAN.name });
     page = await openPage(browser, errors);
   });
   afterEach(() => page.context().close());
 
-  it('is sent once, and its dialog stays open until the server has answered, with the error if there is one', async () => {
+  it('is sent once when its button is clicked twice, and its dialog stays open for the answer and its error', async () => {
     await open('schedules');
     const held = await holdBack(page, /\/fire$/u);
     await page.getByRole('button', { name: 'Fire now …' }).click();
@@ -96,7 +97,7 @@ describe.skipIf(chromiumPath === undefined)('an action of the web console', () =
     await dialog.waitFor({ state: 'detached' });
   });
 
-  it('is sent once by the form of a launch, and the form stays when it is refused', async () => {
+  it('is sent once by the form of a launch, which keeps its fields when the server answers 503', async () => {
     await open('launch/launch_plans/hello.hello');
     await page.getByLabel(/^name/u).fill('Ada');
     const held = await holdBack(page, /\/api\/v1\/executions$/u);
@@ -112,7 +113,7 @@ describe.skipIf(chromiumPath === undefined)('an action of the web console', () =
     expect(await page.getByLabel(/^name/u).inputValue()).toBe('Ada');
   });
 
-  it('has ended when the server has answered, though the page still reads what it shows', async () => {
+  it('closes its dialog when the server has answered, while the page still reads the schedules again', async () => {
     await open('schedules');
     await page.getByRole('button', { name: 'Pause …' }).click();
     const held = await holdBack(page, /\/api\/v1\/schedules\/flytesnacks\/development$/u);
@@ -122,11 +123,11 @@ describe.skipIf(chromiumPath === undefined)('an action of the web console', () =
     await page.unrouteAll({ behavior: 'ignoreErrors' });
   });
 
-  it('asks about what its dialog said when it was opened, and acts on that, whatever others do meanwhile', async () => {
+  it('keeps the question of its dialog and does what it says when another client changes the launch plan meanwhile', async () => {
     await open('launch_plans/pipeline.churn_daily?version=v1');
     await page.getByRole('button', { name: 'Deactivate …' }).click();
-    await turn(LaunchPlanState.INACTIVE);
-    // The page behind the dialog is hidden from assistive technology, and follows.
+    await setPlanState(LaunchPlanState.INACTIVE);
+    // The page behind the dialog, which is hidden from assistive technology, shows the change.
     await page.getByRole('button', { name: 'Activate …', exact: true, includeHidden: true }).waitFor();
     const dialog = page.getByRole('dialog', { name: /^Deactivate / });
     await dialog.getByText('No version is active then').waitFor();
@@ -134,7 +135,7 @@ describe.skipIf(chromiumPath === undefined)('an action of the web console', () =
     await page.getByRole('status', { name: 'Recorded event' }).getByText('Nothing new was recorded').waitFor();
   });
 
-  it('skips the tick that its dialog names, though the one after it has become the next', async () => {
+  it('skips the tick that its dialog names, though another client has skipped it, and records nothing', async () => {
     await open('schedules');
     await page.getByRole('button', { name: 'Skip next …' }).click();
     const dialog = page.getByRole('dialog');
@@ -148,7 +149,7 @@ describe.skipIf(chromiumPath === undefined)('an action of the web console', () =
     await page.getByRole('status', { name: 'Recorded event' }).getByText('Nothing new was recorded').waitFor();
   });
 
-  it('keeps the focus when it can be taken back by the same button', async () => {
+  it('leaves the focus on its button, which is then that of the opposite action: Pause, Resume', async () => {
     await open('schedules');
     for (const [action, next] of [['Pause', 'Resume'] as const, ['Resume', 'Pause'] as const]) {
       await page.getByRole('button', { name: `${action} …` }).press('Enter');

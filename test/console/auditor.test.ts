@@ -30,8 +30,8 @@ describe.skipIf(chromiumPath === undefined)('the story of an auditor', () => {
     ci.close();
   };
 
-  /** A contributor ends the execution; a viewer is refused. */
-  const endIt = async (): Promise<void> => {
+  /** Terminates the execution as the contributor bob, after the viewer vera has been refused. */
+  const terminate = async (): Promise<void> => {
     const [bobs, veras] = [await story.open(), await story.open()];
     await signIn(bobs, BOB, address(`${EXECUTIONS}/stopped`));
     await signIn(veras, VERA, address(`${EXECUTIONS}/stopped`));
@@ -61,12 +61,12 @@ describe.skipIf(chromiumPath === undefined)('the story of an auditor', () => {
     await addUser(story.data, VERA, 'viewer');
     await story.start();
     await launch();
-    await endIt();
+    await terminate();
     page = await story.open();
   });
   afterAll(() => story.close());
 
-  it('finds the person that ended an execution, the cause, and the moment, while the server is killed and comes back', async () => {
+  it('finds the person that ended an execution, the cause, and the moment, while the server is killed and started again', async () => {
     await signIn(page, ALICE, address(`${EXECUTIONS}/stopped`));
     await page.getByRole('heading', { name: 'Ended by bob' }).waitFor();
     await page.getByText(CAUSE).first().waitFor();
@@ -79,7 +79,7 @@ describe.skipIf(chromiumPath === undefined)('the story of an auditor', () => {
     await page.locator('.page-head .badge', { hasText: 'Queued' }).waitFor();
   });
 
-  it('searches what a person did, and what was refused', async () => {
+  it('shows calls that were refused, and finds the calls of one person', async () => {
     await page.getByRole('link', { name: 'Audit' }).click();
     await page.getByRole('row', { name: /PERMISSION_DENIED vera .*AdminService.TerminateExecution/u }).waitFor();
     await page.getByLabel('Principal').fill('bob');
@@ -90,7 +90,7 @@ describe.skipIf(chromiumPath === undefined)('the story of an auditor', () => {
     expect(await barriersInLooks(page, 'audit-of-bob')).toEqual([]);
   });
 
-  it('exports what was found, and everything', async () => {
+  it('exports the entries that a search has found as CSV, and all entries as JSON', async () => {
     const csv = await exported('CSV');
     expect(csv.split('\r\n')[0]).toMatch(/^id,kind,at,/u);
     expect(csv).toMatch(/,bob,.*,AdminService\.TerminateExecution,flytesnacks,development,stopped,OK,/u);
@@ -104,7 +104,7 @@ describe.skipIf(chromiumPath === undefined)('the story of an auditor', () => {
     expect(actions).toContainEqual(['ci', 'AdminService.CreateExecution', 'OK']);
   });
 
-  it('goes from an entry to the event that it has caused', async () => {
+  it('goes from the entry of a call to the event that the call has recorded', async () => {
     await page
       .getByRole('row', { name: /OK bob .*AdminService.TerminateExecution/u })
       .getByRole('link')

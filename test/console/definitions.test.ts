@@ -20,7 +20,7 @@ import { registerTask } from '../support/registrations.js';
 const SCOPE = '/projects/flytesnacks/domains/development';
 const PLAN = { project: 'flytesnacks', domain: 'development', name: 'hello.hello' };
 
-/** One more than the console lists. */
+/** Versions of the launch plan after the active one: one more than the console lists. */
 const NEWER_VERSIONS = 101;
 
 const DESCRIPTION = `# Greets
@@ -39,13 +39,13 @@ It is **polite**, see [the rules](https://example.com/rules) and [not this](java
 
 const plan = fromBinary(LaunchPlanCreateRequestSchema, fixtureBytes('01-hello/003-launch_plan.create_request.pb'));
 
-/** Fixes an input of the plan at 7. */
+/** Fixes the input `times` of the launch plan at 7, so that it has no default. */
 const fixTimes = ({ spec }: LaunchPlanCreateRequest): void => {
   delete spec!.defaultInputs!.parameters['times'];
   spec!.fixedInputs = create(LiteralMapSchema, { literals: { times: literal(7n) } });
 };
 
-describe.skipIf(chromiumPath === undefined)('the definitions of the console', () => {
+describe.skipIf(chromiumPath === undefined)('the pages of launch plans, workflows and tasks in the console', () => {
   let plane: ControlPlane;
   let browser: Browser;
   let page: Page;
@@ -89,7 +89,7 @@ describe.skipIf(chromiumPath === undefined)('the definitions of the console', ()
     expect(await page.getByLabel(/^times/u).inputValue()).toBe('1');
   });
 
-  it('open the form again with the version that is active then, and its inputs', async () => {
+  it('open the form again with the version that has become active, and its inputs', async () => {
     await page.getByRole('link', { name: 'Workflows' }).click();
     await page.getByRole('heading', { level: 1, name: 'Workflows' }).waitFor();
     await activate('fixed');
@@ -170,13 +170,13 @@ describe.skipIf(chromiumPath === undefined)('the definitions of the console', ()
     await page.locator('pre', { hasText: '# not a heading' }).waitFor();
   });
 
-  it('are drawn on a canvas where a workflow has hundreds of nodes', async () => {
+  it('draw a workflow with hundreds of nodes on a canvas', async () => {
     await register(plane.grpc, withNeeds('12-big'));
     await open(`${SCOPE}/workflows/big.wide_and_deep`);
     await page.getByRole('img', { name: 'A graph of 347 nodes.' }).waitFor();
   });
 
-  it('are where older links lead, with every character of their versions', async () => {
+  it('are opened by links of older consoles, also when the version has the characters + and &', async () => {
     await registerTask(plane.grpc, { name: 'versioned', version: '1.0+a&b' });
     await registerTask(plane.grpc, { name: 'versioned', version: 'newest' });
     await open(`${SCOPE}/task/versioned/version/1.0+a&b`);

@@ -39,7 +39,7 @@ describe.skipIf(chromiumPath === undefined)('a person at the console with rights
     await page.getByRole('status').getByText('Live', { exact: true }).waitFor();
   });
 
-  it('see that a page is not live when they may not follow its whole log, and not that the server is away', async () => {
+  it('sees that a page is not live because the person may not follow all of it, and not that the server is away', async () => {
     let refusals = 0;
     page.on('response', (answer) => {
       if (answer.url().includes('/api/v1/tail') && answer.status() === 403) refusals += 1;
@@ -48,7 +48,7 @@ describe.skipIf(chromiumPath === undefined)('a person at the console with rights
     await page.getByText('Not live: you may not follow all that this page shows').waitFor();
     expect(refusals).toBeGreaterThan(0);
     expect(await page.getByText('The server does not answer').count()).toBe(0);
-    // On a small screen the text that the page is live leaves a dot alone; this one stays, and can be read.
+    // On a small screen the text "Live" becomes a dot; this text stays.
     expect(await barriersInLooks(page, 'not live')).toEqual([]);
     await page.setViewportSize({ width: 360, height: 640 });
     const { width } = (await page.getByText('Not live: you may not follow').boundingBox())!;

@@ -28,7 +28,7 @@ import { overGrpc } from '../support/transports.js';
 import { openWork, type WorkStream } from '../support/work-stream.js';
 
 const REACTOR = 'release-slots';
-const PLAN = 'hello.one-at-a-time';
+const PLAN = 'hello.two-at-a-time';
 const REASON = 'the store did not answer';
 const executionId = (name: string) => ({ project: 'flytesnacks', domain: 'development', name });
 
@@ -70,8 +70,8 @@ describe.skipIf(chromiumPath === undefined)('the story of an operator', () => {
   const payloads = (): string => join(story.data, 'payloads/runs/flytesnacks/development/without-its-inputs');
 
   /**
-   * Does what faults do: work that was given up, an event that cannot be read, and a payload that is missing while the
-   * views are folded again.
+   * Makes what faults leave behind: two dead letters, an event that cannot be read, and a missing payload. Deletes the
+   * views, so that the next server folds them again.
    */
   const damage = async (): Promise<void> => {
     const store = await sqliteEventStore({ directory: story.data });
@@ -96,13 +96,13 @@ describe.skipIf(chromiumPath === undefined)('the story of an operator', () => {
       persistentSubscriptionToAllSettingsFromDefaults({ startFrom: START }),
     );
     const consumer = consumers.subscribeToPersistentSubscriptionToAll('warehouse', { bufferSize: 7 });
-    consumer.on('error', () => undefined); // the server is killed while it is connected
+    consumer.on('error', () => undefined); // when the server is killed while it is connected
     engine = openWork(grpc, { group: 'default', engine: 'propeller', freePlaces: 5 });
     page = await story.open();
   });
   afterAll(() => story.close());
 
-  it('shows engines with their work, and named consumers', async () => {
+  it('shows an engine with the execution that it has, and a named consumer with its events in flight', async () => {
     await page.goto(`${story.server().ready.http}/console/operate`);
     await page
       .getByRole('row', { name: /propeller default connected/u })
@@ -125,7 +125,7 @@ describe.skipIf(chromiumPath === undefined)('the story of an operator', () => {
     await page.goBack();
   });
 
-  /** Acts on a row after the dialog has said what will happen. */
+  /** Clicks an action of a row and confirms it, when the dialog says what will happen. */
   const act = async (row: Locator, action: string, says: RegExp): Promise<void> => {
     await row.getByRole('button', { name: `${action} …` }).click();
     const dialog = page.getByRole('dialog');

@@ -35,7 +35,7 @@ describe.skipIf(chromiumPath === undefined)('a person at the console, whose serv
   });
   afterAll(() => story.close());
 
-  it('finds why an execution has failed, since when, what has changed since the last good one, and recovers it', async () => {
+  it('finds the error of an execution and the start of its node, compares it with the last good one, and recovers it', async () => {
     await page.goto(story.server().ready.http);
     await page.getByRole('link', { name: 'broken' }).first().click();
     await page
@@ -58,7 +58,7 @@ describe.skipIf(chromiumPath === undefined)('a person at the console, whose serv
     await page.locator('.page-head .badge', { hasText: 'Succeeded' }).waitFor();
   });
 
-  it('sees a run, launches another with inputs that outlast the server, and sees its outputs', async () => {
+  it('sees a run, launches another with inputs that stay in the form while the server is away, and sees its outputs', async () => {
     await page.goto(story.server().ready.http);
     await page.getByRole('link', { name: 'development' }).first().click();
     await page.getByRole('row', { name: /good/u }).getByRole('link', { name: 'good' }).click();

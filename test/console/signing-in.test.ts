@@ -14,7 +14,7 @@ const VERA = { name: 'vera', password: 'password-of-vera' };
 describe.skipIf(chromiumPath === undefined)('signing in to the web console', () => {
   const story = consoleStory('signing-in', { FLIGHTLOG_AUTH_SERVER_ENABLED: 'true' });
 
-  /** Opens a page of the console in a browser of its own, which the server leads to the sign-in. */
+  /** Opens a page of the console in a browser context of its own, and signs the person in. */
   const signedIn = async (person: Credentials, path: string): Promise<Page> => {
     const page = await story.open();
     await signIn(page, person, `${story.server().ready.http}/console${path}`);
@@ -31,7 +31,7 @@ describe.skipIf(chromiumPath === undefined)('signing in to the web console', () 
   });
   afterAll(() => story.close());
 
-  it('leads to the page that was asked for, names the person, and signs out', async () => {
+  it('leads to the page that was asked for, which names the person and signs out', async () => {
     const page = await signedIn(ALICE, LIST);
     await page.getByRole('heading', { name: 'Executions' }).waitFor();
     await page.getByText('Signed in as alice').waitFor();
@@ -43,7 +43,7 @@ describe.skipIf(chromiumPath === undefined)('signing in to the web console', () 
     expect(story.errors).toEqual([]);
   });
 
-  it('signs out of an issuer that is slower than the next request of the page', async () => {
+  it('leads to the sign-out although another request of the page gets 401 before the answer to the sign-out', async () => {
     const page = await signedIn(ALICE, '/');
     await page.getByText('Signed in as alice').waitFor();
     await page.route('**/logout', async (route) => {
@@ -75,7 +75,7 @@ describe.skipIf(chromiumPath === undefined)('signing in to the web console', () 
     await page.getByLabel('User name').waitFor();
   });
 
-  it('changes what the person may change', async () => {
+  it('lets an administrator create a project', async () => {
     const page = await signedIn(ALICE, '/');
     await page.getByText('Signed in as alice').waitFor();
     const created = await page.evaluate(async () => {
@@ -98,7 +98,7 @@ describe.skipIf(chromiumPath === undefined)('signing in to the web console', () 
     await page.getByLabel('User name').waitFor();
   });
 
-  it('reads to a viewer, and says why a change is refused', async () => {
+  it('shows a viewer the form of a launch, and says which permission the launch needs', async () => {
     const page = await signedIn(VERA, LIST.replace('executions', 'launch/launch_plans/hello.hello?version=v1'));
     await page.getByText('Signed in as vera').waitFor();
     await page.getByRole('button', { name: 'Launch' }).click();
@@ -107,7 +107,7 @@ describe.skipIf(chromiumPath === undefined)('signing in to the web console', () 
     expect(await note.innerText()).toMatch(/execute.*flytesnacks.*\s+Ask an operator for the permission/u);
   });
 
-  it('shows the actions on a launch plan to people with the permission', async () => {
+  it('shows the actions on a launch plan only to people with the permission', async () => {
     const plan = LIST.replace('executions', 'launch_plans/hello.hello');
     const alices = await signedIn(ALICE, plan);
     await alices.getByRole('link', { name: 'Launch …' }).waitFor();

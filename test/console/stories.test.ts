@@ -27,11 +27,11 @@ const SCOPE = '/projects/flytesnacks/domains/development';
 const ID = { project: 'flytesnacks', domain: 'development' };
 const HOSTILE = `<img src=x onerror="window.ran=1"><script>window.ran=1</script>javascript:window.ran=1`;
 
-/** The nodes of the execution whose reads are counted. */
+/** The number of nodes of the execution `followed`, of which the test looks at each read. */
 const FOLLOWED_NODES = 20;
 
-/** In kilobytes, compressed. */
-const MAX_FIRST_LOAD = 300;
+/** All responses of the first page, compressed with gzip. */
+const MAX_FIRST_LOAD_KB = 300;
 
 describe.skipIf(chromiumPath === undefined)('the web console', () => {
   let plane: ControlPlane;
@@ -45,7 +45,7 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
     await page.goto(`${http}/console${path}`);
   };
 
-  /** The first and the last thing in the top line of the page. */
+  /** The first and the last element in the top line of the page. */
   const topLine = () => [
     page.getByRole('link', { name: 'flightlog, home' }),
     page.getByRole('button', { name: 'Keys' }),
@@ -71,7 +71,7 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
     await plane.close();
   });
 
-  it('is where the address of the server leads, with a small first load', async () => {
+  it('is where the address of the server leads, and loads less than 300 kB at first', async () => {
     const sizes: Promise<number>[] = [];
     page.on('response', (response) => {
       if (response.url().includes('/console'))
@@ -88,14 +88,14 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
     page.removeAllListeners('response');
     expect(page.url()).toBe(`${http}/console`);
     const total = (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
-    expect(total / 1_000).toBeLessThan(MAX_FIRST_LOAD);
+    expect(total / 1_000).toBeLessThan(MAX_FIRST_LOAD_KB);
     expect(total).toBeGreaterThan(0);
   });
 
-  it('answers to a key that is pressed as soon as it is loaded', async () => {
+  it('reacts to a key that is pressed 300 ms after the page was opened, and to the keys g o', async () => {
     await open('');
     await page.getByRole('heading', { level: 1 }).waitFor();
-    // A key at 300 ms since the page was begun.
+    // The time of the key is in milliseconds since the page was opened.
     await page.evaluate(`document.body.dispatchEvent(
       Object.defineProperty(new KeyboardEvent('keydown', { key: '?', bubbles: true }), 'timeStamp', { value: 300 }),
     )`);
@@ -106,7 +106,7 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
     await page.waitForURL(/\/console\/operate$/u);
   });
 
-  it('counts on its first page what has failed and succeeded in the last hours, and leads to it', async () => {
+  it('counts on its first page the executions that have failed and succeeded in the last hours, and lists them', async () => {
     await open('');
     await page.getByRole('link', { name: '1 failed in 24 h' }).waitFor();
     await page.getByRole('button', { name: '1 h', exact: true }).click();
@@ -118,7 +118,7 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
     expect(await page.getByRole('row', { name: /good/u }).count()).toBe(0);
   });
 
-  it('lists executions by filters that are clicked, and keeps them in the address', async () => {
+  it('lists executions by phase, which the address keeps, and by error code', async () => {
     await open(`${SCOPE}/executions`);
     await page.getByRole('row', { name: /broken/u }).waitFor();
     await page.getByRole('button', { name: 'Failed' }).click();
@@ -156,7 +156,7 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
     expect(new URL(page.url()).searchParams.get('filters')).toBe('contains(error_message,failed by chance)');
   });
 
-  it('lists the executions of the time that is chosen by dragging over the chart', async () => {
+  it('lists the executions of a period that is chosen by dragging over the chart', async () => {
     await open(`${SCOPE}/executions`);
     await page.getByRole('figure', { name: /Starts over time/u }).waitFor();
     const { x, y, width } = (await page.locator('.starts-bars').boundingBox())!;
@@ -168,7 +168,7 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
     await page.getByText(/^[1-9]\d* listed$/u).waitFor();
   });
 
-  it('lists the executions of the time that is chosen in the chart by keys', async () => {
+  it('lists the executions of a period that is chosen in the chart by keys', async () => {
     await open(`${SCOPE}/executions`);
     const time = page.getByRole('slider', { name: 'Time of start' });
     const chosen = () => time.getAttribute('aria-valuetext');
@@ -221,7 +221,7 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
     await page.getByRole('alert').getByText('there is no task unknown').waitFor();
   });
 
-  it('has a field for each element of a list and each member of a struct, or takes the whole as JSON', async () => {
+  it('has a field for each element of a list, which can be written as JSON too, and a choice of the type of a union', async () => {
     await register(plane.grpc, withNeeds('02-diamond'));
     await plane.grpc.send('CreateExecution', fixtureBytes('02-diamond/execute-01.create_request.pb'));
     const { executions } = await plane.grpc.call(AdminService.method.listExecutions, {
@@ -251,7 +251,7 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
     await page.waitForURL(/\/executions\//u);
   });
 
-  it('shows why an execution has failed, what differs from a good one, and recovers it', async () => {
+  it('shows the error of a failed execution, what differs from a good one, and recovers it', async () => {
     await open(`${SCOPE}/executions/broken`);
     await page
       .getByRole('heading', { name: /SimulatedFailure/u })
@@ -270,7 +270,7 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
     await page.locator('.badge', { hasText: 'Succeeded' }).first().waitFor();
   });
 
-  it('draws the branch that was taken, and the workflow inside a node', async () => {
+  it('draws a branch that was skipped as such, and the workflow inside a node', async () => {
     const request = fromBinary(ExecutionCreateRequestSchema, fixtureBytes('14-pipeline/execute-01.create_request.pb'));
     await plane.grpc.call(AdminService.method.createExecution, { ...request, name: 'drawn' });
     await plane.run();
@@ -284,7 +284,7 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
     await page.getByRole('heading', { name: 'Inside n2' }).waitFor();
   });
 
-  it('names nodes as their authors did, in nested workflows and branches, with their ids', async () => {
+  it('names nodes as their authors did, with their ids, also in a nested workflow', async () => {
     await open(`${SCOPE}/executions/drawn`);
     await page.getByRole('button', { name: 'read_activity n0 Succeeded' }).waitFor();
     await page.getByRole('button', { name: 'Nodes below n2' }).click();
@@ -350,7 +350,7 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
     expect(new URL(page.url()).searchParams.has('asOf')).toBe(false);
   });
 
-  it('compares two moments of one execution when the other execution is cleared', async () => {
+  it('compares two moments of one execution when the field for the other execution is emptied', async () => {
     await open(`${SCOPE}/executions/good?view=life`);
     const thumb = page.getByRole('slider', { name: 'Moment of the execution' });
     await thumb.focus();
@@ -368,7 +368,7 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
     expect(await page.getByLabel('Compare with the execution').inputValue()).toBe('');
   });
 
-  it('says of a transition when it occurred and was recorded, and by which request', async () => {
+  it('shows for a transition when it was recorded, and its request', async () => {
     await open(`${SCOPE}/executions/ended?view=life`);
     const facts = page.locator('.slider-card dl');
     await facts.getByText('Recorded', { exact: true }).waitFor();
@@ -393,7 +393,7 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
     }
   });
 
-  /** Acts after the dialog has said what will happen, and waits for the event that was recorded. */
+  /** Clicks an action and confirms it, when the dialog says what will happen, and waits for the recorded event. */
   const act = async (action: string, { says, event }: { readonly says: RegExp; readonly event: string }) => {
     await page.getByRole('button', { name: `${action} …` }).click();
     const dialog = page.getByRole('dialog');
@@ -403,7 +403,7 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
     await page.getByRole('status', { name: 'Recorded event' }).getByText(event).waitFor();
   };
 
-  it('activates a launch plan after a question, shows the event, and when it is due', async () => {
+  it('activates a launch plan after a question, shows the event, and the time of the next tick', async () => {
     await open(`${SCOPE}/launch_plans/pipeline.churn_daily`);
     await page.getByText('15 5 * * *').waitFor();
     await act('Activate', { says: /becomes the active version/u, event: 'LaunchPlanActivated' });
@@ -431,7 +431,7 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
     await act('Fire now', { says: /cannot be undone/u, event: 'ScheduleTickFired' });
   });
 
-  it('says that nothing was recorded when another person was faster', async () => {
+  it('says that nothing was recorded when another client has paused the schedule before', async () => {
     const following = /\/tail\?from=now/u;
     await page.route(following, (route) => route.abort());
     await open(`${SCOPE}/schedules`);
@@ -441,7 +441,7 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
     await page.unroute(following);
   });
 
-  it('says under a heading that what an address names is not there, and follows older links', async () => {
+  it('has a heading also when the address names nothing that exists, and follows older links', async () => {
     for (const [path, heading] of [
       [`${SCOPE}/executions/nowhere`, 'nowhere'],
       [`${SCOPE}/workflows/nowhere`, 'nowhere'],
@@ -453,7 +453,7 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
     }
   });
 
-  it('says which filter of the log the server cannot read, below the filters', async () => {
+  it('says which filter of the log the server refuses', async () => {
     await open('/events?from=yesterday');
     await page.getByRole('alert').getByText('invalid value for from').waitFor();
     await page.getByRole('status').getByText('Not live: the server cannot follow this').waitFor();
@@ -468,7 +468,7 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
     expect(await page.getByRole('alert').count()).toBe(0);
   });
 
-  it('runs nothing of what users have written', async () => {
+  it('runs no script in the texts of users', async () => {
     await open(`${SCOPE}/executions/ended`);
     await page.getByText(HOSTILE).first().waitFor();
     expect(await page.evaluate('window.ran')).toBeUndefined();
@@ -518,7 +518,7 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
     expect(await barriersInLooks(page, name)).toEqual([]);
   });
 
-  it.runIf(PICTURES !== undefined)('makes the picture of the documents', async () => {
+  it.runIf(PICTURES !== undefined)('takes the screenshot for the documents, console.png', async () => {
     await plane.grpc.send('CreateExecution', fixtureBytes('14-pipeline/execute-01.create_request.pb'));
     await plane.run({ failureProbability: 0.15, seed: 'sandbox' });
     await page.emulateMedia({ colorScheme: 'light' });
@@ -527,7 +527,7 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
     await page.screenshot({ path: join(PICTURES ?? '', 'console.png') });
   });
 
-  it('fits a narrow screen', async () => {
+  it('fits a screen that is 320 px wide', async () => {
     const narrow = await browser.newContext({ viewport: { width: 320, height: 640 } });
     page = await watchedPage(narrow, errors);
     for (const path of ['', `${SCOPE}/executions`, `${SCOPE}/executions/broken?view=life`]) {
@@ -550,7 +550,7 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
     page = await watchedPage(context, errors);
   });
 
-  it('goes on by itself when a proxy has refused to follow the log for a time', async () => {
+  it('is live again by itself after a proxy has answered 503 for a time', async () => {
     const tail = '**/api/v1/tail?*';
     await page.route(tail, (route) => route.fulfill({ status: 503, body: 'no server is ready' }));
     await open(`${SCOPE}/executions`);
@@ -559,7 +559,7 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
     await page.getByRole('status').getByText('Live').waitFor();
   });
 
-  it('says on each page that the server does not answer, and not on one that is opened when it does', async () => {
+  it('says on each page that the server does not answer, and not on the page that is opened when the server does', async () => {
     const tail = '**/api/v1/tail?*';
     for (const path of [
       `${SCOPE}/tasks`,
@@ -576,7 +576,7 @@ describe.skipIf(chromiumPath === undefined)('the web console', () => {
     }
   });
 
-  it('goes on by itself when the server is back', async () => {
+  it('is live again by itself when the server was killed and started again', async () => {
     await open(`${SCOPE}/executions`);
     await page.getByRole('status').getByText('Live').waitFor();
     await plane.kill();

@@ -29,7 +29,7 @@ describe.skipIf(mongoUrl === undefined)('with a MongoDB', () => {
 
   auditStoreContract('a MongoDB', () => mongoAuditStore(location));
 
-  it('stores a batch that is written again under its key once', async () => {
+  it('stores a batch once when it is written again under the same key', async () => {
     const store = await mongoAuditStore(location);
     const after = (await store.list(ALL)).at(-1)?.id ?? 0n;
     const named = (name: string): AuditEntry => ({ ...ENTRY, name });
@@ -57,7 +57,7 @@ describe.skipIf(mongoUrl === undefined)('an audit in a MongoDB', () => {
     return { ...location, url: url.href };
   };
 
-  it('loses nothing while its server is away for a moment', async () => {
+  it('loses no entry while its server cannot be reached for a moment', async () => {
     proxy = await startProxy(new URL(location.url).host);
     const state = { dropped: 0 };
     const trail = auditTrail({
@@ -82,11 +82,11 @@ describe.skipIf(mongoUrl === undefined)('an audit in a MongoDB', () => {
   });
 });
 
-describe.skipIf(mongoUrl === undefined)('an audit in a MongoDB with an index of its operator', () => {
+describe.skipIf(mongoUrl === undefined)('an audit in a MongoDB to which an operator has added an index', () => {
   const location = newMongoLocation();
   afterAll(() => dropDatabase(location));
 
-  it('drops and counts the entry that the index refuses, and stores those beside it', async () => {
+  it('drops and counts the entry that the index refuses, and stores the others of its batch', async () => {
     const store = await mongoAuditStore(location);
     const client = await MongoClient.connect(location.url);
     await client.db(location.database).collection('audit').createIndex({ name: 1 }, { unique: true });
@@ -133,7 +133,7 @@ describe.skipIf(mongoUrl === undefined)('two processes on one log, with their vi
   };
 
   /** Makes a call that names a project, by a client without permissions. */
-  const isRefused = async (server: string, project: string): Promise<void> => {
+  const makeRefusedCall = async (server: string, project: string): Promise<void> => {
     const headers = { authorization: `Bearer ${await tokenOf('stranger', server)}` };
     expect((await fetch(`${server}/api/v1/projects/${project}`, { headers })).status).toBe(403);
   };
@@ -157,9 +157,9 @@ describe.skipIf(mongoUrl === undefined)('two processes on one log, with their vi
     rmSync(root, { recursive: true });
   });
 
-  it('have one audit: what one refuses is listed by the other, with what the command line has changed', async () => {
-    await isRefused(here, 'refused-here');
-    await isRefused(there, 'refused-there');
+  it('have one audit: the calls that each refuses, and the changes of the command line', async () => {
+    await makeRefusedCall(here, 'refused-here');
+    await makeRefusedCall(there, 'refused-there');
     const found = await until(entriesThere, (entries) => JSON.stringify(entries).includes('refused-here'));
     expect(found).toEqual(
       expect.arrayContaining([
@@ -172,13 +172,13 @@ describe.skipIf(mongoUrl === undefined)('two processes on one log, with their vi
     expect(ids).toEqual(ids.toSorted((a, b) => a - b));
   });
 
-  it('are followed together, at either', async () => {
+  it('are followed together at one of them', async () => {
     const tokenFile = join(root, 'token');
     writeFileSync(tokenFile, authorization.replace('Bearer ', ''));
     const flags = ['--server', there, '--token-file', tokenFile, '--since', '1h', '--follow'];
     const { child, said, ended } = flightlog(['audit', ...flags]);
     await said('flightlog user add');
-    await isRefused(here, 'followed-here');
+    await makeRefusedCall(here, 'followed-here');
     await said(/PERMISSION_DENIED +AdminService.GetProject .*followed-here/u);
     child.kill('SIGINT');
     expect(await ended).toMatchObject({ stderr: '' });

@@ -59,7 +59,7 @@ describe.skipIf(mongoUrl === undefined)('two processes that share the state of t
   const projects = async ({ ready }: ServerProcess, token: string | undefined): Promise<number> =>
     (await fetch(`${ready.http}/api/v1/projects`, { headers: { authorization: `Bearer ${token ?? ''}` } })).status;
 
-  it('go on with the sign-ins of each other, and take the tokens of each other', async () => {
+  it('complete sign-ins that the other one has begun, and accept the same tokens', async () => {
     const { url, verifier, redirect } = begin(issuer);
     const browser = openBrowser();
     const login = await browser.open(url.replace(issuer, other.ready.http));
@@ -77,7 +77,7 @@ describe.skipIf(mongoUrl === undefined)('two processes that share the state of t
     ]);
   });
 
-  it('take a code once between them, and a refresh token once', async () => {
+  it('accept a code at most once between them, and a refresh token once', async () => {
     const code = await getCode(issuer, ALICE);
     const answers = await Promise.all(
       Array.from({ length: 8 }, (_, at) => redeem(at % 2 === 0 ? issuer : other.ready.http, code)),
@@ -88,7 +88,7 @@ describe.skipIf(mongoUrl === undefined)('two processes that share the state of t
     expect((await refresh(issuer, body['refresh_token'])).status).toBe(400);
   });
 
-  it('take no code that the other one has used before it was killed', async () => {
+  it('refuse a code that the other one has used before it was killed', async () => {
     await other.kill();
     other = await serve('other', 'after-consume:1');
     const code = await getCode(issuer, ALICE);

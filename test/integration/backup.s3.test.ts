@@ -35,7 +35,7 @@ const eventsIn = async (directory: string): Promise<string[]> => {
 describe.skipIf(s3Url === undefined)('with an S3 server', () => {
   beforeAll(makeBucket);
 
-  it('a backup goes into a bucket, only what is new the next time, and is restored from it', async () => {
+  it('a backup goes into a bucket, copies only what is new the next time, and is restored from the bucket unless damaged', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'flightlog-backup-s3-'));
     const [data, copy] = [join(folder, 'data'), join(folder, 'copy')];
     const server = await startServerProcess({ data, args: EMBEDDED, env: { FLIGHTLOG_PROJECTS: '["flytesnacks"]' } });
@@ -126,7 +126,7 @@ describe.skipIf(s3Url === undefined)('with an S3 server', () => {
     expect(equals(LiteralSchema, inputs.fullInputs!.literals['name']!, create(LiteralSchema, literal(name)))).toBe(
       true,
     );
-    // The upload is found by its content, as a client does that registers the same code again.
+    // Clients that register the same code again find the upload by its content.
     const { nativeUrl } = await client.call(DataProxyService.method.createUploadLocation, place);
     const { signedUrl } = await client.call(DataProxyService.method.createDownloadLocation, { nativeUrl });
     expect(Buffer.from(await (await fetch(signedUrl)).arrayBuffer()).equals(code)).toBe(true);

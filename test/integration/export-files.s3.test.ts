@@ -48,7 +48,7 @@ describe.skipIf(s3Url === undefined)('an export of files into a bucket', () => {
 
   const upTo = (last: number): readonly number[] => Array.from({ length: last }, (_, at) => at + 1);
 
-  it('goes on after a kill, and has each event once', async () => {
+  it('resumes after a kill, and has each event once', async () => {
     const location = newS3Location();
     const killed = await exporting(location, '7', { FLIGHTLOG_FAIL_POINT: 'exported-file:3' });
     expect(killed).toMatchObject({ code: null, stdout: '' });
@@ -58,7 +58,7 @@ describe.skipIf(s3Url === undefined)('an export of files into a bucket', () => {
     expect(await positionsIn(location)).toEqual(upTo(70));
   });
 
-  it('has each event once when two processes export to it', async () => {
+  it('has each event once when two processes export to the same place', async () => {
     const location = newS3Location();
     const both = await Promise.all([exporting(location, '1'), exporting(location, '1')]);
     for (const { code, stderr } of both)

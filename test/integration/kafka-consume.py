@@ -1,4 +1,7 @@
-"""Reads topics to where they end, committed messages alone, and prints each as a line of JSON."""
+"""Reads the topics of a prefix to their end, and prints each committed message as a line of JSON.
+
+Usage: kafka-consume.py BROKERS PREFIX
+"""
 
 import base64
 import json
@@ -27,7 +30,7 @@ consumer.assign([TopicPartition(name, partition, OFFSET_BEGINNING) for name, par
 while left:
     message = consumer.poll(30)
     if message is None:
-        sys.exit("the end does not come")
+        sys.exit("no message and no end of a partition within 30 s")
     if message.error():
         if message.error().code() != KafkaError._PARTITION_EOF:
             sys.exit(str(message.error()))

@@ -29,15 +29,15 @@ type Given = { readonly directory: string; readonly store: EventStore; readonly 
 const brokers = (kafkaBrokers ?? '').split(',');
 const running = new Set<ExportToKafka>();
 
-/** Makes the messages on a thread of their own, as a server does. */
+/** Makes the messages on another thread, as a server does. */
 const messagesFrom = (directory: string, format: ExportFormat) =>
   threadedMessages({ directory, location: { kind: 'file' }, source: { kind: 'embedded', directory }, format });
 
 const exporting = (
   { directory, store, prefix }: Given,
   options: Partial<ExportOptions> = {},
-): ExportToKafka & { readonly told: string[] } => {
-  const told: string[] = [];
+): ExportToKafka & { readonly reported: string[] } => {
+  const reported: string[] = [];
   const egress = exportToKafka({
     connection: { brokers },
     log: store,
@@ -47,13 +47,13 @@ const exporting = (
     partitions: 1,
     worker: 'a worker',
     standbyMs: 300,
-    onFailure: (error) => told.push(String(error)),
-    onTakenOver: (part) => told.push(`taken over ${part}`),
+    onFailure: (error) => reported.push(String(error)),
+    onTakenOver: (partition) => reported.push(`taken over ${partition}`),
     trace: () => undefined,
     ...options,
   });
   running.add(egress);
-  return Object.assign(egress, { told });
+  return Object.assign(egress, { reported });
 };
 
 const given = async (): Promise<Given> => ({ ...(await openTestLog()), prefix: newPrefix() });
@@ -202,21 +202,21 @@ describe.skipIf(kafkaBrokers === undefined)('an export to Kafka', () => {
     );
   });
 
-  it('leaves each event to one of two exporters, and goes on when that one is gone', async () => {
+  it('publishes each event once with two exporters, and by the other one when the active one has closed', async () => {
     const log = await given();
     await report(log.store, 10, 10);
     const one = exporting(log, { worker: 'one' });
     const two = exporting(log, { worker: 'two' });
     await report(log.store, 10, 40);
     await assertPublishedOnce(log);
-    const standby = one.told.includes('taken over 0') ? one : two;
-    expect(standby.told).toContain('taken over 0');
+    const standby = one.reported.includes('taken over 0') ? one : two;
+    expect(standby.reported).toContain('taken over 0');
     await (standby === one ? two : one).close();
     await report(log.store, 10, 2);
     await assertPublishedOnce(log);
   });
 
-  it('stops until an operator decides when the topics have the events of another log', async () => {
+  it('stops with an error when the topics have the events of another log', async () => {
     const log = await given();
     await report(log.store, 1, 1);
     await (await publishedBy(log)).close();
@@ -226,7 +226,7 @@ describe.skipIf(kafkaBrokers === undefined)('an export to Kafka', () => {
     );
   });
 
-  it('stops until an operator decides when the number of partitions was changed', async () => {
+  it('stops with an error when the number of partitions was changed', async () => {
     const log = await given();
     await report(log.store, 1, 1);
     await (await publishedBy(log)).close();
@@ -241,15 +241,15 @@ describe.skipIf(kafkaBrokers === undefined)('an export to Kafka', () => {
     await report(log.store, 1, 1);
     const asks = `the topics ${log.prefix}.* have events, and ${log.prefix}.export.positions.v1 does not say up to where`;
     await until(
-      () => Promise.resolve(egress.told),
-      (told) => told.some((each) => each.includes(asks)),
+      () => Promise.resolve(egress.reported),
+      (reported) => reported.some((each) => each.includes(asks)),
     );
     await egress.close();
     await expect(exporting(log).ended).rejects.toThrow(asks);
     expect(eventsIn(await consume(log.prefix))).toHaveLength(10);
   });
 
-  it('stops both of two exporters when their positions were deleted', async () => {
+  it('reports the missing positions in both of two exporters, which then publish nothing', async () => {
     const log = await given();
     await report(log.store, 1, 1);
     const standby = exporting(log, { worker: 'one', standbyMs: 2_000 });
@@ -259,17 +259,17 @@ describe.skipIf(kafkaBrokers === undefined)('an export to Kafka', () => {
       async () => [...(await readPositions(kafkaClient({ brokers }), log.prefix)).values()],
       (positions) => positions[0]?.worker === 'two',
     );
-    await report(log.store, 1, 1); // makes the first exporter notice that it was taken over
+    await report(log.store, 1, 1); // by which the first exporter notices that it was taken over
     await until(
-      () => Promise.resolve(standby.told),
-      (told) => told.includes('taken over 0'),
+      () => Promise.resolve(standby.reported),
+      (reported) => reported.includes('taken over 0'),
     );
     await published(log, 20);
     await withAdmin((admin) => admin.deleteTopics({ topics: [`${log.prefix}.export.positions.v1`] }));
-    const asking = ({ told }: { readonly told: readonly string[] }) =>
+    const asking = ({ reported }: { readonly reported: readonly string[] }) =>
       until(
-        () => Promise.resolve(told),
-        (said) => said.some((each) => each.includes('.export.positions.v1 does not say up to where')),
+        () => Promise.resolve(reported),
+        (all) => all.some((each) => each.includes('.export.positions.v1 does not say up to where')),
       );
     await asking(standby);
     await report(log.store, 1, 1);
@@ -277,12 +277,12 @@ describe.skipIf(kafkaBrokers === undefined)('an export to Kafka', () => {
     expect(eventsIn(await consume(log.prefix))).toHaveLength(20);
   }, 120_000);
 
-  it('makes its topics without a failure, also when several partitions and processes begin at once', async () => {
+  it('creates its topics without a failure, also when two exporters with three partitions begin at once', async () => {
     const log = await given();
     await report(log.store, 4, 1);
     const both = ['one', 'two'].map((worker) => exporting(log, { worker, partitions: 3 }));
     await assertPublishedOnce(log);
-    expect(both.flatMap(({ told }) => told).filter((each) => !each.startsWith('taken over'))).toEqual([]);
+    expect(both.flatMap(({ reported }) => reported).filter((each) => !each.startsWith('taken over'))).toEqual([]);
   });
 
   it('publishes an event of an unknown type without its data, in the order of its stream', async () => {
@@ -297,12 +297,12 @@ describe.skipIf(kafkaBrokers === undefined)('an export to Kafka', () => {
     expect(unknown?.dataref).toBe(`urn:flightlog:log:${log.store.logId}:${stream}:0`);
   });
 
-  it('says which topic cannot be made, and why', async () => {
+  it('says which topic cannot be created, and why', async () => {
     const log = await given();
     const egress = exporting(log, { topics: { prefix: log.prefix, partitions: 3, replicationFactor: 7 } });
     await until(
-      () => Promise.resolve(egress.told),
-      (told) => told.some((each) => /topics cannot be made: .*execution\.v1 \(Replication.factor/u.test(each)),
+      () => Promise.resolve(egress.reported),
+      (reported) => reported.some((each) => /topics cannot be made: .*execution\.v1 \(Replication.factor/u.test(each)),
     );
     const topics = { prefix: `${log.prefix}/a topic`, partitions: 3, replicationFactor: -1 };
     await expect(exporting(log, { topics }).ended).rejects.toThrow(/topics cannot be made: .*a topic/u);

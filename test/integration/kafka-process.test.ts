@@ -16,6 +16,7 @@ const logOf = async (batches: number): Promise<string> => {
   return directory;
 };
 
+/** Runs `flightlog export` with these arguments; `said` is what it prints as JSON. */
 const exportCommand = async (data: string, prefix: string, args: readonly string[]) => {
   const env = { FLIGHTLOG_KAFKA_TOPIC_PREFIX: prefix };
   const { code, stdout, stderr } = await flightlog(['export', ...args, '--data', data, '--kafka', kafkaBrokers ?? ''], {
@@ -25,7 +26,7 @@ const exportCommand = async (data: string, prefix: string, args: readonly string
 };
 
 describe.skipIf(kafkaBrokers === undefined)('a server with Kafka', () => {
-  it('has published each event once after it was killed again and again', async () => {
+  it('has published each event once after it was killed six times', async () => {
     const data = await logOf(40);
     const prefix = newPrefix();
     const starting = { data, args: ['--kafka', kafkaBrokers!], env: { FLIGHTLOG_KAFKA_TOPIC_PREFIX: prefix } };
@@ -50,7 +51,7 @@ describe.skipIf(kafkaBrokers === undefined)('a server with Kafka', () => {
     expect(code).toBe(0);
   }, 180_000);
 
-  it('replays a part of the log to a topic of choice, and reconcile finds what is missing and doubled', async () => {
+  it('has its log replayed in part to another topic, in which reconcile finds missing and doubled events', async () => {
     const data = await logOf(1);
     const prefix = newPrefix();
     const topic = `${prefix}-again`;
@@ -74,7 +75,7 @@ describe.skipIf(kafkaBrokers === undefined)('a server with Kafka', () => {
     }
   });
 
-  it('says of commands that cannot be carried out what is wrong, and publishes nothing', async () => {
+  it('refuses export commands with wrong options or topics, with a message that says what is wrong', async () => {
     const data = await logOf(1);
     const prefix = newPrefix();
     const compacted = `${prefix}-compacted`;
@@ -99,7 +100,7 @@ describe.skipIf(kafkaBrokers === undefined)('a server with Kafka', () => {
     }
   }, 120_000);
 
-  it('says which broker cannot be reached', async () => {
+  it('lets export commands say which broker cannot be reached', async () => {
     const broker = `127.0.0.1:${await freePort()}`;
     const args = ['export', 'reconcile', '--data', await logOf(1), '--kafka', broker];
     const { code, stderr } = await flightlog(args).ended;
@@ -107,7 +108,7 @@ describe.skipIf(kafkaBrokers === undefined)('a server with Kafka', () => {
     expect(code).toBe(1);
   });
 
-  it('ends with one line when its credentials are wrong', async () => {
+  it('ends with one line of error when its credentials are wrong', async () => {
     const data = await logOf(1);
     const env = { FLIGHTLOG_KAFKA_SASL_USERNAME: 'flightlog', FLIGHTLOG_KAFKA_SASL_PASSWORD: 'wrong' };
     const args = [
@@ -129,7 +130,7 @@ describe.skipIf(kafkaBrokers === undefined)('a server with Kafka', () => {
 });
 
 describe('a server whose Kafka cannot be reached', () => {
-  it('serves all the same, and says that the export has failed and is retried', async () => {
+  it('is ready, and says in its log that the export has failed and is retried', async () => {
     const data = await logOf(1);
     const server = await startServerProcess({ data, args: ['--kafka', `127.0.0.1:${await freePort()}`] });
     await until(

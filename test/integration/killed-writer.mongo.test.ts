@@ -15,13 +15,13 @@ import { until } from '../support/until.js';
 
 const { method } = AdminService;
 const SCOPE = { project: 'flytesnacks', domain: 'development' };
-/** The default time after which a server aborts an abandoned transaction. */
+/** The time after which MongoDB aborts an abandoned transaction by default. */
 const TRANSACTION_MS = 60_000;
 const LIMIT_MS = 180_000;
 
 describe.skipIf(mongoUrl === undefined)('a process that is killed while it writes views', () => {
   it(
-    'leaves nothing that keeps the next one from writing them',
+    'does not keep the next process from writing them within a minute',
     async () => {
       const data = mkdtempSync(join(tmpdir(), 'flightlog-killed-writer-'));
       const location = newMongoLocation();

@@ -8,7 +8,7 @@ describe.skipIf(mongoUrl === undefined)('with a MongoDB', () => {
   const location = newMongoLocation();
   afterAll(() => dropDatabase(location));
 
-  // The leases by which one process at a time runs a reactor, with the reactor's checkpoint in each log.
+  // With these leases, one process at a time runs a reactor; each reactor has a checkpoint for each log.
   leasesContract('a MongoDB', () => mongoLeases(location));
 
   it('keeps a checkpoint for each reactor and log', async () => {

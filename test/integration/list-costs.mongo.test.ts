@@ -8,9 +8,10 @@ import { fillWithMany } from '../support/many-documents.js';
 import { countsWhatItExamines, dropDatabase, mongoUrl, newMongoLocation } from '../support/mongo-server.js';
 
 const LIMIT = 25;
+/** Documents in each collection. */
 const COUNT = countsWhatItExamines ? 5_000 : 200;
 
-describe.skipIf(mongoUrl === undefined)(`a page of ${COUNT} in a MongoDB`, () => {
+describe.skipIf(mongoUrl === undefined)(`a page of ${LIMIT} of ${COUNT} documents in a MongoDB`, () => {
   const location = newMongoLocation();
   let store: MongoReadStore;
   beforeAll(async () => {

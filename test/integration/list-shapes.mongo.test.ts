@@ -6,11 +6,12 @@ import { countsWhatItExamines, dropDatabase, mongoUrl, newMongoLocation } from '
 
 const collections = models.map(({ collection }) => collection);
 
+/** An index that a read model declares; its last field is the sort key of the queries. */
 type Shape = { readonly collection: Collection; readonly fields: readonly string[] };
 
 const valueOf = ({ fields }: Collection, field: string): FieldValue => (fields[field] === 'integer' ? 1 : 'a');
 
-/** The conditions of a shape: one value of every field before the sort, or two of a field that may hold few. */
+/** The conditions of a shape: one value for every field before the last; `isOfTwo` takes two of a field's listed values. */
 const conditionsOf = ({ collection, fields }: Shape, isOfTwo: boolean): readonly Condition[] =>
   fields.slice(0, -1).map((field): Condition => {
     const values = collection.values?.[field]?.slice(0, 2);
@@ -30,7 +31,7 @@ const queriesOf = (shape: Shape): readonly Query[] => {
 
 const SHAPES = collections.flatMap((collection) => collection.indexes.map((fields): Shape => ({ collection, fields })));
 
-describe.skipIf(mongoUrl === undefined)('every shape that a read model declares', () => {
+describe.skipIf(mongoUrl === undefined)('queries with the fields of an index that a read model declares', () => {
   const location = newMongoLocation();
   let store: MongoReadStore;
   beforeAll(async () => {
@@ -43,7 +44,7 @@ describe.skipIf(mongoUrl === undefined)('every shape that a read model declares'
   });
 
   it.each(SHAPES.map((shape) => [`${shape.collection.name}: ${shape.fields.join(', ')}`, shape] as const))(
-    'is read from an index: %s',
+    'are read from an index: %s',
     async (_, shape) => {
       for (const query of queriesOf(shape)) {
         const explained = await store.explain(shape.collection, query, 'find');

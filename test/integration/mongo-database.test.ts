@@ -40,7 +40,7 @@ describe.skipIf(mongoUrl === undefined)('a database of views', () => {
     await dropDatabase(location);
   });
 
-  it('is refused when its views are of another log', async () => {
+  it('is refused when its views are those of another log', async () => {
     const other = mongoReadStore({ location, logId: 'another' });
     await expect(other).rejects.toBeInstanceOf(ReadStoreUnusable);
     await expect(mongoReadStore({ location, logId: 'another' })).rejects.toThrow(
@@ -68,12 +68,12 @@ describe.skipIf(mongoUrl === undefined)('a database of views', () => {
     await dropDatabase(newer);
   });
 
-  it('says that views of another shape are to be rebuilt', async () => {
+  it('says that views with other fields must be rebuilt', async () => {
     const changed: Collection = { ...things, fields: { size: 'integer', color: 'text' } };
     await expect(store.prepare([changed])).rejects.toThrow(/things.*rebuild the views/u);
   });
 
-  it('lets one of two workers through that write from one checkpoint', async () => {
+  it('accepts one of two writes that start from the same checkpoint', async () => {
     const second = await mongoReadStore({ location, logId: 'log' });
     const written = await Promise.allSettled([
       store.write(batch('race', thing('race 1'))),
@@ -85,7 +85,7 @@ describe.skipIf(mongoUrl === undefined)('a database of views', () => {
     await second.close();
   });
 
-  describe('of documents above what the server takes', () => {
+  describe('with documents above the limit of the server', () => {
     const MEBIBYTE = 1024 * 1024;
     const filled = (mebibytes: number, value: number): Uint8Array => new Uint8Array(mebibytes * MEBIBYTE).fill(value);
     const version = (position: bigint, bytes: Partial<StoredDocument>): WriteBatch => ({
@@ -100,7 +100,7 @@ describe.skipIf(mongoUrl === undefined)('a database of views', () => {
       return (await store.find(things, { where, orderBy: bySize, limit: 1 })).elements[0];
     };
 
-    it('keeps them whole, in what Get answers and in lists, and nothing of the versions before', async () => {
+    it('keeps documents whole, in answers of Get and in lists, and deletes their earlier versions', async () => {
       const first = { response: filled(20, 1), listElement: filled(3, 2), foldState: filled(2, 3) };
       await store.write(version(1n, first));
       const found = await store.get(things, 'large');
@@ -119,7 +119,7 @@ describe.skipIf(mongoUrl === undefined)('a database of views', () => {
     });
   });
 
-  it('gives up on a query that finds no page in its time', async () => {
+  it('ends a query that reaches its time limit with QueryTooSlow', async () => {
     const hasty = await mongoReadStore({ location, logId: 'log', queryLimitMs: 0 });
     await store.write(batch('many', ...Array.from({ length: 500 }, (_, i) => thing(`many ${i}`, i))));
     const where = [{ field: 'size', is: 'not in', values: [1] }] as const;
@@ -127,7 +127,7 @@ describe.skipIf(mongoUrl === undefined)('a database of views', () => {
     await hasty.close();
   });
 
-  it('grows views beside those in use, and puts them in their place', async () => {
+  it('has new views built beside those in use, which they then replace', async () => {
     const fresh = await freshMongoViews(location, 'log');
     await fresh.store.prepare([things]);
     await fresh.store.write(batch('views', thing('grown')));
@@ -140,7 +140,7 @@ describe.skipIf(mongoUrl === undefined)('a database of views', () => {
     await next.close();
   });
 
-  it('is as it was when what grew is discarded', async () => {
+  it('is as it was when new views are discarded', async () => {
     const names = async (): Promise<readonly string[]> =>
       (await client.db(location.database).listCollections({}, { nameOnly: true }).toArray())
         .map(({ name }) => name)
@@ -153,7 +153,7 @@ describe.skipIf(mongoUrl === undefined)('a database of views', () => {
     expect(await names()).toEqual(before);
   });
 
-  it('is that of another log once its views are put in place', async () => {
+  it('belongs to another log once the views of that log are put in place', async () => {
     const of = newMongoLocation();
     await (await mongoReadStore({ location: of, logId: 'log' })).close();
     const fresh = await freshMongoViews(of, 'restored');
@@ -191,8 +191,8 @@ describe.skipIf(mongoUrl === undefined)('a database of views', () => {
           writeConcernError: { code: 64, errmsg: 'waiting for replication timed out' },
         },
       ],
-    ])('writes each batch once when it %s', async ([what, data], { skip }) => {
-      if (!(await canFail())) skip('the server has no test commands');
+    ])('has each batch written once when the server %s', async ([what, data], { skip }) => {
+      if (!(await canFail())) skip('the MongoDB server has no test commands');
       const own = await mongoReadStore({ location, logId: 'log' });
       await own.prepare([things]);
       await failing(data);
@@ -207,14 +207,14 @@ describe.skipIf(mongoUrl === undefined)('a database of views', () => {
 describe('a MongoDB that cannot be reached', () => {
   const unreachable = 'mongodb://127.0.0.1:1/views?serverSelectionTimeoutMS=200';
 
-  it('is unavailable', async () => {
+  it('throws StoreUnavailable', async () => {
     const opening = mongoReadStore({
       location: { kind: 'mongodb', url: unreachable, database: 'views', shown: 'here' },
     });
     await expect(opening).rejects.toBeInstanceOf(StoreUnavailable);
   });
 
-  it('is waited for at start, which the log says', async () => {
+  it('is waited for at the start of a server, whose log says so', async () => {
     const data = mkdtempSync(join(tmpdir(), 'flightlog-mongo-'));
     const ports = ['--grpc-port', '0', '--http-port', '0', '--eventstore-port', '0'];
     const server = flightlog(['serve', '--insecure', '--data', data, ...ports, '--read-store', unreachable]);

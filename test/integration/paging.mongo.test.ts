@@ -14,7 +14,7 @@ describe.skipIf(mongoUrl === undefined)('lists in a MongoDB', () => {
     await dropDatabase(location);
   });
 
-  it('page by page, what was there comes once, by any filter and in any order, while others are added', async () => {
+  it('have each document once over all pages, by any filter and in any order, while others are added', async () => {
     await assertPagesOnce(store, { runs: 60, documents: 20, leastLimit: 3 });
   }, 180_000);
 });

@@ -14,7 +14,7 @@ describe.skipIf(s3Url === undefined)('with an S3 server', () => {
 
   payloadObjectsContract('a bucket', open);
 
-  it('sets an object aside before it removes it, and it can be read there', async () => {
+  it('quarantines an object, which can still be read, before it removes the object', async () => {
     const { store, objects } = open(() => 5_000);
     const ref = await store.put('definitions/a', Uint8Array.of(1, 2, 3));
     const list = () => objectsOf(objects);

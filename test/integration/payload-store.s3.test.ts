@@ -42,7 +42,7 @@ describe.skipIf(s3Url === undefined)('with an S3 server', () => {
     };
   });
 
-  it('renews the time of an object that is there', async () => {
+  it('renews the time of an object that is stored again', async () => {
     const location = newS3Location();
     const client = s3Client(location);
     const store = s3PayloadStore(location, client);
@@ -83,7 +83,7 @@ describe.skipIf(s3Url === undefined)('with an S3 server', () => {
     await store.close();
   });
 
-  it('says which bucket is not there', async () => {
+  it('says which bucket does not exist', async () => {
     const store = s3PayloadStore({ ...newS3Location(), bucket: 'flightlog-nobody-made-this' });
     const failure = await store.check().catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(StoreUnavailable);
@@ -91,14 +91,14 @@ describe.skipIf(s3Url === undefined)('with an S3 server', () => {
     await store.close();
   });
 
-  it('does not take a bucket that has gone for an object that is not there', async () => {
+  it('reports a bucket that does not exist as unavailable, not the object as missing', async () => {
     const store = s3PayloadStore({ ...newS3Location(), bucket: 'flightlog-nobody-made-this' });
     const ref = { scope: 'definitions/a', sha256: '0'.repeat(64), sizeBytes: 1n, keyId: '' };
     await expect(store.get(ref)).rejects.toBeInstanceOf(StoreUnavailable);
     await store.close();
   });
 
-  it('serves with its payloads in a bucket', async () => {
+  it('lets a server start with its payloads in a bucket', async () => {
     const data = mkdtempSync(join(tmpdir(), 'flightlog-s3-'));
     const server = await startServerProcess({ data, args: ['--payload-store', s3Setting(newS3Location())] });
     expect(await server.stop()).toBe(0);
@@ -134,7 +134,7 @@ describe('an S3 server that cannot be reached', () => {
     await store.close();
   });
 
-  it('is the reason not to start, and is named', async () => {
+  it('ends the start of a server with an error that names the bucket and the address', async () => {
     const server = await silentServer();
     server.close();
     const data = mkdtempSync(join(tmpdir(), 'flightlog-s3-'));

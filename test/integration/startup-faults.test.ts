@@ -33,11 +33,11 @@ const serve = (args: readonly string[], env: Readonly<Record<string, string>> = 
 
 /** Expects that the process ends with one line on standard error. */
 const expectRefused = ({ code, stderr }: Ended, line: string | RegExp): void => {
-  const told = typeof line === 'string' ? `flightlog: ${line}\n` : (expect.stringMatching(line) as string);
-  expect({ code, stderr }).toEqual({ code: 1, stderr: told });
+  const expected = typeof line === 'string' ? `flightlog: ${line}\n` : (expect.stringMatching(line) as string);
+  expect({ code, stderr }).toEqual({ code: 1, stderr: expected });
 };
 
-describe.skipIf(mongoUrl === undefined)('a read store that cannot be used ends the start, naming read_store', () => {
+describe.skipIf(mongoUrl === undefined)('a start with a read store that cannot be used', () => {
   const location = newMongoLocation();
   const client = new MongoClient(location.url);
   afterAll(async () => {
@@ -45,7 +45,8 @@ describe.skipIf(mongoUrl === undefined)('a read store that cannot be used ends t
     await dropDatabase(location);
   });
 
-  const about = async (fields: Readonly<Record<string, unknown>>): Promise<void> => {
+  /** Writes the label of the database, as the views of another log have it. */
+  const setLabel = async (fields: Readonly<Record<string, unknown>>): Promise<void> => {
     const views = { _id: 'views' as never, logId: 'theirs', build: 0, ...fields };
     await client.db(location.database).collection('flightlog').replaceOne({ _id: views._id }, views, { upsert: true });
   };
@@ -58,16 +59,16 @@ describe.skipIf(mongoUrl === undefined)('a read store that cannot be used ends t
 
   it.for<[string, () => string, RegExp]>([
     [
-      'that has other credentials',
+      'wrong credentials',
       () => withUrl((url) => Object.assign(url, { username: 'nobody', password: 'wrong-secret' })),
       /^flightlog: read_store: the read store mongodb:\/\/[^@]+ refuses: .*\n$/u,
     ],
-  ])('one %s', { timeout: LIMIT_MS }, async ([, url, line]) => {
+  ])('ends with an error that names read_store: %s', { timeout: LIMIT_MS }, async ([, url, line]) => {
     expectRefused(await started(url()), line);
   });
 
   it(
-    'one that is asked for TLS and has none closes connections, so it is waited for, with a hint',
+    'waits for a server without TLS when TLS is asked for, because that closes connections, and logs a hint',
     async () => {
       const url = withUrl(({ searchParams }) => {
         searchParams.set('tls', 'true');
@@ -85,9 +86,9 @@ describe.skipIf(mongoUrl === undefined)('a read store that cannot be used ends t
   );
 
   it(
-    'one with the views of another log, for processes that write them and those that read them',
+    'ends with an error when the views are those of another log, in every role',
     async () => {
-      await about({ format: 1 });
+      await setLabel({ format: 1 });
       const line =
         /^flightlog: read_store: the read store \S+ has the views of another log \(theirs; this one is \S+\): name another/u;
       expectRefused(await started(location.url), line);
@@ -101,9 +102,9 @@ describe.skipIf(mongoUrl === undefined)('a read store that cannot be used ends t
   );
 
   it(
-    'one with the views of a newer release',
+    'ends with an error when a newer release has written the views',
     async () => {
-      await about({ format: 99 });
+      await setLabel({ format: 99 });
       expectRefused(
         await started(location.url),
         /^flightlog: read_store: a newer release has written the views in \S+ \(format 99, this one knows 1\): start that one\n$/u,
@@ -113,7 +114,7 @@ describe.skipIf(mongoUrl === undefined)('a read store that cannot be used ends t
   );
 
   it(
-    'and one that is not there is waited for, and taken up once it is',
+    'waits for a server that cannot be reached, and is ready once it can',
     async () => {
       const own = newMongoLocation();
       const proxy = await startProxy(new URL(own.url).host);
@@ -137,7 +138,7 @@ describe.skipIf(mongoUrl === undefined)('a read store that cannot be used ends t
   );
 });
 
-describe.skipIf(kafkaBrokers === undefined)('topics that cannot be published to end the start, naming kafka', () => {
+describe.skipIf(kafkaBrokers === undefined)('a start with topics that cannot be published to', () => {
   const kafka = new Kafka({ brokers: (kafkaBrokers ?? '').split(','), logLevel: logLevel.NOTHING });
 
   const madeTopic = async (topic: string, policy: string, record?: unknown): Promise<void> => {
@@ -182,26 +183,30 @@ describe.skipIf(kafkaBrokers === undefined)('topics that cannot be published to 
         `a newer release has written topic ${prefix}.export.positions.v1 (format 99; this release knows 1): start that one`,
     ],
     [
-      'that have something else in them',
+      'that have no positions of an export in them',
       'export.positions.v1',
       'compact',
       'no position',
       (prefix) =>
         `topic ${prefix}.export.positions.v1 has something else than positions of an export: publish to other`,
     ],
-  ])('those %s', { timeout: LIMIT_MS }, async ([, name, policy, record, line]) => {
-    const prefix = newPrefix();
-    await madeTopic(`${prefix}.${name}`, policy, record);
-    const { code, stderr } = await started(prefix);
-    expect({ code, stderr }).toEqual({
-      code: 1,
-      stderr: expect.stringContaining(`${REFUSED}${line(prefix)}`) as string,
-    });
-    expect(stderr.trim().split('\n')).toHaveLength(1);
-  });
+  ])(
+    'ends with an error that names kafka, for topics %s',
+    { timeout: LIMIT_MS },
+    async ([, name, policy, record, line]) => {
+      const prefix = newPrefix();
+      await madeTopic(`${prefix}.${name}`, policy, record);
+      const { code, stderr } = await started(prefix);
+      expect({ code, stderr }).toEqual({
+        code: 1,
+        stderr: expect.stringContaining(`${REFUSED}${line(prefix)}`) as string,
+      });
+      expect(stderr.trim().split('\n')).toHaveLength(1);
+    },
+  );
 
   it(
-    'but brokers that are not there are waited for, which health checks say, and taken up once they are',
+    'waits for brokers that cannot be reached, reports a degraded check meanwhile, and a good one afterwards',
     async () => {
       const proxy = await startProxy((kafkaBrokers ?? '').split(',')[0] ?? '');
       proxy.shut();

@@ -20,11 +20,11 @@ import { until } from '../support/until.js';
 
 const { method } = AdminService;
 
-/** The least length of an outage: longer ones, set by the variable, test more of what happens meanwhile. */
+/** The least length of an outage in milliseconds; with a longer one, more happens meanwhile. */
 const STOPPED_MS = Number(process.env['FLIGHTLOG_TEST_STOPPED_SECONDS'] ?? 3) * 1_000;
 const LIMIT_MS = 240_000 + 5 * STOPPED_MS;
 
-/** Long enough to catch up with the events recorded meanwhile, on a stand-in server and a busy machine. */
+/** Time to catch up with the events recorded meanwhile: enough for a stand-in server on a busy machine. */
 const catchingUp = { timeout: 60_000 + 3 * STOPPED_MS, interval: 200 };
 
 const stateOf = async (http: string, check: string): Promise<string | undefined> =>
@@ -58,9 +58,9 @@ const started = async (data: string, args: readonly string[], env = {}): Promise
 
 const newFolder = (): string => mkdtempSync(join(tmpdir(), 'flightlog-stopped-'));
 
-describe.skipIf(mongoUrl === undefined)('a read store that is away for a while, under load', () => {
+describe.skipIf(mongoUrl === undefined)('a read store that cannot be reached for a while, under load', () => {
   it(
-    'keeps no command from being accepted, and has all that was recorded afterwards',
+    'does not keep commands from being accepted, and has all executions afterwards',
     async () => {
       const folder = newFolder();
       const location = newMongoLocation();
@@ -98,9 +98,9 @@ describe.skipIf(mongoUrl === undefined)('a read store that is away for a while, 
   );
 });
 
-describe.skipIf(libraries === undefined)('a broker that is away for a while, under load', () => {
+describe.skipIf(libraries === undefined)('a broker that is killed and started again, under load', () => {
   it(
-    'has each event once afterwards, and its lag is to be seen meanwhile',
+    'has each event once afterwards, and readyz shows the lag of the export meanwhile',
     async () => {
       const folder = newFolder();
       const [port, controller, sasl] = [await freePort(), await freePort(), await freePort()];

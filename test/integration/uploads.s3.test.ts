@@ -5,7 +5,7 @@ import { type ControlPlane, startControlPlane } from '../support/control-plane.j
 import { checksSignatures, makeBucket, newS3Location, s3Setting, s3Url } from '../support/s3-server.js';
 
 const { method } = DataProxyService;
-const MAX_UPLOAD = 1_000;
+const MAX_UPLOAD_BYTES = 1_000;
 const md5 = (content: string): Buffer => createHash('md5').update(content).digest();
 
 describe.skipIf(s3Url === undefined)('uploads to a bucket', () => {
@@ -16,7 +16,7 @@ describe.skipIf(s3Url === undefined)('uploads to a bucket', () => {
     await makeBucket();
     plane = await startControlPlane({
       FLIGHTLOG_PAYLOAD_STORE: s3Setting(location),
-      FLIGHTLOG_DATA_PROXY_MAX_UPLOAD_BYTES: String(MAX_UPLOAD),
+      FLIGHTLOG_DATA_PROXY_MAX_UPLOAD_BYTES: String(MAX_UPLOAD_BYTES),
     });
   });
   afterAll(() => plane.close());
@@ -36,7 +36,7 @@ describe.skipIf(s3Url === undefined)('uploads to a bucket', () => {
     return located;
   };
 
-  it('go where their native URL says, and come back by a link', async () => {
+  it('have a native URL in the bucket, and are downloaded by a link', async () => {
     const { nativeUrl, headers } = await upload('in a bucket');
     expect(nativeUrl).toContain(`s3://${location.bucket}/${location.prefix}uploads/flytesnacks/development/`);
     const noted = md5('in a bucket').toString('base64');
@@ -45,7 +45,7 @@ describe.skipIf(s3Url === undefined)('uploads to a bucket', () => {
     expect(await (await fetch(signedUrl)).text()).toBe('in a bucket');
   });
 
-  it('to a named place are taken again with the same content only', async () => {
+  it('to a named location are accepted again with the same content only', async () => {
     const ask = (content: string) =>
       plane.grpc.attempt(method.createUploadLocation, { ...place(content, 'code.tar.gz'), filenameRoot: 'named' });
     const located = await plane.grpc.call(method.createUploadLocation, {
@@ -57,7 +57,7 @@ describe.skipIf(s3Url === undefined)('uploads to a bucket', () => {
     expect(await ask('two')).toMatchObject({ code: 'ALREADY_EXISTS' });
   });
 
-  it('that are not there, and payloads, have no link', async () => {
+  it('that do not exist, and payloads, have no link to download them', async () => {
     const base = `s3://${location.bucket}/${location.prefix}`;
     for (const nativeUrl of [
       `${base}uploads/a/b/c/d`,
@@ -70,9 +70,9 @@ describe.skipIf(s3Url === undefined)('uploads to a bucket', () => {
     }
   });
 
-  it('that are too large have no link to read them by', async () => {
-    const largest = await upload('x'.repeat(MAX_UPLOAD));
-    const { nativeUrl } = await upload('x'.repeat(MAX_UPLOAD + 1));
+  it('that are too large have no link to download them', async () => {
+    const largest = await upload('x'.repeat(MAX_UPLOAD_BYTES));
+    const { nativeUrl } = await upload('x'.repeat(MAX_UPLOAD_BYTES + 1));
     const ask = (url: string) => plane.grpc.attempt(method.createDownloadLocation, { nativeUrl: url });
     expect(await ask(largest.nativeUrl)).toMatchObject({ code: 'OK' });
     expect(await ask(nativeUrl)).toMatchObject({

@@ -27,7 +27,7 @@ const projectsAt = async (http: string): Promise<readonly string[]> => {
 };
 
 /** Reads the label of a database: the id of the log that its views are of, and which build of the views is in use. */
-const aboutOf = async ({ url, database, shown }: MongoLocation): Promise<unknown> => {
+const labelOf = async ({ url, database, shown }: MongoLocation): Promise<unknown> => {
   const client = new MongoClient(url);
   try {
     return await readLabel(client.db(database), shown);
@@ -47,7 +47,7 @@ describe.skipIf(mongoUrl === undefined)('views in a MongoDB', () => {
   }, 120_000);
   afterAll(() => dropDatabase(location));
 
-  it('are built again by the command line, from what is there and from nothing', async () => {
+  it('are rebuilt by the command line, also in an empty database', async () => {
     for (const isEmpty of [false, true]) {
       if (isEmpty) await dropDatabase(location);
       const { code, stdout, stderr } = await flightlog(['views', 'rebuild', '--data', data, ...args]).ended;
@@ -59,7 +59,7 @@ describe.skipIf(mongoUrl === undefined)('views in a MongoDB', () => {
     expect(await server.stop()).toBe(0);
   }, 180_000);
 
-  it('are built again beside a server that goes on, which then shows what was built', async () => {
+  it('are rebuilt beside a running server, which then reads and writes them', async () => {
     const server = await startServerProcess({ data, args });
     const { code, stdout } = await flightlog(['views', 'rebuild', '--data', data, ...args]).ended;
     expect(code).toBe(0);
@@ -69,10 +69,10 @@ describe.skipIf(mongoUrl === undefined)('views in a MongoDB', () => {
     expect(await server.stop()).toBe(0);
   }, 180_000);
 
-  it('are folded again, and listed as before, when their database is dropped under a server', async () => {
+  it('are folded again when their database is dropped while a server runs', async () => {
     const server = await startServerProcess({ data, args });
     const { http } = server.ready;
-    const about = await aboutOf(location);
+    const label = await labelOf(location);
     await dropDatabase(location);
     await register(http, 'five');
     const listed = async (): Promise<number> =>
@@ -81,7 +81,7 @@ describe.skipIf(mongoUrl === undefined)('views in a MongoDB', () => {
     const seen = () => projectsAt(http);
     expect(await until(seen, ({ length }) => length === 5)).toEqual([...PROJECTS, 'four', 'five'].sort());
     // A process that starts now reads the build that this server writes.
-    expect(await aboutOf(location)).toEqual(about);
+    expect(await labelOf(location)).toEqual(label);
     expect(await server.stop()).toBe(0);
   }, 180_000);
 
@@ -98,7 +98,7 @@ describe.skipIf(mongoUrl === undefined)('views in a MongoDB', () => {
       await parts.process(name).start();
     }
     const { http } = parts.process('api-1').server().ready;
-    // So many that every partition almost certainly has one.
+    // So many that every partition almost certainly has a stream of one of them.
     const ids = Array.from({ length: 24 }, (_, at) => `wide-${at}`);
     for (const id of ids) await register(http, id);
     const seen = async (): Promise<number> => (await projectsAt(http)).filter((id) => ids.includes(id)).length;
@@ -107,7 +107,7 @@ describe.skipIf(mongoUrl === undefined)('views in a MongoDB', () => {
     await dropDatabase(own);
   }, 180_000);
 
-  it('of another log are refused by a server, and replaced by the command line alone', async () => {
+  it('of another log are refused by a server, and replaced by the command line', async () => {
     const other = mkdtempSync(join(tmpdir(), 'flightlog-rebuild-'));
     const first = await startServerProcess({ data: other });
     await register(first.ready.http, 'five');

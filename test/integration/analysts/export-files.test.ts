@@ -12,13 +12,13 @@ import { allEvents, executionStream, nodeReported, openTestLog, report } from '.
 import { until } from '../../support/until.js';
 import { isRequired, python, READ } from './interpreter.js';
 
-/** `FLIGHTLOG_TEST_EXPORT=1000000,10` exports a million events with ten kills. */
+/** Numbers of events and of kills: `FLIGHTLOG_TEST_EXPORT=1000000,10` exports a million events with ten kills. */
 const [EVENTS = 2_000, KILLS = 2] = (process.env['FLIGHTLOG_TEST_EXPORT'] ?? '2000,2').split(',').map(Number);
 const PER_BATCH = 50;
 const STREAMS = 20;
 const LIMIT_MS = 60_000 + EVENTS;
 
-/** An event as it was recorded at another time. */
+/** The event with another time of recording. */
 const recordedAt = (event: NewEvent, recordedAtMs: number): NewEvent => ({
   ...event,
   metadata: JSON.stringify({ ...metadataOf(event), recordedAtMs }),
@@ -40,7 +40,7 @@ const summary = ({ code, stdout, stderr }: Ended): Readonly<Record<string, numbe
   return JSON.parse(stdout) as Record<string, number>;
 };
 
-it.skipIf(!isRequired)('has DuckDB and pandas where they are required', () => {
+it.skipIf(!isRequired)('has DuckDB and pandas, when they are required', () => {
   expect(python).toBeDefined();
 });
 
@@ -97,7 +97,7 @@ describe.skipIf(python === undefined)('the files of an export', () => {
       const before = files();
       const { child } = run(to, 'parquet', perFile);
       const exited = once(child, 'exit');
-      // The next file is being made, written or renamed then.
+      // The next file is then being written or renamed.
       await until(
         () => Promise.resolve(files()),
         (count) => count > before + (kill % 3),

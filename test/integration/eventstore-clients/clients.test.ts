@@ -45,25 +45,27 @@ const CLIENTS = {
 
 type Name = keyof typeof CLIENTS;
 
-/** The clients whose program has a step with named consumers. */
+/** The clients whose program has a step with persistent subscriptions. */
 const WITH_GROUPS: ReadonlySet<Name> = new Set(['java', 'go']);
 
 const read = (path: string): string | undefined => (existsSync(path) ? readFileSync(path, 'utf8') : undefined);
 
-const isThere = (name: Name): boolean => {
+/** True when the client was built from the present files. */
+const isBuilt = (name: Name): boolean => {
   const has = read(join(PLACE, name, 'has.txt'));
   return has === CLIENTS[name].made.map((path) => read(join(FOLDER, name, path))).join('');
 };
 
 const required = process.env['FLIGHTLOG_TEST_REQUIRES_EVENTSTORE_CLIENTS']?.split(',') ?? [];
 
-it.skipIf(required.length === 0)('has the clients that are required', () => {
-  const missing = required.filter((name) => !isThere(name as Name));
+it.skipIf(required.length === 0)('has the clients, when they are required', () => {
+  const missing = required.filter((name) => !isBuilt(name as Name));
   expect(missing, 'test/integration/eventstore-clients/environment makes them').toEqual([]);
 });
 
 describe.each(Object.keys(CLIENTS) as Name[])('the official %s client, against a log server', (name) => {
-  const skipped = !isThere(name);
+  const skipped = !isBuilt(name);
+  /** The outcome of each step of the program. */
   const said = new Map<string, Record<string, unknown>>();
   const directory = mkdtempSync(join(tmpdir(), 'flightlog-clients-'));
   let server: LogServer | undefined;
@@ -73,7 +75,7 @@ describe.each(Object.keys(CLIENTS) as Name[])('the official %s client, against a
     server = await startLogServer(directory);
     const { command, args } = CLIENTS[name];
     const { code, stdout, stderr } = await start(command, args(server.address)).ended;
-    if (code !== 0) throw new Error(`it ended with ${code}: ${stderr}`);
+    if (code !== 0) throw new Error(`the client ended with ${code}: ${stderr}`);
     for (const line of stdout.split('\n').filter((text) => text.startsWith('{'))) {
       const { step, ...what } = JSON.parse(line) as { step: string };
       said.set(step, what);
@@ -84,7 +86,7 @@ describe.each(Object.keys(CLIENTS) as Name[])('the official %s client, against a
     rmSync(directory, { recursive: true });
   });
 
-  it.skipIf(skipped)('appends, and an append that is sent again is one', () => {
+  it.skipIf(skipped)('appends, and an append that is sent again is recorded once', () => {
     expect(said.get('append')).toEqual({ revisions: [0, 1] });
   });
 
@@ -103,12 +105,12 @@ describe.each(Object.keys(CLIENTS) as Name[])('the official %s client, against a
     expect(said.get('conflict')).toEqual({ seen: true });
   });
 
-  it.skipIf(skipped)('tails with a filter, from history into what is live', () => {
+  it.skipIf(skipped)('subscribes with a filter, from the start of the log to events appended meanwhile', () => {
     expect(said.get('tail')).toEqual({ types: ['Begun', 'Continued', 'Live'] });
   });
 
   it.skipIf(skipped || !WITH_GROUPS.has(name))(
-    'uses named consumers: retries, parks, replays, and removes them',
+    'uses persistent subscriptions: retries, parks and replays events, and deletes the subscription',
     () => {
       expect(said.get('groups')).toEqual({
         exists: true,

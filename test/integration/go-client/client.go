@@ -1,5 +1,5 @@
 // Calls a control plane as engines and command lines in Go do: `client ADDRESS EXECUTION` takes each of the steps below
-// and says how it went in a line of JSON; `client ADDRESS` calls until the server has gone and come back.
+// and prints its outcome as a line of JSON; `client ADDRESS` calls until the connection was lost and there is another.
 package main
 
 import (
@@ -124,7 +124,7 @@ func (c control) atOnce(ctx context.Context) error {
 	return <-failures
 }
 
-func (c control) givesUp(ctx context.Context) error {
+func (c control) cancels(ctx context.Context) error {
 	for i := range 100 {
 		short, cancel := context.WithCancel(ctx)
 		time.AfterFunc(time.Duration(i*20)*time.Microsecond, cancel)
@@ -167,11 +167,11 @@ func (c control) sendsMetadata(ctx context.Context) error {
 	if err := with("much", strings.Repeat("v", 60_000)); err != nil {
 		return err
 	}
-	// Refused by the client itself, which was told how much there may be.
+	// The client itself refuses to send this, because the server has announced its limit.
 	return errors.Join(expect(with("much", strings.Repeat("v", 100_000)), codes.Internal), c.list(ctx))
 }
 
-func (c control) sees(ctx context.Context) error {
+func (c control) readsHealthAndReflection(ctx context.Context) error {
 	watch, err := health.NewHealthClient(c.connection).Watch(ctx, &health.HealthCheckRequest{Service: "flyteadmin"})
 	if err != nil {
 		return err
@@ -196,7 +196,7 @@ func (c control) sees(ctx context.Context) error {
 	return stream.CloseSend()
 }
 
-func (c control) callsWhatIsNot(ctx context.Context) error {
+func (c control) callsUnknown(ctx context.Context) error {
 	err := c.connection.Invoke(ctx, "/flyteidl.service.AdminService/None", &admin.GetVersionRequest{}, &admin.GetVersionResponse{})
 	missing := &admin.WorkflowExecutionGetRequest{Id: &core.WorkflowExecutionIdentifier{Project: "p", Domain: "d", Name: "ü\n%41"}}
 	_, notFound := c.admin.GetExecution(ctx, missing)
@@ -210,17 +210,17 @@ var steps = []struct {
 	name string
 	take func(control, context.Context) error
 }{
-	{"reports a run, and what it reports again is there already", control.reportsAgain},
-	{"sends messages above 4 MiB, compressed or not, and is told which are too large", control.sendsMuch},
+	{"reports a node, and gets AlreadyExists for repeated reports", control.reportsAgain},
+	{"sends messages of 5 MiB, compressed or not, and gets ResourceExhausted for 65 MiB", control.sendsMuch},
 	{"reads the details of a refusal as messages of its own package", control.readsDetails},
-	{"makes 500 calls at a time", control.atOnce},
-	{"gives calls up, by hand and by deadline, and goes on", control.givesUp},
-	{"sends metadata of bytes and texts, and no more than there may be", control.sendsMetadata},
-	{"watches the health and asks for descriptions under both names of the package", control.sees},
-	{"is told of what is not there", control.callsWhatIsNot},
+	{"makes 500 calls at once", control.atOnce},
+	{"cancels calls, lets a deadline pass, and then calls again", control.cancels},
+	{"sends metadata of bytes and texts, and refuses to send more than the limit of the server", control.sendsMetadata},
+	{"watches the health, and gets service descriptions under both names of the package", control.readsHealthAndReflection},
+	{"gets Unimplemented for an unknown RPC, and NotFound for an unknown execution", control.callsUnknown},
 }
 
-// Calls all the time, each call waiting for a server, until the connection was lost and there is another.
+// Makes calls without a pause, each waiting for a connection, until the connection was lost and there is another.
 func (c control) outlive() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 4*limit)
 	defer cancel()

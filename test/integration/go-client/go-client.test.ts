@@ -13,7 +13,7 @@ import { startServerProcess } from '../../support/server-process.js';
 const FOLDER = join(CHECKOUT, 'test/integration/go-client');
 const LIMIT_MS = 180_000;
 
-type Said = { readonly step: string; readonly ok: boolean; readonly error?: string };
+type Outcome = { readonly step: string; readonly ok: boolean; readonly error?: string };
 
 const read = (path: string): string => (existsSync(path) ? readFileSync(path, 'utf8') : '');
 
@@ -34,29 +34,29 @@ const steps = Array.from(
   ([, does = '']) => does,
 );
 
-it.skipIf(!isRequired)('has the Go client where it is required', () => {
+it.skipIf(!isRequired)('has the Go client, when it is required', () => {
   expect(client, 'test/integration/go-client/environment makes it').toBeDefined();
 });
 
 describe.skipIf(client === undefined)('a client in Go, against a control plane,', () => {
   let plane: ControlPlane;
-  const said = new Map<string, Said>();
+  const outcomes = new Map<string, Outcome>();
 
   beforeAll(async () => {
     plane = await startControlPlane();
     await register(plane.grpc, withNeeds('01-hello'));
     await launchHello(plane.grpc, 'with-go');
     const { code, stdout, stderr } = await start(client!, [plane.server().ready.grpc, 'with-go']).ended;
-    if (code !== 0) throw new Error(`it ended with ${code}: ${stderr}`);
+    if (code !== 0) throw new Error(`the client ended with ${code}: ${stderr}`);
     for (const line of stdout.split('\n').filter((each) => each.startsWith('{'))) {
-      const each = JSON.parse(line) as Said;
-      said.set(each.step, each);
+      const each = JSON.parse(line) as Outcome;
+      outcomes.set(each.step, each);
     }
   }, LIMIT_MS);
   afterAll(() => plane.close());
 
   it.each(steps)('%s', (step) => {
-    expect(said.get(step)).toEqual({ step, ok: true });
+    expect(outcomes.get(step)).toEqual({ step, ok: true });
   });
 });
 

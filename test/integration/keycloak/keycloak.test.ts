@@ -21,12 +21,12 @@ const GRANTS = [
   { claim: 'groups', value: 'ml-engines', role: 'engine' },
 ];
 
-it.skipIf(!isRequired)('has Keycloak where it is required', () => {
+it.skipIf(!isRequired)('has Keycloak, when it is required', () => {
   expect(keycloakFolder, 'test/integration/keycloak/environment makes it').toBeDefined();
 });
 
 describe.skipIf(keycloakFolder === undefined)(
-  'with Keycloak as issuer',
+  'a server with Keycloak as issuer',
   () => {
     let keycloak: Keycloak;
     let server: ServerProcess;
@@ -67,7 +67,7 @@ describe.skipIf(keycloakFolder === undefined)(
 
     const engineToken = (): Promise<string> => keycloak.tokenOf('engine', 'secret-of-the-engine');
 
-    it('takes its tokens over gRPC and REST, with the roles of groups, and no others', async () => {
+    it('accepts tokens for its audience alone over gRPC and REST, with the roles of the groups in them', async () => {
       const tokens = await Promise.all([
         engineToken(),
         keycloak.tokenOf('stranger', 'secret-of-the-stranger'),
@@ -83,13 +83,13 @@ describe.skipIf(keycloakFolder === undefined)(
       grpc.close();
     });
 
-    it('takes tokens of a new key while it serves, and those of the one before', async () => {
+    it('accepts tokens of a new key while it serves, and those of the old key', async () => {
       const before = await engineToken();
       await keycloak.rotateKeys();
       const after = await engineToken();
       const keyOf = (token: string): string => Buffer.from(token.split('.')[0] ?? '', 'base64url').toString();
       expect(keyOf(after)).not.toBe(keyOf(before));
-      // Unknown keys are asked for once in ten seconds.
+      // The server asks Keycloak for unknown keys at most once in ten seconds.
       await until(
         () => statusOf(after),
         (status) => status === 200,
@@ -97,7 +97,7 @@ describe.skipIf(keycloakFolder === undefined)(
       expect(await statusOf(before)).toBe(200);
     });
 
-    /** Opens the console in a browser of its own, which the server leads to the sign-in of Keycloak. */
+    /** Opens the console in a browser context of its own, and signs the person in at Keycloak. */
     const signIn = async ({ name, password }: typeof ALICE): Promise<Page> => {
       const page = await (await browser!.newContext()).newPage();
       await page.goto(`${server.ready.http}/console/`);
@@ -133,7 +133,7 @@ describe.skipIf(keycloakFolder === undefined)(
     });
 
     it.skipIf(chromiumPath === undefined)(
-      'signs people in to the own authorization server, with their groups',
+      'signs people in at Keycloak through the authorization server of flightlog, with their groups',
       async () => {
         const data = mkdtempSync(join(tmpdir(), 'flightlog-with-keycloak-'));
         folders.push(data);
@@ -174,13 +174,13 @@ describe.skipIf(keycloakFolder === undefined)(
       },
     );
 
-    it('serves while Keycloak is away, and a new process as soon as it is back', async () => {
-      const [known, unseen] = [await engineToken(), await engineToken()];
+    it('serves while Keycloak is away, and a server that starts meanwhile does so once Keycloak is back', async () => {
+      const [known, unused] = [await engineToken(), await engineToken()];
       expect(await statusOf(known)).toBe(200);
       const page = browser && (await signIn(VERA));
       await keycloak.stop();
       const fresh = await serve();
-      expect([await statusOf(known), await statusOf(unseen), await statusOf(unseen, fresh)]).toEqual([200, 200, 503]);
+      expect([await statusOf(known), await statusOf(unused), await statusOf(unused, fresh)]).toEqual([200, 200, 503]);
       if (page) {
         await page.reload();
         await page.getByText('Signed in as vera').waitFor();
@@ -189,7 +189,7 @@ describe.skipIf(keycloakFolder === undefined)(
       expect([login.status, await login.text()]).toEqual([503, expect.stringContaining('Try again later')]);
       await keycloak.start();
       await until(
-        () => statusOf(unseen, fresh),
+        () => statusOf(unused, fresh),
         (status) => status === 200,
       );
       expect((await fetch(`${fresh.ready.http}/login`, { redirect: 'manual' })).status).toBe(302);

@@ -28,7 +28,7 @@ export type Keycloak = {
   readonly issuer: string;
   /** Gets a token of a client of the realm for itself. */
   readonly tokenOf: (client: string, secret: string) => Promise<string>;
-  /** Makes a new key that signs from now on. */
+  /** Adds a key, which signs all tokens from now on. */
   readonly rotateKeys: () => Promise<void>;
   readonly stop: () => Promise<void>;
   /** Starts it again after a stop, with the same data. */

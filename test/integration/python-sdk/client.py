@@ -1,4 +1,4 @@
-"""Does with the published SDK what people do with it, and says for each step how it went, one JSON object a line.
+"""Takes steps with the published SDK as its users do, and prints the outcome of each as a line of JSON.
 
 Usage: client.py HOST:PORT
 """
@@ -31,8 +31,8 @@ import workflows  # noqa: E402
 PROJECT, DOMAIN, VERSION = "flytesnacks", "development", "v1"
 IMAGES = ImageConfig(default_image=Image(name="default", fqn="example.org/parcels", tag="1.0"))
 POLL = dt.timedelta(milliseconds=250)
-PATIENCE = dt.timedelta(seconds=60)
-# A schedule of every minute has fired by then; the machine may be busy.
+TIMEOUT = dt.timedelta(seconds=60)
+# A schedule of every minute has fired within this time, also on a busy machine.
 TICK = dt.timedelta(seconds=90)
 
 Step = typing.Callable[[], None]
@@ -52,7 +52,7 @@ def settings(**more) -> SerializationSettings:
 
 
 def connect(endpoint: str, project: str = PROJECT) -> FlyteRemote:
-    """Channels and everything else as the SDK has them when nobody says otherwise."""
+    """A client with the defaults of the SDK, without TLS."""
     platform = PlatformConfig(endpoint=endpoint, insecure=True)
     return FlyteRemote(Config(platform=platform), default_project=project, default_domain=DOMAIN)
 
@@ -61,15 +61,15 @@ remote = connect(sys.argv[1])
 
 
 def finish(execution, phase: int = WorkflowExecutionPhase.SUCCEEDED):
-    ended = remote.wait(execution, timeout=PATIENCE, poll_interval=POLL)
+    ended = remote.wait(execution, timeout=TIMEOUT, poll_interval=POLL)
     assert ended.closure.phase == phase, f"{ended.id}: {WorkflowExecutionPhase.enum_to_string(ended.closure.phase)}"
     return ended
 
 
-def until(is_so: typing.Callable[[], bool], patience: dt.timedelta = PATIENCE) -> None:
-    deadline = time.monotonic() + patience.total_seconds()
+def until(is_so: typing.Callable[[], bool], timeout: dt.timedelta = TIMEOUT) -> None:
+    deadline = time.monotonic() + timeout.total_seconds()
     while not is_so():
-        assert time.monotonic() < deadline, "waited too long"
+        assert time.monotonic() < deadline, f"not so after {timeout}"
         time.sleep(POLL.total_seconds())
 
 
@@ -82,13 +82,13 @@ def identifier(name: str) -> WorkflowExecutionIdentifier:
 
 
 def is_asleep(name: str) -> bool:
-    """The first task of `age` is done, and its gate waits."""
+    """True when the first task of the workflow `age` is done and its gate waits."""
     nodes = {node.id.node_id: node.closure.phase for node in remote.client.list_node_executions(identifier(name))[0]}
     is_weighed = nodes.get("n0") in (NodeExecutionPhase.SUCCEEDED, NodeExecutionPhase.RECOVERED)
     return is_weighed and nodes.get("n1") == NodeExecutionPhase.RUNNING
 
 
-@step("registers a project, finds it in the list, and describes it anew")
+@step("registers a project, finds it in the list, and changes its name")
 def projects() -> None:
     remote.client.register_project(Project("parcels", "Parcels", "what is sent"))
     remote.client.update_project(Project("parcels", "Parcels and letters", "what is sent"))
@@ -118,7 +118,7 @@ def register_workflows() -> None:
         remote.register_workflow(flow, settings())
 
 
-@step("registers the same again, and takes it for done")
+@step("registers the same workflow again without an error")
 def register_again() -> None:
     assert remote.register_workflow(workflows.ship, settings()).id.version == VERSION
 
@@ -159,7 +159,7 @@ def fetch() -> None:
     assert sorted(remote.fetch_workflow(name="workflows.ship").interface.outputs) == ["o0", "o1"]
 
 
-@step("is told that something does not exist")
+@step("gets an exception for a task, a workflow and an execution that do not exist")
 def not_there() -> None:
     for fetch_absent in (
         lambda: remote.fetch_task(name="workflows.fold", version=VERSION),
@@ -170,10 +170,10 @@ def not_there() -> None:
             fetch_absent()
         except FlyteEntityNotExistException:
             continue
-        raise AssertionError("it was found")
+        raise AssertionError("an entity that does not exist was found")
 
 
-@step("lists tasks, workflows and launch plans, by name, by version and by page")
+@step("lists tasks by version and by page, workflows by version, and launch plans")
 def lists() -> None:
     names = {task.id.name for task in remote.list_tasks_by_version(VERSION)}
     assert {"workflows.weigh", "workflows.label", "workflows.count_words"} <= names
@@ -190,7 +190,7 @@ def lists() -> None:
     assert "ship.heavy" in {plan.id.name for plan in plans}
 
 
-@step("runs a workflow, waits for it, and reads what went in and what came out")
+@step("runs a workflow, waits for its end, and reads its inputs and outputs")
 def run_workflow() -> None:
     flow = remote.fetch_workflow(name="workflows.ship", version=VERSION)
     ended = finish(run(flow, "ships-books", inputs={"parcel": "atlas"}))
@@ -245,20 +245,20 @@ def run_task() -> None:
     assert isinstance(ended.outputs.get("o0", as_type=float), float)
 
 
-@step("runs without a name, and is given one")
+@step("runs a workflow without a name for the execution, and gets a generated one")
 def run_nameless() -> None:
     execution = remote.execute(remote.fetch_workflow(name="workflows.read", version=VERSION), inputs={"text": "a b"})
     assert len(execution.id.name) == 20
     finish(execution)
 
 
-@step("runs under a name that is taken, and is given the run that has it")
+@step("runs a workflow under the name of an execution that exists, and gets that execution")
 def run_again() -> None:
     flow = remote.fetch_workflow(name="workflows.ship", version=VERSION)
     assert run(flow, "ships-books").closure.phase == WorkflowExecutionPhase.SUCCEEDED
 
 
-@step("terminates a run, and reads who and why")
+@step("terminates a run, and reads the cause")
 def terminate() -> None:
     execution = run(remote.fetch_workflow(name="workflows.age", version=VERSION), "ages-cheese")
     until(lambda: is_asleep("ages-cheese"))
@@ -278,14 +278,14 @@ def recover() -> None:
     finish(execution, WorkflowExecutionPhase.ABORTED)
 
 
-@step("relaunches a run with what went into it")
+@step("relaunches a run with the same inputs")
 def relaunch() -> None:
     relaunched = remote.client.relaunch_execution(identifier("ships-books"), name="ships-books-twice")
     ended = finish(remote.fetch_execution(name=relaunched.name))
     assert ended.inputs.get("parcel", as_type=str) == "atlas"
 
 
-@step("lists runs, the newest first, by phase and by page")
+@step("lists runs: the newest first, by phase, and by page")
 def list_runs() -> None:
     listed = remote.recent_executions(limit=100)
     recent = [each.id.name for each in listed]
@@ -312,7 +312,7 @@ def list_runs() -> None:
     assert sorted(seen) == sorted(recent), f"pages {seen} of {phases}"
 
 
-@step("finds the signals that a run waits for, sets one, approves another, and the run ends")
+@step("finds the signals that a run waits for, sets one, approves another, and the run succeeds")
 def signals() -> None:
     flow = remote.fetch_workflow(name="workflows.inspect", version=VERSION)
     execution = run(flow, "inspects-lamp")
@@ -323,7 +323,7 @@ def signals() -> None:
     assert finish(execution).outputs.get("o1", as_type=int) == 12
 
 
-@step("rejects what waits for approval, and the run fails")
+@step("rejects the approval that a run waits for, and the run fails")
 def reject() -> None:
     execution = run(remote.fetch_workflow(name="workflows.inspect", version=VERSION), "inspects-vase")
     until(lambda: len(remote.list_signals("inspects-vase")) == 2)
@@ -332,13 +332,13 @@ def reject() -> None:
     finish(execution, WorkflowExecutionPhase.FAILED)
 
 
-@step("reads where the time of a run went")
+@step("reads the spans of a run")
 def metrics() -> None:
     span = remote.get_execution_metrics(identifier("ships-books"))
     assert len(span._span.spans) > 0
 
 
-@step("uploads a file, and downloads the same")
+@step("uploads a file")
 def upload() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "parcel.txt"
@@ -347,7 +347,7 @@ def upload() -> None:
         assert uri != "" and len(digest) == 16
 
 
-@step("registers code by uploading it, twice to the same place")
+@step("registers a workflow by uploading its code, in two ways")
 def fast_register() -> None:
     flow = remote.fast_register_workflow(workflows.read, settings(), version="fast-1")
     assert flow.id.version == "fast-1"
@@ -358,7 +358,7 @@ def fast_register() -> None:
     assert scripted.id.version != ""
 
 
-@step("reads data of a run by its address, and downloads its outputs")
+@step("reads data of a run by its flyte URL, and downloads its outputs")
 def data() -> None:
     outputs = remote.get(f"flyte://v1/{PROJECT}/{DOMAIN}/ships-books/n1/0/o")
     assert "o0" in outputs.literals
@@ -376,7 +376,7 @@ def attributes() -> None:
     assert read.attributes.matching_attributes.cluster_resource_attributes.attributes == {"quota": "4"}
 
 
-@step("hides a name from lists")
+@step("archives the name of a workflow")
 def named_entities() -> None:
     from flyteidl.core import identifier_pb2
     from flytekit.models.named_entity import NamedEntityMetadata, NamedEntityState
@@ -392,7 +392,7 @@ def reminders():
 
 
 def tick_name(name: str, tick: int) -> str:
-    """The name that the scheduler of FlyteAdmin gives: a hash (FNV-1, 64 bits) of the plan's version and the second."""
+    """The name that FlyteAdmin's scheduler gives: from a hash (FNV-1, 64 bits) of the launch plan and the tick's second."""
     hashed = 0xCBF29CE484222325
     for byte in f"{PROJECT}:{DOMAIN}:{name}:{VERSION}:{tick}".encode():
         hashed = (hashed * 0x100000001B3 % 2**64) ^ byte

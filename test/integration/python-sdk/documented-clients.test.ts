@@ -16,7 +16,7 @@ import { python } from './interpreter.js';
 const PROTO = join(CHECKOUT, 'proto');
 const LIMIT_MS = 300_000;
 
-/** Reports two events of a node and one that is refused, with the client of the documentation beside it. */
+/** Reports two events of a node and one that repeats a phase, with the documented client, which is beside it as `client`. */
 const PROGRAM = `
 import sys
 
@@ -38,7 +38,7 @@ for sequence, answer in sorted(report(sys.argv[1], events).items()):
     print(sequence, answer.status.code, answer.position != "")
 `;
 
-/** Runs one execution, and ends. */
+/** Takes one execution with the documented worker, reports its end, and stops. */
 const WORKER = `
 import sys
 import threading
@@ -68,7 +68,7 @@ def run(launch, abort):
 work(sys.argv[1], "python", 1, run, stop)
 `;
 
-/** Waits for an execution, and prints how it has ended. */
+/** Waits for the end of an execution, and prints its phase. */
 const WAITER = `
 import sys
 from types import SimpleNamespace
@@ -105,17 +105,17 @@ describe.skipIf(python === undefined)('the Python clients in the documentation',
   }, LIMIT_MS);
   afterAll(() => plane.close());
 
-  it('gets an execution to run, and reports its end', { timeout: LIMIT_MS }, async () => {
+  it('get an execution to run, and report its end', { timeout: LIMIT_MS }, async () => {
     await launchHello(plane.grpc, 'worked-in-python');
     expect(await run(['work.py', plane.server().ready.grpc], folder)).toBe('worked-in-python hello.hello [0, 0]\n');
   });
 
-  it('reports events', { timeout: LIMIT_MS }, async () => {
+  it('report events, and get a status and a position for each', { timeout: LIMIT_MS }, async () => {
     await launchHello(plane.grpc, 'from-python');
     expect(await run(['program.py', plane.server().ready.grpc], folder)).toBe('1 0 True\n2 0 True\n3 6 True\n');
   });
 
-  it('waits for the end of an execution without polling', { timeout: LIMIT_MS }, async () => {
+  it('wait for the end of an execution', { timeout: LIMIT_MS }, async () => {
     const id = await launchHello(plane.grpc, 'waited');
     const waited = run(['wait.py', plane.server().ready.http], folder);
     for (const phase of [Phase.RUNNING, Phase.SUCCEEDED])

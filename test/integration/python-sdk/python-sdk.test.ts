@@ -9,7 +9,8 @@ import { FOLDER, isRequired, python } from './interpreter.js';
 
 const LIMIT_MS = 300_000;
 
-type Said = { readonly step: string; readonly ok: boolean; readonly error?: string; readonly trace?: string };
+/** The outcome of a step, as the program prints it. */
+type Outcome = { readonly step: string; readonly ok: boolean; readonly error?: string; readonly trace?: string };
 
 /** The steps of the program, in order. */
 const stepsOf = (program: string): readonly string[] =>
@@ -17,7 +18,7 @@ const stepsOf = (program: string): readonly string[] =>
 
 const steps = stepsOf(readFileSync(join(FOLDER, 'client.py'), 'utf8'));
 
-it.skipIf(!isRequired)('has the Python SDK where it is required', () => {
+it.skipIf(!isRequired)('has the Python SDK, when it is required', () => {
   expect(python, 'test/integration/python-sdk/environment makes it').toBeDefined();
 });
 
@@ -25,7 +26,7 @@ describe.skipIf(python === undefined)('the published Python SDK, against a contr
   let plane: ControlPlane;
   const stop = new AbortController();
   let engine: Promise<unknown>;
-  const said = new Map<string, Said>();
+  const outcomes = new Map<string, Outcome>();
 
   beforeAll(async () => {
     plane = await startControlPlane();
@@ -35,10 +36,10 @@ describe.skipIf(python === undefined)('the published Python SDK, against a contr
       env: { PYTHONDONTWRITEBYTECODE: '1' },
     });
     const { code, stdout, stderr } = await program.ended;
-    if (code !== 0) throw new Error(`it ended with ${code}: ${stderr}`);
+    if (code !== 0) throw new Error(`the program ended with ${code}: ${stderr}`);
     for (const line of stdout.split('\n').filter((each) => each.startsWith('{"step"'))) {
-      const each = JSON.parse(line) as Said;
-      said.set(each.step, each);
+      const each = JSON.parse(line) as Outcome;
+      outcomes.set(each.step, each);
     }
   }, LIMIT_MS);
 
@@ -49,9 +50,9 @@ describe.skipIf(python === undefined)('the published Python SDK, against a contr
   });
 
   it.for(steps)('%s', (step, { skip }) => {
-    const outcome = said.get(step);
+    const outcome = outcomes.get(step);
     const trace = outcome?.trace ?? '';
-    skip(/UNIMPLEMENTED[^]*is not built/u.test(trace), 'the control plane does not have this');
+    skip(/UNIMPLEMENTED[^]*is not built/u.test(trace), 'the control plane does not serve an RPC of this step');
     expect(outcome?.ok, trace).toBe(true);
   });
 });

@@ -54,9 +54,10 @@ describe.skipIf(python === undefined)('the published Python SDK signs in', () =>
     return ADDRESS.exec(program.stdout())?.[1] ?? '';
   };
 
+  /** The JSON object in the last line of the program. */
   const said = async ({ ended }: Running): Promise<unknown> => {
     const { code, stdout, stderr } = await ended;
-    if (code !== 0) throw new Error(`it ended with ${code}: ${stdout}${stderr}`);
+    if (code !== 0) throw new Error(`the program ended with ${code}: ${stdout}${stderr}`);
     return JSON.parse(stdout.trim().split('\n').at(-1) ?? '');
   };
 
@@ -70,7 +71,7 @@ describe.skipIf(python === undefined)('the published Python SDK signs in', () =>
   );
 
   it.concurrent(
-    'with PKCE, is led back to its own port, and renews its token without a question',
+    'with PKCE, is led back to its own port, and renews a refused access token without another sign-in',
     async () => {
       const program = run('pkce');
       const browser = openBrowser();
@@ -85,7 +86,7 @@ describe.skipIf(python === undefined)('the published Python SDK signs in', () =>
   );
 
   it.concurrent(
-    'with the device flow, at the address that it prints',
+    'with the device flow, whose address the program prints',
     async () => {
       const program = run('device');
       const browser = openBrowser();

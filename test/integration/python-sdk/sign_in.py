@@ -20,7 +20,7 @@ MODES = {"client": AuthType.CLIENTSECRET, "pkce": AuthType.PKCE, "device": AuthT
 
 
 class InMemory(KeyringBackend):
-    """The place where the SDK keeps tokens; that of the machine is left alone."""
+    """Keeps the tokens of the SDK, in place of the keyring of the machine."""
 
     priority = 1
 

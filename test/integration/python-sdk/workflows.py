@@ -1,4 +1,4 @@
-"""What the client registers and runs: defaults, data of several kinds, a sub-workflow, and gates that wait."""
+"""The workflows that client.py registers and runs: with defaults, a sub-workflow, gates that wait, and a schedule."""
 
 import datetime as dt
 import typing
@@ -34,7 +34,7 @@ heavy = LaunchPlan.get_or_create(
 
 @workflow
 def age(parcel: str = "cheese", grams: int = 500) -> float:
-    """Waits longer than any test: it ends when somebody terminates it."""
+    """Waits longer than any test, and ends by termination."""
     weighed = weigh(parcel=parcel, grams=grams)
     rest = sleep(dt.timedelta(hours=6))
     again = weigh(parcel=parcel, grams=grams)

@@ -1,4 +1,4 @@
-// What a reader and writer does with the official Go client; one JSON object a line says what came of it.
+// Reads and writes a log with the official Go client; prints the outcome of each step as a line of JSON.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// What a reader and writer does with the newer Node client; one JSON object a line says what came of it.
+// Reads and writes a log with the newer Node client; prints the outcome of each step as a line of JSON.
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { randomUUID } from 'node:crypto';

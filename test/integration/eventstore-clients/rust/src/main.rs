@@ -1,4 +1,4 @@
-//! What a reader and writer does with the official Rust client; one JSON object a line says what came of it.
+//! Reads and writes a log with the official Rust client; prints the outcome of each step as a line of JSON.
 
 use eventstore::{
     AppendToStreamOptions, Client, EventData, ExpectedRevision, ReadAllOptions, ReadStream,
@@ -9,7 +9,7 @@ use serde_json::{json, Value};
 use std::{env, str::from_utf8, time::Duration};
 use uuid::Uuid;
 
-/// The status of a conflict in a batch: this client gives no more of it.
+/// The gRPC status of a conflict in a batch append, which is all that this client tells about the conflict.
 const ALREADY_EXISTS: i32 = 6;
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
@@ -19,7 +19,7 @@ fn say(step: &str, mut what: Value) {
     println!("{what}");
 }
 
-/// The id is given here: without it, an event that is sent again is another one.
+/// An event with an id, by which the server recognizes it when it is sent again.
 fn event(kind: &str) -> serde_json::Result<EventData> {
     EventData::json(kind, &json!({ "from": "rust" }))?
         .id(Uuid::new_v4())
@@ -66,7 +66,7 @@ async fn tailed(client: &Client, stream: &str) -> Outcome<Vec<String>> {
 
 #[tokio::main]
 async fn main() -> Outcome<()> {
-    let address = env::args().nth(1).ok_or("which address?")?;
+    let address = env::args().nth(1).ok_or("the first argument must be the address of the server")?;
     let client = Client::new(format!("esdb://{address}?tls=false").parse()?)?;
     let name = format!("rust-{}", Uuid::new_v4());
     let stream = name.as_str();
@@ -79,7 +79,7 @@ async fn main() -> Outcome<()> {
     client
         .append_to_stream(stream, &fresh, first.clone())
         .await?;
-    // This client has both ways to append.
+    // This client can append with the RPC Append and with BatchAppend.
     let batch = client.batch_append(&Default::default()).await?;
     batch
         .append_to_stream(stream, ExpectedRevision::NoStream, vec![first])

@@ -11,7 +11,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 
-/** What a reader and writer does with the official Java client; one JSON object a line says what came of it. */
+/** Reads and writes a log with the official Java client; prints the outcome of each step as a line of JSON. */
 public class Story {
   static final String GROUP = "workers";
 
@@ -50,7 +50,7 @@ public class Story {
     }
   }
 
-  /** Parks the event Live, has Continued sent again, and keeps the type of each with the number of retries. */
+  /** Parks the event Live, has Continued retried once, and keeps the type and the number of retries of each delivery. */
   static class Consumer extends PersistentSubscriptionListener {
     final BlockingQueue<String> delivered = new LinkedBlockingQueue<>();
 
@@ -75,7 +75,8 @@ public class Story {
     }
   }
 
-  static boolean exists(Future<?> call) throws InterruptedException {
+  /** True when the call is refused because the subscription exists already. */
+  static boolean isRefusedAsExisting(Future<?> call) throws InterruptedException {
     try {
       call.get();
       return false;
@@ -88,7 +89,7 @@ public class Story {
     CreatePersistentSubscriptionToStreamOptions options = CreatePersistentSubscriptionToStreamOptions.get().fromStart();
     options.maxRetryCount(2);
     client.createToStream(stream, GROUP, options).get();
-    boolean exists = exists(client.createToStream(stream, GROUP, options));
+    boolean exists = isRefusedAsExisting(client.createToStream(stream, GROUP, options));
     UpdatePersistentSubscriptionToStreamOptions update = UpdatePersistentSubscriptionToStreamOptions.get().fromStart();
     update.maxRetryCount(5);
     client.updateToStream(stream, GROUP, update).get();
