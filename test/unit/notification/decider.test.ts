@@ -1,9 +1,9 @@
-import { create } from "@bufbuild/protobuf";
-import { timestampFromMs } from "@bufbuild/protobuf/wkt";
-import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { create } from '@bufbuild/protobuf';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
 
-import { WorkflowExecution_Phase } from "../../../proto/gen/platformidl/core/execution_pb.js";
+import { WorkflowExecution_Phase } from '../../../proto/gen/platformidl/core/execution_pb.js';
 import {
   NotificationDigestedSchema,
   NotificationFailedSchema,
@@ -12,280 +12,217 @@ import {
   NotificationResendRequestedSchema,
   NotificationSentSchema,
   NotificationStartedSchema,
-} from "../../../proto/gen/platformidl/eventlog/notification_pb.js";
-import type {
-  AttemptOutcome,
-  NotificationCommand,
-} from "../../../services/notification/commands.js";
-import { notificationAggregate } from "../../../services/notification/decider.js";
-import type { NotificationEvent } from "../../../services/notification/events.js";
-import { given as givenFacts } from "../../support/given.js";
+} from '../../../proto/gen/platformidl/eventlog/notification_pb.js';
+import type { AttemptOutcome, NotificationCommand } from '../../../services/notification/commands.js';
+import { notificationAggregate } from '../../../services/notification/decider.js';
+import type { NotificationEvent } from '../../../services/notification/events.js';
+import { given as givenFacts } from '../../support/given.js';
 
 const { decider } = notificationAggregate;
-const given = (...facts: readonly NotificationEvent[]) =>
-  givenFacts(decider, ...facts);
+const given = (...facts: readonly NotificationEvent[]) => givenFacts(decider, ...facts);
 
 const NOW = 1_700_000_000_000;
 const LOST_MS = 120_000;
 const message = {
-  id: "m1",
-  execution: { project: "p", domain: "d", name: "run" },
+  id: 'm1',
+  execution: { project: 'p', domain: 'd', name: 'run' },
   revision: 7n,
   phase: WorkflowExecution_Phase.FAILED,
-  channel: "mail",
-  recipient: "team@example.com",
+  channel: 'mail',
+  recipient: 'team@example.com',
 };
 const recorded = create(NotificationMessageSchema, message);
-const TWICE =
-  "it is not known whether the message was sent, and it was repeated once";
+const TWICE = 'it is not known whether the message was sent, and it was repeated once';
 
-const started = (
-  attempt: string,
-  atMs = NOW,
-  isRepeat = false,
-): NotificationEvent => ({
-  type: "NotificationStarted",
-  data: create(NotificationStartedSchema, {
-    message: recorded,
-    attempt,
-    startedAt: timestampFromMs(atMs),
-    isRepeat,
-  }),
+const started = (attempt: string, atMs = NOW, isRepeat = false): NotificationEvent => ({
+  type: 'NotificationStarted',
+  data: create(NotificationStartedSchema, { message: recorded, attempt, startedAt: timestampFromMs(atMs), isRepeat }),
 });
 const sent = (attempt: string): NotificationEvent => ({
-  type: "NotificationSent",
-  data: create(NotificationSentSchema, {
-    messageId: "m1",
-    attempt,
-    answer: "250 ok",
-    sentAt: timestampFromMs(NOW),
-  }),
+  type: 'NotificationSent',
+  data: create(NotificationSentSchema, { messageId: 'm1', attempt, answer: '250 ok', sentAt: timestampFromMs(NOW) }),
 });
 const failed = (attempt: string, isUnknown = false): NotificationEvent => ({
-  type: "NotificationFailed",
+  type: 'NotificationFailed',
   data: create(NotificationFailedSchema, {
-    messageId: "m1",
+    messageId: 'm1',
     attempt,
-    reason: "no",
+    reason: 'no',
     failedAt: timestampFromMs(NOW),
     nextAttemptAt: timestampFromMs(NOW + 5_000),
     isUnknown,
   }),
 });
 const givenUp = (reason: string, atMs = NOW): NotificationEvent => ({
-  type: "NotificationGivenUp",
-  data: create(NotificationGivenUpSchema, {
-    message: recorded,
-    reason,
-    givenUpAt: timestampFromMs(atMs),
-  }),
+  type: 'NotificationGivenUp',
+  data: create(NotificationGivenUpSchema, { message: recorded, reason, givenUpAt: timestampFromMs(atMs) }),
 });
 const resent: NotificationEvent = {
-  type: "NotificationResendRequested",
+  type: 'NotificationResendRequested',
   data: create(NotificationResendRequestedSchema, {
     message: recorded,
-    principal: "ann",
+    principal: 'ann',
     requestedAt: timestampFromMs(NOW),
   }),
 };
 
 const begin = (attempt: string, nowMs = NOW): NotificationCommand => ({
-  type: "BeginNotification",
+  type: 'BeginNotification',
   message,
   attempt,
   nowMs,
   lostAfterMs: LOST_MS,
 });
-const end = (
-  attempt: string,
-  outcome: AttemptOutcome,
-  giveUpAtMs = NOW + 86_400_000,
-): NotificationCommand => ({
-  type: "EndNotification",
-  messageId: "m1",
+const end = (attempt: string, outcome: AttemptOutcome, giveUpAtMs = NOW + 86_400_000): NotificationCommand => ({
+  type: 'EndNotification',
+  messageId: 'm1',
   attempt,
   outcome,
   nowMs: NOW,
   nextAttemptAtMs: NOW + 5_000,
   giveUpAtMs,
 });
-const giveUp: NotificationCommand = {
-  type: "GiveUpNotification",
-  message,
-  reason: "too old",
-  nowMs: NOW,
-};
-const resend: NotificationCommand = {
-  type: "ResendNotification",
-  messageId: "m1",
-  principal: "ann",
-  nowMs: NOW,
-};
+const giveUp: NotificationCommand = { type: 'GiveUpNotification', message, reason: 'too old', nowMs: NOW };
+const resend: NotificationCommand = { type: 'ResendNotification', messageId: 'm1', principal: 'ann', nowMs: NOW };
 
-const OK = { kind: "sent", answer: "250 ok" } as const;
-const NO = { kind: "failed", reason: "no" } as const;
-const UNKNOWN = { kind: "unknown", reason: "no" } as const;
+const OK = { kind: 'sent', answer: '250 ok' } as const;
+const NO = { kind: 'failed', reason: 'no' } as const;
+const UNKNOWN = { kind: 'unknown', reason: 'no' } as const;
 
-describe("an attempt", () => {
-  it("begins with a message that was never attempted", () => {
-    given().when(begin("a")).then(started("a"));
+describe('an attempt', () => {
+  it('begins with a message that was never attempted', () => {
+    given().when(begin('a')).then(started('a'));
   });
-  it("that has begun does not begin again", () => {
-    given(started("a")).when(begin("a")).thenNothing();
+  it('that has begun does not begin again', () => {
+    given(started('a')).when(begin('a')).thenNothing();
   });
-  it("waits for the one that is running", () => {
-    given(started("a"))
-      .when(begin("b", NOW + LOST_MS - 1))
-      .thenRefused({ kind: "in-progress", againAtMs: NOW + LOST_MS });
+  it('waits for the one that is running', () => {
+    given(started('a'))
+      .when(begin('b', NOW + LOST_MS - 1))
+      .thenRefused({ kind: 'in-progress', againAtMs: NOW + LOST_MS });
   });
-  it("after one that was lost is a repetition", () => {
-    given(started("a"))
-      .when(begin("b", NOW + LOST_MS))
-      .then(started("b", NOW + LOST_MS, true));
+  it('after one that was lost is a repetition', () => {
+    given(started('a'))
+      .when(begin('b', NOW + LOST_MS))
+      .then(started('b', NOW + LOST_MS, true));
   });
-  it("after two that were lost does not begin: the message is given up", () => {
+  it('after two that were lost does not begin: the message is given up', () => {
     const later = NOW + LOST_MS;
-    given(started("a", 0), started("b", NOW, true))
-      .when(begin("c", later))
-      .thenRefused({ kind: "finished" }, givenUp(TWICE, later));
+    given(started('a', 0), started('b', NOW, true))
+      .when(begin('c', later))
+      .thenRefused({ kind: 'finished' }, givenUp(TWICE, later));
   });
-  it("waits until a failed message is due again", () => {
-    given(started("a"), failed("a"))
-      .when(begin("b", NOW + 4_999))
-      .thenRefused({ kind: "not-due", againAtMs: NOW + 5_000 });
-    given(started("a"), failed("a"))
-      .when(begin("b", NOW + 5_000))
-      .then(started("b", NOW + 5_000));
+  it('waits until a failed message is due again', () => {
+    given(started('a'), failed('a'))
+      .when(begin('b', NOW + 4_999))
+      .thenRefused({ kind: 'not-due', againAtMs: NOW + 5_000 });
+    given(started('a'), failed('a'))
+      .when(begin('b', NOW + 5_000))
+      .then(started('b', NOW + 5_000));
   });
-  it("after one that may have sent the message is a repetition", () => {
-    given(started("a"), failed("a", true))
-      .when(begin("b", NOW + 5_000))
-      .then(started("b", NOW + 5_000, true));
+  it('after one that may have sent the message is a repetition', () => {
+    given(started('a'), failed('a', true))
+      .when(begin('b', NOW + 5_000))
+      .then(started('b', NOW + 5_000, true));
   });
   it.each([
-    ["sent", sent("a")],
-    ["given up", givenUp("no")],
-  ])("does not begin with a message that was %s", (_, fact) => {
-    given(started("a"), fact)
-      .when(begin("b"))
-      .thenRefused({ kind: "finished" });
+    ['sent', sent('a')],
+    ['given up', givenUp('no')],
+  ])('does not begin with a message that was %s', (_, fact) => {
+    given(started('a'), fact).when(begin('b')).thenRefused({ kind: 'finished' });
   });
 });
 
-describe("the end of an attempt", () => {
-  it("records that the message was sent, once", () => {
-    given(started("a")).when(end("a", OK)).then(sent("a"));
-    given(started("a"), sent("a")).when(end("a", OK)).thenNothing();
+describe('the end of an attempt', () => {
+  it('records that the message was sent, once', () => {
+    given(started('a')).when(end('a', OK)).then(sent('a'));
+    given(started('a'), sent('a')).when(end('a', OK)).thenNothing();
   });
-  it("records the failure with the next attempt", () => {
-    given(started("a")).when(end("a", NO)).then(failed("a"));
+  it('records the failure with the next attempt', () => {
+    given(started('a')).when(end('a', NO)).then(failed('a'));
   });
-  it("gives up a message that the server refuses", () => {
-    given(started("a"))
-      .when(end("a", { kind: "refused", reason: "550 no such user" }))
-      .then(givenUp("550 no such user"));
+  it('gives up a message that the server refuses', () => {
+    given(started('a'))
+      .when(end('a', { kind: 'refused', reason: '550 no such user' }))
+      .then(givenUp('550 no such user'));
   });
-  it("gives up a message that has failed for too long", () => {
-    given(started("a"))
-      .when(end("a", NO, NOW + 4_999))
-      .then(givenUp("failed for too long: no"));
+  it('gives up a message that has failed for too long', () => {
+    given(started('a'))
+      .when(end('a', NO, NOW + 4_999))
+      .then(givenUp('failed for too long: no'));
   });
-  it("lets a message that may have been sent be repeated once", () => {
-    given(started("a")).when(end("a", UNKNOWN)).then(failed("a", true));
-    given(started("a"), failed("a", true), started("b", NOW, true))
-      .when(end("b", UNKNOWN))
+  it('lets a message that may have been sent be repeated once', () => {
+    given(started('a')).when(end('a', UNKNOWN)).then(failed('a', true));
+    given(started('a'), failed('a', true), started('b', NOW, true))
+      .when(end('b', UNKNOWN))
       .then(givenUp(`${TWICE}: no`));
   });
-  it("of an attempt that was taken for lost counts when it sent the message, and not when it failed", () => {
-    given(started("a"), started("b", NOW, true))
-      .when(end("a", OK))
-      .then(sent("a"));
-    given(started("a"), started("b", NOW, true))
-      .when(end("a", NO))
+  it('of an attempt that was taken for lost counts when it sent the message, and not when it failed', () => {
+    given(started('a'), started('b', NOW, true))
+      .when(end('a', OK))
+      .then(sent('a'));
+    given(started('a'), started('b', NOW, true))
+      .when(end('a', NO))
       .thenNothing();
   });
-  it("of a message that is not there is refused", () => {
-    given().when(end("a", NO)).thenRefused({ kind: "no-such-message" });
+  it('of a message that is not there is refused', () => {
+    given().when(end('a', NO)).thenRefused({ kind: 'no-such-message' });
   });
 });
 
-describe("a message", () => {
-  it("is given up once, also before any attempt", () => {
-    given().when(giveUp).then(givenUp("too old"));
-    given(givenUp("too old")).when(giveUp).thenNothing();
-    given(started("a"), sent("a")).when(giveUp).thenNothing();
+describe('a message', () => {
+  it('is given up once, also before any attempt', () => {
+    given().when(giveUp).then(givenUp('too old'));
+    given(givenUp('too old')).when(giveUp).thenNothing();
+    given(started('a'), sent('a')).when(giveUp).thenNothing();
   });
-  it("that was sent is sent again on request, as a repetition", () => {
-    given(started("a"), sent("a")).when(resend).then(resent);
-    given(started("a"), sent("a"), resent)
-      .when(begin("b"))
-      .then(started("b", NOW, true));
+  it('that was sent is sent again on request, as a repetition', () => {
+    given(started('a'), sent('a')).when(resend).then(resent);
+    given(started('a'), sent('a'), resent)
+      .when(begin('b'))
+      .then(started('b', NOW, true));
   });
-  it("that was given up before it was sent is sent on request, and not as a repetition", () => {
-    given(givenUp("too old"), resent).when(begin("b")).then(started("b"));
+  it('that was given up before it was sent is sent on request, and not as a repetition', () => {
+    given(givenUp('too old'), resent).when(begin('b')).then(started('b'));
   });
-  it("is not sent again while an attempt is running, or when there is no such message", () => {
-    given(started("a"))
-      .when(resend)
-      .thenRefused({ kind: "in-progress", againAtMs: NOW });
-    given().when(resend).thenRefused({ kind: "no-such-message" });
+  it('is not sent again while an attempt is running, or when there is no such message', () => {
+    given(started('a')).when(resend).thenRefused({ kind: 'in-progress', againAtMs: NOW });
+    given().when(resend).thenRefused({ kind: 'no-such-message' });
   });
 });
 
-describe("in any sequence of attempts", () => {
-  type Step = {
-    readonly waitMs: number;
-    readonly outcome: AttemptOutcome | undefined;
-  };
-  const outcomes = fc.constantFrom<AttemptOutcome | undefined>(
-    OK,
-    NO,
-    UNKNOWN,
-    undefined,
-  );
+describe('in any sequence of attempts', () => {
+  type Step = { readonly waitMs: number; readonly outcome: AttemptOutcome | undefined };
+  const outcomes = fc.constantFrom<AttemptOutcome | undefined>(OK, NO, UNKNOWN, undefined);
   const steps: fc.Arbitrary<Step[]> = fc.array(
-    fc.record({
-      waitMs: fc.integer({ min: 0, max: 2 * LOST_MS }),
-      outcome: outcomes,
-    }),
+    fc.record({ waitMs: fc.integer({ min: 0, max: 2 * LOST_MS }), outcome: outcomes }),
     { maxLength: 12 },
   );
 
-  it("at most two attempts may have sent the message, the second as a repetition, and none follows one that did", () => {
+  it('at most two attempts may have sent the message, the second as a repetition, and none follows one that did', () => {
     let repeated = 0;
     fc.assert(
       fc.property(steps, (story) => {
         let state = decider.initial();
         let nowMs = NOW;
-        const attempts: {
-          outcome: AttemptOutcome | undefined;
-          isRepeat: boolean;
-        }[] = [];
-        const record = (
-          command: NotificationCommand,
-        ): readonly NotificationEvent[] => {
+        const attempts: { outcome: AttemptOutcome | undefined; isRepeat: boolean }[] = [];
+        const record = (command: NotificationCommand): readonly NotificationEvent[] => {
           const decision = decider.decide(state, command);
-          const events =
-            decision.kind === "unsure" ? [] : (decision.events ?? []);
+          const events = decision.kind === 'unsure' ? [] : (decision.events ?? []);
           for (const event of events) state = decider.evolve(state, event);
           return events;
         };
         story.forEach(({ waitMs, outcome }, at) => {
           nowMs += waitMs;
           const [event] = record(begin(`a${at}`, nowMs));
-          if (event?.type !== "NotificationStarted") return;
+          if (event?.type !== 'NotificationStarted') return;
           attempts.push({ outcome, isRepeat: event.data.isRepeat });
           if (outcome) record({ ...end(`a${at}`, outcome), nowMs });
         });
-        const maySend = attempts.filter(
-          ({ outcome }) => outcome?.kind !== "failed",
-        );
+        const maySend = attempts.filter(({ outcome }) => outcome?.kind !== 'failed');
         expect(maySend.length).toBeLessThanOrEqual(2);
         expect(maySend.slice(1).every(({ isRepeat }) => isRepeat)).toBe(true);
-        expect(attempts.findIndex(({ outcome }) => outcome === OK)).oneOf([
-          -1,
-          attempts.length - 1,
-        ]);
+        expect(attempts.findIndex(({ outcome }) => outcome === OK)).oneOf([-1, attempts.length - 1]);
         if (maySend.length === 2) repeated += 1;
       }),
     );
@@ -293,57 +230,37 @@ describe("in any sequence of attempts", () => {
   });
 });
 
-describe("a message that is part of a digest", () => {
-  const digest = {
-    id: "m2",
-    execution: { project: "p", domain: "d", name: "other" },
-  };
+describe('a message that is part of a digest', () => {
+  const digest = { id: 'm2', execution: { project: 'p', domain: 'd', name: 'other' } };
   const digested: NotificationEvent = {
-    type: "NotificationDigested",
+    type: 'NotificationDigested',
     data: create(NotificationDigestedSchema, {
       message: recorded,
-      ...{
-        digestId: digest.id,
-        digestExecution: digest.execution,
-        digestedAt: timestampFromMs(NOW),
-      },
+      ...{ digestId: digest.id, digestExecution: digest.execution, digestedAt: timestampFromMs(NOW) },
     }),
   };
-  const command = {
-    type: "DigestNotification",
-    message,
-    digest,
-    nowMs: NOW,
-  } as const;
-  const begin = {
-    type: "BeginNotification",
-    message,
-    attempt: "a",
-    nowMs: NOW,
-    lostAfterMs: LOST_MS,
-  } as const;
+  const command = { type: 'DigestNotification', message, digest, nowMs: NOW } as const;
+  const begin = { type: 'BeginNotification', message, attempt: 'a', nowMs: NOW, lostAfterMs: LOST_MS } as const;
 
-  it("is recorded as such, once", () => {
+  it('is recorded as such, once', () => {
     given().when(command).then(digested);
     given(digested).when(command).thenNothing();
   });
-  it("is not sent", () => {
-    given(digested).when(begin).thenRefused({ kind: "finished" });
+  it('is not sent', () => {
+    given(digested).when(begin).thenRefused({ kind: 'finished' });
   });
-  it("is sent after a request to send it again", () => {
-    given(digested, resent).when(begin).then(started("a"));
+  it('is sent after a request to send it again', () => {
+    given(digested, resent).when(begin).then(started('a'));
   });
-  it("keeps its outcome when it was sent before", () => {
-    given(started("a"), sent("a")).when(command).thenNothing();
+  it('keeps its outcome when it was sent before', () => {
+    given(started('a'), sent('a')).when(command).thenNothing();
   });
-  it("is named by the first attempt of the digest", () => {
-    const others = [
-      create(NotificationMessageSchema, { ...message, id: "m3" }),
-    ];
-    const start = started("a");
-    if (start.type === "NotificationStarted") start.data.digest = others;
+  it('is named by the first attempt of the digest', () => {
+    const others = [create(NotificationMessageSchema, { ...message, id: 'm3' })];
+    const start = started('a');
+    if (start.type === 'NotificationStarted') start.data.digest = others;
     given()
-      .when({ ...begin, digest: [{ ...message, id: "m3" }] })
+      .when({ ...begin, digest: [{ ...message, id: 'm3' }] })
       .then(start);
   });
 });

@@ -1,44 +1,27 @@
-import { create } from "@bufbuild/protobuf";
-import { randomUUID } from "node:crypto";
-import { rmSync } from "node:fs";
-import { pino } from "pino";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { create } from '@bufbuild/protobuf';
+import { randomUUID } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import { pino } from 'pino';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { ParkedStreamRequestSchema } from "../../../proto/gen/platformidl/eventlog/operations_service_pb.js";
-import { StreamParked, UnknownEvent } from "../../../services/kernel/fault.js";
-import type { EventCodec } from "../../../services/kernel/aggregate.js";
-import type { RecordedEvent } from "../../../services/kernel/event.js";
-import { parkableFold } from "../../../services/kernel/parkable-fold.js";
-import {
-  parkedStreams,
-  type ParkedStreams,
-} from "../../../services/kernel/parked-streams.js";
-import type { EventStore } from "../../../services/kernel/ports/event-store.js";
-import type { Call, Route } from "../../../services/kernel/rpc.js";
-import {
-  type StreamName,
-  streamName,
-} from "../../../services/kernel/stream.js";
-import { retryParkedStreams } from "../../../services/main/parked-retries.js";
-import { RETRIES_STREAM } from "../../../services/parked-stream/events.js";
-import { parkedStreamRoutes } from "../../../services/parked-stream/rpc.js";
-import {
-  foldedStreams,
-  followLog,
-} from "../../../services/reference/live-folds.js";
-import {
-  lastRetries,
-  type RetryRequests,
-} from "../../../services/reference/retry-requests.js";
-import { openSessions } from "../../../services/sessions/sessions.js";
-import { filePayloadStore } from "../../../services/store/payloads/file-payload-store.js";
-import {
-  executionStream,
-  newEvent,
-  openTestLog,
-  report,
-} from "../../support/filled-log.js";
-import { until } from "../../support/until.js";
+import { ParkedStreamRequestSchema } from '../../../proto/gen/platformidl/eventlog/operations_service_pb.js';
+import { StreamParked, UnknownEvent } from '../../../services/kernel/fault.js';
+import type { EventCodec } from '../../../services/kernel/aggregate.js';
+import type { RecordedEvent } from '../../../services/kernel/event.js';
+import { parkableFold } from '../../../services/kernel/parkable-fold.js';
+import { parkedStreams, type ParkedStreams } from '../../../services/kernel/parked-streams.js';
+import type { EventStore } from '../../../services/kernel/ports/event-store.js';
+import type { Call, Route } from '../../../services/kernel/rpc.js';
+import { type StreamName, streamName } from '../../../services/kernel/stream.js';
+import { retryParkedStreams } from '../../../services/main/parked-retries.js';
+import { RETRIES_STREAM } from '../../../services/parked-stream/events.js';
+import { parkedStreamRoutes } from '../../../services/parked-stream/rpc.js';
+import { foldedStreams, followLog } from '../../../services/reference/live-folds.js';
+import { lastRetries, type RetryRequests } from '../../../services/reference/retry-requests.js';
+import { openSessions } from '../../../services/sessions/sessions.js';
+import { filePayloadStore } from '../../../services/store/payloads/file-payload-store.js';
+import { executionStream, newEvent, openTestLog, report } from '../../support/filled-log.js';
+import { until } from '../../support/until.js';
 
 let directory: string;
 let store: EventStore;
@@ -46,30 +29,17 @@ let format: number;
 let answeredAt: bigint;
 
 const call: Call = {
-  ...{ principal: "ann", requestId: "r", isCancelled: () => false },
+  ...{ principal: 'ann', requestId: 'r', isCancelled: () => false },
   answeredAt: (position) => (answeredAt = position),
 };
 
 const ask = async (stream: string): Promise<void> => {
-  const sessions = openSessions({
-    store,
-    payloads: filePayloadStore({ directory }),
-    now: () => 1_000,
-  });
-  const [retry] = parkedStreamRoutes({
-    sessions,
-    log: store,
-    format: () => format,
-  }) as readonly [Route];
-  await retry.handle(create(ParkedStreamRequestSchema, { stream }) as never, {
-    ...call,
-    requestId: randomUUID(),
-  });
+  const sessions = openSessions({ store, payloads: filePayloadStore({ directory }), now: () => 1_000 });
+  const [retry] = parkedStreamRoutes({ sessions, log: store, format: () => format }) as readonly [Route];
+  await retry.handle(create(ParkedStreamRequestSchema, { stream }) as never, { ...call, requestId: randomUUID() });
 };
 
-const recordedIn = async (
-  stream: StreamName,
-): Promise<readonly RecordedEvent[]> => {
+const recordedIn = async (stream: StreamName): Promise<readonly RecordedEvent[]> => {
   const recorded: RecordedEvent[] = [];
   for await (const page of store.readStream(stream)) recorded.push(...page);
   return recorded;
@@ -84,80 +54,55 @@ afterEach(async () => {
   rmSync(directory, { recursive: true });
 });
 
-describe("RetryParkedStream", () => {
+describe('RetryParkedStream', () => {
   beforeEach(() => report(store, 1, 1, 1));
 
-  it("records each request for a stream, with its caller", async () => {
-    await ask(executionStream("e0"));
-    await ask(executionStream("e0"));
+  it('records each request for a stream, with its caller', async () => {
+    await ask(executionStream('e0'));
+    await ask(executionStream('e0'));
     expect([...(await lastRetries(store))]).toEqual([
-      [
-        executionStream("e0"),
-        expect.objectContaining({ actor: "ann", recordedAtMs: 1_000 }),
-      ],
+      [executionStream('e0'), expect.objectContaining({ actor: 'ann', recordedAtMs: 1_000 })],
     ]);
     expect(answeredAt).toBe(await store.head());
     expect(await recordedIn(RETRIES_STREAM)).toHaveLength(2);
   });
 
-  it("refuses a stream that is not there, and a log of a format without such requests", async () => {
-    await expect(ask("")).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
-    await expect(ask(executionStream("nothing"))).rejects.toMatchObject({
-      code: "NOT_FOUND",
-    });
+  it('refuses a stream that is not there, and a log of a format without such requests', async () => {
+    await expect(ask('')).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+    await expect(ask(executionStream('nothing'))).rejects.toMatchObject({ code: 'NOT_FOUND' });
     format = 1;
-    await expect(ask(executionStream("e0"))).rejects.toMatchObject({
-      code: "FAILED_PRECONDITION",
-    });
+    await expect(ask(executionStream('e0'))).rejects.toMatchObject({ code: 'FAILED_PRECONDITION' });
     expect(await lastRetries(store)).toEqual(new Map());
   });
 });
 
-describe("a request that this release cannot read", () => {
-  const ofNewerRelease = () =>
-    store.append(RETRIES_STREAM, "any", [
-      newEvent("OfANewerRelease", new Uint8Array()),
-    ]);
+describe('a request that this release cannot read', () => {
+  const ofNewerRelease = () => store.append(RETRIES_STREAM, 'any', [newEvent('OfANewerRelease', new Uint8Array())]);
 
-  it("does not hide others in the list", async () => {
+  it('does not hide others in the list', async () => {
     await report(store, 1, 1, 1);
-    await ask(executionStream("e0"));
+    await ask(executionStream('e0'));
     await ofNewerRelease();
     const unreadable: string[] = [];
-    const last = await lastRetries(store, ({ stream }) =>
-      unreadable.push(stream),
-    );
-    expect([[...last.keys()], unreadable]).toEqual([
-      [executionStream("e0")],
-      [RETRIES_STREAM],
-    ]);
+    const last = await lastRetries(store, ({ stream }) => unreadable.push(stream));
+    expect([[...last.keys()], unreadable]).toEqual([[executionStream('e0')], [RETRIES_STREAM]]);
   });
 
-  it("does not end the process, and a later request is carried out", async () => {
+  it('does not end the process, and a later request is carried out', async () => {
     const parked = parkedStreams(() => undefined);
-    const retries = await retryParkedStreams({
-      store,
-      parked,
-      logger: pino({ enabled: false }),
-    });
+    const retries = await retryParkedStreams({ store, parked, logger: pino({ enabled: false }) });
     await report(store, 1, 1, 1);
-    parked.note(
-      new StreamParked(executionStream("e0"), 1n, new UnknownEvent("unknown")),
-    );
-    await ask(executionStream("e0"));
+    parked.note(new StreamParked(executionStream('e0'), 1n, new UnknownEvent('unknown')));
+    await ask(executionStream('e0'));
     const [request] = await recordedIn(RETRIES_STREAM);
     await until(
       () => Promise.resolve(parked.all()),
       ({ length }) => length === 0,
     );
 
-    parked.note(
-      new StreamParked(executionStream("e0"), 1n, new UnknownEvent("unknown")),
-    );
+    parked.note(new StreamParked(executionStream('e0'), 1n, new UnknownEvent('unknown')));
     await ofNewerRelease();
-    await store.append(RETRIES_STREAM, "any", [
-      newEvent(request!.type, request!.data),
-    ]);
+    await store.append(RETRIES_STREAM, 'any', [newEvent(request!.type, request!.data)]);
     await until(
       () => Promise.resolve(parked.all().map((each) => each.stream)),
       (streams) => streams.join() === RETRIES_STREAM,
@@ -167,8 +112,8 @@ describe("a request that this release cannot read", () => {
   });
 });
 
-describe("a process that has parked a stream", () => {
-  const stream = executionStream("e0");
+describe('a process that has parked a stream', () => {
+  const stream = executionStream('e0');
   let isReadable: boolean;
   let parked: ParkedStreams;
   let retries: RetryRequests;
@@ -181,37 +126,21 @@ describe("a process that has parked a stream", () => {
     ...store,
     async *readStream(name, options) {
       for await (const page of store.readStream(name, options))
-        yield page.map((event) =>
-          isReadable ? event : { ...event, ...damage },
-        );
+        yield page.map((event) => (isReadable ? event : { ...event, ...damage }));
     },
   });
 
   beforeEach(async () => {
-    [isReadable, said, errors, damage] = [
-      false,
-      [],
-      [],
-      { type: "OfANewerRelease" },
-    ];
+    [isReadable, said, errors, damage] = [false, [], [], { type: 'OfANewerRelease' }];
     parked = parkedStreams(() => undefined);
     await report(store, 1, 2, 3);
-    const note = ({
-      msg,
-      err,
-    }: {
-      readonly msg: string;
-      readonly err?: { readonly message: string };
-    }): void => {
+    const note = ({ msg, err }: { readonly msg: string; readonly err?: { readonly message: string } }): void => {
       said.push(msg);
       errors.push(err?.message);
     };
-    const logger = pino(
-      {},
-      { write: (line) => note(JSON.parse(line) as Parameters<typeof note>[0]) },
-    );
+    const logger = pino({}, { write: (line) => note(JSON.parse(line) as Parameters<typeof note>[0]) });
     retries = await retryParkedStreams({ store: damaged(), parked, logger });
-    parked.note(new StreamParked(stream, 2n, new UnknownEvent("unknown")));
+    parked.note(new StreamParked(stream, 2n, new UnknownEvent('unknown')));
   });
   afterEach(() => retries.close());
 
@@ -221,7 +150,7 @@ describe("a process that has parked a stream", () => {
       ({ length }) => length >= lines,
     );
 
-  it("leaves it parked while an event cannot be read, and then resumes it", async () => {
+  it('leaves it parked while an event cannot be read, and then resumes it', async () => {
     const resumed: StreamName[] = [];
     parked.onResumed((each) => resumed.push(each));
     const folded: number[] = [];
@@ -229,46 +158,41 @@ describe("a process that has parked a stream", () => {
       await store.head();
       folded.push(resumed.length);
     });
-    parked.onResuming(() => Promise.reject(new Error("a fold that is wrong")));
+    parked.onResuming(() => Promise.reject(new Error('a fold that is wrong')));
     await ask(stream);
     await hasSaid(1);
     expect([resumed, parked.all().length]).toEqual([[], 1]);
 
     isReadable = true;
-    await store.append(executionStream("of-others"), "no-stream", [
-      newEvent("Unknown", new Uint8Array()),
-    ]);
-    await ask(executionStream("of-others")); // this process has not parked it
+    await store.append(executionStream('of-others'), 'no-stream', [newEvent('Unknown', new Uint8Array())]);
+    await ask(executionStream('of-others')); // this process has not parked it
     await ask(stream);
     await hasSaid(2);
     expect([resumed, parked.all().length]).toEqual([[stream], 0]);
     expect(folded).toEqual([0]); // the folds come before the listeners, which read what the folds have made
     expect(said).toEqual([
-      "the stream stays parked",
-      "the stream can be read again, but what was made of it is not up to date",
+      'the stream stays parked',
+      'the stream can be read again, but what was made of it is not up to date',
     ]);
-    expect(errors.at(-1)).toBe("a fold that is wrong");
+    expect(errors.at(-1)).toBe('a fold that is wrong');
   });
 
-  it("leaves it parked while the metadata of an event are damaged", async () => {
+  it('leaves it parked while the metadata of an event are damaged', async () => {
     damage = { metadata: '{"schema":1}' };
     await ask(stream);
     await hasSaid(1);
-    expect([said, parked.all().length]).toEqual([
-      ["the stream stays parked"],
-      1,
-    ]);
+    expect([said, parked.all().length]).toEqual([['the stream stays parked'], 1]);
   });
 });
 
-describe("a fold of parked streams", () => {
-  const stream = streamName("counter", ["one"]);
+describe('a fold of parked streams', () => {
+  const stream = streamName('counter', ['one']);
   const reported: StreamName[] = [];
   let isReadable: boolean;
 
   const codec = {
     decode: (type: string) => {
-      if (type === "Unknown" && !isReadable) throw new UnknownEvent(type);
+      if (type === 'Unknown' && !isReadable) throw new UnknownEvent(type);
       return 1;
     },
   } as unknown as EventCodec<number>;
@@ -277,24 +201,19 @@ describe("a fold of parked streams", () => {
     (
       await store.append(
         stream,
-        "any",
+        'any',
         types.map((type) => newEvent(type, new Uint8Array())),
       )
     ).position;
 
-  it("goes on with the events that it has missed, also those that come while it reads", async () => {
+  it('goes on with the events that it has missed, also those that come while it reads', async () => {
     isReadable = false;
     const fold = foldedStreams<number, number>(
-      {
-        category: "counter",
-        codec,
-        initial: () => 0,
-        evolve: (sum, by) => sum + by,
-      },
+      { category: 'counter', codec, initial: () => 0, evolve: (sum, by) => sum + by },
       (error) => reported.push(error.stream as StreamName),
     );
     const following = followLog(store, [fold]);
-    await following.reached(await append("Known", "Unknown", "Known"), 5_000);
+    await following.reached(await append('Known', 'Unknown', 'Known'), 5_000);
     expect(fold.entries.get(stream)?.state).toBe(1);
 
     await fold.resume(stream, store);
@@ -303,49 +222,43 @@ describe("a fold of parked streams", () => {
     isReadable = true;
     let late = 0n;
     /** Records an event after the last page, which the subscription then brings while the stream is parked. */
-    const log: Pick<EventStore, "readStream"> = {
+    const log: Pick<EventStore, 'readStream'> = {
       async *readStream(...asked) {
         yield* store.readStream(...asked);
         if (late > 0n) return;
-        late = await append("Known");
+        late = await append('Known');
         await following.reached(late, 5_000);
       },
     };
     await fold.resume(stream, log);
-    expect([fold.isParked(stream), fold.entries.get(stream)?.state]).toEqual([
-      false,
-      4,
-    ]);
-    await following.reached(await append("Known"), 5_000);
+    expect([fold.isParked(stream), fold.entries.get(stream)?.state]).toEqual([false, 4]);
+    await following.reached(await append('Known'), 5_000);
     expect(fold.entries.get(stream)?.state).toBe(5);
     await following.close();
   });
 
-  it("is not changed by a request that still reads when another has resumed it", async () => {
+  it('is not changed by a request that still reads when another has resumed it', async () => {
     isReadable = false;
     const folded: bigint[] = [];
     const fold = parkableFold(
       ({ revision, type, position }) => {
-        if (type === "Unknown" && !isReadable)
-          throw new StreamParked(stream, position, "unknown");
+        if (type === 'Unknown' && !isReadable) throw new StreamParked(stream, position, 'unknown');
         folded.push(revision);
       },
       () => undefined,
     );
-    const recorded = async (
-      ...types: readonly string[]
-    ): Promise<RecordedEvent> => {
+    const recorded = async (...types: readonly string[]): Promise<RecordedEvent> => {
       await append(...types);
       const events: RecordedEvent[] = [];
       for await (const page of store.readStream(stream)) events.push(...page);
       for (const event of events.slice(-types.length)) fold.take(event);
       return events.at(-1)!;
     };
-    await recorded("Unknown", "Known");
+    await recorded('Unknown', 'Known');
     isReadable = true;
     let answer = (): void => undefined;
     const asked = new Promise<void>((resolve) => (answer = resolve));
-    const slow: Pick<EventStore, "readStream"> = {
+    const slow: Pick<EventStore, 'readStream'> = {
       async *readStream(...read) {
         await asked;
         yield* store.readStream(...read);
@@ -353,29 +266,26 @@ describe("a fold of parked streams", () => {
     };
     const late = fold.resume(stream, slow);
     await fold.resume(stream, store);
-    await recorded("Known");
+    await recorded('Known');
     isReadable = false;
-    const { position } = await recorded("Unknown");
+    const { position } = await recorded('Unknown');
     isReadable = true;
     answer();
     await late;
-    expect([folded, fold.reasonOf(stream)?.position]).toEqual([
-      [0n, 1n, 2n],
-      position,
-    ]);
+    expect([folded, fold.reasonOf(stream)?.position]).toEqual([[0n, 1n, 2n], position]);
   });
 
-  it("folds an event that comes in the turn of the event loop in which the last page has ended", async () => {
+  it('folds an event that comes in the turn of the event loop in which the last page has ended', async () => {
     isReadable = false;
     const folded: bigint[] = [];
     const fold = parkableFold(
       ({ revision, position }) => {
-        if (!isReadable) throw new StreamParked(stream, position, "unknown");
+        if (!isReadable) throw new StreamParked(stream, position, 'unknown');
         folded.push(revision);
       },
       () => undefined,
     );
-    await append("Known", "Known");
+    await append('Known', 'Known');
     const events: RecordedEvent[] = [];
     for await (const page of store.readStream(stream)) events.push(...page);
     const [first, late] = events as [RecordedEvent, RecordedEvent];
@@ -402,21 +312,18 @@ describe("a fold of parked streams", () => {
     expect(folded).toEqual([0n, 1n]);
   });
 
-  it("throws an unexpected error, and stays parked", async () => {
+  it('throws an unexpected error, and stays parked', async () => {
     let isBroken = false;
     const fold = parkableFold(
       ({ position }) => {
-        throw isBroken
-          ? new TypeError("a defect")
-          : new StreamParked(stream, position, "unknown");
+        throw isBroken ? new TypeError('a defect') : new StreamParked(stream, position, 'unknown');
       },
       () => undefined,
     );
-    await append("Known");
-    for await (const page of store.readStream(stream))
-      for (const event of page) fold.take(event);
+    await append('Known');
+    for await (const page of store.readStream(stream)) for (const event of page) fold.take(event);
     isBroken = true;
-    await expect(fold.resume(stream, store)).rejects.toThrow("a defect");
+    await expect(fold.resume(stream, store)).rejects.toThrow('a defect');
     expect(fold.reasonOf(stream)).toBeDefined();
   });
 });

@@ -1,48 +1,34 @@
-import { beforeEach, describe, expect, it } from "vitest";
-import {
-  PARTITIONS,
-  partitionOf,
-} from "../../../projections/runtime/partitions.js";
-import type { ReadStore } from "../../../projections/runtime/read-store.js";
-import {
-  groupName,
-  isReplacedBy,
-  storedProgress,
-} from "../../../projections/runtime/stored-progress.js";
-import { viewGroups } from "../../../projections/runtime/view-groups.js";
-import { sqliteReadStore } from "../../../projections/store/sqlite/sqlite-read-store.js";
-import { streamName } from "../../../services/kernel/stream.js";
-import { counts, tallies, totals } from "./tallies.js";
+import { beforeEach, describe, expect, it } from 'vitest';
+import { PARTITIONS, partitionOf } from '../../../projections/runtime/partitions.js';
+import type { ReadStore } from '../../../projections/runtime/read-store.js';
+import { groupName, isReplacedBy, storedProgress } from '../../../projections/runtime/stored-progress.js';
+import { viewGroups } from '../../../projections/runtime/view-groups.js';
+import { sqliteReadStore } from '../../../projections/store/sqlite/sqlite-read-store.js';
+import { streamName } from '../../../services/kernel/stream.js';
+import { counts, tallies, totals } from './tallies.js';
 
 const models = [tallies, counts, totals];
-const all = "counts.v1 tallies.v1 totals.v1";
-const at = (position: bigint) => ({ logId: "log", position });
+const all = 'counts.v1 tallies.v1 totals.v1';
+const at = (position: bigint) => ({ logId: 'log', position });
 
 let store: ReadStore;
 beforeEach(() => {
-  store = sqliteReadStore({ directory: undefined, mode: "read-write" });
+  store = sqliteReadStore({ directory: undefined, mode: 'read-write' });
 });
 
 type Parked = readonly [views: string, stream: string, position: bigint];
 
-const put = (
-  rows: Readonly<Record<string, bigint>>,
-  parked: readonly Parked[] = [],
-): Promise<void> =>
+const put = (rows: Readonly<Record<string, bigint>>, parked: readonly Parked[] = []): Promise<void> =>
   store.write({
     documents: [],
-    checkpoints: Object.entries(rows).map(([name, position]) => ({
-      name,
-      from: undefined,
-      to: at(position),
-    })),
+    checkpoints: Object.entries(rows).map(([name, position]) => ({ name, from: undefined, to: at(position) })),
     parked: parked.map(([views, stream, position]) => ({
       ...{ views, stream, from: undefined },
       to: { position, reason: `by ${views}` },
     })),
   });
 
-describe("the stored progress of views", () => {
+describe('the stored progress of views', () => {
   const startsOf = async (partition = 0) => {
     const progress = await storedProgress(store, { models });
     return models.map(({ collection: { name } }) => {
@@ -51,157 +37,111 @@ describe("the stored progress of views", () => {
     });
   };
 
-  it("is a checkpoint of all views of the release, and one of the partition before one of all partitions", async () => {
-    await put({
-      [`${all} 0/8`]: 5n,
-      [all]: 9n,
-      [`${all} 1/8`]: 8n,
-      [`${all} 2/16`]: 20n,
-    });
+  it('is a checkpoint of all views of the release, and one of the partition before one of all partitions', async () => {
+    await put({ [`${all} 0/8`]: 5n, [all]: 9n, [`${all} 1/8`]: 8n, [`${all} 2/16`]: 20n });
     expect(await startsOf(0)).toEqual(models.map(() => [all, 5n]));
     expect(await startsOf(1)).toEqual(models.map(() => [all, 8n]));
     expect(await startsOf(2)).toEqual(models.map(() => [all, 9n]));
   });
 
-  it("is a checkpoint of all views, even one of all partitions, before any of a group", async () => {
+  it('is a checkpoint of all views, even one of all partitions, before any of a group', async () => {
     const group = groupName(models, [tallies]);
-    await put({ [all]: 3n, [`${group} 0/8`]: 9n, "tallies.v1 0/8": 12n });
+    await put({ [all]: 3n, [`${group} 0/8`]: 9n, 'tallies.v1 0/8': 12n });
     expect(await startsOf()).toEqual(models.map(() => [all, 3n]));
   });
 
-  it("is a checkpoint of a group of the release before any of another release", async () => {
+  it('is a checkpoint of a group of the release before any of another release', async () => {
     const group = groupName(models, [tallies]);
     expect(group).toMatch(/^tallies\.v1 @[\da-f]{8}$/u);
-    await put({
-      "tallies.v1 0/8": 9n,
-      [`${group} 0/8`]: 4n,
-      "a.v1 tallies.v1 0/8": 12n,
-    });
+    await put({ 'tallies.v1 0/8': 9n, [`${group} 0/8`]: 4n, 'a.v1 tallies.v1 0/8': 12n });
     expect((await startsOf())[0]).toEqual([group, 4n]);
   });
 
-  it("is the highest checkpoint of other releases, in whatever order, and undefined for a view that none has", async () => {
-    await put({
-      "a.v1 tallies.v1 0/8": 7n,
-      "b.v1 tallies.v1 0/8": 9n,
-      "c.v1 tallies.v1 0/8": 8n,
-    });
-    expect(await startsOf()).toEqual([
-      ["b.v1 tallies.v1", 9n],
-      undefined,
-      undefined,
-    ]);
+  it('is the highest checkpoint of other releases, in whatever order, and undefined for a view that none has', async () => {
+    await put({ 'a.v1 tallies.v1 0/8': 7n, 'b.v1 tallies.v1 0/8': 9n, 'c.v1 tallies.v1 0/8': 8n });
+    expect(await startsOf()).toEqual([['b.v1 tallies.v1', 9n], undefined, undefined]);
     expect(await startsOf(1)).toEqual([undefined, undefined, undefined]);
   });
 
-  it("has the checkpoints by their names", async () => {
+  it('has the checkpoints by their names', async () => {
     await put({ [`${all} 0/8`]: 5n });
     const progress = await storedProgress(store, { models });
-    expect([
-      progress.checkpoint(`${all} 0/8`),
-      progress.checkpoint(`${all} 1/8`),
-    ]).toEqual([at(5n), undefined]);
-    expect(progress.startOf("others", 0)).toBeUndefined();
+    expect([progress.checkpoint(`${all} 0/8`), progress.checkpoint(`${all} 1/8`)]).toEqual([at(5n), undefined]);
+    expect(progress.startOf('others', 0)).toBeUndefined();
   });
 
-  it("reads no other checkpoints once all of the release are there", async () => {
-    await put(
-      Object.fromEntries(
-        PARTITIONS.map((partition) => [`${all} ${partition}/8`, 5n]),
-      ),
-    );
+  it('reads no other checkpoints once all of the release are there', async () => {
+    await put(Object.fromEntries(PARTITIONS.map((partition) => [`${all} ${partition}/8`, 5n])));
     let reads = 0;
-    const counted = {
-      checkpoints: (names?: readonly string[]) => (
-        (reads += 1),
-        store.checkpoints(names)
-      ),
-    };
+    const counted = { checkpoints: (names?: readonly string[]) => ((reads += 1), store.checkpoints(names)) };
     await storedProgress(counted, { models });
     expect(reads).toBe(1);
   });
 
-  it("of a group of a release is replaced by a larger one of the same release", () => {
-    const [one, two] = [
-      groupName(models, [tallies]),
-      groupName(models, [tallies, counts]),
-    ];
+  it('of a group of a release is replaced by a larger one of the same release', () => {
+    const [one, two] = [groupName(models, [tallies]), groupName(models, [tallies, counts])];
     expect(groupName(models, models)).toBe(all);
     expect(isReplacedBy(models, one, [tallies, counts])).toBe(true);
     expect(isReplacedBy(models, two, models)).toBe(true);
     expect(isReplacedBy(models, two, [tallies, totals])).toBe(false);
     expect(isReplacedBy(models, one, [counts])).toBe(false);
-    expect(isReplacedBy(models, "tallies.v1", models)).toBe(false);
-    expect(
-      isReplacedBy(models, groupName([tallies, counts], [tallies]), models),
-    ).toBe(false);
+    expect(isReplacedBy(models, 'tallies.v1', models)).toBe(false);
+    expect(isReplacedBy(models, groupName([tallies, counts], [tallies]), models)).toBe(false);
   });
 });
 
-describe("the groups of views of a process", () => {
+describe('the groups of views of a process', () => {
   const inPartition = (partition: number): string =>
-    Array.from({ length: 100 }, (_, at) =>
-      streamName("tally", [`n${at}`]),
-    ).find((stream) => partitionOf(stream) === partition)!;
-  const groupsOf = (partitions: readonly number[]) =>
-    viewGroups(store, { models }, partitions);
+    Array.from({ length: 100 }, (_, at) => streamName('tally', [`n${at}`])).find(
+      (stream) => partitionOf(stream) === partition,
+    )!;
+  const groupsOf = (partitions: readonly number[]) => viewGroups(store, { models }, partitions);
   const shown = async (partitions: readonly number[]) =>
-    (await groupsOf(partitions)).map(
-      ({ models: some, partitions: own, isBuilding }) => [
-        some.map(({ collection }) => collection.name).join(" "),
-        own,
-        isBuilding,
-      ],
-    );
+    (await groupsOf(partitions)).map(({ models: some, partitions: own, isBuilding }) => [
+      some.map(({ collection }) => collection.name).join(' '),
+      own,
+      isBuilding,
+    ]);
 
-  it("are those at one position, in all partitions where it is so, and the ones behind are being built", async () => {
+  it('are those at one position, in all partitions where it is so, and the ones behind are being built', async () => {
     await put({
-      "tallies.v1 0/8": 9n,
-      "counts.v1 0/8": 4n,
-      "totals.v1 0/8": 9n,
-      "tallies.v1 1/8": 7n,
-      "counts.v1 1/8": 2n,
-      "totals.v1 1/8": 7n,
-      "tallies.v1 2/8": 3n,
-      "counts.v1 2/8": 8n,
+      'tallies.v1 0/8': 9n,
+      'counts.v1 0/8': 4n,
+      'totals.v1 0/8': 9n,
+      'tallies.v1 1/8': 7n,
+      'counts.v1 1/8': 2n,
+      'totals.v1 1/8': 7n,
+      'tallies.v1 2/8': 3n,
+      'counts.v1 2/8': 8n,
     });
     expect(await shown([0, 1, 2, 3])).toEqual([
-      ["tallies totals", [0, 1], false],
-      ["counts", [0, 1], true],
-      ["counts", [2], false],
-      ["tallies", [2], true],
-      ["totals", [2], true],
-      ["tallies counts totals", [3], false],
+      ['tallies totals', [0, 1], false],
+      ['counts', [0, 1], true],
+      ['counts', [2], false],
+      ['tallies', [2], true],
+      ['totals', [2], true],
+      ['tallies counts totals', [3], false],
     ]);
   });
 
-  it("are one group of all views when the process has no partitions", async () => {
-    await put({ "tallies.v1 0/8": 9n });
+  it('are one group of all views when the process has no partitions', async () => {
+    await put({ 'tallies.v1 0/8': 9n });
     const [group, ...others] = await groupsOf([]);
     expect(others).toEqual([]);
-    expect(group).toMatchObject({
-      name: all,
-      models,
-      partitions: [],
-      isBuilding: false,
-      takeover: undefined,
-    });
+    expect(group).toMatchObject({ name: all, models, partitions: [], isBuilding: false, takeover: undefined });
   });
 
-  it("keep streams as parked that the groups at their start have parked, and delete the rows of replaced groups", async () => {
-    const [ahead, joined] = [
-      groupName(models, [tallies, totals]),
-      groupName(models, [counts]),
-    ];
+  it('keep streams as parked that the groups at their start have parked, and delete the rows of replaced groups', async () => {
+    const [ahead, joined] = [groupName(models, [tallies, totals]), groupName(models, [counts])];
     const [one, two] = [inPartition(0), inPartition(1)];
-    const [three, four] = ["tally-n~1", "tally-n~2"]; // in the partition of streams without a key
+    const [three, four] = ['tally-n~1', 'tally-n~2']; // in the partition of streams without a key
     await put({ [`${ahead} 0/8`]: 9n, [`${joined} 0/8`]: 9n }, [
       [ahead, one, 5n],
       [joined, one, 7n],
       [joined, two, 2n],
       [all, three, 4n],
       [all, four, 4n],
-      ["counts.v1", one, 1n],
+      ['counts.v1', one, 1n],
     ]);
     const [group] = await groupsOf([0]);
     expect(group?.takeover?.checkpoints).toEqual([
@@ -209,32 +149,20 @@ describe("the groups of views of a process", () => {
       { name: `${ahead} 0/8`, from: at(9n), to: undefined },
       { name: `${joined} 0/8`, from: at(9n), to: undefined },
     ]);
-    const of = (stream: string) =>
-      partitionOf(stream as ReturnType<typeof streamName>) === 0;
+    const of = (stream: string) => partitionOf(stream as ReturnType<typeof streamName>) === 0;
     expect(group?.takeover?.parked).toEqual([
-      {
-        views: all,
-        stream: one,
-        from: undefined,
-        to: { position: 5n, reason: `by ${ahead}` },
-      },
-      ...[three, four]
-        .filter(of)
-        .map((stream) => ({ views: all, stream, from: 4n, to: undefined })),
+      { views: all, stream: one, from: undefined, to: { position: 5n, reason: `by ${ahead}` } },
+      ...[three, four].filter(of).map((stream) => ({ views: all, stream, from: 4n, to: undefined })),
       { views: ahead, stream: one, from: 5n, to: undefined },
       { views: joined, stream: one, from: 7n, to: undefined },
     ]);
   });
 
-  it("move or delete the streams that they had parked themselves, as the groups at their start have them", async () => {
+  it('move or delete the streams that they had parked themselves, as the groups at their start have them', async () => {
     const ahead = groupName(models, [tallies, totals]);
     const joined = groupName(models, [counts]);
-    const streams = Array.from({ length: 400 }, (_, each) =>
-      streamName("tally", [`n${each}`]),
-    );
-    const [same, moved, gone] = streams.filter(
-      (stream) => partitionOf(stream) === 0,
-    );
+    const streams = Array.from({ length: 400 }, (_, each) => streamName('tally', [`n${each}`]));
+    const [same, moved, gone] = streams.filter((stream) => partitionOf(stream) === 0);
     await put({ [`${ahead} 0/8`]: 9n, [`${joined} 0/8`]: 9n }, [
       [all, same!, 3n],
       [joined, same!, 3n],
@@ -245,65 +173,34 @@ describe("the groups of views of a process", () => {
     const [group] = await groupsOf([0]);
     const own = group?.takeover?.parked?.filter(({ views }) => views === all);
     expect(own).toEqual([
-      {
-        views: all,
-        stream: moved,
-        from: 6n,
-        to: { position: 4n, reason: `by ${ahead}` },
-      },
+      { views: all, stream: moved, from: 6n, to: { position: 4n, reason: `by ${ahead}` } },
       { views: all, stream: gone, from: 2n, to: undefined },
     ]);
     await store.write(group!.takeover!);
-    expect(
-      (await store.parked()).map(({ views, stream, position }) => [
-        views,
-        stream,
-        position,
-      ]),
-    ).toEqual([
+    expect((await store.parked()).map(({ views, stream, position }) => [views, stream, position])).toEqual([
       [all, same, 3n],
       [all, moved, 4n],
     ]);
-    expect(await groupsOf([0])).toMatchObject([
-      { name: all, takeover: undefined },
-    ]);
+    expect(await groupsOf([0])).toMatchObject([{ name: all, takeover: undefined }]);
   });
 
-  it("take over the checkpoint of all partitions", async () => {
+  it('take over the checkpoint of all partitions', async () => {
     await put({ [all]: 6n });
     const [group] = await groupsOf([0]);
-    expect(group?.takeover?.checkpoints).toEqual([
-      { name: `${all} 0/8`, from: undefined, to: at(6n) },
-    ]);
+    expect(group?.takeover?.checkpoints).toEqual([{ name: `${all} 0/8`, from: undefined, to: at(6n) }]);
   });
 
-  it("move their own checkpoint to the position of their views, and delete those of replaced groups", async () => {
-    const [own, one, two] = [[tallies, totals], [tallies], [totals]].map(
-      (some) => groupName(models, some),
-    );
-    await put({
-      [`${two} 0/8`]: 9n,
-      [`${one} 0/8`]: 9n,
-      [`${own} 0/8`]: 4n,
-      "counts.v1 0/8": 20n,
-    });
+  it('move their own checkpoint to the position of their views, and delete those of replaced groups', async () => {
+    const [own, one, two] = [[tallies, totals], [tallies], [totals]].map((some) => groupName(models, some));
+    await put({ [`${two} 0/8`]: 9n, [`${one} 0/8`]: 9n, [`${own} 0/8`]: 4n, 'counts.v1 0/8': 20n });
     const group = (await groupsOf([0])).find(({ name }) => name === own);
-    const deleted = [one, two].map((name) => ({
-      name: `${name} 0/8`,
-      from: at(9n),
-      to: undefined,
-    }));
-    expect(group?.takeover?.checkpoints).toEqual([
-      { name: `${own} 0/8`, from: at(4n), to: at(9n) },
-      ...deleted,
-    ]);
+    const deleted = [one, two].map((name) => ({ name: `${name} 0/8`, from: at(9n), to: undefined }));
+    expect(group?.takeover?.checkpoints).toEqual([{ name: `${own} 0/8`, from: at(4n), to: at(9n) }, ...deleted]);
   });
 
-  it("do not delete their own checkpoint where one of their views is in another group", async () => {
-    const [own, two] = [[tallies, totals], [totals]].map((some) =>
-      groupName(models, some),
-    );
-    await put({ [`${two} 0/8`]: 9n, [`${own} 0/8`]: 9n, "counts.v1 0/8": 20n });
+  it('do not delete their own checkpoint where one of their views is in another group', async () => {
+    const [own, two] = [[tallies, totals], [totals]].map((some) => groupName(models, some));
+    await put({ [`${two} 0/8`]: 9n, [`${own} 0/8`]: 9n, 'counts.v1 0/8': 20n });
     const group = (await groupsOf([0])).find(({ name }) => name === own);
     const names = group?.takeover?.checkpoints.map(({ name }) => name) ?? [];
     expect([names.length, new Set(names).size]).toEqual([2, 2]);
@@ -311,13 +208,8 @@ describe("the groups of views of a process", () => {
       expect(each.to === undefined).toBe(each.name === `${two} 0/8`);
   });
 
-  it("take over the checkpoint of another release, and leave it there", async () => {
-    await put({
-      [`${all} 0/8`]: 2n,
-      "tallies.v1 1/8": 4n,
-      "counts.v1 1/8": 4n,
-      "totals.v1 1/8": 4n,
-    });
+  it('take over the checkpoint of another release, and leave it there', async () => {
+    await put({ [`${all} 0/8`]: 2n, 'tallies.v1 1/8': 4n, 'counts.v1 1/8': 4n, 'totals.v1 1/8': 4n });
     const [group] = await groupsOf([0, 1]);
     expect(group?.takeover).toEqual({
       documents: [],

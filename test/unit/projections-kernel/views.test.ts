@@ -1,28 +1,17 @@
-import { beforeEach, describe, expect, it } from "vitest";
-import {
-  checkpointName,
-  PARTITIONS,
-  partitionOf,
-} from "../../../projections/runtime/partitions.js";
-import type {
-  Checkpoint,
-  ReadStore,
-} from "../../../projections/runtime/read-store.js";
-import { storedViews } from "../../../projections/runtime/stored-views.js";
-import {
-  settableViews,
-  type Timer,
-} from "../../../projections/runtime/views.js";
-import { sqliteReadStore } from "../../../projections/store/sqlite/sqlite-read-store.js";
-import { StoreUnavailable } from "../../../services/kernel/fault.js";
-import { streamName } from "../../../services/kernel/stream.js";
-import { manualTimers } from "../../support/manual-timers.js";
-import { counts, tallies } from "./tallies.js";
+import { beforeEach, describe, expect, it } from 'vitest';
+import { checkpointName, PARTITIONS, partitionOf } from '../../../projections/runtime/partitions.js';
+import type { Checkpoint, ReadStore } from '../../../projections/runtime/read-store.js';
+import { storedViews } from '../../../projections/runtime/stored-views.js';
+import { settableViews, type Timer } from '../../../projections/runtime/views.js';
+import { sqliteReadStore } from '../../../projections/store/sqlite/sqlite-read-store.js';
+import { StoreUnavailable } from '../../../services/kernel/fault.js';
+import { streamName } from '../../../services/kernel/stream.js';
+import { manualTimers } from '../../support/manual-timers.js';
+import { counts, tallies } from './tallies.js';
 
-const stream = streamName("tally", ["s"]);
+const stream = streamName('tally', ['s']);
 const own = partitionOf(stream);
-const positions = (of: (partition: number) => number): bigint[] =>
-  PARTITIONS.map((each) => BigInt(of(each)));
+const positions = (of: (partition: number) => number): bigint[] => PARTITIONS.map((each) => BigInt(of(each)));
 
 const timerOf =
   (timers: ReturnType<typeof manualTimers>): Timer =>
@@ -31,50 +20,43 @@ const timerOf =
 
 /** Lets everything go on that waits for no timer. */
 const settled = async (): Promise<void> => {
-  for (let turn = 0; turn < 5; turn += 1)
-    await new Promise((resolve) => setImmediate(resolve));
+  for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 };
 
-describe("views whose positions are set", () => {
-  it("have the lowest position of their partitions, and for a stream that of its partition", () => {
+describe('views whose positions are set', () => {
+  it('have the lowest position of their partitions, and for a stream that of its partition', () => {
     const views = settableViews(timerOf(manualTimers(0)));
     expect(views.position()).toBe(0n);
     views.setPositions(3n);
     expect([views.position(), views.position({ stream })]).toEqual([3n, 3n]);
     expect(own).toBeGreaterThan(0);
     views.setPositions(positions((partition) => 10 + partition));
-    expect([views.position(), views.position({ stream })]).toEqual([
-      10n,
-      BigInt(10 + own),
-    ]);
+    expect([views.position(), views.position({ stream })]).toEqual([10n, BigInt(10 + own)]);
   });
 
-  it("have positions of their own while they are built", () => {
+  it('have positions of their own while they are built', () => {
     const views = settableViews(timerOf(manualTimers(0)));
     views.setPositions(
       9n,
       new Map([
-        ["counts", positions((partition) => partition)],
-        ["tallies", [2n]],
+        ['counts', positions((partition) => partition)],
+        ['tallies', [2n]],
       ]),
     );
-    expect(views.building()).toEqual(["counts", "tallies"]);
-    expect(views.position({ collection: "counts" })).toBe(0n);
-    expect(views.position({ collection: "counts", stream })).toBe(BigInt(own));
-    expect(views.position({ collection: "tallies" })).toBe(2n);
-    expect([
-      views.position(),
-      views.position({ stream }),
-      views.position({ collection: "others" }),
-    ]).toEqual([9n, 9n, 9n]);
+    expect(views.building()).toEqual(['counts', 'tallies']);
+    expect(views.position({ collection: 'counts' })).toBe(0n);
+    expect(views.position({ collection: 'counts', stream })).toBe(BigInt(own));
+    expect(views.position({ collection: 'tallies' })).toBe(2n);
+    expect([views.position(), views.position({ stream }), views.position({ collection: 'others' })]).toEqual([
+      9n,
+      9n,
+      9n,
+    ]);
     views.setPositions(9n);
-    expect([
-      views.building(),
-      views.position({ collection: "counts" }),
-    ]).toEqual([[], 9n]);
+    expect([views.building(), views.position({ collection: 'counts' })]).toEqual([[], 9n]);
   });
 
-  it("are waited for until they have reached a position, for a time", async () => {
+  it('are waited for until they have reached a position, for a time', async () => {
     const timers = manualTimers(0);
     const views = settableViews(timerOf(timers));
     views.setPositions(4n);
@@ -82,38 +64,30 @@ describe("views whose positions are set", () => {
     expect(timers.armed()).toBe(0);
     const answers: string[] = [];
     const wait = (name: string, position: bigint): void =>
-      void views
-        .reached(position, 100)
-        .then((hasReached) => answers.push(`${name} ${hasReached}`));
-    wait("five", 5n);
-    wait("seven", 7n);
+      void views.reached(position, 100).then((hasReached) => answers.push(`${name} ${hasReached}`));
+    wait('five', 5n);
+    wait('seven', 7n);
     views.setPositions(6n);
     await settled();
-    expect([answers, timers.armed()]).toEqual([["five true"], 1]);
+    expect([answers, timers.armed()]).toEqual([['five true'], 1]);
     timers.advance(99);
     await settled();
     expect(answers).toHaveLength(1);
     timers.advance(1);
     await settled();
-    expect([answers, timers.armed()]).toEqual([
-      ["five true", "seven false"],
-      0,
-    ]);
+    expect([answers, timers.armed()]).toEqual([['five true', 'seven false'], 0]);
     views.setPositions(7n);
     await settled();
     expect(answers).toHaveLength(2);
   });
 
-  it("are waited for by at most 1,000 reads", async () => {
+  it('are waited for by at most 1,000 reads', async () => {
     const timers = manualTimers(0);
     const views = settableViews(timerOf(timers));
     views.setPositions(1n);
     const waiting = Array.from({ length: 1_000 }, () => views.reached(2n, 100));
     expect(timers.armed()).toBe(1_000);
-    expect([
-      await views.reached(2n, 100),
-      await views.reached(1n, 100),
-    ]).toEqual([false, true]);
+    expect([await views.reached(2n, 100), await views.reached(1n, 100)]).toEqual([false, true]);
     views.setPositions(2n);
     expect(new Set(await Promise.all(waiting))).toEqual(new Set([true]));
     const later = views.reached(3n, 100);
@@ -123,34 +97,25 @@ describe("views whose positions are set", () => {
   });
 });
 
-describe("views that other processes write", () => {
+describe('views that other processes write', () => {
   const models = [tallies, counts];
-  const all = "counts.v1 tallies.v1";
+  const all = 'counts.v1 tallies.v1';
   let store: ReadStore;
   let looks: number;
   let fails: boolean;
   beforeEach(() => {
-    const memory = sqliteReadStore({
-      directory: undefined,
-      mode: "read-write",
-    });
+    const memory = sqliteReadStore({ directory: undefined, mode: 'read-write' });
     [looks, fails] = [0, false];
     store = {
       ...memory,
       checkpoints: (names) => {
         if (names) looks += 1;
-        return fails
-          ? Promise.reject(new StoreUnavailable("away"))
-          : memory.checkpoints(names);
+        return fails ? Promise.reject(new StoreUnavailable('away')) : memory.checkpoints(names);
       },
     };
   });
 
-  const write = async (
-    views: string,
-    to: (partition: number) => number,
-    logId = "log",
-  ): Promise<void> => {
+  const write = async (views: string, to: (partition: number) => number, logId = 'log'): Promise<void> => {
     const stored = await store.checkpoints();
     const move = (partition: number) => {
       const name = checkpointName(views, partition);
@@ -162,55 +127,46 @@ describe("views that other processes write", () => {
 
   const open = async () => {
     const timers = manualTimers(0);
-    const views = storedViews({
-      readStore: store,
-      models,
-      logId: "log",
-      timer: timerOf(timers),
-    });
+    const views = storedViews({ readStore: store, models, logId: 'log', timer: timerOf(timers) });
     await settled();
     return { timers, views };
   };
 
-  it("are at the positions of their checkpoints of this log", async () => {
+  it('are at the positions of their checkpoints of this log', async () => {
     await write(all, (partition) => 5 + partition);
     const { views } = await open();
-    expect([
-      views.position(),
-      views.position({ stream }),
-      views.building(),
-    ]).toEqual([5n, BigInt(5 + own), []]);
-    await write(all, () => 9, "another");
+    expect([views.position(), views.position({ stream }), views.building()]).toEqual([5n, BigInt(5 + own), []]);
+    await write(all, () => 9, 'another');
     const other = await open();
     expect([other.views.position(), other.views.building()]).toEqual([0n, []]);
     for (const each of [views, other.views]) await each.close();
   });
 
-  it("are being built where they are behind others in a partition", async () => {
-    await write("tallies.v1", () => 8);
-    await write("counts.v1", (partition) => (partition === own ? 6 : 8));
+  it('are being built where they are behind others in a partition', async () => {
+    await write('tallies.v1', () => 8);
+    await write('counts.v1', (partition) => (partition === own ? 6 : 8));
     const { views } = await open();
-    expect(views.building()).toEqual(["counts"]);
+    expect(views.building()).toEqual(['counts']);
     expect([views.position(), views.position({ stream })]).toEqual([8n, 8n]);
-    expect([
-      views.position({ collection: "counts" }),
-      views.position({ collection: "counts", stream }),
-    ]).toEqual([6n, 6n]);
+    expect([views.position({ collection: 'counts' }), views.position({ collection: 'counts', stream })]).toEqual([
+      6n,
+      6n,
+    ]);
     await views.close();
   });
 
-  it("are being built from the beginning where they have no checkpoint", async () => {
-    await write("tallies.v1", () => 8);
+  it('are being built from the beginning where they have no checkpoint', async () => {
+    await write('tallies.v1', () => 8);
     const { views } = await open();
-    expect([
-      views.building(),
-      views.position(),
-      views.position({ collection: "counts" }),
-    ]).toEqual([["counts"], 8n, 0n]);
+    expect([views.building(), views.position(), views.position({ collection: 'counts' })]).toEqual([
+      ['counts'],
+      8n,
+      0n,
+    ]);
     await views.close();
   });
 
-  it("are looked at every 250 ms, and every 10 ms while a read waits", async () => {
+  it('are looked at every 250 ms, and every 10 ms while a read waits', async () => {
     await write(all, () => 1);
     const { views, timers } = await open();
     expect([looks, timers.armed()]).toEqual([1, 1]);
@@ -248,7 +204,7 @@ describe("views that other processes write", () => {
     await views.close();
   });
 
-  it("keep their positions while the store is unavailable, and are looked at again", async () => {
+  it('keep their positions while the store is unavailable, and are looked at again', async () => {
     await write(all, () => 4);
     const { views, timers } = await open();
     fails = true;
@@ -263,7 +219,7 @@ describe("views that other processes write", () => {
     await views.close();
   });
 
-  it("are not looked at any more once they are closed", async () => {
+  it('are not looked at any more once they are closed', async () => {
     const { views, timers } = await open();
     timers.advance(250); // a look is under way
     await views.close();
