@@ -33,6 +33,7 @@ const running = new Set<ExportToKafka>();
 const messagesFrom = (directory: string, format: ExportFormat) =>
   threadedMessages({ directory, location: { kind: 'file' }, source: { kind: 'embedded', directory }, format });
 
+/** Starts an exporter; `reported` has the failures and takeovers that it reports. */
 const exporting = (
   { directory, store, prefix }: Given,
   options: Partial<ExportOptions> = {},
@@ -73,6 +74,7 @@ const assertPublishedOnce = async ({ store, prefix }: Given): Promise<void> => {
     );
 };
 
+/** Waits until this many events are in Kafka. */
 const published = async ({ prefix }: Given, count: number): Promise<readonly CloudEvent[]> =>
   eventsIn(
     await until(
@@ -219,7 +221,7 @@ describe.skipIf(kafkaBrokers === undefined)('an export to Kafka', () => {
   it('stops with an error when the topics have the events of another log', async () => {
     const log = await given();
     await report(log.store, 1, 1);
-    await (await publishedBy(log)).close();
+    await (await startPublishing(log)).close();
     const other = { ...(await given()), prefix: log.prefix };
     await expect(exporting(other).ended).rejects.toThrow(
       `the topics ${log.prefix}.* have the events of another log, ${log.store.logId}`,
@@ -229,14 +231,14 @@ describe.skipIf(kafkaBrokers === undefined)('an export to Kafka', () => {
   it('stops with an error when the number of partitions was changed', async () => {
     const log = await given();
     await report(log.store, 1, 1);
-    await (await publishedBy(log)).close();
+    await (await startPublishing(log)).close();
     await expect(exporting(log, { partitions: 2 }).ended).rejects.toThrow('were published in 1 partition(s)');
   });
 
   it('stops with an error when its positions were deleted, also while it exports', async () => {
     const log = await given();
     await report(log.store, 1, 1);
-    const egress = await publishedBy(log);
+    const egress = await startPublishing(log);
     await withAdmin((admin) => admin.deleteTopics({ topics: [`${log.prefix}.export.positions.v1`] }));
     await report(log.store, 1, 1);
     const asks = `the topics ${log.prefix}.* have events, and ${log.prefix}.export.positions.v1 does not say up to where`;
@@ -266,14 +268,14 @@ describe.skipIf(kafkaBrokers === undefined)('an export to Kafka', () => {
     );
     await published(log, 20);
     await withAdmin((admin) => admin.deleteTopics({ topics: [`${log.prefix}.export.positions.v1`] }));
-    const asking = ({ reported }: { readonly reported: readonly string[] }) =>
+    const untilReported = ({ reported }: { readonly reported: readonly string[] }) =>
       until(
         () => Promise.resolve(reported),
         (all) => all.some((each) => each.includes('.export.positions.v1 does not say up to where')),
       );
-    await asking(standby);
+    await untilReported(standby);
     await report(log.store, 1, 1);
-    await asking(active);
+    await untilReported(active);
     expect(eventsIn(await consume(log.prefix))).toHaveLength(20);
   }, 120_000);
 
@@ -329,7 +331,8 @@ const withAdmin = async (work: (admin: Admin) => Promise<unknown>): Promise<void
   }
 };
 
-const publishedBy = async (log: Given): Promise<ReturnType<typeof exporting>> => {
+/** Starts an exporter, and waits until it has published. */
+const startPublishing = async (log: Given): Promise<ReturnType<typeof exporting>> => {
   const egress = exporting(log);
   await published(log, 1);
   return egress;

@@ -69,7 +69,7 @@ describe.skipIf(mongoUrl === undefined)('a read store that cannot be reached for
       const url = `mongodb://${proxy.address}/${location.database}?directConnection=true&serverSelectionTimeoutMS=500`;
       expect(readStoreLocation(url)).toMatchObject({ kind: 'mongodb' });
       const [server, api] = await started(folder, ['--read-store', url]);
-      const away = async (): Promise<void> => {
+      const outage = async (): Promise<void> => {
         proxy.shut();
         const body = await untilCheck(server.ready.http, 'read-store', 'degraded');
         expect(body.ready).toBe(true);
@@ -77,7 +77,7 @@ describe.skipIf(mongoUrl === undefined)('a read store that cannot be reached for
         await setTimeout(STOPPED_MS);
         proxy.open();
       };
-      const names = await launching(api, 'views', away());
+      const names = await launching(api, 'views', outage());
       expect(names.length).toBeGreaterThan(10);
       await untilCheck(server.ready.http, 'read-store', 'well');
       await expect.poll(() => stateOf(server.ready.http, 'views'), catchingUp).toBe('well');
@@ -117,7 +117,7 @@ describe.skipIf(libraries === undefined)('a broker that is killed and started ag
       const data = join(folder, 'data');
       const env = { FLIGHTLOG_KAFKA_TOPIC_PREFIX: prefix };
       const [server, api] = await started(data, ['--kafka', brokers], env);
-      const away = async (): Promise<void> => {
+      const outage = async (): Promise<void> => {
         broker.child.kill('SIGKILL');
         await broker.ended;
         const body = await untilCheck(server.ready.http, 'export', 'degraded');
@@ -129,7 +129,7 @@ describe.skipIf(libraries === undefined)('a broker that is killed and started ag
         );
         broker = await startBroker();
       };
-      const names = await launching(api, 'events', away());
+      const names = await launching(api, 'events', outage());
       expect(names.length).toBeGreaterThan(10);
       await expect.poll(() => stateOf(server.ready.http, 'export'), catchingUp).toBe('well');
       await until(

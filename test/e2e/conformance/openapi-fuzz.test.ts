@@ -44,6 +44,7 @@ const written = (value: unknown): string => encodeURIComponent(Buffer.from(Strin
 /** Replaces empty segments and segments of dots, which clients and proxies resolve to another path. */
 const inPath = (value: unknown): string => (/^\.*$/u.test(String(value)) ? 'x' : written(value));
 
+/** Draws requests to an operation from its parameters and the schema of its body. */
 const drawn = (path: string, verb: string): fc.Arbitrary<Drawn> => {
   const { parameters = [], requestBody } = operation(path, verb);
   const { schemas } = description.components;

@@ -42,6 +42,7 @@ afterAll(async () => {
 
 const rest = (path: string, init?: RequestInit): Promise<Response> => fetch(plane.server().ready.http + path, init);
 
+/** A trap is a behaviour that published clients or engines depend on and that the interface does not state. */
 describe('compatibility traps of answers', () => {
   it('trap 1: the status has its details under the name of the package that the caller used', async () => {
     const id = await launchHello(plane.grpc, 'ended');
@@ -90,7 +91,7 @@ describe('compatibility traps of answers', () => {
     expect([code, message]).toEqual(['RESOURCE_EXHAUSTED', expect.stringContaining('message larger than max')]);
   });
 
-  it('trap 7: a node event may have a dynamic workflow of more than 4 MiB, which is read as it was sent', async () => {
+  it('trap 7: a node event may have a dynamic workflow of more than 4 MiB, of which all nodes are read', async () => {
     const executionId = await launchHello(plane.grpc, 'wide-inside');
     const { template } = wideWorkflow('v1', 40_000).spec!;
     const value = { dynamicWorkflow: { id: template!.id!, compiledWorkflow: { primary: { template: template! } } } };
@@ -180,7 +181,7 @@ describe('compatibility traps of answers', () => {
     for (const [answer, status] of asked) expect((await answer).status).toBe(status);
   });
 
-  it('trap 37: calls that clients make before they can authenticate need no authentication', async () => {
+  it('trap 37: without authentication, calls about it are answered, and the tokens of calls are ignored', async () => {
     const published = publishedClient(plane.server().ready.grpc);
     for (const rpc of ['AuthMetadataService.GetOAuth2Metadata', 'AuthMetadataService.GetPublicClientConfig'])
       expect((await published.call(rpc, {})).code).toBe('OK');

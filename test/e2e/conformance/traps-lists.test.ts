@@ -46,6 +46,7 @@ const json = async (path: string, accept = '*/*'): Promise<Record<string, unknow
 const names = async (filters: string): Promise<readonly string[]> =>
   (await call(method.listExecutions, { id: PLACE, filters })).executions.map(({ id }) => id!.name).sort();
 
+/** A trap is a behaviour that published clients or engines depend on and that the interface does not state. */
 describe('compatibility traps of lists and reads', () => {
   it('trap 31: the default limit is 100, a token may be an offset, and a full last page has no token', async () => {
     const page = (request: { limit?: number; token?: string }) =>
@@ -112,7 +113,7 @@ describe('compatibility traps of lists and reads', () => {
     expect(lengths).toEqual([100, 100, 1_000]);
   });
 
-  it('trap 35: REST answers with bytes or either spelling of JSON, and accepts numbers, both spellings and bodies', async () => {
+  it('trap 35: REST answers in bytes or either spelling of JSON, and accepts numbers of enums, both spellings, and a body of DELETE', async () => {
     const octets = 'application/octet-stream';
     const path = '/api/v1/executions/flytesnacks/development/wide';
     const answer = await rest(path, { headers: { accept: octets } });

@@ -29,12 +29,14 @@ type Found = {
   readonly pandas?: Readonly<Record<string, unknown>>;
 };
 
+/** Reads the files of an export with DuckDB, and Parquet files with pandas too. */
 const readBack = async (folder: string, format: string): Promise<Found> => {
   const { code, stdout, stderr } = await start(python ?? '', [READ, folder, format]).ended;
   expect([code, stderr]).toEqual([0, '']);
   return JSON.parse(stdout) as Found;
 };
 
+/** The JSON that an export prints when it has succeeded. */
 const summary = ({ code, stdout, stderr }: Ended): Readonly<Record<string, number>> => {
   expect([code, stderr]).toEqual([0, '']);
   return JSON.parse(stdout) as Record<string, number>;
