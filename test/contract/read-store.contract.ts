@@ -410,7 +410,7 @@ export const readStoreContract = (
           { field: 'createdAt', is: 'in', values: [...Array(50).keys()] },
           ['c1', 'c2', 'c3', 'c4'],
         ],
-        ['in nothing', { field: 'phase', is: 'in', values: [] }, []],
+        ['in, without values', { field: 'phase', is: 'in', values: [] }, []],
         ['not in', { field: 'createdAt', is: 'not in', values: [1, 2] }, ['c3', 'c4']],
         ['contains, case counts', { field: 'name', is: 'contains', value: 'alpha' }, ['c2']],
         [

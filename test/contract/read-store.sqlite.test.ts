@@ -59,7 +59,7 @@ it('a SQLite read store gives up a query that takes longer than its limit', asyn
   await store.close();
 });
 
-it('the serving thread answers 500 concurrent calls for long pages', async () => {
+it('the serving read store answers 500 concurrent calls for long pages', async () => {
   const directory = newDirectory();
   const store = sqliteReadStore({ directory, mode: 'read-write' });
   await writeThings(store, 200);
@@ -70,7 +70,7 @@ it('the serving thread answers 500 concurrent calls for long pages', async () =>
   await store.close();
 });
 
-it('the serving read store finds all of a short list without its thread, whatever limit is asked for', async () => {
+it('the serving read store finds all of a short list without its query thread, whatever limit is asked for', async () => {
   const directory = newDirectory();
   const store = sqliteReadStore({ directory, mode: 'read-write' });
   await writeThings(store, 100);
@@ -82,7 +82,7 @@ it('the serving read store finds all of a short list without its thread, whateve
   await store.close();
 });
 
-it('the serving thread refuses queries that have waited too long', async () => {
+it('the serving read store refuses queries that have waited too long for its thread', async () => {
   const directory = newDirectory();
   const store = sqliteReadStore({ directory, mode: 'read-write' });
   await writeThings(store, 200);

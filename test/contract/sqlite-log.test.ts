@@ -527,7 +527,11 @@ describe('a log whose files are taken away while it is open', () => {
     return { directory, append };
   };
 
-  it.each(['', 'log.db', 'log.db-wal'])('acknowledges nothing once %s is removed', async (name) => {
+  it.each([
+    ['its directory', ''],
+    ['log.db', 'log.db'],
+    ['log.db-wal', 'log.db-wal'],
+  ])('acknowledges nothing once %s is removed', async (_, name) => {
     const { directory, append } = await opened();
     rmSync(join(directory, name), { recursive: true });
     await expect(append(1)).rejects.toBeInstanceOf(StoreUnavailable);

@@ -106,7 +106,7 @@ const fedBy = (log: EventLog, feeds: Feed[]): EventLog => ({
   },
 });
 
-/** Views that change with the release, in a store of any kind. `open` is given what it calls before each commit. */
+/** The contract of views that change with the release, in any read store. The store of `open` calls `beforeCommit` before each commit. */
 export const viewGroupsContract = (
   name: string,
   open: (beforeCommit: () => void) => Promise<ReadStore>,

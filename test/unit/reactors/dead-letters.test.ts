@@ -318,27 +318,31 @@ describe('work of a parked stream', () => {
     expect(done).toEqual([2n, 1n]);
   });
 
-  it.each(['settle', 'itemOf'] as const)('is a dead letter once the log can be reached: %s threw', async (failing) => {
-    await record(2);
-    const parked = (position: bigint) => (position === 1n ? new StreamParked(stream, 1n, 'unknown event') : undefined);
-    if (failing === 'settle') failureOf = parked;
-    else unreadableOf = parked;
-    failingRecords = 3;
-    open();
-    await untilIncluded(() => done, 2n);
-    const [letter] = await until(
-      () => {
-        timers.advance(MAX_RETRY_MS);
-        return letters();
-      },
-      ({ length }) => length === 1,
-    );
-    expect(letter).toMatchObject({ position: 1n, parked: true });
-    await until(
-      () => Promise.resolve(running.figures()),
-      ({ waiting }) => waiting === 0,
-    );
-    await running.close();
-    expect(await checkpoint.read()).toBeGreaterThanOrEqual(2n);
-  });
+  it.each(['settle', 'itemOf'] as const)(
+    'is a dead letter as soon as that can be recorded, when %s throws',
+    async (failing) => {
+      await record(2);
+      const parked = (position: bigint) =>
+        position === 1n ? new StreamParked(stream, 1n, 'unknown event') : undefined;
+      if (failing === 'settle') failureOf = parked;
+      else unreadableOf = parked;
+      failingRecords = 3;
+      open();
+      await untilIncluded(() => done, 2n);
+      const [letter] = await until(
+        () => {
+          timers.advance(MAX_RETRY_MS);
+          return letters();
+        },
+        ({ length }) => length === 1,
+      );
+      expect(letter).toMatchObject({ position: 1n, parked: true });
+      await until(
+        () => Promise.resolve(running.figures()),
+        ({ waiting }) => waiting === 0,
+      );
+      await running.close();
+      expect(await checkpoint.read()).toBeGreaterThanOrEqual(2n);
+    },
+  );
 });

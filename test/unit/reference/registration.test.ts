@@ -28,7 +28,7 @@ describe('the registrations of the fixtures', () => {
   });
   afterAll(() => registry.close());
 
-  it('are each one event …Registered, beside that of the project, except updates of launch plans', async () => {
+  it('of tasks, workflows and launch plans are one event each, whose type ends in Registered, like that of the project', async () => {
     const sent = fixtureFolders().flatMap(({ entries }) => entries.filter(({ kind }) => REGISTRATIONS.has(kind)));
     const types = (await registry.events()).map(({ type }) => type);
     expect(types.filter((type) => type.endsWith('Registered'))).toHaveLength(

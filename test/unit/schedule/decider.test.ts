@@ -50,7 +50,7 @@ const paused: ScheduleEvent = { type: 'SchedulePaused', data: create(SchedulePau
 const resumed: ScheduleEvent = { type: 'ScheduleResumed', data: create(ScheduleResumedSchema, at(8_000)) };
 
 describe('a tick that is fired by hand', () => {
-  it('is decided, and does not change until when ticks are decided', () => {
+  it('is decided, and the ticks of the schedule stay decided up to the same time', () => {
     given(decider, decided(9_000)).when(byHand()).then(decided(9_000, tick));
   });
 

@@ -214,7 +214,7 @@ describe('the schedules of launch plans', () => {
     expect(reads).toBe(1);
   });
 
-  it('move with the active version, and end with a deactivation', async () => {
+  it('fire ticks of the active version, and none after a deactivation', async () => {
     const world = openWorld();
     const process = openProcess(world);
     world.change('a', 'v1');

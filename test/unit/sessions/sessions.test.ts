@@ -568,14 +568,14 @@ describe('a live stream', () => {
   });
 });
 
-describe('the positions that a process remembers', () => {
+describe('the acknowledged positions that a process remembers', () => {
   const named = (...parts: string[]): StreamName => streamName('purse', parts);
 
   it.each([
     ['purse-flytesnacks:development:a', 'purse-flytesnacks:development:'],
     ['purse-flytesnacks:development', 'purse-'],
     ['purse-one', 'purse-'],
-  ])('of %s are found by %s', (stream, prefix) => expect(prefixOf(stream)).toBe(prefix));
+  ])('of the stream %s are found by the prefix %s', (stream, prefix) => expect(prefixOf(stream)).toBe(prefix));
 
   it('are the latest of a prefix, in whatever order they come', () => {
     const remembered = rememberAcknowledged();

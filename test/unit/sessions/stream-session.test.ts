@@ -31,7 +31,7 @@ const gate = () => {
   return { open, opened };
 };
 
-describe('the turns of a live stream', () => {
+describe('live streams', () => {
   let directory: string;
   let store: EventStore;
   let payloads: PayloadStore;
@@ -73,7 +73,7 @@ describe('the turns of a live stream', () => {
     expect(parts).toEqual(given);
   });
 
-  it('say that the caller of a dropped command has gone', async () => {
+  it('fail a command whose caller has gone as CANCELLED', async () => {
     const gone = context({ isCancelled: () => true });
     const dropped = opened({}).handle(purse, stream, { kind: 'add' }, gone);
     await expect(dropped).rejects.toMatchObject({ code: 'CANCELLED', message: 'the caller has gone' });
@@ -111,7 +111,7 @@ describe('the turns of a live stream', () => {
     expect(seen).toEqual([events[1], events[3]]);
   });
 
-  it('fold what an idle stream observes at once, so that nothing piles up', async () => {
+  it('fold observed events at once while idle, so that more than 1,000 of them need no read', async () => {
     let reads = 0;
     const readStream: EventStore['readStream'] = (...given) => ((reads += 1), store.readStream(...given));
     const here = opened({ readStream }, { isShared: true });
@@ -122,7 +122,7 @@ describe('the turns of a live stream', () => {
     expect(reads).toBe(0);
   });
 
-  it('fold what is observed before the answer of an append only after it', async () => {
+  it('fold each event once when events are observed before the answer of an append', async () => {
     const { open, opened: answered } = gate();
     let sent = 0;
     const append: EventStore['append'] = async (...given) => {
@@ -141,7 +141,7 @@ describe('the turns of a live stream', () => {
     await expect(known(here)).resolves.toEqual({ coins: 3, revision: 2n, position: 3n });
   });
 
-  it('may observe a stream of which nothing is known, also where streams can be over', async () => {
+  it('may observe an event when nothing is known of its stream, also if streams can be over', async () => {
     const unavailable = () => Promise.reject(new StoreUnavailable('it is not there'));
     const here = opened({ append: unavailable }, { isShared: true });
     await expect(ask(here, { kind: 'add' }, { ...creating, isOver: () => true })).rejects.toThrow('it is not there');
@@ -161,7 +161,7 @@ describe('the turns of a live stream', () => {
     expect(appends).toBe(20);
   });
 
-  it('keep their order behind large contents that are stored while an append before them fails', async () => {
+  it('keep the order of commands behind large contents that are stored while an append before them fails', async () => {
     const [appending, storing] = [gate(), gate()];
     let [appends, puts] = [0, 0];
     const append: EventStore['append'] = async (...given) => {
@@ -189,7 +189,7 @@ describe('the turns of a live stream', () => {
     await expect(later).resolves.toMatchObject({ revision: 1n });
   });
 
-  it('are decided on a shared log while large contents before them are appended', async () => {
+  it('decide commands on a shared log while large contents before them are appended', async () => {
     const { open, opened: answered } = gate();
     let [appends, decided] = [0, 0];
     const append: EventStore['append'] = async (...given) => {

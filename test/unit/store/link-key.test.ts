@@ -13,7 +13,7 @@ const program = `
   const { linkKey } = await import('${CHECKOUT}/dist/services/store/uploads/link-tokens.js');
   process.stdout.write(Buffer.from(linkKey('${directory}')).toString('hex'));`;
 
-it('signs links by one key in all processes that make it at once', async () => {
+it('processes that make the key of links at the same time all have the same key', async () => {
   const running = Array.from({ length: 4 }, () => start(process.execPath, ['--input-type=module', '-e', program]));
   const keys = await Promise.all(running.map(({ ended }) => ended));
   expect(keys.map(({ code, stderr }) => [code, stderr])).toEqual(keys.map(() => [0, '']));

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { payloadLocation } from '../../../services/store/payloads/payload-location.js';
 
-describe('where payloads are kept', () => {
+describe('the location of payloads', () => {
   it.each([
     ['file:', { kind: 'file' }],
     ['s3://bucket', { kind: 's3', bucket: 'bucket', prefix: '' }],
@@ -12,7 +12,7 @@ describe('where payloads are kept', () => {
       's3://bucket?endpoint=http://127.0.0.1:9000',
       { kind: 's3', bucket: 'bucket', prefix: '', endpoint: 'http://127.0.0.1:9000' },
     ],
-  ])('%s is read', (text, location) => {
+  ])('may be %s', (text, location) => {
     expect(payloadLocation(text)).toEqual(location);
   });
 
@@ -29,7 +29,7 @@ describe('where payloads are kept', () => {
     ['s3://bucket?endpoint=here', 'no http or https address'],
     ['s3://bucket?endpoint=ftp://here', 'no http or https address'],
     ['s3://bucket/%ff', 'percent-encoding'],
-  ])('%j is refused, and why', (text, why) => {
+  ])('is refused with the reason: %j', (text, why) => {
     expect(payloadLocation(text)).toContain(why);
   });
 });

@@ -15,7 +15,7 @@ describe('the guard of the EventStoreDB protocol', () => {
     expect(guard('/event_store.client.streams.Streams/Read', handle)).not.toBe(handle);
   });
 
-  it('is made for no call without a declared permission', () => {
+  it('cannot be made for a call without a declared permission', () => {
     expect(() => guard('/event_store.client.users.Users/Create', handle)).toThrow('no permission is declared for');
   });
 });

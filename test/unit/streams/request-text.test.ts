@@ -69,7 +69,7 @@ const nameOf = (path: Path): string =>
     .map(({ name }) => name)
     .join('.');
 
-/** Handlers of appends decode without the check that `CASES` test; the functions that read their requests are tested one by one. */
+/** Handlers of appends decode without this check; the functions that read their requests are tested one by one. */
 const APPENDING: readonly DescMethod[] = [Streams.method.append, Streams.method.batchAppend];
 
 const CASES = [Streams, PersistentSubscriptions, Gossip, ServerFeatures].flatMap(({ methods }) =>
