@@ -1,4 +1,3 @@
-/* global rs, sleep -- what mongosh gives to a script */
 // For mongosh: makes a replica set of the members that MEMBERS names, host:port with commas, and waits for its primary.
 // Where there is one already, nothing is changed.
 const members = process.env.MEMBERS.split(',').map((host, _id) => ({ _id, host }));

@@ -12,7 +12,7 @@ export const onTerminal = (args: readonly string[], { columns, rows }: Size, opt
   return start('script', ['-qec', `stty cols ${columns} rows ${rows}; exec ${command}`, '/dev/null'], options);
 };
 
-// eslint-disable-next-line no-control-regex -- the sequences of a terminal
+// oxlint-disable-next-line no-control-regex -- the sequences of a terminal
 const TOKEN = /\u001B\[([\d;?]*)([A-Za-z])|\r?(\n)|([^\r])/gsu;
 
 /** The lines of a terminal after this output without the empty ones, also those that have scrolled off at the top. */

@@ -60,7 +60,7 @@ const deviceFlow: NonNullable<Configuration['features']>['deviceFlow'] = {
       context,
       userCodePage(deviceForm(context), '', failure && 'The code is wrong, was used before, or has expired.'),
     ),
-  // eslint-disable-next-line max-params -- oidc-provider calls it so
+  // oxlint-disable-next-line max-params -- oidc-provider calls it so
   userCodeConfirmSource: (context, _form, client, _info, code) =>
     send(context, confirmDevicePage(deviceForm(context), client.clientName ?? client.clientId, code)),
   successSource: (context) => send(context, deviceConnectedPage()),

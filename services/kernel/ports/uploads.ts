@@ -89,7 +89,7 @@ export type OpenFile = {
 const MAX_PART_BYTES = 255;
 const MAX_PATH_BYTES = 800;
 const MAX_PARTS = 32;
-// eslint-disable-next-line no-control-regex -- these are what is looked for
+// oxlint-disable-next-line no-control-regex -- these are what is looked for
 const UNSAFE = /^\.{1,2}$|[\u0000-\u001f\u007f/]|\p{Cs}/u;
 const utf8 = new TextEncoder();
 

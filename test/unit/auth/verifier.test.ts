@@ -181,7 +181,7 @@ describe('an opaque token', () => {
       [],
       {
         fetchJson: (url, request) => {
-          fetched.push(url, String((request?.headers as Record<string, string>)['authorization']));
+          fetched.push(url, String((request!.headers as Record<string, string>)['authorization']));
           return isAway ? Promise.reject(new Error('away')) : Promise.resolve(claims);
         },
         now: () => issuer.clock.now,

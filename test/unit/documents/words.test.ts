@@ -20,7 +20,7 @@ const PAGES = ['README.md', 'CHANGELOG.md', ...filesIn('docs', '.md')].filter(
 
 const PROTO_FILES = filesIn('proto', '.proto');
 
-/** Begins a comment that does not name its subject; `plain-words.js` refuses the same in docblocks. */
+/** Begins a comment that does not name its subject; `lint-rules.js` refuses the same in docblocks. */
 const RIDDLE = /^(?:What|How|Whether|Where|Who|Whose|Whom|Which)\b/u;
 
 /** Names in backticks are not prose. */

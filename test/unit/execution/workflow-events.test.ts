@@ -205,7 +205,7 @@ describe('the end of an execution', () => {
     const run = openStream(creation, node('SUCCEEDED'), task('FAILED'), ...commands);
     const event = run.events().at(-1);
     expect(event?.type).toMatch(/^WorkflowPhaseReported|ExecutionExpired$/u);
-    expect((event?.data as { readonly closed?: unknown }).closed).toBeUndefined();
+    expect((event!.data as { readonly closed?: unknown }).closed).toBeUndefined();
   });
 
   it('lets the engine report once how a node ended that it has closed', async () => {

@@ -1,19 +1,19 @@
 import { readFileSync } from 'node:fs';
 
 /** The words that comments, messages, test names and documents do not use, each with what they say instead. */
-const words = JSON.parse(readFileSync(new URL('plain-words.json', import.meta.url), 'utf8')).map(
+const WORDS = JSON.parse(readFileSync(new URL('plain-words.json', import.meta.url), 'utf8')).map(
   ({ pattern, say }) => ({ pattern: new RegExp(pattern, 'giu'), say }),
 );
 
 const RIDDLE = /^\*\s*(?:\*\s*)?(?:What|How|Whether|Where|Who|Which)\b/u;
 
 const findings = (text) =>
-  words.flatMap(({ pattern, say }) => [...text.matchAll(pattern)].map(([found]) => ({ found, say })));
+  WORDS.flatMap(({ pattern, say }) => [...text.matchAll(pattern)].map(([found]) => ({ found, say })));
 
 /** True for text that people read: names, keys and paths have no space. */
 const isProse = (text) => text.includes(' ');
 
-const rule = {
+const words = {
   meta: {
     type: 'suggestion',
     schema: [],
@@ -43,5 +43,29 @@ const rule = {
   },
 };
 
-/** An ESLint plugin with one rule: plain words in comments, strings and test names. */
-export const plainWords = { rules: { words: rule } };
+const BANNED = {
+  TSEnumDeclaration: 'Write a union of string literals.',
+  TSParameterProperty: 'Declare the field and assign it.',
+  ExportDefaultDeclaration: 'Export by name.',
+};
+
+/** Refuses syntax that this project does not use. */
+const syntax = {
+  create: (context) =>
+    Object.fromEntries(
+      Object.entries(BANNED).map(([kind, message]) => [kind, (node) => context.report({ node, message })]),
+    ),
+};
+
+/** Refuses `new Date()`, which reads the clock. */
+const noClock = {
+  create: (context) => ({
+    NewExpression: (node) => {
+      if (node.callee.name === 'Date' && node.arguments.length === 0)
+        context.report({ node, message: 'Time comes in with the command.' });
+    },
+  }),
+};
+
+/** A plugin of the linter with the rules of this project. */
+export default { meta: { name: 'plain' }, rules: { words, syntax, 'no-clock': noClock } };
