@@ -108,12 +108,14 @@ describe('browser sessions', () => {
       );
     expect(await projects(cookie)).not.toContain('forged');
     const { text: audit } = await ask('/api/v1/audit?actor=alice', { headers: { cookie } });
-    const refused = (JSON.parse(audit) as { entries: object[] }).entries.filter(
-      (entry) => 'code' in entry && entry.code === 'PERMISSION_DENIED',
+    const refused = (
+      JSON.parse(audit) as { entries: { action: string; address: string; code?: string; count: string }[] }
+    ).entries.filter(({ code }) => code === 'PERMISSION_DENIED');
+    // Refusals alike share an entry until it is stored, so that slow attempts have more than one.
+    expect(new Set(refused.map(({ action, address }) => `${action} from ${address}`))).toEqual(
+      new Set(['/api/v1/projects from 127.0.0.1']),
     );
-    expect(refused).toMatchObject([
-      { action: '/api/v1/projects', principal: 'alice', address: '127.0.0.1', count: '4' },
-    ]);
+    expect(refused.reduce((sum, { count }) => sum + Number(count), 0)).toBe(attempts.length);
     const allowed = await ask('/api/v1/projects', { ...project('mine'), headers: { cookie, ...OUR_PAGE } });
     expect(allowed.status).toBe(200);
   });

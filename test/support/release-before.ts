@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { buildSync } from 'esbuild';
 import { CHECKOUT } from './command.js';
 
 /** The last commit of the previous release, which reads and writes only format 1 of the log. */
@@ -20,12 +21,16 @@ export const isInHistory = (): boolean => {
   }
 };
 
-/** Compiles the product only, without type checks, which passed when it was released. */
-const TSCONFIG = {
-  extends: './tsconfig.json',
-  compilerOptions: { noCheck: true, incremental: false, rootDir: '.', outDir: 'dist' },
-  include: ['proto/gen', 'services', 'projections'],
-};
+/** Translates the product only, without type checks, which passed when it was released. */
+const TRANSLATION = {
+  entryPoints: ['proto/gen/**/*.ts', 'services/**/*.ts', 'projections/**/*.ts'],
+  outdir: 'dist',
+  outbase: '.',
+  format: 'esm',
+  platform: 'node',
+  target: 'es2023',
+  logLevel: 'error',
+} as const;
 
 /** The command line of the previous release, built in a folder of its own. */
 export type ReleaseBefore = { readonly binary: string; readonly remove: () => void };
@@ -35,8 +40,6 @@ export const buildReleaseBefore = (): ReleaseBefore => {
   const folder = mkdtempSync(join(tmpdir(), 'flightlog-before-'));
   execFileSync('tar', ['-x', '-C', folder], { input: git('archive', RELEASE_BEFORE) });
   symlinkSync(join(CHECKOUT, 'node_modules'), join(folder, 'node_modules'));
-  writeFileSync(join(folder, 'tsconfig.before.json'), JSON.stringify(TSCONFIG));
-  const compiler = join(CHECKOUT, 'node_modules/typescript/bin/tsc');
-  execFileSync(process.execPath, [compiler, '--project', 'tsconfig.before.json'], { cwd: folder, stdio: 'ignore' });
+  buildSync({ ...TRANSLATION, absWorkingDir: folder });
   return { binary: join(folder, 'flightlog.js'), remove: () => rmSync(folder, { recursive: true }) };
 };
