@@ -25,7 +25,7 @@ garbageStory('a folder of payloads', (directory) => ({
   runs: 1,
   rounds: 6,
   open: () => ({ store: filePayloadStore({ directory }), objects: filePayloadObjects({ directory }) }),
-  grow: async (refs) => {
+  makeOld: async (refs) => {
     for (const { scope, sha256 } of refs) await makeOlder(directory, payloadPath(scope, sha256));
   },
 }));

@@ -19,7 +19,7 @@ describe.skipIf(s3Url === undefined)('with an S3 server', () => {
       runs: 2,
       rounds: 3,
       open: () => ({ store: s3PayloadStore(location), objects: s3PayloadObjects(location) }),
-      grow: () => setTimeout(AGE_MS + 1_000),
+      makeOld: () => setTimeout(AGE_MS + 1_000),
     };
   });
 });

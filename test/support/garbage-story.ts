@@ -27,7 +27,7 @@ export type GarbageStore = {
   readonly ageMs: number;
   readonly open: () => { readonly store: PayloadStore; readonly objects: PayloadObjects };
   /** Makes the payloads look older than `ageMs`, or waits until all payloads are. */
-  readonly grow: (refs: readonly PayloadRef[]) => Promise<void>;
+  readonly makeOld: (refs: readonly PayloadRef[]) => Promise<void>;
   /** The number of runs of `payloads gc` until a payload is permanently removed. */
   readonly runs: number;
   /** The number of rounds in which payloads are put again while others are removed. */
@@ -74,7 +74,7 @@ export const garbageStory = (name: string, open: (directory: string) => GarbageS
       const refs = await Promise.all(executions.map(put));
       await store.close();
       await objects.close();
-      await garbage.grow(refs);
+      await garbage.makeOld(refs);
       return refs;
     };
     const gc = (args: readonly string[] = [], env: Readonly<Record<string, string>> = {}) =>
@@ -137,7 +137,7 @@ export const garbageStory = (name: string, open: (directory: string) => GarbageS
       for (let run = 0; run < garbage.runs; run += 1) {
         const { removed, setAside } = await counts();
         expect(run === garbage.runs - 1 ? removed : setAside).toBe(2);
-        await garbage.grow([]);
+        await garbage.makeOld([]);
       }
       expect(await pathsThere()).toHaveLength(1);
       expect(await counts()).toMatchObject({ objects: 1, named: 1, missing: 0, garbage: 0, removed: 0 });
@@ -214,7 +214,7 @@ export const garbageStory = (name: string, open: (directory: string) => GarbageS
         await restart();
         for (let run = 0; run < garbage.runs; run += 1) {
           expect((await counts()).garbage).toBe(1);
-          await garbage.grow([]);
+          await garbage.makeOld([]);
         }
         expect(await isThere(refs[0]!)).toBe(false);
         await launch(execution);

@@ -2,7 +2,7 @@ import type { FailedStatus } from '../../kernel/ports/encoded-calls.js';
 import { failedStatus, failureOf } from './failure.js';
 import { ForwardedFailure, GroupFailure } from './groups/group-failure.js';
 
-/** The log for calls that failed by a bug or a damaged log. A pino logger satisfies it. */
+/** The logger of calls that failed by a bug or a damaged event log. A pino logger satisfies it. */
 export interface StreamsLog {
   error(fields: object, message: string): void;
 }

@@ -107,7 +107,7 @@ describe('compatibility traps of registration', () => {
     expect(same).toMatchObject({ code: 'ALREADY_EXISTS', message: expect.stringContaining('identical') as string });
   });
 
-  it('trap 12: a workflow is compiled: ends, promises, branches, connections, tasks and sub-workflows', async () => {
+  it('trap 12: a workflow is compiled: start and end nodes, promises, branches, connections, tasks and sub-workflows', async () => {
     const compiledOf = async (name: string) =>
       (await call(method.getWorkflow, { id: idOf(ResourceType.WORKFLOW, name) })).closure!.compiledWorkflow!;
     const { primary, tasks } = await compiledOf('hello.hello');
@@ -128,7 +128,7 @@ describe('compatibility traps of registration', () => {
     expect(branch.target.value.ifElse!.case!.thenNode!.id).toMatch(new RegExp(`^${branch.id}-`, 'u'));
   });
 
-  it("trap 13: a compiled workflow is the interface's own message, also for a dynamic workflow", async () => {
+  it('trap 13: a compiled workflow, also a dynamic one, is given as a CompiledWorkflowClosure of the interface', async () => {
     const bytes = fixtureBytes('06-dynamic/dynamic/inner-fan.compiled_workflow_closure.pb');
     const compiledWorkflow = fromBinary(CompiledWorkflowClosureSchema, bytes);
     const executionId = await launchHello(plane.grpc, 'dynamic');
@@ -189,7 +189,7 @@ describe('compatibility traps of registration', () => {
     expect((await active()).code).toBe('NOT_FOUND');
   });
 
-  it('trap 16: one version of a launch plan is active, and activating another moves its schedule', async () => {
+  it('trap 16: one version of a launch plan is active, and activating another ends the schedule of the one before', async () => {
     const name = plan.id!.name;
     for (const [version, cron] of [
       ['one', '0 1 * * *'],

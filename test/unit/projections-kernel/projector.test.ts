@@ -160,7 +160,7 @@ describe('a projector', () => {
     await fc.assert(property, { numRuns: 40 });
   });
 
-  it('writes nothing of what it gathers before a limit is reached', async () => {
+  it('writes what it has gathered when a page ends that no other follows at once, and nothing before', async () => {
     const store = await newStore();
     const target = await start(store, { gathers: { events: 9, documents: 5, bytes: 1e6 } });
     expect(await target.take(recorded([{ stream: 's' }, { stream: 's' }]), 2n, true)).toBe(false);
@@ -224,7 +224,7 @@ describe('a projector', () => {
     }
   });
 
-  it('takes what it has gathered of a page that is read again only once', async () => {
+  it('folds an event once that it has gathered and that comes again with its page', async () => {
     const events = recorded([{ stream: 's', amount: 2 }, { stream: 't' }, { stream: 's', amount: 4 }]);
     const store = await newStore();
     const target = await start(store);
@@ -290,7 +290,7 @@ describe('a projector', () => {
     expect(isWritten).toEqual([false, true, false]);
   });
 
-  it('writes together the documents that it gathers and those of the batch with which they are enough', async () => {
+  it('writes the documents that it has gathered in one batch with those that reach the limit', async () => {
     const store = await newStore();
     const written: number[] = [];
     const watched = {
@@ -337,7 +337,7 @@ describe('a projector', () => {
     ]);
   });
 
-  it('writes no document of an event that makes none', async () => {
+  it('writes no document in a view whose fold gives none', async () => {
     const store = await newStore();
     const none: typeof counts = { ...counts, fold: () => undefined };
     const target = await start(store, { models: [none, tallies] });
@@ -502,7 +502,7 @@ describe('a batch', () => {
     expect([fits([1, 40], [1, 60]), fits([1, 40], [1, 61])]).toEqual([true, false]);
   });
 
-  it('is a piece of a wide event, whose last piece has the documents that several streams feed', () => {
+  it('can be a part of a wide event; its last part has the documents that several streams feed', () => {
     const touching = (...touched: Entry['touched']) =>
       ({ touched, width: touched.reduce((width, { keys }) => width + keys.length, 0) }) as Partial<Entry> as Entry;
     const [own, few, fed] = [
@@ -627,7 +627,7 @@ describe('streams that are parked and resumed', () => {
     expect(await amounts(store)).toEqual([[7, 3n]]);
   });
 
-  it('are folded up to the checkpoint, and beyond it from the log, where another stream may come first', async () => {
+  it('are folded up to the checkpoint when they are resumed; later events come in the order of the log', async () => {
     const store = await newStore();
     const events = recorded([
       { stream: 's', amount: 1, type: 'FromTheFuture' },
@@ -749,7 +749,7 @@ describe('streams that are parked and resumed', () => {
     expect(await amounts(store)).toEqual([[7, 3n]]);
   });
 
-  it('are parked for the views that cannot take them, and not for others', async () => {
+  it('are parked for the projector whose views include those that cannot take them, and for no other one', async () => {
     const store = await newStore();
     const events = recorded([{ stream: 's', type: 'FromTheFuture' }]);
     await (await start(store)).take(events, 1n);
@@ -867,7 +867,7 @@ describe('a stream that a view cannot take', () => {
     });
   });
 
-  it('stops a projector that gathers when it writes', async () => {
+  it('stops a projector that gathers events when it writes them, not when it takes them', async () => {
     const target = await start(await newStore(), { onPoison: 'stop' });
     await target.take(recorded([{ stream: 'good' }, { stream: 'bad', type: 'Odd' }]), 2n, true);
     await expect(target.take([], 2n)).rejects.toThrow(

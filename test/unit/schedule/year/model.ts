@@ -101,7 +101,7 @@ type Segment = {
 };
 type Tick = { readonly atMs: number; readonly version: string };
 
-/** Ticks that are decided later than this are missed; they are not launched when the plan was switched off since. */
+/** Ticks that are decided later than this count as missed: the catch-up policy says which of them are launched. */
 const LATE_MS = MINUTE;
 
 /** Ticks of a plan that can wait for the end of the execution before them. */
@@ -154,7 +154,7 @@ export const planModel = (policy: Policy) => {
   const isArchivedAt = (atMs: number): boolean =>
     archived.some(({ fromMs, untilMs }) => atMs > fromMs && atMs <= untilMs);
 
-  /** The reason to skip a tick that is due; `undefined` when it is launched or missed. */
+  /** The reason to skip a tick that is due; `undefined` when it is launched, or the catch-up policy selects among it and others. */
   const barred = ({ atMs }: Tick, segment: Segment, nowMs: number): string | undefined => {
     if (isArchivedAt(atMs)) return 'archived';
     if (nowMs - atMs <= LATE_MS) return undefined;
@@ -221,11 +221,11 @@ export const planModel = (policy: Policy) => {
       decideUntil(nowMs);
       launch(nowMs);
     },
-    /** A process launches the open ticks that can be. */
-    wait: launch,
+    /** A process launches the open ticks for which the execution before them has ended. */
+    launch,
     /**
-     * The process was killed while it looked at its plans: it had decided up to `untilMs`, had launched the ticks of
-     * `isLaunched`, and not recorded the outcomes of `isOpen`.
+     * The process was killed at `nowMs`, while it looked at its plans. The last tick that it had decided was due at
+     * `untilMs`; it had launched the ticks of `isLaunched`, and not recorded the outcomes of `isOpen`.
      */
     killed: (
       nowMs: number,

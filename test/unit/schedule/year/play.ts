@@ -67,7 +67,7 @@ export const play = async ({ story, startMs, endMs, store, payloads }: Played) =
     if (state.process.isDead()) return noteKilled(downMs);
     for (const each of plans) {
       if (isDue(each)) modelOf(each).look(timers.now());
-      else if (modelOf(each).open.length > 0) modelOf(each).wait(timers.now());
+      else if (modelOf(each).open.length > 0) modelOf(each).launch(timers.now());
       else continue;
       updateNext(each);
     }
