@@ -1,7 +1,16 @@
 import { randomUUID } from 'node:crypto';
 
+import { create } from '@bufbuild/protobuf';
+
+import { DeadLetterRecordedSchema } from '../../../proto/gen/platformidl/eventlog/dead_letter_pb.js';
 import type { DeadLetterCommand, DeadLetterRecord } from '../../dead-letter/commands.js';
-import { deadLetterAggregate, letterAt, letterKey, MAX_DEAD_LETTERS } from '../../dead-letter/decider.js';
+import {
+  deadLetterAggregate,
+  letterAt,
+  letterKey,
+  letterMessage,
+  MAX_DEAD_LETTERS,
+} from '../../dead-letter/decider.js';
 import { DEAD_LETTER_CATEGORY, deadLetterCodec, deadLetterStream } from '../../dead-letter/events.js';
 import { decodeEvent } from '../../kernel/decode-event.js';
 import type { RecordedEvent } from '../../kernel/event.js';
@@ -85,23 +94,38 @@ export const NO_DEAD_LETTERS: DeadLetters = {
 /** Opens the dead letters of a reactor; `onRetry` is called with each that is to be retried from now on. */
 export type OpenDeadLetters = (onRetry: (letter: DeadLetterRecord) => void) => DeadLetters;
 
+/** The dead letters of a reactor as far as its process knows them. */
+const knownLetters = (name: string, onRetry: (letter: DeadLetterRecord) => void) => {
+  const { decider } = deadLetterAggregate;
+  const known = { state: decider.initial(), revision: -1n, isLive: false, resumed: 0 };
+
+  /** Applies an event of the subscription. */
+  const apply = (each: RecordedEvent): void => {
+    if (each.revision <= known.revision) return;
+    const event = decodeEvent(deadLetterCodec, each);
+    known.revision = each.revision;
+    known.state = decider.evolve(known.state, event);
+    if (!known.isLive || event.type !== 'DeadLetterRetryRequested') return;
+    const asked = letterAt(known.state, event.data.position);
+    if (asked) onRetry(asked);
+  };
+
+  /** Adds a letter that is in the log up to a revision, unless the subscription has delivered that revision already. */
+  const add = (letter: DeadLetterRecord, upTo: bigint): void => {
+    if (upTo <= known.revision || known.state.skipped.has(letterKey(letter))) return;
+    const data = create(DeadLetterRecordedSchema, { letter: letterMessage(name, letter) });
+    known.state = decider.evolve(known.state, { type: 'DeadLetterRecorded', data });
+  };
+  return { known, apply, add };
+};
+
 /** Makes the function that opens the dead letters of a reactor. */
 export const deadLetters =
   ({ name, log, sessions, parked }: DeadLettersOptions): OpenDeadLetters =>
   (onRetry) => {
     const stream = deadLetterStream(name);
-    const known = { state: deadLetterAggregate.decider.initial(), revision: -1n, isLive: false };
+    const { known, apply, add } = knownLetters(name, onRetry);
     const filter = { categories: [DEAD_LETTER_CATEGORY] };
-
-    const apply = (each: RecordedEvent): void => {
-      if (each.revision <= known.revision) return;
-      const event = decodeEvent(deadLetterCodec, each);
-      known.revision = each.revision;
-      known.state = deadLetterAggregate.decider.evolve(known.state, event);
-      if (!known.isLive || event.type !== 'DeadLetterRetryRequested') return;
-      const asked = letterAt(known.state, event.data.position);
-      if (asked) onRetry(asked);
-    };
 
     const fold = parkableFold(apply, (error) => parked.note(error));
     const take = (each: RecordedEvent): void => {
@@ -110,7 +134,10 @@ export const deadLetters =
     const endResuming = parked.onResuming((resumed) => fold.resume(resumed, log));
 
     // The letter names the stream of its event; the stream that is parked may be another.
-    const endResumed = parked.onResumed(() => [...known.state.open.values()].filter(isOfParked).forEach(onRetry));
+    const endResumed = parked.onResumed(() => {
+      known.resumed += 1;
+      [...known.state.open.values()].filter(isOfParked).forEach(onRetry);
+    });
 
     // The stream is read by itself: a subscription from the start would read the whole log of an event store.
     const begin = async (): Promise<ReturnType<typeof log.subscribe>> => {
@@ -123,12 +150,21 @@ export const deadLetters =
     const ended = begun.then((following) => following.ended);
     ended.catch(() => undefined); // not unhandled: callers may await `ended` later
 
-    const handle = async (command: DeadLetterCommand): Promise<void> => {
+    /** Decides a command; returns a revision of the stream at or after the event that the command has recorded. */
+    const handle = async (command: DeadLetterCommand): Promise<bigint> => {
       const outcome = await sessions.handle(deadLetterAggregate, stream, command, {
         actor: name,
         commandId: randomUUID(),
       });
       if (outcome.kind === 'refused') throw new Error(`${name} has ${MAX_DEAD_LETTERS} dead letters already`);
+      return outcome.revision;
+    };
+
+    const record = async (letter: DeadLetterRecord): Promise<void> => {
+      const resumedBefore = known.resumed;
+      add(letter, await handle({ type: 'RecordDeadLetter', reactor: name, letter }));
+      // A stream that was resumed meanwhile is not resumed again.
+      if (letter.parked && known.resumed !== resumedBefore) onRetry(letter);
     };
 
     return {
@@ -137,7 +173,7 @@ export const deadLetters =
       isSkipped: (event) => known.state.skipped.has(letterKey(event)),
       count: () => known.state.open.size,
       again: () => [...known.state.open.values()].filter((letter) => letter.isRetrying || isOfParked(letter)),
-      record: (letter) => handle({ type: 'RecordDeadLetter', reactor: name, letter }),
+      record,
       settle: async (event) => {
         const letter = known.state.open.get(letterKey(event));
         if (letter) await handle({ type: 'SettleDeadLetter', reactor: name, position: letter.position });

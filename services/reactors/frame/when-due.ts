@@ -56,8 +56,11 @@ const RETRY: RetryPolicy = { firstMs: 5_000, maxMs: 300_000, giveUpAttempts: 8 }
 const MAX_WAITING = 10_000;
 const NOT_LIVE_MS = 100;
 
-/** An event to work on, and the item that was made of it; none until the event of a dead letter is read again. */
-type Placed<Item> = FailedEvent & { item?: Item | undefined };
+/**
+ * An event to work on, and the item that was made of it; none until the event of a dead letter is read again. `isAgain`
+ * where a dead letter is being tried again.
+ */
+type Placed<Item> = FailedEvent & { item?: Item | undefined; readonly isAgain?: true };
 
 /** A wait that ends at the next call of `wake`. */
 const wakeable = () => {
@@ -105,8 +108,9 @@ const working = <Item>(
   const again = new Set<string>();
 
   // The checkpoint has passed dead letters, so that their positions hold nothing.
-  const end = (event: FailedEvent): void => {
-    if (!again.delete(letterKey(event))) positions.end(event.position);
+  const end = (placed: Placed<Item>): void => {
+    if (placed.isAgain) again.delete(letterKey(placed));
+    else positions.end(placed.position);
   };
 
   const itemAgain = async (placed: Placed<Item>): Promise<Item | undefined> => {
@@ -124,10 +128,10 @@ const working = <Item>(
     return worked;
   };
 
-  const park = async (event: FailedEvent, error: StreamParked): Promise<void> => {
+  const park = async (placed: Placed<Item>, error: StreamParked): Promise<void> => {
     if (!givingUp) return;
-    await letters.record(letterOf(event, error, 1));
-    end(event);
+    await letters.record(letterOf(placed, error, 1));
+    end(placed);
   };
 
   const queue = workQueue<Placed<Item>>({
@@ -142,7 +146,7 @@ const working = <Item>(
   const tryAgain = (letter: DeadLetterRecord): void => {
     if (again.has(letterKey(letter))) return;
     again.add(letterKey(letter));
-    queue.add({ ...letter }, timers.now());
+    queue.add({ ...letter, isAgain: true }, timers.now());
   };
   const letters = givingUp?.deadLetters(tryAgain) ?? NO_DEAD_LETTERS;
   const start = letters.ready().then(() => letters.again().forEach(tryAgain));

@@ -49,6 +49,8 @@ let unreadableOf: (position: bigint) => Error | undefined;
 let failingRecords: number;
 /** True while the reactor is of a release that does not know the event `DeadLetterSkipped`. */
 let isOlder: boolean;
+/** The subscription of dead letters delivers nothing until this is resolved. */
+let delivery: Promise<void>;
 
 beforeEach(async () => {
   directory = mkdtempSync(join(tmpdir(), 'flightlog-dead-'));
@@ -59,6 +61,7 @@ beforeEach(async () => {
   checkpoint = fileCheckpoint({ directory, name: reactor, logId: store.logId });
   [tried, done] = [[], []];
   [failureOf, unreadableOf, failingRecords, isOlder] = [() => undefined, () => undefined, 0, false];
+  delivery = Promise.resolve();
 });
 afterEach(async () => {
   await running.close();
@@ -86,7 +89,7 @@ const handle: Sessions['handle'] = (...command) => {
   return Promise.reject(new Error('the log cannot be reached'));
 };
 
-/** The log, with `DeadLetterSkipped` as an unknown type of event while `isOlder`. */
+/** The log, with `DeadLetterSkipped` as an unknown type of event while `isOlder`, and with `delivery`. */
 const olderLog = (): EventStore => {
   const older = (events: readonly RecordedEvent[]): RecordedEvent[] =>
     events.map((event) =>
@@ -98,7 +101,10 @@ const olderLog = (): EventStore => {
       for await (const page of store.readStream(...asked)) yield older(page);
     },
     subscribe: (options, onPage) =>
-      store.subscribe(options, (page, isLive) => onPage({ ...page, events: older(page.events) }, isLive)),
+      store.subscribe(options, async (page, isLive) => {
+        if (options.filter?.categories?.includes('deadLetter') === true) await delivery;
+        await onPage({ ...page, events: older(page.events) }, isLive);
+      }),
   };
 };
 
@@ -316,6 +322,30 @@ describe('work of a parked stream', () => {
     await parked.resume(stream);
     await until(letters, ({ length }) => length === 0);
     expect(done).toEqual([2n, 1n]);
+  });
+
+  it('is tried again when the stream is resumed before the subscription delivers the letter', async () => {
+    await record(2);
+    failureOf = (position) => (position === 1n ? new StreamParked(stream, 1n, 'unknown event') : undefined);
+    let deliver = (): void => undefined;
+    delivery = new Promise((resolve) => (deliver = resolve));
+    open();
+    try {
+      await until(letters, ([first]) => first?.parked === true);
+      failureOf = () => undefined;
+      parked.note(new StreamParked(stream, 1n, 'unknown event'));
+      await parked.resume(stream);
+      await until(letters, ({ length }) => length === 0, 5_000);
+      expect(done).toEqual([2n, 1n]);
+    } finally {
+      deliver();
+    }
+    await until(
+      () => Promise.resolve(running.figures()),
+      ({ dead, waiting }) => dead === 0 && waiting === 0,
+    );
+    await running.close();
+    expect(await checkpoint.read()).toBeGreaterThanOrEqual(2n);
   });
 
   it.each(['settle', 'itemOf'] as const)(
