@@ -44,7 +44,13 @@ const VALUES: readonly (readonly [string, LiteralType, fc.Arbitrary<unknown>])[]
     simple(SimpleType.DATETIME),
     fc.date({ noInvalidDate: true, min: new Date(0), max: new Date('9999-01-01') }).map((date) => date.toISOString()),
   ],
-  ['durations', simple(SimpleType.DURATION), fc.nat().map((seconds) => `${seconds}s`)],
+  [
+    'durations',
+    simple(SimpleType.DURATION),
+    fc
+      .tuple(fc.bigInt(0n, 315_575_999_999n), fc.nat(999_999_999))
+      .map(([seconds, nanos]) => `${seconds}.${String(nanos).padStart(9, '0')}s`),
+  ],
   ['structs', simple(SimpleType.STRUCT), fc.dictionary(fc.string({ minLength: 1 }), fc.string())],
 ];
 
@@ -70,6 +76,13 @@ describe('the values of a form', () => {
       'element 1: write a whole number',
     ],
     ['a word for a time', simple(SimpleType.DATETIME), 'tomorrow', 'write a time such as 2026-03-02T09:58:16Z'],
+    [
+      'more digits than nanoseconds',
+      simple(SimpleType.DURATION),
+      '0.9999999999s',
+      'write a duration of whole nanoseconds',
+    ],
+    ['a longer duration', simple(SimpleType.DURATION), '9999999999999d', 'write a duration of at most 315576000000s'],
     ['a word for a duration', simple(SimpleType.DURATION), '5 apples', 'write a duration such as 1h 30m, 90s or 250ms'],
   ])('cannot be %s, and the error says what to write', (_name, type, value, words) => {
     expect(() => literalOf(type, value)).toThrow(words);
