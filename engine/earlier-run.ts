@@ -1,4 +1,5 @@
 import { type NodeExecution, type NodeExecutionClosure } from '../proto/gen/platformidl/admin/node_execution_pb.js';
+import { type TaskExecution } from '../proto/gen/platformidl/admin/task_execution_pb.js';
 import {
   TaskExecution_Phase as TaskPhase,
   type WorkflowExecution_Phase,
@@ -29,26 +30,34 @@ type Reading = {
   readonly ledger: Ledger;
 };
 
-const nodesUnder = async (reading: Reading, parent: string): Promise<readonly NodeExecution[]> => {
-  const found: NodeExecution[] = [];
+/** Reads all pages of a list. */
+const allPages = async <Page extends { readonly token: string }>(
+  read: (token: string) => Promise<Page>,
+): Promise<readonly Page[]> => {
+  const pages: Page[] = [];
   let token = '';
   do {
-    const page = await reading.client.call(listNodeExecutions, {
-      workflowExecutionId: reading.id,
-      uniqueParentId: parent,
-      limit: PAGE,
-      token,
-    });
-    found.push(...page.nodeExecutions);
+    const page = await read(token);
+    pages.push(page);
     token = page.token;
   } while (token);
-  return found;
+  return pages;
+};
+
+const nodesUnder = async ({ client, id }: Reading, uniqueParentId: string): Promise<readonly NodeExecution[]> => {
+  const request = { workflowExecutionId: id, uniqueParentId, limit: PAGE };
+  const pages = await allPages((token) => client.call(listNodeExecutions, { ...request, token }));
+  return pages.flatMap(({ nodeExecutions }) => nodeExecutions);
+};
+
+const tasksOf = async ({ client, id }: Reading, nodeId: string): Promise<readonly TaskExecution[]> => {
+  const request = { nodeExecutionId: { executionId: id, nodeId }, limit: PAGE };
+  const pages = await allPages((token) => client.call(listTaskExecutions, { ...request, token }));
+  return pages.flatMap(({ taskExecutions }) => taskExecutions);
 };
 
 const readTasks = async (reading: Reading, nodeId: string): Promise<void> => {
-  const nodeExecutionId = { executionId: reading.id, nodeId };
-  const page = await reading.client.call(listTaskExecutions, { nodeExecutionId, limit: PAGE });
-  for (const { id, closure } of page.taskExecutions) {
+  for (const { id, closure } of await tasksOf(reading, nodeId)) {
     const attempt = id?.retryAttempt ?? 0;
     const phase = closure?.phase ?? TaskPhase.UNDEFINED;
     reading.tasks.set(taskKey(nodeId, attempt), phase);
