@@ -91,6 +91,9 @@ const DeadLetters = ({ reactors }: { readonly reactors: readonly Reactor[] }): R
       <LetterRow key={`${name} ${listed.letter?.position}`} reactor={name} listed={listed} />
     )),
   );
+  const unread = reactors.filter(({ problem }) => problem !== '').map(({ name }) => name);
+  if (rows.length === 0 && unread.length > 0)
+    return <Empty>The dead letters of {unread.join(', ')} cannot be read; the others have none.</Empty>;
   if (rows.length === 0) return <Empty>None: the reactors have done all their work, or still try.</Empty>;
   return (
     <>
@@ -107,7 +110,7 @@ const DeadLetters = ({ reactors }: { readonly reactors: readonly Reactor[] }): R
 };
 
 const ReactorRow = ({
-  reactor: { name, worker, position, waiting, retrying, lag, dead, muted },
+  reactor: { name, worker, position, waiting, retrying, lag, dead, muted, problem },
 }: {
   readonly reactor: Reactor;
 }) => {
@@ -117,6 +120,7 @@ const ReactorRow = ({
       <td>
         {name}
         {muted !== '' && <div className="label">{muted}</div>}
+        {problem !== '' && <div className="label">{problem}</div>}
       </td>
       <td>{worker === '' ? <span className="quiet">runs nowhere</span> : worker}</td>
       <td>
@@ -129,7 +133,7 @@ const ReactorRow = ({
       <td>{String(position)}</td>
       <td>{waiting}</td>
       <td>{retrying}</td>
-      <td>{dead}</td>
+      <td>{problem === '' ? dead : <SignText tone="bad">unknown</SignText>}</td>
     </tr>
   );
 };

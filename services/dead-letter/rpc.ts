@@ -12,12 +12,13 @@ import {
   ReactorService,
 } from '../../proto/gen/platformidl/eventlog/reactor_service_pb.js';
 import { contextOf } from '../kernel/command-context.js';
-import type { Sessions } from '../kernel/ports/sessions.js';
+import { StreamParked } from '../kernel/fault.js';
+import type { Folded, Sessions } from '../kernel/ports/sessions.js';
 import { type Call, invalid, missing, route, type Route, RpcError } from '../kernel/rpc.js';
 import { deadLetterAggregate, letterMessage, MAX_DEAD_LETTERS } from './decider.js';
 import { deadLetterStream } from './events.js';
 import type { Reactors, RunningReactor } from './ports.js';
-import type { OpenLetter } from './state.js';
+import type { DeadLetterState, OpenLetter } from './state.js';
 
 export type DeadLetterServices = { readonly sessions: Sessions; readonly reactors: Reactors };
 
@@ -31,8 +32,18 @@ const limitOf = ({ limit }: ReactorListRequest): number => {
 const toListedDeadLetter = (reactor: string, letter: OpenLetter) =>
   create(ListedDeadLetterSchema, { letter: letterMessage(reactor, letter), retrying: letter.isRetrying });
 
-const openLettersOf = ({ sessions }: DeadLetterServices, name: string): Promise<readonly OpenLetter[]> =>
-  sessions.read(deadLetterAggregate, deadLetterStream(name), ({ state }) => [...state.open.values()]);
+/** The open letters of a reactor, and why they cannot be read; empty where they can. */
+type ReadLetters = { readonly letters: readonly OpenLetter[]; readonly problem: string };
+
+const readLetters = async ({ sessions }: DeadLetterServices, name: string): Promise<ReadLetters> => {
+  try {
+    const look = ({ state }: Folded<DeadLetterState>) => [...state.open.values()];
+    return { letters: await sessions.read(deadLetterAggregate, deadLetterStream(name), look), problem: '' };
+  } catch (error) {
+    if (!(error instanceof StreamParked)) throw error;
+    return { letters: [], problem: `its dead letters cannot be read: ${error.message}` };
+  }
+};
 
 const toReactor = async (
   services: DeadLetterServices,
@@ -40,14 +51,14 @@ const toReactor = async (
   name: string,
   request: ReactorListRequest,
 ): Promise<Reactor> => {
-  const letters = await openLettersOf(services, name);
+  const { letters, problem } = await readLetters(services, name);
   const page = letters
     .filter(({ position }) => position > request.after)
     .sort((a, b) => (a.position < b.position ? -1 : 1))
     .slice(0, limitOf(request));
   const { worker = '', waiting = 0, retrying = 0, lagMs = 0 } = running ?? {};
   return create(ReactorSchema, {
-    ...{ name, worker, waiting, retrying, lag: durationFromMs(lagMs), dead: letters.length },
+    ...{ name, worker, waiting, retrying, lag: durationFromMs(lagMs), dead: letters.length, problem },
     position: await services.reactors.position(name),
     muted: services.reactors.muted(name) ?? '',
     deadLetters: page.map((letter) => toListedDeadLetter(name, letter)),

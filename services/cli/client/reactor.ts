@@ -33,6 +33,8 @@ type ShownReactor = {
   readonly dead: number;
   /** Why no process may run it, such as on a copy of a log; empty otherwise. */
   readonly muted: string;
+  /** Why its dead letters cannot be read; empty otherwise. */
+  readonly problem: string;
   readonly deadLetters: readonly ShownLetter[];
 };
 
@@ -51,13 +53,21 @@ const letterLine = ({ letter, retrying }: ShownLetter): string => {
   return `  ${cell(state, 8)}  ${cell(position, 10)}  ${timeCell(since)}  ${oneLine(stream)}  ${oneLine(reason)}`;
 };
 
-/** The lines of a reactor: its figures, why it may not run, its dead letters. */
+/** The lines of a reactor: its figures, why it may not run, why its dead letters cannot be read, its dead letters. */
 export const linesOf = (each: ShownReactor): readonly string[] => {
   const figures = `position ${each.position}, lag ${each.lag}, waiting ${each.waiting}, retrying ${each.retrying}`;
-  const line = [cell(each.name, 20), cell(each.worker || '-', 24), `${figures}, dead ${each.dead}`].join('  ');
+  const dead = each.problem === '' ? each.dead : 'unknown';
+  const line = [cell(each.name, 20), cell(each.worker || '-', 24), `${figures}, dead ${dead}`].join('  ');
   const hidden = each.dead - each.deadLetters.length;
   const muted = each.muted === '' ? [] : [`  ${coloured('muted', 'yellow')}     ${oneLine(each.muted)}`];
-  return [line, ...muted, ...each.deadLetters.map(letterLine), ...(hidden > 0 ? [`  and ${hidden} more`] : [])];
+  const problem = each.problem === '' ? [] : [`  ${coloured('parked', 'red')}    ${oneLine(each.problem)}`];
+  return [
+    line,
+    ...muted,
+    ...problem,
+    ...each.deadLetters.map(letterLine),
+    ...(hidden > 0 ? [`  and ${hidden} more`] : []),
+  ];
 };
 
 /**

@@ -136,9 +136,19 @@ it('the dead letters of a reactor have aligned columns, and one line each', () =
     retrying: false,
   }));
   const figures = { position: '9', waiting: 0, retrying: 0, lag: '0s', dead: 2 };
-  const lines = reactorLinesOf({ name: 'notify', worker: '', muted: '', ...figures, deadLetters }).slice(1);
+  const reactor = { name: 'notify', worker: '', muted: '', problem: '' };
+  const lines = reactorLinesOf({ ...reactor, ...figures, deadLetters }).slice(1);
   expect(new Set(lines.map((line) => line.indexOf('task-a b'))).size).toBe(1);
   expect(lines.join('')).not.toContain('\n');
+});
+
+it('a reactor whose dead letters cannot be read has a line that says so, and no number of them', () => {
+  const figures = { position: '9', waiting: 0, retrying: 0, lag: '0s', dead: 0, deadLetters: [] };
+  const lines = reactorLinesOf({ name: 'notify', worker: '', muted: '', problem: 'cannot\nbe read', ...figures });
+  expect(lines.map((line) => line.trim())).toEqual([
+    expect.stringContaining('dead unknown'),
+    expect.stringMatching(/parked\W.*cannot be read$/u),
+  ]);
 });
 
 it('a parked stream has one line, although its id has a line break', () => {
