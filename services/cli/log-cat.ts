@@ -17,6 +17,7 @@ import { openOwnLog } from '../main/log-source.js';
 import { openPayloads } from '../main/payloads.js';
 import { lineOf } from '../main/event-json/event-line.js';
 import { readable } from '../main/event-json/readable.js';
+import { unknownTypeNotes } from './unknown-types.js';
 import { OperatorError, forSetting } from '../config/operator-errors.js';
 
 /** The flags of `log cat`. */
@@ -35,10 +36,16 @@ type Cat = {
   /** The beginning of the read: at or before the first event to print. */
   readonly start: LogStart;
   readonly limit: number;
+  /** The types of the events that were printed. */
+  readonly found: Set<string>;
+};
+
+const printNotes = (notes: readonly string[]): void => {
+  for (const note of notes) process.stderr.write(`${note}\n`);
 };
 
 /** Makes a function that prints the selected events, up to the limit; it returns true once the limit is reached. */
-const printer = ({ payloads, selection, after, limit }: Cat) => {
+const printer = ({ payloads, selection, after, limit, found }: Cat) => {
   let left = limit;
   const dataOf = readable(payloads);
   const isWanted = (event: RecordedEvent): boolean => event.position > after && selection.matches(event);
@@ -46,6 +53,7 @@ const printer = ({ payloads, selection, after, limit }: Cat) => {
     for (const event of events.filter(isWanted)) {
       if (left <= 0) break;
       if (!process.stdout.write(await lineOf(event, dataOf))) await once(process.stdout, 'drain');
+      found.add(event.type);
       left -= 1;
     }
     return left <= 0;
@@ -81,8 +89,9 @@ const follow = async (cat: Cat): Promise<void> => {
 };
 
 /**
- * Prints the log, or selected events of it, as one JSON object a line. The process exits with code 0 when the reader of
- * its standard output goes away.
+ * Prints the log, or selected events of it, as one JSON object a line, and on standard error the selected types that
+ * are unknown and of which no event was printed. The process exits with code 0 when the reader of its standard output
+ * goes away.
  *
  * @throws {OperatorError} when the selected stream has no event and `--follow` is not given.
  * @throws {DataDirectoryUnusable} when there is no log.
@@ -99,10 +108,15 @@ export const logCat = async (
   process.stdout.on('error', () => process.exit(0));
   try {
     const after = await beginAfter(log, selection, flags);
-    const cat: Cat = { log, payloads, selection, after, start: startOf(flags, after), limit };
-    if (flags.follow) await follow(cat);
-    else if (selection.stream === undefined) await printLog(cat);
+    const cat: Cat = { log, payloads, selection, after, start: startOf(flags, after), limit, found: new Set() };
+    if (flags.follow) {
+      printNotes(unknownTypeNotes(flags.type));
+      await follow(cat);
+      return;
+    }
+    if (selection.stream === undefined) await printLog(cat);
     else await printStream(cat, selection.stream);
+    printNotes(unknownTypeNotes(flags.type, cat.found));
   } finally {
     await log.close();
     await payloads.close();

@@ -145,6 +145,16 @@ describe('while a server runs', () => {
     expect(second).toMatchObject({ stream: 'project-one' });
   });
 
+  it('a type that is unknown is noted on standard error, with the nearest one; the log is printed as selected', async () => {
+    const types = 'ProjectRegisterd,ProjectRegistered';
+    const { code, stdout, stderr } = await flightlog(['log', 'cat', '--data', data, '--type', types]).ended;
+    expect(stdout.trim().split('\n')).toHaveLength(3);
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr: 'flightlog: this release records no events of type ProjectRegisterd; did you mean ProjectRegistered?\n',
+    });
+  });
+
   it.each([
     ['--since', 'yesterday', 'It must be a time such as 2026-03-02T09:58:16Z, or how long ago, such as 15m.'],
     ['--tail', 'two', 'It must be a whole number.'],
