@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { buildSync } from 'esbuild';
+import { type BuildOptions, buildSync } from 'esbuild';
 import { CHECKOUT } from './command.js';
 
 /** The last commit of the previous release, which reads and writes only format 1 of the log. */
@@ -22,7 +22,7 @@ export const isInHistory = (): boolean => {
 };
 
 /** Translates the product only, without type checks, which passed when it was released. */
-const TRANSLATION = {
+const TRANSLATION: BuildOptions = {
   entryPoints: ['proto/gen/**/*.ts', 'services/**/*.ts', 'projections/**/*.ts'],
   outdir: 'dist',
   outbase: '.',
@@ -30,7 +30,7 @@ const TRANSLATION = {
   platform: 'node',
   target: 'es2023',
   logLevel: 'error',
-} as const;
+};
 
 /** The command line of the previous release, built in a folder of its own. */
 export type ReleaseBefore = { readonly binary: string; readonly remove: () => void };
