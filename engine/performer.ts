@@ -35,7 +35,7 @@ const whenFound = async <Answer>(asking: Promise<Answer>): Promise<Answer | unde
   }
 };
 
-/** Effects that read results of earlier engines and executions. */
+/** Effects that read from the server: what earlier engines and executions have recorded, and the outputs of a launch plan. */
 const readers = (
   client: InterfaceClient,
   execution: Execution,

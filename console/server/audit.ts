@@ -7,7 +7,7 @@ import {
 } from '../../proto/gen/platformidl/eventlog/audit_service_pb.js';
 import { call } from './call.js';
 
-/** The pause before the next entries are asked for. */
+/** The pause before entries are asked for again, after a page that was not full or a request that failed. */
 const PAUSE_MS = 3_000;
 
 /** The entries to follow. */

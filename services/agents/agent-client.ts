@@ -12,7 +12,7 @@ export interface AgentClient {
   /**
    * Makes a unary call; cancels it when the caller's call is cancelled.
    *
-   * @throws {RpcError} naming the agent, for any status but OK.
+   * @throws {RpcError} naming the agent, for any status but OK; CANCELLED when the caller has gone.
    */
   ask(method: DescMethod, request: Uint8Array, call: Call): Promise<Uint8Array>;
   /**
@@ -20,6 +20,7 @@ export interface AgentClient {
    * reading the responses.
    *
    * @throws {RpcError} naming the agent, for any status but OK.
+   * @throws the error of `requests`, when reading them fails.
    */
   exchange(method: DescMethod, requests: AsyncIterable<Uint8Array>, signal: AbortSignal): AsyncIterable<Uint8Array>;
   close(): void;
@@ -107,7 +108,7 @@ export const agentClient = (agent: Agent, maxMessageBytes: number): AgentClient 
     let unread: Error | undefined;
     void send(call, requests, over.signal).catch((error: unknown) => {
       if (over.signal.aborted) return;
-      // The error of the request stream is thrown instead of the error that the agent returns for its end.
+      // The caller gets the error of the request stream, not the CANCELLED with which the cancelled call ends.
       unread = error instanceof Error ? error : new Error('requests cannot be read', { cause: error });
       end();
     });

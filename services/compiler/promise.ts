@@ -6,7 +6,7 @@ import type { Scope } from './scope.js';
 import { innerOf, isSimple, type Types } from './types.js';
 import { typeText } from './type-text.js';
 
-/** The type of a binding's source, or the problem; `undefined` when the error belongs to another node. */
+/** The type of a binding's source, or the problem; `undefined` when the source node itself is invalid, which is reported for that node. */
 export type Source = { readonly type: LiteralType } | { readonly problem: Problem } | undefined;
 
 const INDEXED = /^\[\d+\]\.(.+)$/;

@@ -91,7 +91,7 @@ const upstreamOf = async ({ auth: { server } }: Settings): Promise<UpstreamProvi
     scope,
     subjectClaim: claims.subject_claim,
     groupsClaim: claims.groups_claim,
-    configuration: () => client.configuration(''), // only an issuer in this process counts browser addresses
+    configuration: () => client.configuration(''), // only an issuer in this process limits requests by the address of the browser
   };
 };
 

@@ -16,7 +16,7 @@ import type { Writer, WriterParts } from './writers/writer.js';
 
 const SESSION_BYTES = 1_000;
 
-/** The ticket of a read that accepts the state as it is folded. */
+/** The ticket of a read that came before all others: the state as it is folded is new enough for it. */
 const BEFORE_ALL = 0;
 
 const isLarge = ({ content }: Content): boolean => content.case === 'inline' && content.value.length > MAX_INLINE_BYTES;
@@ -131,8 +131,8 @@ export class StreamSession<State, Command, Event, Refusal> implements Session<St
   }
 
   /**
-   * Folds observed events, but none while appends are in flight: these have provisional revisions, and an observed
-   * event of another process may have one of them. The results of the appends show it.
+   * Folds observed events, but none while appends are in flight. The revisions of appends in flight are provisional: an
+   * observed event of another process may have one of them, and the append then fails.
    */
   #foldObserved(): void {
     if (this.#inFlight.isEmpty) this.#state.foldObserved();
@@ -188,8 +188,8 @@ export class StreamSession<State, Command, Event, Refusal> implements Session<St
   }
 
   /**
-   * Answers a command that has no events. A permanent refusal is given at once, any other answer only when the state is
-   * at the head of the stream.
+   * Answers a command that has no events. A permanent refusal does not wait for the state to reach the head of the
+   * stream; any other answer is given only there. Both wait for the appends in flight.
    */
   #answer(turn: CommandTurn<Command, Refusal>, refusal: Refusal | undefined): Promise<void> | undefined {
     const isPermanent = refusal !== undefined && this.#aggregate.isPermanentRefusal(refusal);

@@ -8,7 +8,7 @@ export type Row<Desc extends DescMessage> = {
   /** A number before a rule is the step of the RPC that checks it: with `3 before 5` the refusal of step 3 is given. */
   readonly rule: string;
   readonly change: (request: MessageShape<Desc>) => void;
-  /** A part of the refusal's text. */
+  /** A part of the refusal's text; other rules may have it too. */
   readonly says: string;
   /** INVALID_ARGUMENT, unless said otherwise. */
   readonly code?: string;

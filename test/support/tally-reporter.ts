@@ -3,7 +3,7 @@ import type { Reporter, TestCase, TestModule } from 'vitest/node';
 
 declare module 'vitest' {
   interface TaskMeta {
-    /** The number of contract cases that the test has tried; one by default. */
+    /** The number of contract cases that the test tries; one by default. */
     cases?: number;
   }
 }
@@ -29,7 +29,7 @@ const casesOf = (module: TestModule): number =>
     ? [...module.children.allTests('passed')].reduce((sum, test) => sum + (test.meta().cases ?? 1), 0)
     : 0;
 
-/** Ends the output with the number of contract cases tried, and one line with the result. */
+/** Ends the output with the number of contract cases of the tests that passed, and one line with the result. */
 export default class TallyReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     const states = modules.flatMap(({ children }) => [...children.allTests()].map((test) => test.result().state));

@@ -8,7 +8,10 @@ type LeaseRow = {
   readonly _id: string;
   readonly owner: string;
   readonly until: Date;
-  /** Absent until the owner describes its lease. */
+  /**
+   * From the owner that described the lease last, which may be an earlier one: it counts only while `text.owner` is
+   * `owner`. Absent until the first description.
+   */
   readonly text?: { readonly owner: string; readonly value: string };
 };
 type PositionRow = { readonly _id: string; readonly logId: string; readonly position: bigint };
@@ -32,8 +35,8 @@ const serverTime = async ({ db }: Connection): Promise<number> => {
 };
 
 /**
- * Takes the leases that are free or expired. A lease that another owner takes or renews meanwhile stays with that
- * owner.
+ * Takes the leases that are free or expired, and renews those that the owner has. A lease that another owner takes or
+ * renews meanwhile stays with that owner.
  */
 const takeFree = async (
   leases: Collection<LeaseRow>,

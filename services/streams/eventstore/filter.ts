@@ -49,7 +49,7 @@ const isBalanced = (regex: string): boolean => {
   return depth === 0;
 };
 
-/** `^(?!…)`, with at most `.*` after it: clients send this form to exclude something. */
+/** `^(?!…)`, followed by nothing, `.*` or `.*$`: clients send this form to exclude something. */
 const EXCLUSION = /^\^\(\?!(?<excluded>.*)\)(?:\.\*\$?)?$/su;
 
 /** Matches an exclusion by negating its inner pattern, since RE2 has no lookahead; `undefined` for other patterns. */
@@ -88,7 +88,7 @@ export const eventMatch = (
   return on === 'type' ? ({ type }) => match(type) : ({ stream }) => match(stream);
 };
 
-/** The categories that these prefixes of stream names are, each with its dash; `undefined` for other prefixes. */
+/** The categories of prefixes that are a category and its dash each; `undefined` when one of them is not. */
 const categoriesOf = (prefixes: readonly string[]): readonly string[] | undefined =>
   prefixes.every((prefix) => prefix.length > 0 && prefix.indexOf('-') === prefix.length - 1)
     ? prefixes.map((prefix) => prefix.slice(0, -1))

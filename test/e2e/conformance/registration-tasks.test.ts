@@ -90,7 +90,7 @@ const TASKS: readonly Row<typeof TaskCreateRequestSchema>[] = [
     change: (r) => {
       delete r.id;
     },
-    says: 'id',
+    says: 'missing id',
   },
   {
     rule: '1: an id of resource type TASK',

@@ -69,7 +69,7 @@ const WORKFLOWS: readonly Row<typeof WorkflowCreateRequestSchema>[] = [
     change: (r) => {
       delete r.id;
     },
-    says: 'id',
+    says: 'missing id',
   },
   {
     rule: '1: an id of resource type WORKFLOW',

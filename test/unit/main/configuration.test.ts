@@ -120,7 +120,7 @@ describe('the configuration', () => {
     [{ role: 'log', eventstore_format: 'json' }, 'eventstore_format', 'a log server serves events as they are stored'],
     [{ 'kafka.tls_ca': 'ca.pem' }, 'kafka.tls_ca', 'has no effect without kafka.tls'],
     [{ 'kafka.sasl_password': 'secret' }, 'kafka.sasl_password', 'has no effect without kafka.sasl_username'],
-  ])('refuses %j together', (settings, key, why) => {
+  ])('refuses the settings %j', (settings, key, why) => {
     expect(() => together(settings)).toThrow(`${key} (from ${key}): ${why}`);
   });
 

@@ -67,7 +67,7 @@ describe('mail', () => {
     expect(sink.mails).toEqual([]);
   });
 
-  it('whose connection ends before the answer may have been sent, and is not sent again by itself', async () => {
+  it('may have been sent when its connection ends before the answer, and is not sent again by itself', async () => {
     expect(await sendTo('dropped@example.com')).toMatchObject({ kind: 'unknown' });
     expect(await channel?.send(messageTo('ann@example.com'), signal())).toMatchObject({ kind: 'sent' });
     expect(sink.mails.map(({ to }) => to)).toEqual(['dropped@example.com', 'ann@example.com']);

@@ -160,7 +160,7 @@ describe('a projector', () => {
     await fc.assert(property, { numRuns: 40 });
   });
 
-  it('writes what it has gathered when a page ends that no other follows at once, and nothing before', async () => {
+  it('writes what it has gathered only when a limit is reached or no more events follow', async () => {
     const store = await newStore();
     const target = await start(store, { gathers: { events: 9, documents: 5, bytes: 1e6 } });
     expect(await target.take(recorded([{ stream: 's' }, { stream: 's' }]), 2n, true)).toBe(false);
@@ -749,7 +749,7 @@ describe('streams that are parked and resumed', () => {
     expect(await amounts(store)).toEqual([[7, 3n]]);
   });
 
-  it('are parked for the projector whose views include those that cannot take them, and for no other one', async () => {
+  it('are parked for all views of their projector, and for no other projector', async () => {
     const store = await newStore();
     const events = recorded([{ stream: 's', type: 'FromTheFuture' }]);
     await (await start(store)).take(events, 1n);

@@ -16,7 +16,7 @@ const apart = Object.keys(skippedTests({ FLIGHTLOG_TEST_ROLES: 'apart' }));
 const STARTS = /support\/(?:control-plane|server-process|two-processes|roles)\.js/u;
 const STARTS_A_LOG = /\b(?:startLogServer|startTwoProcesses|startRoleProcesses|startEventstoreCluster)\(/u;
 
-describe('the end-to-end tests that are left out with MongoDB or with processes of a role each', () => {
+describe('the end-to-end tests that are left out with MongoDB or with one process for each role', () => {
   it('are none by default', () => {
     expect(skippedTests({})).toEqual({});
   });

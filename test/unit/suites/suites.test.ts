@@ -42,7 +42,7 @@ describe('the suites of tests', () => {
   });
 
   it.each(['test:eventstore', 'test:mongodb', 'test:roles'])(
-    'run four projects on other stores or as processes of a role each: %s',
+    'run four projects on other stores or with one process for each role: %s',
     (script) => {
       expect(projectsOf(script)).toEqual(['e2e', 'operations', 'loads', 'matrices']);
     },
