@@ -1,5 +1,5 @@
-// Translates TypeScript to JavaScript, file by file, and checks no types: that is what `npm run check` and `npm run
-// build` do besides. Translates again only what has changed. The product is put together in few files besides, which
+// Translates TypeScript to JavaScript, file by file, and checks no types: that is what `npm run lint` and `npm run
+// check` do besides. Translates again only what has changed. The product is put together in few files besides, which
 // are what is started. `node build.js` is the product, with `--all` tests and benchmarks too.
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';

@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 
 import { OperationsService } from '../../proto/gen/platformidl/eventlog/operations_service_pb.js';
-import { type Reactor, ReactorService } from '../../proto/gen/platformidl/eventlog/reactor_service_pb.js';
+import { ReactorService } from '../../proto/gen/platformidl/eventlog/reactor_service_pb.js';
 import { Facts } from '../look/page.js';
 import type { PhaseKind } from '../look/phases.js';
 import { SignText } from '../look/sign-text.js';
@@ -40,23 +40,25 @@ const Engines = (): ReactNode => {
   );
 };
 
-/** The number of dead letters; unknown when none is counted and those of a reactor cannot be read. */
-const deadOf = (reactors: readonly Reactor[]): number | undefined => {
-  const dead = reactors.reduce((sum, each) => sum + each.dead, 0);
-  return dead === 0 && reactors.some(({ problem }) => problem !== '') ? undefined : dead;
+/** The number of dead letters. Those of some reactors are unknown when they cannot be read. */
+const DeadLetters = (): ReactNode => {
+  const { data } = useQuery({ ...rpcQuery(ReactorService.method.listReactors, {}), ...REFRESHED });
+  if (!data) return '–';
+  const dead = data.reactors.reduce((sum, each) => sum + each.dead, 0);
+  const isComplete = data.reactors.every(({ problem }) => problem === '');
+  if (isComplete) return <Count count={dead} tone="bad" />;
+  return <SignText tone="bad">{dead === 0 ? 'unknown' : `${dead}, others unknown`}</SignText>;
 };
 
 const Figures = (): ReactNode => {
   const parked = useQuery({ ...rpcQuery(OperationsService.method.listParkedStreams, {}), ...REFRESHED });
-  const reactors = useQuery({ ...rpcQuery(ReactorService.method.listReactors, {}), ...REFRESHED });
-  const dead = reactors.data && deadOf(reactors.data.reactors);
   return (
     <section className="card state" aria-label="State of the system">
       <Facts
         facts={[
           ['Lag of views', <Lag />],
           ['Parked streams', <Count count={parked.data?.total} tone="stopped" />],
-          ['Dead letters', <Count count={dead} tone="bad" />],
+          ['Dead letters', <DeadLetters />],
           ['Engines', <Engines />],
         ]}
       />

@@ -92,14 +92,15 @@ const DeadLetters = ({ reactors }: { readonly reactors: readonly Reactor[] }): R
     )),
   );
   const unread = reactors.filter(({ problem }) => problem !== '').map(({ name }) => name);
-  if (rows.length === 0 && unread.length > 0)
-    return <Empty>The dead letters of {unread.join(', ')} cannot be read; the others have none.</Empty>;
+  const unreadText = unread.length === 0 ? '' : `The dead letters of ${unread.join(', ')} cannot be read.`;
+  if (rows.length === 0 && unreadText !== '') return <Empty>{unreadText} The others have none.</Empty>;
   if (rows.length === 0) return <Empty>None: the reactors have done all their work, or still try.</Empty>;
   return (
     <>
       <DataTable label="Dead letters" columns={['Reactor', 'State', 'Position', 'Stream', 'Reason', '']}>
         {rows}
       </DataTable>
+      {unreadText !== '' && <p className="card-body quiet">{unreadText}</p>}
       {total > rows.length && (
         <p className="card-body quiet">
           {rows.length} of {total} are listed.

@@ -21,8 +21,7 @@ const MAX_SECONDS = 315_576_000_000n;
 const nanosOf = (whole: string, fraction: string, unit: string): bigint => {
   const numerator = BigInt(whole + fraction) * (NANOS[unit] ?? 0n);
   const denominator = 10n ** BigInt(fraction.length);
-  if (numerator % denominator !== 0n)
-    throw new Problem('write a duration of whole nanoseconds: 0.123456789s has as many digits as there may be');
+  if (numerator % denominator !== 0n) throw new Problem('write a duration of whole nanoseconds, such as 0.123456789s');
   return numerator / denominator;
 };
 

@@ -110,9 +110,14 @@ const knownLetters = (name: string, onRetry: (letter: DeadLetterRecord) => void)
     if (asked) onRetry(asked);
   };
 
-  /** Adds a letter that is in the log up to a revision, unless the subscription has delivered that revision already. */
+  /**
+   * Adds a letter that is in the log up to a revision, unless the subscription has delivered that revision already. A
+   * letter that was open or skipped before was not recorded again, and stays as it is.
+   */
   const add = (letter: DeadLetterRecord, upTo: bigint): void => {
-    if (upTo <= known.revision || known.state.skipped.has(letterKey(letter))) return;
+    const key = letterKey(letter);
+    if (upTo <= known.revision || known.state.skipped.has(key)) return;
+    if (known.state.open.get(key)?.isRetrying === false) return;
     const data = create(DeadLetterRecordedSchema, { letter: letterMessage(name, letter) });
     known.state = decider.evolve(known.state, { type: 'DeadLetterRecorded', data });
   };

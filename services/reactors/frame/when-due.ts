@@ -6,7 +6,6 @@ import type { Checkpoint } from '../../kernel/ports/checkpoint.js';
 import type { EventFilter, EventLog } from '../../kernel/ports/event-store.js';
 import type { Timers } from '../../kernel/ports/timers.js';
 import type { Reactor } from '../../kernel/reactor.js';
-import type { DeadLetterRecord } from '../../dead-letter/commands.js';
 import { letterKey } from '../../dead-letter/decider.js';
 import type { StreamName } from '../../kernel/stream.js';
 import { type FailedEvent, letterOf, NO_DEAD_LETTERS, type OpenDeadLetters } from './dead-letters.js';
@@ -104,13 +103,18 @@ const working = <Item>(
   onWork: () => void,
 ) => {
   const { log, timers, givingUp, itemOf, settle } = options;
-  /** The dead letters that are being tried again. */
-  const again = new Set<string>();
+  /** The dead letters that are being tried again; true for one that has to be tried once more after that. */
+  const again = new Map<string, boolean>();
 
   // The checkpoint has passed dead letters, so that their positions hold nothing.
   const end = (placed: Placed<Item>): void => {
-    if (placed.isAgain) again.delete(letterKey(placed));
-    else positions.end(placed.position);
+    if (!placed.isAgain) {
+      positions.end(placed.position);
+      return;
+    }
+    const isOnceMore = again.get(letterKey(placed)) === true;
+    again.delete(letterKey(placed));
+    if (isOnceMore) tryAgain(placed);
   };
 
   const itemAgain = async (placed: Placed<Item>): Promise<Item | undefined> => {
@@ -124,8 +128,10 @@ const working = <Item>(
     if (options.onlyLive === true && !state.isLive) return { againAtMs: timers.now() + NOT_LIVE_MS };
     placed.item ??= await itemAgain(placed);
     const worked = placed.item === undefined ? undefined : await settle(placed.item);
-    if (worked === undefined) await letters.settle(placed);
-    return worked;
+    if (worked !== undefined) return worked;
+    await letters.settle(placed);
+    if (placed.isAgain) again.set(letterKey(placed), false);
+    return undefined;
   };
 
   const park = async (placed: Placed<Item>, error: StreamParked): Promise<void> => {
@@ -143,10 +149,11 @@ const working = <Item>(
     onDone: end,
   });
 
-  const tryAgain = (letter: DeadLetterRecord): void => {
-    if (again.has(letterKey(letter))) return;
-    again.add(letterKey(letter));
-    queue.add({ ...letter, isAgain: true }, timers.now());
+  /** Tries a dead letter again at once; after the try that runs, if there is one, unless that one does the work. */
+  const tryAgain = (letter: FailedEvent): void => {
+    const isRunning = again.has(letterKey(letter));
+    again.set(letterKey(letter), isRunning);
+    if (!isRunning) queue.add({ ...letter, isAgain: true }, timers.now());
   };
   const letters = givingUp?.deadLetters(tryAgain) ?? NO_DEAD_LETTERS;
   const start = letters.ready().then(() => letters.again().forEach(tryAgain));

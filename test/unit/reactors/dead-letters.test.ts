@@ -51,6 +51,8 @@ let failingRecords: number;
 let isOlder: boolean;
 /** The subscription of dead letters delivers nothing until this is resolved. */
 let delivery: Promise<void>;
+/** Commands about dead letters wait until this is resolved. */
+let recording: Promise<void>;
 
 beforeEach(async () => {
   directory = mkdtempSync(join(tmpdir(), 'flightlog-dead-'));
@@ -61,7 +63,7 @@ beforeEach(async () => {
   checkpoint = fileCheckpoint({ directory, name: reactor, logId: store.logId });
   [tried, done] = [[], []];
   [failureOf, unreadableOf, failingRecords, isOlder] = [() => undefined, () => undefined, 0, false];
-  delivery = Promise.resolve();
+  [delivery, recording] = [Promise.resolve(), Promise.resolve()];
 });
 afterEach(async () => {
   await running.close();
@@ -83,10 +85,11 @@ const record = (count: number, recordedAtMs = START) =>
   );
 
 /** Handles a command, or fails while `failingRecords` is above 0. */
-const handle: Sessions['handle'] = (...command) => {
+const handle: Sessions['handle'] = async (...command) => {
+  await recording;
   if (failingRecords === 0) return sessions.handle(...command);
   failingRecords -= 1;
-  return Promise.reject(new Error('the log cannot be reached'));
+  throw new Error('the log cannot be reached');
 };
 
 /** The log, with `DeadLetterSkipped` as an unknown type of event while `isOlder`, and with `delivery`. */
@@ -346,6 +349,30 @@ describe('work of a parked stream', () => {
     );
     await running.close();
     expect(await checkpoint.read()).toBeGreaterThanOrEqual(2n);
+  });
+
+  it('is tried once more when the stream is resumed while a retry of it is being recorded', async () => {
+    await record(2);
+    const isParked = new StreamParked(stream, 1n, 'unknown event');
+    const resume = (): Promise<unknown> => {
+      parked.note(isParked);
+      return parked.resume(stream);
+    };
+    failureOf = (position) => (position === 1n ? isParked : undefined);
+    open();
+    await until(letters, ([first]) => first?.parked === true);
+    let recordAgain = (): void => undefined;
+    recording = new Promise((resolve) => (recordAgain = resolve));
+    await resume();
+    await until(
+      () => Promise.resolve(tried.filter((position) => position === 1n).length),
+      (times) => times === 2,
+    );
+    failureOf = () => undefined;
+    await resume();
+    recordAgain();
+    await until(letters, ({ length }) => length === 0, 5_000);
+    expect(done).toEqual([2n, 1n]);
   });
 
   it.each(['settle', 'itemOf'] as const)(
