@@ -81,7 +81,7 @@ const edgesOf = ({ elements, phases }: ShownWorkflow): Edge[] =>
   }));
 
 /** Above this number of nodes, the layout and the elements of the page would take seconds. */
-const MAX_ELEMENTS = 200;
+const MAX_NODES = 200;
 
 type FlowGraphProps = ShownWorkflow & { readonly choose: ((nodeId: string) => void) | undefined };
 
@@ -129,7 +129,7 @@ type WorkflowGraphProps = {
 /** Draws a workflow as a graph; with phases, the graph shows an execution of it. */
 export const WorkflowGraph = ({ workflow, phases, chosen, choose }: WorkflowGraphProps): ReactNode => {
   const elements = useMemo(() => elementsOf(workflow), [workflow]);
-  const Graph = elements.nodes.length > MAX_ELEMENTS ? LargeGraph : FlowGraph;
+  const Graph = elements.nodes.length > MAX_NODES ? LargeGraph : FlowGraph;
   return (
     <div className="card graph">
       <Graph elements={elements} phases={phases} chosen={chosen} choose={choose} />

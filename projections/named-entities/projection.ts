@@ -22,6 +22,7 @@ import { namedEntityCollection } from './columns.js';
  */
 export type NamedEntityDocument = {
   readonly entity: NamedEntity;
+  /** When the name first got metadata of its own. */
   readonly notedAt: number | null;
   readonly updatedAt: number | null;
 };

@@ -28,7 +28,7 @@ export type GroupRunOptions = EventSources & {
   /** Limits of what the projector folds at once. */
   readonly limits?: EntryBatchLimits;
   /**
-   * Called after a large batch that reached the head of the log. More events are coming then: a short pause makes the
+   * Called after a large batch of a group in service that reached the head of the log. More events are coming then: a short pause makes the
    * next transaction larger, and a transaction of few events costs nearly as much as one of many. Not called behind the
    * head, where the next batch is full without a pause.
    */
@@ -55,7 +55,7 @@ const BUILDING_GATHERS: Gathered = { events: BUILDING_EVENTS, documents: 4_000, 
 /** The checkpoints move after this many events of the log, even if none of them belongs to the own partitions. */
 const MAX_SEEN = 20_000;
 
-/** A batch with at least this many events of the own partitions is large: `pauseAfterLarge` is called after it. */
+/** A batch with at least this many events of the own partitions is large. */
 const LARGE_BATCH = 32;
 
 /** A batch that was projected. */
@@ -134,6 +134,7 @@ export const isMoved = (error: unknown): boolean => {
 export const openGroup = async (options: GroupRunOptions, group: ViewGroup): Promise<GroupRun> => {
   const { log, readStore, serially } = options;
   const { name, models, partitions, takeover, isBuilding } = group;
+  // The group continues from the checkpoints and parked streams of the groups that it replaces.
   if (takeover !== undefined) await readStore.write(takeover);
   const gathers = isBuilding && { gathers: { ...BUILDING_GATHERS, events: options.buildingEvents ?? BUILDING_EVENTS } };
   const own = { name, models, partitions, logId: log.logId, onPoison: 'park', ...gathers } as const;

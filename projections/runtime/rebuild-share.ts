@@ -43,7 +43,7 @@ export interface ShareBuilder {
    */
   build(onProgress: OnRebuildProgress): Promise<number>;
   /**
-   * Compares the stored documents with a fold of each stream by itself, and documents that several streams feed with a
+   * Compares the stored documents of the sampled streams with a fold of each stream by itself, and documents that several streams feed with a
    * fold of all events in memory.
    *
    * @returns the number of streams verified.

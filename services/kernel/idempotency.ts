@@ -30,7 +30,10 @@ const KEY_BYTES = 300;
 /** Approximate memory of the keys, in bytes. */
 export const sizeOfKeys = (known: KnownKeys): number => known.size * KEY_BYTES;
 
-/** A key is unique per caller, operation and target. */
+/**
+ * A key is unique per caller, operation and target: what the command changes within its stream, such as a node; empty
+ * when that is the whole stream.
+ */
 const nameOf = (actor: string, target: string, { operation, key }: Pick<Idempotency, 'operation' | 'key'>): string =>
   JSON.stringify([actor, operation, target, key]);
 

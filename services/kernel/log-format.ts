@@ -17,6 +17,6 @@ export const FORMAT_WITH_DEAD_LETTERS = 2;
 /** The first format with requests to retry parked streams. */
 export const FORMAT_WITH_RETRIES = 2;
 
-/** Names a format in a text; an infinite one is that of a log whose format cannot be read. */
+/** Names a format in a text. An infinite one stands for a newer format whose number this release cannot read. */
 export const formatText = (format: number): string =>
   Number.isFinite(format) ? `format ${format}` : 'a format that is newer';

@@ -122,7 +122,7 @@ describe('a launch plan whose policy allows one execution at a time', () => {
     ['has recorded the execution', 'after-commit:2', 'OK'],
   ])('has one execution at a time although the process is killed when it %s', async (_, failPoint, found) => {
     const name = `killed-${failPoint.replace(':', '-')}`;
-    // A plan of its own, so that its slot is the first event recorded.
+    // The killed process records only this launch: first that the slot is taken, then the execution.
     await allReleased();
     await plane.grpc.call(method.createLaunchPlan, plan('one', 1, SKIP, name));
     await plane.kill();
@@ -132,7 +132,7 @@ describe('a launch plan whose policy allows one execution at a time', () => {
     await plane.kill();
     plane = await startControlPlane({}, plane.directory);
     expect((await plane.grpc.attempt(method.getExecution, { id: { ...place, name } })).code).toBe(found);
-    // Whichever execution has the slot, another one has to wait.
+    // Whether or not the execution was recorded, its slot is taken, so another one is refused.
     expect(await launch(`${name}-other`, 'one', name)).toMatchObject({ code: 'ALREADY_EXISTS' });
     const again = await launch(name, 'one', name);
     expect(again.code).toBe(found === 'OK' ? 'ALREADY_EXISTS' : 'OK');

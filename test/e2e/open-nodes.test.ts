@@ -104,7 +104,7 @@ describe(`an execution that ends with ${NODES} open nodes`, () => {
 
     client.close();
     await start();
-    // With an event store, a process is ready before its views have reached the end of the log.
+    // A process whose views others may write waits for them for ten seconds at its start, and then serves without them.
     await until(phases, (counts) => counts.get(NodeExecution_Phase.ABORTED) === NODES, VIEWS_MS);
     expect(await phases()).toEqual(new Map([[NodeExecution_Phase.ABORTED, NODES]]));
     expect(await eventsOfStream()).toBe(before + 1);

@@ -4,7 +4,7 @@ import type { Answered, QueryRequest, QueryThreadSettings } from './query-messag
 import { slices } from './query-slices.js';
 import { sqliteReadStore } from './sqlite-read-store.js';
 
-// Answers queries one at a time, on a connection of its own.
+// Answers queries on a connection of its own, one at a time, because the calls of SQLite block the thread.
 const { queryWaitMs, ...settings } = workerData as QueryThreadSettings;
 const store = sqliteReadStore({ ...settings, mode: 'read-only' });
 

@@ -19,9 +19,16 @@ export const readPosition =
 /** The longest time that a command waits for the position that its caller asks for, in milliseconds. */
 const MIN_POSITION_WAIT_MS = 2_000;
 
-/** A log reader of this process that commands depend on: the reference data, or the updates of live streams. */
+/**
+ * A log reader of this process that commands depend on: that of the reference data, or the one that keeps the folded
+ * states of streams in memory current.
+ */
 export interface Follower {
-  /** Waits until the reader has reached a position; resolves to `false` when it has not within `timeoutMs`. */
+  /**
+   * Waits until the reader has reached a position; resolves to `false` when it has not within `timeoutMs`.
+   *
+   * @throws {RpcError} RESOURCE_EXHAUSTED when too many calls wait for positions.
+   */
   reached(position: bigint, timeoutMs: number): Promise<boolean>;
 }
 
@@ -59,7 +66,7 @@ export const awaitPosition =
   ({ followers, admission }: PositionWait): Interceptor =>
   (call, next) => {
     const { minPosition, endpoint } = call;
-    const urgency = endpoint.route?.awaitsPosition;
+    const urgency = endpoint.route?.awaitsPosition; // absent for RPCs whose calls do not wait
     if (minPosition === undefined || urgency === undefined) return next();
     const refused = admission?.refusal(urgency);
     if (refused) throw refused;

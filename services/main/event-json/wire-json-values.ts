@@ -27,7 +27,7 @@ export type ConversionState = {
   readonly json: JsonBytes;
   /** The number of messages around the current one. */
   depth: number;
-  /** Content that cannot be decoded is written as it is, instead of failing. */
+  /** Content that cannot be decoded is written as the content message, with its bytes in base64, instead of failing. */
   readonly isLenient: boolean;
 };
 

@@ -46,7 +46,7 @@ const callerOf = async (call: AskingCall, services: Services): Promise<Caller> =
   const { authorization, peer } = call;
   const basic = basicOf(authorization);
   const isToken = basic === undefined || basic.name === TOKEN_USER || !passwords;
-  // A proxy that does not name its clients is one address for all of them, and no failures are counted against it.
+  // A proxy that does not name its clients would be one address for all of them: failures count against the name alone.
   if (!isToken) return passwords.callerOf({ ...basic, address: isBehindProxy ? forwardedIn(call) : peer });
   const header = basic === undefined ? authorization : `Bearer ${basic.password}`;
   return authentication.callerOf(

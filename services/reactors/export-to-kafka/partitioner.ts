@@ -27,7 +27,7 @@ const murmur2 = (key: Uint8Array): number => {
 
 /**
  * Chooses the partition of a key like Apache Kafka's clients, which is also the default of kafkajs. The hash of kafkajs
- * itself uses big integers and takes as long as making half a message.
+ * itself uses big integers and takes half as long as making the whole message.
  */
 export const byKey: ICustomPartitioner =
   () =>

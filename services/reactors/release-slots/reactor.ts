@@ -38,7 +38,7 @@ type WatchedSlot = {
 /** Time in milliseconds from one check of a slot to the next. */
 const EVERY_MS = 1_000;
 /** Number of executions checked in that time; with more slots each is checked less often. */
-const CHECKED_AT_ONCE = 100;
+const CHECKS_PER_INTERVAL = 100;
 
 const hex = (bytes: Uint8Array): string => Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 
@@ -129,7 +129,7 @@ export const releaseSlots = (options: ReleaseSlotsOptions): MeasuredReactor => {
     settle: async (slot) => {
       if (!held.has(slot)) return undefined;
       if (!(await release(slot)))
-        return { againAtMs: timers.now() + EVERY_MS * Math.max(1, held.count() / CHECKED_AT_ONCE) };
+        return { againAtMs: timers.now() + EVERY_MS * Math.max(1, held.count() / CHECKS_PER_INTERVAL) };
       held.delete(slot);
       return undefined;
     },

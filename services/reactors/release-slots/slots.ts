@@ -63,7 +63,10 @@ export interface Slots {
   settle(stream: StreamName, held: SlotHolder, commandId: string): Promise<boolean>;
 }
 
-/** Maximum time from taking a slot to creating the execution, in milliseconds. */
+/**
+ * An attempt that has not created its execution after this time, in milliseconds, may be voided (`fence`). Until it is,
+ * it can still create it.
+ */
 export const FENCED_AFTER_MS = 60_000;
 /** Maximum number of attempts to take a slot in one call: other requests may take each slot that becomes free. */
 const ROUNDS = 5;

@@ -118,7 +118,10 @@ export const isNoEventPosition = (error: unknown): boolean =>
 /** True when the server dropped a live subscription with 32 unread events; it must be reopened at its last position. */
 export const isSlowConsumer = (error: unknown): boolean => /Consumer too slow/iu.test(textOf(error));
 
-/** Makes the fault of an operation whose retries are used up. */
+/**
+ * Makes the fault of an operation that is not tried again: `OutcomeUnknown` when it may have been written,
+ * `StoreUnavailable` when it was not.
+ */
 export const retriesUsedUpFault = (what: string, error: unknown, mayBeWritten: boolean): Fault => {
   const text = `${what}: ${textOf(error)}`;
   return mayBeWritten ? new OutcomeUnknown(text, error) : new StoreUnavailable(text, error);

@@ -81,7 +81,7 @@ const DELETES = {
   workflow: method.deleteWorkflowAttributes,
 };
 
-/** The three RPCs of a kind have different message types with the same fields; this is the type of one. */
+/** The RPCs of the three levels have different message types, which differ only in the scope; tables of them are read as this one. */
 type SharedShape = typeof method.updateWorkflowAttributes;
 
 const rpcOf = (table: Readonly<Record<Level, unknown>>, scope: Scope): SharedShape =>
@@ -281,7 +281,7 @@ describe.each(['grpc', 'rest'] as const)('attributes over %s', (way) => {
     await refused(() => attempt(transport, DELETES, scope, LABEL), text);
   });
 
-  it('of an archived project are read, and not written', async () => {
+  it('of an archived project are refused in an update or a deletion, but not in a get', async () => {
     const scope = { project: 'archived' };
     await refused(() => update(transport, scope, label('x')), 'project [archived] is not active');
     await refused(() => attempt(transport, DELETES, scope, LABEL), 'project [archived] is not active');
@@ -446,7 +446,7 @@ describe('attributes in the JSON of REST', () => {
 });
 
 describe('attributes that were acknowledged', () => {
-  it('can be read by a call that waits for the position of an event of an engine', async () => {
+  it('can be listed by a call that waits for the position of an event of an engine', async () => {
     const { grpc } = plane;
     await register(grpc, withNeeds('01-hello'));
     const executionId = await launchHello(grpc, 'at-a-position');

@@ -58,7 +58,7 @@ describe('notifications', () => {
     value: { recipientsEmail },
   });
 
-  it('may name terminal phases or none, and a recipient', () => {
+  it('name a recipient, and terminal phases or none', () => {
     expect(() => assertNotifications([{ phases: [4, 6, 7, 8], type: email('ada@example.com') }])).not.toThrow();
     expect(() => assertNotifications([{ phases: [], type: email('ada@example.com') }])).not.toThrow();
   });

@@ -48,7 +48,7 @@ const writeAll = (all: File): void => {
 /** The tokens that were saved for a server. */
 export const savedTokens = (address: Address): SavedTokens | undefined => readAll()[keyOf(address)];
 
-/** The access token that was saved for a server, unless it has expired. */
+/** The access token that was saved for a server, unless it has expired or is about to. */
 export const savedToken = (address: Address): string | undefined => {
   const tokens = savedTokens(address);
   return tokens && tokens.expiresAt - MARGIN_MS > Date.now() ? tokens.accessToken : undefined;
