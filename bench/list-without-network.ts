@@ -34,8 +34,8 @@ export const pageTimesWithoutNetwork = async (
   const store = servingReadStore({ directory });
   const log = await sqliteLogReader({ directory });
   const payloads = filePayloadStore({ directory });
-  const past = { log, payloads, warn: fail };
-  const route = executionsRoutes({ store, entities, freshness: fresh, past }).find(
+  const contents = { log, payloads, warn: fail };
+  const route = executionsRoutes({ store, entities, freshness: fresh, contents }).find(
     ({ method }) => method === AdminService.method.listExecutions,
   );
   if (!route) throw new Error('executionsRoutes has no route for ListExecutions');

@@ -3,10 +3,10 @@ import type { LinkedEntities } from '../query/columns.js';
 import type { RecordedContents } from '../query/recorded-contents.js';
 import type { DocumentReads } from '../runtime/read-store.js';
 
-/** The services that reads of executions use. */
+/** The sources of reads of executions. */
 export type ExecutionReads = {
   readonly store: DocumentReads;
   readonly entities: LinkedEntities;
   readonly freshness: Freshness;
-  readonly past: RecordedContents;
+  readonly contents: RecordedContents;
 };

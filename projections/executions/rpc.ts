@@ -63,8 +63,8 @@ export const executionsRoutes = (reads: ExecutionReads): readonly Route[] => [
   route(AdminService.method.listExecutions, (request, call) => list(reads, request, call)),
   route(AdminService.method.getExecutionData, async ({ id }, call) => {
     const document = await found(reads, id, call);
-    const past = contentsFor(reads.past, call);
-    const [fullInputs, fullOutputs] = await Promise.all([inputsOf(past, document), outputsOf(past, document)]);
+    const contents = contentsFor(reads.contents, call);
+    const [fullInputs, fullOutputs] = await Promise.all([inputsOf(contents, document), outputsOf(contents, document)]);
     const data = create(WorkflowExecutionGetDataResponseSchema, {
       ...UNSIGNED_URLS,
       ...(fullOutputs && { fullOutputs }),

@@ -14,39 +14,39 @@ import type { StoredDocument } from '../runtime/read-store.js';
 
 /** The engine's message at the revision stored in a field of the document. */
 const messageAt = async (
-  past: RecordedContents,
+  contents: RecordedContents,
   { fields }: StoredDocument,
   field: 'inputs_at' | 'outputs_at' | 'dynamic_at',
 ): Promise<NodeExecutionEvent | undefined> => {
   const { [field]: revision, execution } = fields;
   if (typeof revision !== 'number') return undefined;
-  const event = await eventAt(past, executionCodec, execution as StreamName, BigInt(revision));
+  const event = await eventAt(contents, executionCodec, execution as StreamName, BigInt(revision));
   if (event?.type !== 'NodePhaseReported') return undefined;
-  return fromBinary(NodeExecutionEventSchema, await bytesOf(event.data.message, past.payloads));
+  return fromBinary(NodeExecutionEventSchema, await bytesOf(event.data.message, contents.payloads));
 };
 
 /**
  * The inputs that the engine sent; unset when it sent a location, because the storage of engines cannot be read from
  * here.
  */
-export const inputsOf = (past: CallContents, document: StoredDocument): Promise<LiteralMap | undefined> =>
-  unlessUnreadable(past, { field: 'full_inputs', of: document.key }, async () => {
-    const input = (await messageAt(past, document, 'inputs_at'))?.inputValue;
+export const inputsOf = (contents: CallContents, document: StoredDocument): Promise<LiteralMap | undefined> =>
+  unlessUnreadable(contents, { field: 'full_inputs', of: document.key }, async () => {
+    const input = (await messageAt(contents, document, 'inputs_at'))?.inputValue;
     return input?.case === 'inputData' ? input.value : undefined;
   });
 
 /** The outputs that the engine sent; unset when it sent a location. */
-export const outputsOf = (past: CallContents, document: StoredDocument): Promise<LiteralMap | undefined> =>
-  unlessUnreadable(past, { field: 'full_outputs', of: document.key }, async () => {
-    const result = (await messageAt(past, document, 'outputs_at'))?.outputResult;
+export const outputsOf = (contents: CallContents, document: StoredDocument): Promise<LiteralMap | undefined> =>
+  unlessUnreadable(contents, { field: 'full_outputs', of: document.key }, async () => {
+    const result = (await messageAt(contents, document, 'outputs_at'))?.outputResult;
     return result?.case === 'outputData' ? result.value : undefined;
   });
 
 /** The workflow that a dynamic node has generated. */
 export const dynamicWorkflowOf = async (
-  past: RecordedContents,
+  contents: RecordedContents,
   document: StoredDocument,
 ): Promise<DynamicWorkflowNodeMetadata | undefined> => {
-  const target = (await messageAt(past, document, 'dynamic_at'))?.targetMetadata;
+  const target = (await messageAt(contents, document, 'dynamic_at'))?.targetMetadata;
   return target?.case === 'taskNodeMetadata' ? target.value.dynamicWorkflow : undefined;
 };

@@ -28,7 +28,7 @@ import { nodeExecutionCollection } from './columns.js';
 import { dynamicWorkflowOf, inputsOf, outputsOf } from './data.js';
 import { listNodes, listNodesForTask, type NodeLists, type ParentTasks } from './list.js';
 
-export type NodeExecutionReads = NodeLists & { readonly past: RecordedContents };
+export type NodeExecutionReads = NodeLists & { readonly contents: RecordedContents };
 
 const found = async (
   reads: NodeExecutionReads,
@@ -67,12 +67,14 @@ const dynamicMetadata = (
   });
 };
 
-const dataOf = async (past: CallContents, document: StoredDocument): Promise<NodeExecutionGetDataResponse> => {
+const dataOf = async (contents: CallContents, document: StoredDocument): Promise<NodeExecutionGetDataResponse> => {
   const node = fromBinary(NodeExecutionSchema, document.response);
   const [fullInputs, fullOutputs, dynamic] = await Promise.all([
-    inputsOf(past, document),
-    outputsOf(past, document),
-    unlessUnreadable(past, { field: 'dynamic_workflow', of: document.key }, () => dynamicWorkflowOf(past, document)),
+    inputsOf(contents, document),
+    outputsOf(contents, document),
+    unlessUnreadable(contents, { field: 'dynamic_workflow', of: document.key }, () =>
+      dynamicWorkflowOf(contents, document),
+    ),
   ]);
   return create(NodeExecutionGetDataResponseSchema, {
     ...UNSIGNED_URLS,
@@ -88,10 +90,10 @@ export const nodeExecutionsRoutes = (reads: NodeExecutionReads): readonly Route[
   route(AdminService.method.getNodeExecution, async ({ id }, call) => (await found(reads, id, call)).response),
   route(AdminService.method.listNodeExecutions, (request, call) => listNodes(reads, request, call)),
   route(AdminService.method.getNodeExecutionData, async ({ id }, call) =>
-    dataOf(contentsFor(reads.past, call), await found(reads, id, call)),
+    dataOf(contentsFor(reads.contents, call), await found(reads, id, call)),
   ),
   route(AdminService.method.getDynamicNodeWorkflow, async ({ id }, call) => {
-    const dynamic = await dynamicWorkflowOf(contentsFor(reads.past, call), await found(reads, id, call));
+    const dynamic = await dynamicWorkflowOf(contentsFor(reads.contents, call), await found(reads, id, call));
     if (dynamic?.compiledWorkflow === undefined) {
       throw new RpcError('NOT_FOUND', 'node does not contain dynamic workflow');
     }

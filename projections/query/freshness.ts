@@ -35,8 +35,8 @@ export interface Freshness {
   awaitAcknowledged(call: Call, stream: StreamName, collection: Collection): Promise<FoldUnprojected>;
 
   /**
-   * For a Get that finds nothing: like `awaitAcknowledged`, for all events recorded in the stream, by any process;
-   * `undefined` when the stream has no events. The view may have caught up meanwhile.
+   * For a Get that found nothing: gives such a function, without a wait, for all events recorded in the stream, by any
+   * process; `undefined` when the stream has no events. The view may have caught up meanwhile: read it again too.
    */
   recorded(stream: StreamName, collection: Collection): Promise<FoldUnprojected | undefined>;
 
@@ -74,7 +74,7 @@ const collectionsIn = (where: readonly Condition[]): readonly Collection[] =>
   where.flatMap((each) => (each.is === 'key of' ? [each.collection, ...collectionsIn(each.where)] : []));
 
 /**
- * Wraps a store so that it refuses to search a view that is being built, in itself or for a condition on its documents.
+ * Wraps a store so that it refuses queries of a view that is being built, and queries whose conditions look into one.
  *
  * @throws {RpcError} UNAVAILABLE when it is searched.
  */
@@ -164,8 +164,9 @@ const assertNotParked = async (store: DocumentReads, stream: StreamName): Promis
  * Looks up documents of a collection that a stream feeds: first with every event of the stream that this process has
  * acknowledged, then, when nothing is found, with all recorded events.
  *
- * @throws {RpcError} UNAVAILABLE when nothing is found and the stream is parked.
- * @throws {StoreUnavailable} when the views have nothing and the events that are not yet projected cannot be read.
+ * @throws {RpcError} UNAVAILABLE when the views have not reached the caller's own position, or when nothing is found and
+ * the stream is parked.
+ * @throws {StoreUnavailable} when the events that the view lacks cannot be folded.
  */
 export const findFresh = async <Found>(
   { store, freshness: fresh }: FreshReads,
@@ -183,7 +184,8 @@ export const findFresh = async <Found>(
 /**
  * The document with a key, looked up as by {@link findFresh}.
  *
- * @throws {RpcError} UNAVAILABLE when no document can be read although one may be recorded.
+ * @throws {RpcError} UNAVAILABLE as {@link findFresh}.
+ * @throws {StoreUnavailable} when the events that the view lacks cannot be folded.
  */
 export const latestDocument = (
   reads: FreshReads,

@@ -26,9 +26,9 @@ const reservingMemory = (payloads: PayloadStore, reserveMemory: NonNullable<Call
 });
 
 /** The sources for one call: before a payload is fetched, the call waits until the transport has memory for it. */
-export const contentsFor = (past: RecordedContents, { reserveMemory, unread }: Call): CallContents => ({
-  ...past,
-  ...(reserveMemory && { payloads: reservingMemory(past.payloads, reserveMemory) }),
+export const contentsFor = (contents: RecordedContents, { reserveMemory, unread }: Call): CallContents => ({
+  ...contents,
+  ...(reserveMemory && { payloads: reservingMemory(contents.payloads, reserveMemory) }),
   ...(unread && { unread }),
 });
 

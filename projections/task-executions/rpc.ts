@@ -26,7 +26,7 @@ export type TaskExecutionReads = {
   readonly store: DocumentReads;
   readonly entities: LinkedEntities;
   readonly freshness: Freshness;
-  readonly past: RecordedContents;
+  readonly contents: RecordedContents;
 };
 
 const LIST = { elements: 1, token: 2 };
@@ -39,9 +39,9 @@ const urlsOf = ({ id }: TaskExecution): FlyteURLs => {
   return create(FlyteURLsSchema, { inputs: `${base}/i`, outputs: `${base}/o` });
 };
 
-const dataOf = async (past: CallContents, document: StoredDocument): Promise<TaskExecutionGetDataResponse> => {
+const dataOf = async (contents: CallContents, document: StoredDocument): Promise<TaskExecutionGetDataResponse> => {
   const task = fromBinary(TaskExecutionSchema, document.response);
-  const [fullInputs, fullOutputs] = await Promise.all([inputsOf(past, document), outputsOf(past, document)]);
+  const [fullInputs, fullOutputs] = await Promise.all([inputsOf(contents, document), outputsOf(contents, document)]);
   return create(TaskExecutionGetDataResponseSchema, {
     ...UNSIGNED_URLS,
     ...(fullInputs && { fullInputs }),
@@ -81,6 +81,6 @@ export const taskExecutionsRoutes = (reads: TaskExecutionReads): readonly Route[
   route(AdminService.method.getTaskExecution, async ({ id }, call) => (await findTask(reads, id, call)).response),
   route(AdminService.method.listTaskExecutions, (request, call) => list(reads, request, call)),
   route(AdminService.method.getTaskExecutionData, async ({ id }, call) =>
-    dataOf(contentsFor(reads.past, call), await findTask(reads, id, call)),
+    dataOf(contentsFor(reads.contents, call), await findTask(reads, id, call)),
   ),
 ];

@@ -56,7 +56,7 @@ export const publicUrl = z
 export const EMBEDDED = 'embedded:';
 
 /** The location of the log. */
-export const eventStore = z.string({ error: 'must be embedded: or esdb://HOST:PORT' }).superRefine((text, context) => {
+export const eventStore = z.string({ error: 'must be esdb://HOST:PORT or embedded:' }).superRefine((text, context) => {
   if (text === EMBEDDED) return;
   const address = eventstoreAddress(text);
   if (typeof address === 'string') context.addIssue({ code: 'custom', message: address });

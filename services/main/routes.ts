@@ -167,7 +167,7 @@ const readRoutes = ({
   logger,
 }: RouteServices): readonly Route[] => {
   const warn = (message: string, cause: unknown): void => logger.warn({ err: cause }, message);
-  const reads = { store: readStore, entities, freshness, past: { log: store, payloads, warn } };
+  const reads = { store: readStore, entities, freshness, contents: { log: store, payloads, warn } };
   const runs = [
     ...executionsRoutes(reads),
     ...nodeExecutionsRoutes(reads),

@@ -133,7 +133,7 @@ describe('an event store that refuses calls, falls silent or gets a new log id',
     await forgetful.close();
   }, 60_000);
 
-  it('has another log id after it was renewed as for a copy, and all its events', async () => {
+  it('keeps all its events when it gets another log id, as a copy does', async () => {
     const url = urlOf(log.address);
     const store = await eventstoreEventStore({ url });
     await store.append(fresh(), 'no-stream', [event()]);

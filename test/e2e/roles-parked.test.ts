@@ -65,7 +65,7 @@ describe.each(['running when', 'started after'])(
       KINDS.flatMap((kind) =>
         (['project', 'attributes', 'launchPlanSlots'] as const).map((each) => [kind, each] as const),
       ),
-    )('answer UNAVAILABLE with the stream and the position (%s, %s)', async (kind, category) => {
+    )('answer launches that need it UNAVAILABLE, with the stream and the position (%s, %s)', async (kind, category) => {
       const answer = await until(
         () => ASKED[category](api, kind),
         ({ code }) => code === 'UNAVAILABLE',

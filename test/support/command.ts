@@ -61,7 +61,7 @@ export const start = (
   return { child, stdout: () => stdout, stderr: () => stderr, ended, said };
 };
 
-/** Starts the command line as its users do. */
+/** Starts the command line, with the flags of {@link QUICK_START}. */
 export const flightlog = (args: readonly string[], options?: CommandOptions): Running =>
   start(process.execPath, [...QUICK_START, `${CHECKOUT}/flightlog.js`, ...args], options);
 

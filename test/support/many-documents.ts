@@ -138,14 +138,15 @@ const MADE: readonly (readonly [Collection, (index: number) => Fields])[] = [
 const BATCH = 5_000;
 
 /**
- * Writes `count` documents to each of the collections of executions, tasks, launch plans, nodes of one execution,
- * workflows, named entities, attempts and projects, all with the same stored `response`.
+ * Writes `count` executions, and half as many tasks, launch plans, nodes of one execution, workflows, named entities,
+ * attempts and projects, all with the same stored `response`.
  */
 export const fillWithMany = async (store: ReadStore, count: number, response: Uint8Array): Promise<void> => {
   await store.prepare(MADE.map(([collection]) => collection));
   for (const [collection, fieldsOf] of MADE) {
-    for (let first = 0; first < count; first += BATCH) {
-      const documents = Array.from({ length: Math.min(BATCH, count - first) }, (_, i) => ({
+    const end = collection === executionCollection ? count : count / 2;
+    for (let first = 0; first < end; first += BATCH) {
+      const documents = Array.from({ length: Math.min(BATCH, end - first) }, (_, i) => ({
         collection,
         document: { key: `k${digits(first + i)}`, position: 1n, fields: fieldsOf(first + i), response },
       }));
@@ -155,7 +156,7 @@ export const fillWithMany = async (store: ReadStore, count: number, response: Ui
   }
 };
 
-/** Opens a store in a new directory, with `count` documents in each collection; the caller removes both. */
+/** Opens a store in a new directory, filled as by {@link fillWithMany}; the caller removes both. */
 export const storeOfMany = async (
   count: number,
   response: Uint8Array,

@@ -7,6 +7,7 @@ import { create, type DescMessage, fromBinary, type MessageInitShape, type Messa
 import { entities } from '../../services/main/entities.js';
 import type { LinkedEntities } from '../../projections/query/columns.js';
 import type { Freshness } from '../../projections/query/freshness.js';
+import type { RecordedContents } from '../../projections/query/recorded-contents.js';
 import { projector } from '../../projections/runtime/projector.js';
 import type { ReadModel, SeenEvent } from '../../projections/runtime/read-model.js';
 import type { ReadStore, StoredDocument } from '../../projections/runtime/read-store.js';
@@ -107,12 +108,12 @@ const logOf = (events: readonly RecordedEvent[]): EventLog => ({
   close: () => Promise.resolve(),
 });
 
-/** The services of routes, over the views of given events. */
+/** The views of given events, with everything else that routes need. */
 export type Reads = {
   readonly store: ReadStore;
   readonly entities: LinkedEntities;
   readonly freshness: Freshness;
-  readonly past: { readonly log: EventLog; readonly payloads: PayloadStore; readonly warn: (message: string) => void };
+  readonly contents: RecordedContents;
   readonly domains: readonly { readonly id: string; readonly name: string }[];
 };
 
@@ -141,10 +142,14 @@ export const openReads = async (
   });
   if (recorded.length > 0) await views.take(recorded, recorded.at(-1)!.position);
   const warnings: string[] = [];
-  const past = { log: logOf(recorded), payloads: noPayloads, warn: (message: string) => void warnings.push(message) };
+  const contents = {
+    log: logOf(recorded),
+    payloads: noPayloads,
+    warn: (message: string) => void warnings.push(message),
+  };
   const domains = [{ id: 'development', name: 'Development' }];
   const table = new Map(
-    routes({ store, entities, freshness: alwaysFresh, past, domains }).map((each) => [each.method.localName, each]),
+    routes({ store, entities, freshness: alwaysFresh, contents, domains }).map((each) => [each.method.localName, each]),
   );
   const ask: Ask = async (method, request) => {
     const message = create(method.input, request);

@@ -4,7 +4,7 @@ import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js
 import { call } from '../../server/call.js';
 import type { Named } from '../../server/ids.js';
 
-/** Reads the name of the newest execution of the same workflow that has succeeded; null when there is none. */
+/** Reads the name of the newest other execution of the same workflow that has succeeded; null when there is none. */
 export const readLastGood = async (id: Named, signal: AbortSignal): Promise<string | null> => {
   const { closure } = await call(AdminService.method.getExecution, { id }, signal);
   const workflow = closure?.workflowId?.name ?? '';

@@ -121,8 +121,8 @@ const folded: Freshness = {
 const ownEntities = new Map([...entities].filter(([name]) => name === 'execution' || name === 'node_execution'));
 
 /** The routes of the reads of executions, nodes and tasks, over a store with the documents of a prefix. */
-export const routesOver = (store: DocumentReads, past: RecordedContents): readonly Route[] => {
-  const reads = { store, past, freshness: folded, entities: ownEntities };
+export const routesOver = (store: DocumentReads, contents: RecordedContents): readonly Route[] => {
+  const reads = { store, contents, freshness: folded, entities: ownEntities };
   return [
     ...executionsRoutes(reads),
     ...nodeExecutionsRoutes(reads),

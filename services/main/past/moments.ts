@@ -23,10 +23,10 @@ import type { Prefixes } from './prefixes.js';
 const dataOf = async (
   store: DocumentReads,
   id: ExecutionId,
-  { past, call }: { past: RecordedContents; call: Call },
+  { contents, call }: { contents: RecordedContents; call: Call },
 ) => {
   const data = AdminService.method.getExecutionData;
-  const route = routesOver(store, past).find(({ method }) => method === data);
+  const route = routesOver(store, contents).find(({ method }) => method === data);
   const request = create(WorkflowExecutionGetDataRequestSchema, { id });
   return fromBinary(
     WorkflowExecutionGetDataResponseSchema,
@@ -35,8 +35,8 @@ const dataOf = async (
 };
 
 /** Executions as they were, out of folded prefixes. */
-export const momentsIn = (prefixes: Prefixes, past: RecordedContents, call: Call): Moments => ({
-  logId: past.log.logId,
+export const momentsIn = (prefixes: Prefixes, contents: RecordedContents, call: Call): Moments => ({
+  logId: contents.log.logId,
   kinds: [
     { entity: HistoryEntity.EXECUTION, collection: executions.collection, schema: ExecutionSchema },
     { entity: HistoryEntity.NODE, collection: nodeExecutions.collection, schema: NodeExecutionSchema },
@@ -46,7 +46,7 @@ export const momentsIn = (prefixes: Prefixes, past: RecordedContents, call: Call
     const stream = executionStream(id);
     const opened = await prefixes.open({ stream, models: executionModels }, until);
     const inputs = async () => {
-      const { fullInputs } = await dataOf(opened.store, id, { past, call });
+      const { fullInputs } = await dataOf(opened.store, id, { contents, call });
       const json = fullInputs && (toJson(LiteralMapSchema, fullInputs) as { readonly literals?: object }).literals;
       return { ...json };
     };

@@ -21,7 +21,7 @@ const { directory, location, source } = workerData as ViewsThreadData;
 const log = await openLog(source);
 const payloads = await openPayloads({ directory, location });
 const prefixes = openPrefixes({ log, payloads, codecs });
-const past: RecordedContents = { log, payloads, warn: () => undefined };
+const contents: RecordedContents = { log, payloads, warn: () => undefined };
 
 const callOf = (answeredAt: Call['answeredAt']): Call => ({
   principal: '',
@@ -35,7 +35,7 @@ const callOf = (answeredAt: Call['answeredAt']): Call => ({
 
 const moments = momentsIn(
   prefixes,
-  past,
+  contents,
   callOf(() => undefined),
 );
 const historyReads = [...historyRoutes({ log, payloads }), ...executionDiffRoutes(moments)];
@@ -57,7 +57,7 @@ const asOf = async ({ rpc, request, until }: PastQuestion): Promise<PastAnswer> 
   if (!method) throw new Error(`${rpc} is not a read of the past`);
   const needed = neededPrefix(method, fromBinary(method.input, request));
   const { store, position } = await prefixes.open(needed, until);
-  const route = routesOver(store, past).find((each) => each.method === method);
+  const route = routesOver(store, contents).find((each) => each.method === method);
   if (!route) throw new Error(`nothing answers ${rpc}`);
   return { ...(await answered(route, request)), position };
 };

@@ -4,7 +4,7 @@ export type Endpoint = { readonly host: string; readonly port: number };
 /** A parsed connection string of an event store. */
 export type EventstoreAddress = {
   readonly hosts: readonly Endpoint[];
-  /** The only host is a DNS name that resolves to all nodes. */
+  /** True when each host is a DNS name that resolves to nodes, as with `esdb+discover://`. */
   readonly isDiscovered: boolean;
   readonly tls: boolean;
   /** The path of the file with the certificate authority of the nodes. */
@@ -114,7 +114,7 @@ const userOf = (groups: Readonly<Record<string, string>>): EventstoreAddress['us
 export const eventstoreAddress = (text: string): EventstoreAddress | string => {
   const groups = URL_FORM.exec(text)?.groups;
   if (groups?.['hosts'] === undefined)
-    return 'must be embedded: or esdb://HOST:PORT, with ?tls=false where the server has no TLS';
+    return 'must be esdb://HOST:PORT, with ?tls=false where the server has no TLS, or embedded:';
   const hosts = hostsOf(groups['hosts']);
   if (typeof hosts === 'string') return hosts;
   const parameters = parametersOf(groups['query'] ?? '');

@@ -89,7 +89,7 @@ const create = (db: Database): void => {
   db.exec('COMMIT');
 };
 
-/** When SQLite syncs to disk; `OFF` is for a test that shows what would be lost. */
+/** When SQLite syncs to disk; `OFF` is for tests alone. */
 export type Synchronous = 'FULL' | 'OFF';
 
 // 4,000 pages are 16 MB of write-ahead log. With 1,000, checkpoints make one commit in a hundred ten times slower.

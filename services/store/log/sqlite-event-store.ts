@@ -7,7 +7,7 @@ import { logPath, type Synchronous } from './schema.js';
 import { sqliteLogReader, type LogReaderSource } from './sqlite-log-reader.js';
 import type { WriterSettings } from './writer-messages.js';
 
-/** Event types that engines report, in every format of the log: their events are hot, so they have no index. */
+/** The types of the reports of engines in all log formats: their events are hot, so they have no index. */
 const HOT_TYPES = ['WorkflowPhaseReported', 'NodePhaseReported', 'TaskPhaseReported', 'EngineReported'];
 
 /** Location and settings of the embedded log. */
@@ -16,7 +16,7 @@ export type SqliteEventStoreOptions = {
   readonly directory: string;
   /** Event types that make up the bulk of the log; filters on other types do not scan them. */
   readonly hotTypes?: readonly string[];
-  /** `OFF` is for the test that shows what `FULL` protects from. */
+  /** `OFF` is for tests alone: a crash of the machine can lose acknowledged events. */
   readonly synchronous?: Synchronous;
   readonly onCommit?: OnCommit;
 };

@@ -113,7 +113,7 @@ const INTRODUCTION = `# Events
 
 Every type of event that the log has, with one sample. This page is generated from the code: \`npm run event-schemas\`.
 
-The JSON of an event is the same for every consumer. It is the stored message in the JSON mapping of protobuf, with what the message carries as bytes opened, also where that lies beside the log. Enums are names, and numbers of 64 bits are texts. Numbers, booleans and enums are present also where they are zero; texts, lists and messages are absent where they are empty. Each event of an execution begins with \`project\`, \`domain\` and \`execution\`, and where they apply \`node\`, \`attempt\` and \`phase\`. A consumer should ignore fields, enum names and types that it does not know: a later release may add some.
+The JSON of an event is the same for every consumer. It is the stored message in the JSON mapping of protobuf, with the messages in its \`bytes\` fields decoded, also those that are stored beside the log. Enums are names, and numbers of 64 bits are texts. Numbers, booleans and enums are present also where they are zero; texts, lists and messages are absent where they are empty. Each event of an execution begins with \`project\`, \`domain\` and \`execution\`, and where they apply \`node\`, \`attempt\` and \`phase\`. A consumer should ignore fields, enum names and types that it does not know: a later release may add some.
 
 ## Where consumers find it`;
 

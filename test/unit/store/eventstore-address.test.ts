@@ -36,8 +36,8 @@ describe('the address of an event store', () => {
   });
 
   it.each([
-    ['http://log:2113', 'must be embedded: or esdb://HOST:PORT, with ?tls=false where the server has no TLS'],
-    ['esdb://', 'must be embedded: or esdb://HOST:PORT, with ?tls=false where the server has no TLS'],
+    ['http://log:2113', 'must be esdb://HOST:PORT, with ?tls=false where the server has no TLS, or embedded:'],
+    ['esdb://', 'must be esdb://HOST:PORT, with ?tls=false where the server has no TLS, or embedded:'],
     ['esdb://log:port', 'names no HOST:PORT: "log:port"'],
     ['esdb://log:0', 'names no HOST:PORT: "log:0"'],
     ['esdb://log:65536', 'names no HOST:PORT: "log:65536"'],

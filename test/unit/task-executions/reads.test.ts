@@ -193,12 +193,12 @@ describe('a task execution', () => {
     const key = `${stream}/n0/flytesnacks/development/greet/v1/0`;
     const warnings: string[] = [];
     const dataWith = async (readStream: ReturnType<typeof logIn>['readStream']) => {
-      const past = {
-        log: { ...logIn(events), readStream } as Reads['past']['log'],
+      const contents = {
+        log: { ...logIn(events), readStream } as Reads['contents']['log'],
         payloads: noPayloads,
         warn: (message: string) => void warnings.push(message),
       };
-      const reads = await open(events, events.length, { past });
+      const reads = await open(events, events.length, { contents });
       const data = await reads.ask(method.getTaskExecutionData, { id: attempt });
       await reads.close();
       return [data.fullInputs, data.fullOutputs];

@@ -7,7 +7,7 @@ import { type Endpoint, eventstoreAddress } from '../address.js';
 /** The settings for finding and calling nodes, from a connection string and the files that it names. */
 export type NodeSettings = {
   readonly hosts: readonly Endpoint[];
-  /** The only host is a DNS name, each address of which is a node. */
+  /** True when each host is a DNS name, each address of which is a node. */
   readonly isDiscovered: boolean;
   /** Absent without TLS. */
   readonly tls?: SecureContext;

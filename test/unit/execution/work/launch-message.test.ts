@@ -50,12 +50,12 @@ const FACTS: LaunchFacts = {
 const messageOf = (created: Parameters<typeof create<typeof ExecutionCreatedSchema>>[1]) =>
   launchMessage({ ...FACTS, created: create(ExecutionCreatedSchema, created) }, {});
 
-const leaseTo = (engine: string, over?: number): LeaseWork => ({
+const leaseTo = (engine: string, ended?: number): LeaseWork => ({
   type: 'LeaseWork',
   id,
   to: { group: 'default', engine, session: `session of ${engine}`, producerId: engine },
   untilMs: 1_700_000_030_000,
-  over,
+  over: ended,
 });
 
 describe('the launch of an execution', () => {
