@@ -31,7 +31,10 @@ export const addBackupCommands = (program: Command, { withData, ownSettings, con
     .command('restore')
     .description('restore a backup, checked by content hash; its log gets an identity of its own')
     .requiredOption('--from <source>', TARGET_VALUES)
-    .requiredOption('--data-dir <directory>', 'the data directory to create: empty or absent')
+    .requiredOption(
+      '--data-dir <directory>',
+      'the data directory to create: empty or missing, or left by an interrupted restore',
+    )
     .addOption(
       new Option('--payload-store <location>', 'payloads and uploads go into a bucket instead of the data directory')
         .argParser(restoredPayloads)

@@ -105,7 +105,7 @@ export const auth = z.strictObject({
     .string()
     .regex(/^[a-z0-9][a-z0-9._-]*$/u, { error: 'must be a header name in small letters' })
     .default('flyte-authorization')
-    .describe('header that is read for a token where `authorization` has none'),
+    .describe('header that is read for a token where `authorization` has none of a configured issuer'),
   grants: z
     .array(grant)
     .default([])
@@ -118,7 +118,7 @@ export const auth = z.strictObject({
     .describe(
       'principals of client certificates, each with `principal`, `roles`, and `common_name`, `uri` or `dns`; `tls.client_ca_file` verifies them',
     ),
-  cached_tokens: count.default(10_000).describe('most verified tokens that are cached until they expire'),
+  cached_tokens: count.default(10_000).describe('most verified tokens that are cached'),
   public_client: publicClient.prefault({}),
   browser: browser.prefault({}),
   server: authServer.prefault({}),

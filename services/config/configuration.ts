@@ -71,7 +71,7 @@ export const settings = z
       .enum(EVENTSTORE_FORMATS, { error: `must be one of ${EVENTSTORE_FORMATS.join(', ')}` })
       .optional()
       .describe(
-        'format of event data for EventStoreDB clients: `json` (the default) or `stored` (always, in a log server)',
+        'format of event data for EventStoreDB clients: `json`, or `stored`; if it is not set `json`, in a log server always `stored`',
       ),
     role: roles
       .prefault(['all'])
@@ -79,7 +79,7 @@ export const settings = z
     leases: flag
       .default(true)
       .describe(
-        'divide the work of views and reactors among the processes; `off`: each process does all of it; named `claims` in earlier releases',
+        'divide the work of views and reactors among the processes; `false`: each process does all of it; named `claims` in earlier releases',
       ),
     log_level: z
       .enum(LOG_LEVELS, { error: `must be one of ${LOG_LEVELS.join(', ')}` })
@@ -120,7 +120,9 @@ export const settings = z
         'memory budget of large requests that are received or processed, in bytes; one connection may use half of it',
       ),
     cors: cors.prefault({}),
-    max_output_bytes: count.default(2 * 1024 * 1024).describe('largest `output_data` in an event, in bytes'),
+    max_output_bytes: count
+      .default(2 * 1024 * 1024)
+      .describe('largest `output_data` of an event, and largest value of a signal, in bytes'),
     max_parallelism: count
       .default(25)
       .describe('most nodes of an execution that run at once, unless it sets a number itself'),

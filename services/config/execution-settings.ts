@@ -35,5 +35,11 @@ export const execution = z.strictObject({
     .describe(
       'longest duration of an execution, which is then aborted and recorded as TIMED_OUT; by default unlimited',
     ),
-  namespace: z.string().min(1).default('{{ project }}-{{ domain }}').describe('template of the Kubernetes namespace'),
+  namespace: z
+    .string()
+    .min(1)
+    .default('{{ project }}-{{ domain }}')
+    .describe(
+      'template of the Kubernetes namespace that is recorded with an execution; `flightlog bridge` uses `bridge.namespace_template`',
+    ),
 });

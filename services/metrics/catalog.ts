@@ -55,7 +55,7 @@ export const counters = {
   },
   ticks: {
     name: 'flightlog_schedule_ticks_total',
-    help: 'Ticks of schedules by outcome: fired, skipped with a reason, or failed.',
+    help: 'Ticks (times at which a schedule starts an execution) by outcome: fired, skipped with a reason, or failed.',
     labelNames: ['outcome', 'reason'],
   },
   auditDropped: {
@@ -109,7 +109,7 @@ export const gauges = {
   },
   reactorDead: {
     name: 'flightlog_reactor_given_up',
-    help: 'Dead letters of a reactor. For fire-schedules: ticks that it has given up since this process started it.',
+    help: 'Dead letters of a reactor: work that it gave up, kept for an operator. For fire-schedules: ticks that it has given up since this process started it.',
     labelNames: ['reactor'],
   },
   reactorLag: {

@@ -74,7 +74,8 @@ const SECTIONS: readonly Section[] = [
   {
     title: 'Schedules',
     keys: ['schedules', 'reactors'],
-    intro: '[schedules.md](schedules.md) explains them. Annotations of a launch plan can change some.',
+    intro:
+      'A tick is a time at which a schedule starts an execution; a dead letter is work that a reactor (a component that acts on events) gave up, kept for an operator. [schedules.md](schedules.md) explains the schedules, and [runbook.md](runbook.md#a-reactor-has-dead-letters) dead letters. Annotations of a launch plan can change some.',
   },
   { title: 'Export to Kafka', keys: ['kafka'], intro: '[kafka.md](kafka.md) explains the export.' },
   { title: 'Notifications', keys: ['notifications'], intro: '[notifications.md](notifications.md) explains them.' },
@@ -100,7 +101,7 @@ const yamlOf = (value: unknown): string =>
   }).trimEnd();
 
 const defaultCell = ({ path, byDefault }: Setting): string => {
-  if (byDefault === undefined || byDefault === '') return 'none';
+  if (byDefault === undefined || byDefault === '') return 'not set';
   const text = `\`${typeof byDefault === 'string' ? byDefault : yamlOf(byDefault)}\``;
   if (text.length > LONGEST_DEFAULT) return '[example file](../../deployment/flightlog.yaml)';
   return typeof byDefault === 'number' && isBytes(path) ? `${text} (${byDefault / MIB} MiB)` : text;
@@ -135,7 +136,7 @@ const sectionOf = (section: Section): string =>
 /** The text of `docs/operations/settings.md`. */
 export const settingsPage = (): string => `# Settings
 
-Every setting with its key in the configuration file, its environment variable and its default. [configuration.md](configuration.md) explains how settings are given and how values are written; [flightlog.yaml](../../deployment/flightlog.yaml) is a file with all of them as comments. Both are generated from the schema; \`npm run settings-list\` writes them anew.
+Every setting with its key in the configuration file, its environment variable and its default. [configuration.md](configuration.md) explains how settings are given and how values are written; [flightlog.yaml](../../deployment/flightlog.yaml) is a file with all of them as comments. This page and that file are generated from the schema; \`npm run settings-list\` writes them anew.
 
 ${SECTIONS.map(sectionOf).join('\n\n')}
 `;

@@ -26,7 +26,10 @@ const assertAllowed = ({ endpoint, request }: DispatchedCall, access: Access): v
   }
 };
 
-/** A token that expires or is withdrawn, and a role that is revoked, end a stream after this time at most. */
+/**
+ * A token that expires and a role that is revoked end a stream after this time at most, in milliseconds. An opaque token
+ * that is withdrawn ends it when its issuer is next asked about it.
+ */
 const RECHECK_MS = 1_000;
 
 const assertStillAllowed = async (authentication: Authentication, call: DispatchedCall): Promise<void> => {

@@ -29,7 +29,7 @@ export type RestoreBucket = { readonly payloads: PayloadStore; readonly uploads:
 /** Source and target of a restore. */
 export type Restore = {
   readonly target: ObjectTarget;
-  /** Target directory: must be empty or missing. */
+  /** Target directory: empty, missing, or left by an interrupted restore, whose files are removed first. */
   readonly directory: string;
   /** Takes payloads and uploads in place of the directory. */
   readonly bucket?: RestoreBucket;
