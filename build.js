@@ -114,6 +114,17 @@ const places = {
   setup: ({ onLoad }) => onLoad({ filter: /\.ts$/ }, ({ path }) => ({ contents: placed(path), loader: 'ts' })),
 };
 
+/** Generated files load faster with this function of the project's than with the library's. */
+const descriptors = {
+  name: 'descriptors',
+  setup: ({ onResolve }) =>
+    onResolve({ filter: /^@bufbuild\/protobuf\/codegenv2$/ }, ({ importer }) =>
+      importer.startsWith(join(ROOT, 'proto/gen/'))
+        ? { path: join(ROOT, 'services/kernel/encoding/file-descriptors.ts') }
+        : undefined,
+    ),
+};
+
 /**
  * Packages that become part of the program, because a process and most of its threads would read their hundreds of files
  * at each start. They are modules without dependencies and native code.
@@ -165,7 +176,7 @@ const putTogether = async (sources) => {
     entryNames: '[name]',
     bundle: true,
     splitting: true,
-    plugins: [places, packages],
+    plugins: [places, descriptors, packages],
   });
   for (const { path, contents } of outputFiles) write(path, contents);
   write(join(PROGRAM, LICENCES), licences(Object.keys(metafile.inputs)));
