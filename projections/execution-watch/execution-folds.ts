@@ -12,7 +12,8 @@ export interface ExecutionFolds {
   /**
    * The change by an event; `undefined` when it leaves the execution as it was. Each event is folded once.
    *
-   * @throws {StoreUnavailable} when the log cannot be read or folded.
+   * @throws {StreamParked} when an event cannot be read or folded.
+   * @throws {StoreUnavailable} when the log cannot be read.
    */
   changeBy(event: RecordedEvent): Promise<ExecutionChange | undefined>;
   /** Takes note of an event that changes no execution, so that the stream is not read again for the next change. */

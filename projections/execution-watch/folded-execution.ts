@@ -1,10 +1,9 @@
 import { recordedMetadata } from '../../services/kernel/decode-event.js';
 import type { RecordedEvent } from '../../services/kernel/event.js';
-import { StoreUnavailable } from '../../services/kernel/fault.js';
 import type { EventLog } from '../../services/kernel/ports/event-store.js';
 import type { StreamName } from '../../services/kernel/stream.js';
 import { type Entry, eventReader, type EventSources } from '../runtime/event-reader.js';
-import { folding, PoisonEntry } from '../runtime/folding.js';
+import { folding, parkedBy } from '../runtime/folding.js';
 import type { Collection, ReadStore, StoredDocument } from '../runtime/read-store.js';
 
 /** A document that is folded from the stream of an execution: of the execution itself, a node or a task. */
@@ -30,19 +29,20 @@ export interface FoldedExecution {
    * Folds an event. Missing events before it are read from the log and folded first.
    *
    * @returns the change of each; empty for an event that was folded before.
-   * @throws {StoreUnavailable} when the log cannot be read, or an event cannot be read or folded.
+   * @throws {StreamParked} when an event cannot be read or folded.
+   * @throws {StoreUnavailable} when the log cannot be read.
    */
   take(event: RecordedEvent): Promise<readonly EventChange[]>;
   /**
    * Folds the further events that the log has of the stream, and yields the change of each, in pages.
    *
-   * @throws {StoreUnavailable} as `take`.
+   * @throws {Fault} as `take`.
    */
   catchUp(): AsyncGenerator<readonly EventChange[]>;
   /**
    * Folds the events that the log has of the stream up to a position; by default all.
    *
-   * @throws {StoreUnavailable} as `take`.
+   * @throws {Fault} as `take`.
    */
   load(until?: bigint): Promise<void>;
 }
@@ -87,7 +87,7 @@ export const openExecution = (stream: StreamName, sources: ExecutionSources): Fo
       await folded.fold(entries);
     } catch (error) {
       folded.forget();
-      throw error instanceof PoisonEntry ? new StoreUnavailable(error.message, error) : error;
+      throw parkedBy(stream, error);
     }
     const documents = folded.changes().map(({ collection, document }) => ({ collection, document }));
     for (const each of documents) held.put(each);

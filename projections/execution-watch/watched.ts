@@ -19,13 +19,14 @@ export interface Watched {
    * Begins with the state, or with the changes after a position.
    *
    * @throws {RpcError} NOT_FOUND when there is nothing to watch.
-   * @throws {StoreUnavailable} when the log cannot be read or folded.
+   * @throws {StreamParked} when an event cannot be read or folded.
+   * @throws {StoreUnavailable} when the log cannot be read.
    */
   begin(after: bigint | undefined): Promise<WatchStart>;
   /**
    * The answers for an event of the log, which come in their order; none for an event that was folded before.
    *
-   * @throws {StoreUnavailable} as `begin`.
+   * @throws {Fault} as `begin`.
    */
   take(event: RecordedEvent): Promise<readonly WatchAnswer[]>;
 }

@@ -1,3 +1,5 @@
+import { StreamParked } from '../../services/kernel/fault.js';
+import type { StreamName } from '../../services/kernel/stream.js';
 import { documentCache, type CachedDocument } from './document-cache.js';
 import { type Entry, isPoison } from './event-reader.js';
 import { isShared, type ReadModel } from './read-model.js';
@@ -13,6 +15,13 @@ export class PoisonEntry extends Error {
     this.position = position;
   }
 }
+
+/**
+ * The error of a read that folds a stream: {@link StreamParked} for an event that cannot be folded, where the projector
+ * parks the stream too; any other error as it is.
+ */
+export const parkedBy = (stream: StreamName, error: unknown): unknown =>
+  error instanceof PoisonEntry ? new StreamParked(stream, error.position, error) : error;
 
 /** A changed document that has not been written. */
 export type HeldDocument = Pick<CachedDocument, 'model' | 'key' | 'position' | 'last' | 'document'>;

@@ -1,9 +1,8 @@
 import { ownTimeOf, type RecordedEvent } from '../../services/kernel/event.js';
 import type { EventLog } from '../../services/kernel/ports/event-store.js';
-import { StoreUnavailable } from '../../services/kernel/fault.js';
 import type { StreamName } from '../../services/kernel/stream.js';
 import { type Entry, eventReader, type EventSources } from './event-reader.js';
-import { type Folding, folding, type HeldDocument, PoisonEntry, storedForm } from './folding.js';
+import { type Folding, folding, type HeldDocument, parkedBy, storedForm } from './folding.js';
 import type { DocumentReads, ReadStore, StoredDocument } from './read-store.js';
 
 /** A moment of the past: all events up to a position, or all that were recorded up to a time, in ms since 1970. */
@@ -34,13 +33,13 @@ export type FoldedPrefix = {
   /**
    * Encodes a held document.
    *
-   * @throws {StoreUnavailable} when it cannot be encoded.
+   * @throws {StreamParked} when it cannot be encoded.
    */
   readonly encoded: (document: HeldDocument) => StoredDocument;
   /**
    * Has all documents in the store, which answers queries from then on.
    *
-   * @throws {StoreUnavailable} when one of them cannot be encoded.
+   * @throws {StreamParked} when one of them cannot be encoded.
    */
   readonly toStore: () => Promise<DocumentReads>;
   readonly close: () => Promise<void>;
@@ -103,24 +102,23 @@ const narrowed = (entry: Entry, isWanted: NonNullable<Prefix['isWanted']>): Entr
 /** The keys of documents, by the name of their collection. */
 type Keys = ReadonlyMap<string, Set<string>>;
 
-/** The error of a read that met an event or document that cannot be processed; any other error as it is. */
-const unlessPoison = (error: unknown): unknown =>
-  error instanceof PoisonEntry ? new StoreUnavailable(error.message, error) : error;
+type Encode = FoldedPrefix['encoded'];
 
-const encoded = (document: HeldDocument): StoredDocument => {
-  try {
-    return storedForm(document);
-  } catch (error) {
-    throw unlessPoison(error);
-  }
-};
+const encoding =
+  (stream: StreamName): Encode =>
+  (document) => {
+    try {
+      return storedForm(document);
+    } catch (error) {
+      throw parkedBy(stream, error);
+    }
+  };
 
 /** A folded prefix apart from its end: its documents are in memory, or in a temporary store when they were too many. */
-type Documents = Omit<FoldedPrefix, 'position' | 'isClosed'>;
+type Documents = Omit<FoldedPrefix, 'position' | 'isClosed' | 'encoded'>;
 
 const inStore = (store: FilledStore, keys: Keys): Documents => ({
   keys,
-  encoded,
   held: () => undefined,
   toStore: () => Promise.resolve(store),
   close: () => store.close(),
@@ -136,11 +134,15 @@ const byCollection = (documents: readonly HeldDocument[]): HeldDocuments => {
   return held;
 };
 
-const filled = async (openStore: PrefixSources['openStore'], held: HeldDocuments): Promise<FilledStore> => {
+const filled = async (
+  openStore: PrefixSources['openStore'],
+  held: HeldDocuments,
+  encode: Encode,
+): Promise<FilledStore> => {
   const documents = [...held.values()].flatMap((each) => [...each.values()]);
   const store = await openStore();
   try {
-    const writes = documents.map((each) => ({ collection: each.model.collection, document: encoded(each) }));
+    const writes = documents.map((each) => ({ collection: each.model.collection, document: encode(each) }));
     await store.write({ documents: writes, checkpoints: [] });
     await store.finish();
     return store;
@@ -150,12 +152,16 @@ const filled = async (openStore: PrefixSources['openStore'], held: HeldDocuments
   }
 };
 
-const inMemory = (openStore: PrefixSources['openStore'], documents: readonly HeldDocument[]): Documents => {
+const inMemory = (
+  openStore: PrefixSources['openStore'],
+  documents: readonly HeldDocument[],
+  encode: Encode,
+): Documents => {
   let held: HeldDocuments | undefined = byCollection(documents);
   let store: Promise<FilledStore> | undefined;
   const fill = async (all: HeldDocuments): Promise<FilledStore> => {
     try {
-      const opened = await filled(openStore, all);
+      const opened = await filled(openStore, all, encode);
       held = undefined;
       return opened;
     } catch (error) {
@@ -165,7 +171,6 @@ const inMemory = (openStore: PrefixSources['openStore'], documents: readonly Hel
   };
   return {
     keys: new Map([...held].map(([name, each]) => [name, new Set(each.keys())])),
-    encoded,
     held: () => held,
     toStore: () => (store ??= fill(held ?? new Map())),
     close: async () => (await store)?.close(),
@@ -173,7 +178,7 @@ const inMemory = (openStore: PrefixSources['openStore'], documents: readonly Hel
 };
 
 /** Folds entries, and writes documents to a store, opened when it is first needed, to bound the memory of the fold. */
-const spilling = ({ models, openStore }: PrefixSources, memory: FoldMemory) => {
+const spilling = ({ models, openStore }: PrefixSources, memory: FoldMemory, encode: Encode) => {
   const written: Keys = new Map(models.map(({ collection }) => [collection.name, new Set<string>()]));
   let opened: Promise<FilledStore> | undefined;
   const store = (): Promise<FilledStore> => (opened ??= openStore());
@@ -195,7 +200,8 @@ const spilling = ({ models, openStore }: PrefixSources, memory: FoldMemory) => {
       if (isFull(documents.pending(), memory)) await write();
     },
     result: async (): Promise<Documents> => {
-      if (!opened && documents.pending().bytes <= memory.heldEventBytes) return inMemory(openStore, documents.held());
+      if (!opened && documents.pending().bytes <= memory.heldEventBytes)
+        return inMemory(openStore, documents.held(), encode);
       await write();
       await (await store()).finish();
       return inStore(await store(), written);
@@ -207,7 +213,8 @@ const spilling = ({ models, openStore }: PrefixSources, memory: FoldMemory) => {
 /**
  * Folds a prefix of a stream, by the same reader, folds and documents as the projector.
  *
- * @throws {StoreUnavailable} when an event of it cannot be read or folded, or the log cannot be read.
+ * @throws {StreamParked} when an event of it cannot be read or folded.
+ * @throws {StoreUnavailable} when the log cannot be read.
  */
 export const foldPrefix = async (
   sources: PrefixSources,
@@ -215,7 +222,8 @@ export const foldPrefix = async (
   memory: FoldMemory = MEMORY,
 ): Promise<FoldedPrefix> => {
   const read = eventReader(sources);
-  const documents = spilling(sources, memory);
+  const encoded = encoding(stream);
+  const documents = spilling(sources, memory, encoded);
   let position = 0n;
   let isClosed = false;
 
@@ -240,9 +248,9 @@ export const foldPrefix = async (
       isClosed = end >= 0;
       if (isClosed) break;
     }
-    return { position, isClosed, ...(await documents.result()) };
+    return { position, isClosed, encoded, ...(await documents.result()) };
   } catch (error) {
     await documents.close();
-    throw unlessPoison(error);
+    throw parkedBy(stream, error);
   }
 };

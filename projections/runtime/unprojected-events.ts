@@ -3,7 +3,7 @@ import type { EventLog } from '../../services/kernel/ports/event-store.js';
 import { StoreUnavailable } from '../../services/kernel/fault.js';
 import type { StreamName } from '../../services/kernel/stream.js';
 import { type Entry, eventReader, type EventSources } from './event-reader.js';
-import { type Folding, folding, PoisonEntry } from './folding.js';
+import { type Folding, folding, parkedBy } from './folding.js';
 import type { ReadStore, StoredDocument } from './read-store.js';
 import { partitionOf } from './partitions.js';
 import { storedProgress } from './stored-progress.js';
@@ -21,6 +21,7 @@ export interface UnprojectedEvents {
    * Folds the events that are not yet projected over the stored documents, as the projector will, and stores nothing.
    *
    * @returns the documents that these events change; empty when the views are up to date.
+   * @throws {StreamParked} when one of these events cannot be read or folded.
    * @throws {StoreUnavailable} when this takes too long or too much memory.
    */
   fold(wanted: WantedDocuments): Promise<readonly StoredDocument[]>;
@@ -86,11 +87,6 @@ const foldPage = async (
   }
 };
 
-/** Reports a poison event as unavailable: the projector will park the stream, and commands on it are refused too. */
-const unlessPoison = (error: unknown): never => {
-  throw error instanceof PoisonEntry ? new StoreUnavailable(error.message, error) : error;
-};
-
 /**
  * Creates the folder of events that are not yet projected. A fold reads the whole rest of the stream, so it must not
  * run on the thread that serves requests.
@@ -115,5 +111,10 @@ export const unprojectedEvents = (options: UnprojectedOptions): UnprojectedEvent
     return documents.changes().map(({ document }) => document);
   };
 
-  return { fold: (wanted) => fold(wanted).catch(unlessPoison) };
+  return {
+    fold: (wanted) =>
+      fold(wanted).catch((error: unknown) => {
+        throw parkedBy(wanted.stream, error);
+      }),
+  };
 };

@@ -9,6 +9,11 @@ export abstract class Fault extends Error {
     super(message, { cause });
     this.name = new.target.name;
   }
+
+  /** The arguments that make this fault again, without its cause, on another thread. A class with more fields adds them. */
+  parts(): readonly unknown[] {
+    return [this.message];
+  }
 }
 
 /** All fault codes; `docs/errors.md` has a line for each. */
@@ -86,12 +91,19 @@ export class StreamParked extends Fault {
   readonly stream: string;
   /** Position of the event that cannot be read. */
   readonly position: bigint;
+  /** The message of the cause. */
+  readonly reason: string;
 
   constructor(stream: string, position: bigint, cause: unknown) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     super(`stream ${stream} is parked at position ${position.toString()}: ${reason}`, cause);
     this.stream = stream;
     this.position = position;
+    this.reason = reason;
+  }
+
+  override parts(): readonly unknown[] {
+    return [this.stream, this.position, this.reason];
   }
 }
 

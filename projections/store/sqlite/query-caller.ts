@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
-import { PageTooLarge, QueryTooSlow, StoreUnavailable, TooManyQueries } from '../../../services/kernel/fault.js';
+import { faultOf } from '../../../services/kernel/crossing-faults.js';
+import { StoreUnavailable, TooManyQueries } from '../../../services/kernel/fault.js';
 import type { Collection, Found, Query, ValueCounts } from '../../runtime/read-store.js';
 import type { Answered, QueryRequest, QueryMethod, QueryThreadSettings, Slice } from './query-messages.js';
 import { elementsOf } from './query-slices.js';
@@ -24,12 +25,6 @@ type Waiting = {
 /** Maximum number of queries that wait for the thread; the thread limits how long each may wait. */
 const MAX_WAITING = 1_000;
 
-const FAULTS: Readonly<Record<string, new (message: string) => Error>> = {
-  'query-too-slow': QueryTooSlow,
-  'page-too-large': PageTooLarge,
-  'too-many-queries': TooManyQueries,
-};
-
 /**
  * Processes one message for a query: keeps a slice of elements, or ends the query with its answer or error.
  *
@@ -40,7 +35,7 @@ const receive = (answered: Answered, { slices, resolve, reject }: Waiting): bool
   else if ('found' in answered) resolve({ elements: slices.flatMap(elementsOf), ...answered.found });
   else if ('values' in answered) resolve(answered.values);
   else if ('counts' in answered) resolve(answered.counts);
-  else reject(new (FAULTS[answered.fault.code] ?? StoreUnavailable)(answered.fault.message));
+  else reject(faultOf(answered.fault));
   return !('slice' in answered);
 };
 

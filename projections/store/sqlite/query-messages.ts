@@ -1,4 +1,4 @@
-import type { FaultCode } from '../../../services/kernel/fault.js';
+import type { CrossingFault } from '../../../services/kernel/crossing-faults.js';
 import type { Collection, Cursor, Query, ValueCounts } from '../../runtime/read-store.js';
 import type { FoundValues } from '../distinct-values.js';
 
@@ -36,5 +36,5 @@ export type Answered = { readonly id: number } & (
   | { readonly found: { readonly next?: Cursor } }
   | { readonly values: FoundValues }
   | { readonly counts: ValueCounts }
-  | { readonly fault: { readonly code: FaultCode; readonly message: string } }
+  | { readonly fault: CrossingFault }
 );

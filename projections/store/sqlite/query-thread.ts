@@ -1,5 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { Fault, TooManyQueries } from '../../../services/kernel/fault.js';
+import { crossingOf } from '../../../services/kernel/crossing-faults.js';
+import { Fault, StoreUnavailable, TooManyQueries } from '../../../services/kernel/fault.js';
 import type { Answered, QueryRequest, QueryThreadSettings } from './query-messages.js';
 import { slices } from './query-slices.js';
 import { sqliteReadStore } from './sqlite-read-store.js';
@@ -37,8 +38,8 @@ const answer = async (asked: QueryRequest): Promise<void> => {
     else if (asked.method === 'countBy') say({ id, counts: await store.countBy(collection, query, asked.by) });
     else say({ id, values: await store.findDistinct(collection, query) });
   } catch (error) {
-    const code = error instanceof Fault ? error.code : 'store-unavailable';
-    say({ id, fault: { code, message: error instanceof Error ? error.message : String(error) } });
+    const unknown = (): Fault => new StoreUnavailable(error instanceof Error ? error.message : String(error));
+    say({ id, fault: crossingOf(error instanceof Fault ? error : unknown()) });
   }
 };
 

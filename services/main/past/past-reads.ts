@@ -17,7 +17,7 @@ export type PastAnswer = { readonly answer: Uint8Array; readonly position: bigin
 export interface PastReader {
   /**
    * @throws {RpcError} as the route of the RPC; UNAVAILABLE when too many reads wait.
-   * @throws {StoreUnavailable} when the log cannot be read.
+   * @throws {Fault} as the route of the RPC; {StreamParked} when an event of the stream cannot be read.
    */
   ask(question: PastQuestion): Promise<PastAnswer>;
 }

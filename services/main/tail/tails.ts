@@ -28,7 +28,8 @@ export interface Tails {
    * Follows the log for one consumer, until it is gone; yields batches of encoded answers.
    *
    * @throws {RpcError} INVALID_ARGUMENT naming the field; RESOURCE_EXHAUSTED when there are too many tails.
-   * @throws {StoreUnavailable} when the log cannot be read, when the thread ends, and when the process shuts down.
+   * @throws {Fault} that the thread has met: mostly StoreUnavailable, when the log cannot be read; also when the thread
+   * ends, and when the process shuts down.
    */
   open(request: Uint8Array, client: FollowingClient): AsyncIterable<Uint8Array>;
   close(): Promise<void>;

@@ -17,7 +17,7 @@ const MAX_WAITING_BYTES = 128 * 1024 * 1024;
 export interface LargeWork<Against, Answer> {
   /**
    * @throws {RpcError} the refusal of the request; RESOURCE_EXHAUSTED when too many wait.
-   * @throws {StoreUnavailable} when the thread, or a store that it reads, has failed.
+   * @throws {Fault} the one that the thread has thrown; {StoreUnavailable} when the thread has failed.
    */
   ask(request: Uint8Array, against: Against): Promise<Answer>;
   close(): Promise<void>;

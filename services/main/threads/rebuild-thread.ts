@@ -2,6 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { type RebuildProgress, shareBuilder } from '../../../projections/runtime/rebuild-share.js';
 import type { Partition } from '../../../projections/runtime/partitions.js';
 import { sqliteViewsInRebuild } from '../../../projections/store/sqlite/fresh-views.js';
+import { type CrossingFault, crossingOf } from '../../kernel/crossing-faults.js';
 import { Fault } from '../../kernel/fault.js';
 import { sqliteLogReader } from '../../store/log/sqlite-log-reader.js';
 import { codecs, models } from '../models.js';
@@ -20,14 +21,14 @@ export type RebuildStep = 'build' | 'verify';
 export type RebuildThreadMessage =
   | { readonly progress: RebuildProgress }
   | { readonly done: number }
-  | { readonly fault: string }
+  | CrossingFault
   | { readonly failure: string; readonly cause?: string };
 
 const { directory, location, partitions, verifiedStreams } = workerData as RebuildThreadData;
 const say = (message: RebuildThreadMessage): void => parentPort?.postMessage(message);
 
 const failureOf = (error: unknown): RebuildThreadMessage => {
-  if (error instanceof Fault) return { fault: error.message };
+  if (error instanceof Fault) return crossingOf(error);
   if (!(error instanceof Error) || error.name !== 'Error') throw error;
   return { failure: error.message, ...(error.cause instanceof Error && { cause: error.cause.message }) };
 };

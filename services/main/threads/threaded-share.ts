@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { OnRebuildProgress, ShareBuilder } from '../../../projections/runtime/rebuild-share.js';
-import { StoreUnavailable } from '../../kernel/fault.js';
+import { faultOf } from '../../kernel/crossing-faults.js';
 import type { RebuildStep, RebuildThreadData, RebuildThreadMessage } from './rebuild-thread.js';
 
 /**
  * Rebuilds some partitions of the views on a thread of its own.
  *
- * @throws {StoreUnavailable} from `build` and `verify`, when the log or the store of the views cannot be used.
+ * @throws {Fault} from `build` and `verify`, when the log or the store of the views cannot be used.
  */
 export const threadedShare = (workerData: RebuildThreadData): ShareBuilder => {
   const worker = new Worker(new URL('./rebuild-thread.js', import.meta.url), { workerData });
@@ -25,7 +25,7 @@ export const threadedShare = (workerData: RebuildThreadData): ShareBuilder => {
         }
         worker.off('message', settle);
         if ('done' in message) resolve(message.done);
-        else if ('fault' in message) reject(new StoreUnavailable(message.fault));
+        else if ('fault' in message) reject(faultOf(message));
         else reject(new Error(message.failure, message.cause === undefined ? {} : { cause: new Error(message.cause) }));
       };
       worker.on('message', settle).postMessage(name);

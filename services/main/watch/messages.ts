@@ -1,5 +1,6 @@
 import type { WatchResponse_Kind } from '../../../proto/gen/platformidl/eventlog/watch_pb.js';
 import type { MessagePort } from 'node:worker_threads';
+import type { CrossingFault } from '../../kernel/crossing-faults.js';
 import type { FollowForm } from '../../kernel/rpc.js';
 import type { ViewsThreadData } from '../threads/views-thread.js';
 
@@ -37,7 +38,7 @@ export type WatchReply = {
 /** An unrequested message of the thread: answers or an error for all watchers of a topic, or the position up to which the log was read. */
 export type WatchMessage =
   | { readonly topic: string; readonly answers: readonly SentAnswer[] }
-  | { readonly topic: string; readonly failure: string }
+  | { readonly topic: string; readonly failure: CrossingFault }
   | { readonly reached: bigint };
 
 /** The worker data of the thread; it answers questions over the port. */

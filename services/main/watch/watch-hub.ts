@@ -2,6 +2,7 @@ import { fromBinary } from '@bufbuild/protobuf';
 import type { WatchAnswer } from '../../../projections/execution-watch/answers.js';
 import { type WatchRequest, WatchRequestSchema } from '../../../proto/gen/platformidl/eventlog/watch_pb.js';
 import type { RecordedEvent } from '../../kernel/event.js';
+import { crossingOf } from '../../kernel/crossing-faults.js';
 import { Fault } from '../../kernel/fault.js';
 import type { LogPage } from '../../kernel/ports/event-store.js';
 import type { FollowForm } from '../../kernel/rpc.js';
@@ -15,6 +16,7 @@ import { type Opened, openSubjects, type WatchedSubject, type Subjects } from '.
 export interface WatchHub {
   /**
    * @throws {RpcError} as the watch; INVALID_ARGUMENT naming the field of the request.
+   * @throws {StreamParked} when an event of the watched execution cannot be read.
    * @throws {StoreUnavailable} when the log cannot be read.
    */
   readonly answer: (question: WatchQuestion) => Promise<WatchReply>;
@@ -111,7 +113,7 @@ export const openWatchHub = (
   const fail = (subject: WatchedSubject, error: unknown): void => {
     if (!(error instanceof Fault)) throw error;
     subjects.forget(subject);
-    for (const form of subject.forms.keys()) say({ topic: topicOf(subject.name, form), failure: error.message });
+    for (const form of subject.forms.keys()) say({ topic: topicOf(subject.name, form), failure: crossingOf(error) });
   };
   const feed = async (subject: WatchedSubject, events: readonly RecordedEvent[]): Promise<void> => {
     try {

@@ -8,7 +8,7 @@ import {
   WatchRequestSchema,
   WatchResponse_Kind as Kind,
 } from '../../../proto/gen/platformidl/eventlog/watch_pb.js';
-import { StoreUnavailable } from '../../kernel/fault.js';
+import { faultOf } from '../../kernel/crossing-faults.js';
 import { type FollowForm, type FollowingClient, RpcError } from '../../kernel/rpc.js';
 import type { ViewsThreadData } from '../threads/views-thread.js';
 import { encodedAs } from './encoded.js';
@@ -30,6 +30,7 @@ export interface Watches {
    *
    * @throws {RpcError} INVALID_ARGUMENT naming the field; NOT_FOUND; RESOURCE_EXHAUSTED when there are too many
    * watchers; ABORTED when the caller reads too slowly.
+   * @throws {StreamParked} when an event of the watched execution cannot be read.
    * @throws {StoreUnavailable} when the log cannot be read, and when the process shuts down.
    */
   open(request: Uint8Array, asked: WatchOptions): AsyncIterable<SentAnswer>;
@@ -127,7 +128,7 @@ export const openWatches = (data: ViewsThreadData): Watches => {
   const onMessage = (message: WatchMessage): void => {
     if ('reached' in message) ({ reached } = message);
     else if ('answers' in message) topics.publish(message.topic, message.answers);
-    else topics.fail(message.topic, new StoreUnavailable(message.failure));
+    else topics.fail(message.topic, faultOf(message.failure));
   };
   const thread = watchingThread(data, onMessage, (error) => topics.failAll(error));
 

@@ -6,7 +6,7 @@ import type { WatchMessage, WatchQuestion, WatchReply, WatchThreadData } from '.
 
 /** The thread that folds and encodes watched executions and lists. The first question starts it, also after a crash. */
 export interface WatchingThread {
-  /** @throws {RpcError} or {StoreUnavailable} of the thread. */
+  /** @throws {RpcError} or {Fault} that the thread has thrown; {StoreUnavailable} when it has ended. */
   ask(question: WatchQuestion): Promise<WatchReply>;
   /** Ends a watch; does nothing when the thread has ended, because all watches ended with it. */
   leave(id: number): void;

@@ -89,7 +89,7 @@ export const filePayloadStore = ({ directory }: { readonly directory: string }):
     get: async ({ scope, sha256 }) => {
       const path = pathOf(scope, sha256);
       const bytes = await faulty('read', path, () => readWhole(path));
-      return bytes && verifiedBytes(path, sha256, bytes);
+      return bytes && verifiedBytes(payloadPath(scope, sha256), sha256, bytes);
     },
     close: async () => {
       await Promise.allSettled(running.values());

@@ -1,4 +1,11 @@
-import { AppendTooLarge, Fault, OutcomeUnknown, RevisionConflict, StoreUnavailable } from '../../kernel/fault.js';
+import {
+  AppendTooLarge,
+  DataDirectoryUnusable,
+  Fault,
+  OutcomeUnknown,
+  RevisionConflict,
+  StoreUnavailable,
+} from '../../kernel/fault.js';
 import type { FailedStatus } from '../../kernel/ports/encoded-calls.js';
 import { MAX_APPEND_BYTES } from '../../kernel/ports/event-store.js';
 import { RpcError } from '../../kernel/rpc.js';
@@ -55,6 +62,10 @@ const failure = (code: GrpcStatus, details: string, trailers: Readonly<Record<st
 const ofRequest = ({ code, message }: RpcError): Failure =>
   failure(code, message, code === 'PERMISSION_DENIED' ? { exception: 'access-denied' } : {});
 
+/** True when the log cannot be used now, and nothing was recorded: a data directory may be moved back. */
+export const isAway = (thrown: unknown): boolean =>
+  thrown instanceof StoreUnavailable || thrown instanceof DataDirectoryUnusable;
+
 const ofFault = (fault: Fault): Failure => {
   if (fault instanceof AppendTooLarge)
     return failure('INVALID_ARGUMENT', fault.message, {
@@ -63,7 +74,7 @@ const ofFault = (fault: Fault): Failure => {
     });
   if (fault instanceof OutcomeUnknown) return failure('DEADLINE_EXCEEDED', 'it is not known what was recorded');
   if (fault instanceof RevisionConflict) return failure('ABORTED', fault.message);
-  if (fault instanceof StoreUnavailable) return failure('UNAVAILABLE', 'Server Is Not Ready');
+  if (isAway(fault)) return failure('UNAVAILABLE', 'Server Is Not Ready');
   return failure('INTERNAL', 'internal error');
 };
 

@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { Socket } from 'node:net';
-import { StoreUnavailable } from '../../kernel/fault.js';
 import type { StreamsLog } from './failed-call.js';
+import { isAway } from './failure.js';
 import { nodeGossip, nodeInfo, type ServedNode } from './node.js';
 
 /** The answer to an HTTP/1.1 request. */
@@ -48,7 +48,7 @@ const answerTo = async (node: ServedNode, method: string, url: string): Promise<
 };
 
 const failedAnswer = (thrown: unknown, log: StreamsLog): Http1Answer => {
-  if (thrown instanceof StoreUnavailable) return text(503, 'Server Is Not Ready\n');
+  if (isAway(thrown)) return text(503, 'Server Is Not Ready\n');
   log.error({ err: thrown }, 'an HTTP/1.1 request on the EventStoreDB port has failed');
   return text(500, 'internal error\n');
 };

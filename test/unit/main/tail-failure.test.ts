@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { CorruptEvent, Fault, StoreUnavailable } from '../../../services/kernel/fault.js';
+import { EventLogService } from '../../../proto/gen/platformidl/eventlog/tail_pb.js';
+import { failureOf } from '../../../services/gateway/status.js';
+import { CorruptEvent, Fault, StoreUnavailable, StreamParked } from '../../../services/kernel/fault.js';
 import { RpcError } from '../../../services/kernel/rpc.js';
 import { tailErrorOf, tailFailureOf } from '../../../services/main/tail/tails.js';
 
@@ -13,8 +15,12 @@ describe('the failure of a tail', () => {
     expect(crossed(thrown)).toMatchObject({ code: 'RESOURCE_EXHAUSTED', retryAfterMs: 1_500 });
   });
 
-  it.each([new StoreUnavailable('gone'), new CorruptEvent('gone')])('is UNAVAILABLE for %s', (thrown) => {
-    expect(crossed(thrown)).toEqual(new StoreUnavailable('gone'));
+  it.each([
+    [new StoreUnavailable('gone'), 'UNAVAILABLE', 'the store is unavailable; nothing was recorded'],
+    [new CorruptEvent('damaged'), 'INTERNAL', 'internal error'],
+    [new StreamParked('tally-a', 7n, 'damaged'), 'UNAVAILABLE', 'stream tally-a is parked at position 7: damaged'],
+  ])('is answered as the fault that it is: %s', (thrown, code, message) => {
+    expect(failureOf(crossed(thrown), EventLogService.method.tail)).toEqual({ code, message, details: [] });
   });
 
   it('has no status for a bug, and keeps its message and stack for the log', () => {

@@ -146,19 +146,20 @@ describe('a prefix of a stream', () => {
     await folded.close();
   });
 
-  it('is unavailable when an event of it cannot be read, and not when a later one cannot', async () => {
+  it('is parked when an event of it cannot be read, and not when a later one cannot', async () => {
     const events = await recordedBy([workflow('RUNNING'), node('RUNNING')]);
     const broken = events.map((event, index) => (index === 1 ? { ...event, type: 'Unheard' } : event));
-    await expect(foldOf(broken, { until: undefined })).rejects.toMatchObject({ code: 'store-unavailable' });
+    await expect(foldOf(broken, { until: undefined })).rejects.toMatchObject({ code: 'stream-parked', stream });
     expect((await foldOf(broken, { until: { position: 1n } })).position).toBe(1n);
   });
 
-  it('is unavailable up to any time when the metadata of an event cannot be decoded', async () => {
+  it('is parked up to any time when the metadata of an event cannot be decoded', async () => {
     const events = await recordedBy([workflow('RUNNING'), node('RUNNING')]);
     const broken = withTimes(events).map((event, index) => (index === 1 ? { ...event, metadata: 'null' } : event));
     const sources = { log: logIn(broken), payloads: noPayloads, codecs, models, openStore };
     await expect(foldPrefix(sources, { stream, until: { timeMs: 1 } })).rejects.toMatchObject({
-      code: 'store-unavailable',
+      code: 'stream-parked',
+      stream,
     });
   });
 });

@@ -10,7 +10,7 @@ import {
 import type { ReadModel } from '../../../projections/runtime/read-model.js';
 import { sqliteReadStore } from '../../../projections/store/sqlite/sqlite-read-store.js';
 import type { RecordedEvent } from '../../../services/kernel/event.js';
-import { StoreUnavailable } from '../../../services/kernel/fault.js';
+import { StoreUnavailable, StreamParked } from '../../../services/kernel/fault.js';
 import { streamName } from '../../../services/kernel/stream.js';
 import { counts, metadata, recorded, tallies, tallyCodec, type Written } from '../projections-kernel/tallies.js';
 import { logIn, noPayloads } from '../streams/history/recorded.js';
@@ -185,19 +185,20 @@ describe('the memory of a folded prefix', () => {
     const events = [...written(2), ...written(4).slice(2)].map((event, at) =>
       at === 3 ? { ...event, type: 'Corrupt' } : event,
     );
-    await expect(fold(events, { openStore }, { maxDocuments: 0 })).rejects.toThrow(StoreUnavailable);
+    await expect(fold(events, { openStore }, { maxDocuments: 0 })).rejects.toThrow(StreamParked);
     expect(steps).toEqual(['open', 'write 2', 'read 1', 'read 1', 'close']);
   });
 });
 
 describe('a prefix that cannot be folded', () => {
-  it.each(['Corrupt', 'Refused'])('is unavailable: %s', async (type) => {
+  it.each(['Corrupt', 'Refused'])('is parked: %s', async (type) => {
     const { openStore } = stores();
     const error = await fold(written(1, { type }), { openStore }).catch((each: unknown) => each);
-    expect(error).toBeInstanceOf(StoreUnavailable);
+    expect(error).toBeInstanceOf(StreamParked);
+    expect(error).toMatchObject({ stream: s, position: 1n });
   });
 
-  it('is unavailable for an event that cannot be read, also when none of its documents is wanted', async () => {
+  it('is parked for an event that cannot be read, also when none of its documents is wanted', async () => {
     const { openStore } = stores();
     await expect(fold(written(1, { type: 'Corrupt' }), { openStore }, {}, { isWanted: () => false })).rejects.toThrow(
       'the bytes are no tally',
@@ -206,15 +207,15 @@ describe('a prefix that cannot be folded', () => {
     expect([none.position, none.held()?.size]).toEqual([2n, 0]);
   });
 
-  it('is unavailable where a document cannot be encoded: when it is asked for, or written', async () => {
+  it('is parked where a document cannot be encoded: when it is asked for, or written', async () => {
     const { steps, openStore } = stores();
     const odd = written(1, { type: 'Odd' });
     const folded = await fold(odd, { openStore }, {});
     const [document] = folded.held()!.get('tallies')!.values();
-    expect(() => folded.encoded(document!)).toThrow(StoreUnavailable);
-    await expect(folded.toStore()).rejects.toThrow(StoreUnavailable);
+    expect(() => folded.encoded(document!)).toThrow(StreamParked);
+    await expect(folded.toStore()).rejects.toThrow(StreamParked);
     expect(steps).toEqual(['open', 'close']);
-    await expect(fold(odd, { openStore }, { maxDocuments: 0 })).rejects.toThrow(StoreUnavailable);
+    await expect(fold(odd, { openStore }, { maxDocuments: 0 })).rejects.toThrow(StreamParked);
   });
 
   it('fails with the error of its log or of its model unchanged', async () => {

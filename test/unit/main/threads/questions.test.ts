@@ -4,13 +4,16 @@ import { afterAll, describe, expect, it } from 'vitest';
 import {
   AppendTooLarge,
   CorruptEvent,
+  DataDirectoryUnusable,
   OutcomeUnknown,
   RevisionConflict,
   StoreUnavailable,
+  StreamParked,
 } from '../../../../services/kernel/fault.js';
 import { RpcError } from '../../../../services/kernel/rpc.js';
 import { streamName } from '../../../../services/kernel/stream.js';
 import { relayAppends, relayedAppends } from '../../../../services/main/threads/append-relay.js';
+import { failureOf } from '../../../../services/streams/eventstore/failure.js';
 import { answerOver, askOver } from '../../../../services/main/threads/questions.js';
 
 const channels: MessageChannel[] = [];
@@ -52,8 +55,9 @@ describe('questions to another thread', () => {
     [new AppendTooLarge('large'), AppendTooLarge],
     [new OutcomeUnknown('silent'), OutcomeUnknown],
     [new StoreUnavailable('gone'), StoreUnavailable],
-    [new CorruptEvent('broken'), StoreUnavailable],
-  ])('fail with the error that the work throws, or StoreUnavailable for corrupt events: %s', async (thrown, kind) => {
+    [new CorruptEvent('broken'), CorruptEvent],
+    [new StreamParked('purse-a', 7n, 'broken'), StreamParked],
+  ])('fail with the error that the work throws: %s', async (thrown, kind) => {
     const refused = asking(() => Promise.reject(thrown)).ask('x');
     await expect(refused).rejects.toBeInstanceOf(kind);
     await expect(refused).rejects.toThrow(thrown.message);
@@ -84,6 +88,13 @@ describe('appends by way of another thread', () => {
 
   it('are answered with what was appended', async () =>
     expect(await over(() => Promise.resolve({ revision: 0n, position: 7n }))).toEqual({ revision: 0n, position: 7n }));
+
+  it('that fail while the data directory is away are answered on port 2113 as not ready', async () => {
+    const appending = over(() => Promise.reject(new DataDirectoryUnusable('moved')));
+    const error = await appending.catch((each: unknown) => each);
+    expect(error).toBeInstanceOf(DataDirectoryUnusable);
+    expect(failureOf(error)).toMatchObject({ code: 'UNAVAILABLE', details: 'Server Is Not Ready' });
+  });
 
   it('that meet a bug have an unknown outcome', async () =>
     expect(over(() => Promise.reject(new TypeError('a bug')))).rejects.toMatchObject({

@@ -1,0 +1,39 @@
+import { describe, expect, it } from 'vitest';
+
+import { faultFailures } from '../../../services/gateway/status.js';
+import { crossingOf, faultOf } from '../../../services/kernel/crossing-faults.js';
+import * as faults from '../../../services/kernel/fault.js';
+import { LogEndsEarly } from '../../../services/kernel/log-end.js';
+
+type FaultClass = new (...parts: readonly unknown[]) => faults.Fault;
+
+/** Every class of `fault.ts`, so that one without a line in the table of crossing faults is found. */
+const classes = Object.values(faults).filter(
+  (each) => each.prototype instanceof faults.Fault,
+) as unknown as FaultClass[];
+
+/** A fault as another thread receives it. */
+const crossed = (fault: faults.Fault): faults.Fault => faultOf(structuredClone(crossingOf(fault)));
+
+const fieldsOf = (fault: faults.Fault): unknown => [fault.message, Object.entries(fault)];
+
+describe('a fault that crosses to another thread', () => {
+  it.each(classes.map((each) => [each.name, each] as const))('keeps its class, message and fields: %s', (_, Class) => {
+    const fault = new Class('a text', 7n, 'a reason');
+    const arrived = crossed(fault);
+    expect(arrived).toBeInstanceOf(Class);
+    expect(fieldsOf(arrived)).toEqual(fieldsOf(fault));
+  });
+
+  it('is of one of the classes above, whatever its code', () => {
+    const codes = classes.map((each) => new each('a text', 7n, 'a reason').code);
+    expect(codes.sort()).toEqual(Object.keys(faultFailures).sort());
+  });
+
+  it('leaves its cause behind, and arrives as the class of its code', () => {
+    const cause = Object.assign(new Error('an error that cannot be cloned'), { call: () => undefined });
+    expect(crossed(new faults.StoreUnavailable('away', cause)).cause).toBeUndefined();
+    expect(crossed(new faults.StreamParked('tally-a', 7n, cause))).toMatchObject({ stream: 'tally-a', position: 7n });
+    expect(crossed(new LogEndsEarly(1n, 2n))).toBeInstanceOf(faults.StoreUnavailable);
+  });
+});
