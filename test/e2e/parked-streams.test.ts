@@ -1,8 +1,19 @@
+import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { MatchableResource } from '../../proto/gen/platformidl/admin/matchable_resource_pb.js';
 import { WorkflowExecution_Phase as Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
+import {
+  EventLogService,
+  type TailEvent,
+  TailRequest_Format,
+  TailRequestSchema,
+  TailResponseSchema,
+} from '../../proto/gen/platformidl/eventlog/tail_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { categoryOf } from '../../services/kernel/stream.js';
+import { codecs } from '../../services/main/models.js';
+import { messagesOf } from '../support/followers.js';
 import { readiness } from '../support/health.js';
 import {
   ASKED,
@@ -60,6 +71,33 @@ describe.each([
     expect(answer).toMatchObject({
       code: 'UNAVAILABLE',
       message: expect.stringContaining('attributes-attributed-corrupt') as string,
+    });
+  });
+
+  it('has every event in a tail in protobuf, those that it cannot read as they are stored', async () => {
+    const { grpc } = two.members[at].server().ready;
+    const request = create(TailRequestSchema, { from: 'start', format: TailRequest_Format.PROTOBUF });
+    const log = (await two.events()).filter(({ stream }) => codecs.has(categoryOf(stream)));
+    const tailed: TailEvent[] = [];
+    for await (const bytes of messagesOf(grpc, EventLogService.method.tail, toBinary(TailRequestSchema, request))) {
+      const { event, position } = fromBinary(TailResponseSchema, bytes);
+      if (event) tailed.push(event);
+      if (position >= log.at(-1)!.position) break;
+    }
+    const places = tailed.slice(0, log.length).map(({ stream, revision }) => `${stream} ${revision}`);
+    expect(places).toEqual(log.map(({ stream, revision }) => `${stream} ${revision}`));
+    const unknown = tailed.filter(({ type }) => type === 'OfANewerRelease');
+    expect(unknown).toHaveLength(CATEGORIES.length);
+    for (const { data } of unknown) expect(Buffer.from(data.value as Uint8Array).toString('hex')).toBe('ffffff');
+  });
+
+  it.each(KINDS)('answers UNAVAILABLE with the stream and the position to a read of the past (%s)', async (kind) => {
+    const id = { project: 'flytesnacks', domain: 'development', name: `run-${kind}` };
+    const asOf = new Date(Date.now() + 1_000).toISOString();
+    const answer = await way().attempt(method.getExecution, { id, asOf });
+    expect(answer).toMatchObject({
+      code: 'UNAVAILABLE',
+      message: expect.stringContaining(parked('execution', kind)) as string,
     });
   });
 

@@ -54,7 +54,12 @@ const eventsOf = (next: NextServer, path: string): Connect =>
     }
   };
 
-const messagesOf = async function* (address: string, method: DescMethod, request: Uint8Array): AsyncGenerator<Buffer> {
+/** The messages of a streaming RPC of the server at an address. */
+export const messagesOf = async function* (
+  address: string,
+  method: DescMethod,
+  request: Uint8Array,
+): AsyncGenerator<Buffer> {
   const client = new Client(address, credentials.createInsecure());
   const asIs = (bytes: Buffer): Buffer => bytes;
   const rpc = `/${method.parent.typeName}/${method.name}`;

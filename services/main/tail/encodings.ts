@@ -3,6 +3,7 @@ import { type TailResponse, TailResponseSchema } from '../../../proto/gen/platfo
 import { frameOf } from '../../kernel/encoding/grpc-frame.js';
 import { encodedEvent } from '../../gateway/rest/event-text.js';
 import type { RecordedEvent } from '../../kernel/event.js';
+import { CorruptEvent, UnknownEvent } from '../../kernel/fault.js';
 import type { PayloadStore } from '../../kernel/ports/payload-store.js';
 import { categoryOf } from '../../kernel/stream.js';
 import { uuidText } from '../../reactors/export-to-kafka/cloud-event.js';
@@ -23,9 +24,17 @@ const NOTHING = new Uint8Array();
 /** False in streams of other writers, whose events are no messages of the control plane. */
 const isMessage = ({ stream }: RecordedEvent): boolean => codecs.has(categoryOf(stream));
 
+const orAsStored =
+  ({ data }: RecordedEvent) =>
+  (error: unknown): Uint8Array => {
+    if (error instanceof UnknownEvent || error instanceof CorruptEvent) return data;
+    throw error;
+  };
+
 /**
  * Makes the encodings of tails; each encodes an event once. In protobuf, events of other writers have no bytes, so that
- * they are left out.
+ * they are left out. An event that this release cannot decode is sent as it is stored, in JSON as in protobuf: a tail
+ * that ended there would end there again each time it resumes.
  */
 export const tailEncodings = (payloads: PayloadStore): Readonly<Record<TailForm, TailEncoding>> => {
   const dataOf = readable(payloads);
@@ -55,7 +64,7 @@ export const tailEncodings = (payloads: PayloadStore): Readonly<Record<TailForm,
       name: 'protobuf',
       event: encodeOnce(async (event) => {
         if (!isMessage(event)) return NOTHING;
-        const value = await whole.message(event);
+        const value = await whole.message(event).catch(orAsStored(event));
         return messageOf(eventAnswer(event, uuidText(event.id), { case: 'message', value }));
       }),
       checkpoint,

@@ -3,6 +3,7 @@ import { EXECUTION_CATEGORY, type ExecutionEvent, executionCodec, flatFields } f
 import { assertPhaseNames } from '../phase-names.js';
 import { decodeEvent } from '../../kernel/decode-event.js';
 import type { RecordedEvent } from '../../kernel/event.js';
+import { CorruptEvent, StreamParked } from '../../kernel/fault.js';
 import type { EventFilter, EventLog } from '../../kernel/ports/event-store.js';
 import { invalid, missing } from '../../kernel/rpc.js';
 import { categoryOf, segmentsOf, type StreamName } from '../../kernel/stream.js';
@@ -12,8 +13,8 @@ export type Matches = (event: RecordedEvent) => boolean | Promise<boolean>;
 
 type Labels = Readonly<Record<string, string>>;
 
-/** The labels of the execution of a stream; empty for another stream. */
-export type LabelsOf = (stream: StreamName) => Promise<Labels>;
+/** The labels of the execution of a stream: empty for another stream; `unreadable` where the event with them is. */
+export type LabelsOf = (stream: StreamName) => Promise<Labels | 'unreadable'>;
 
 const MAX_KNOWN = 10_000;
 const NONE: Labels = {};
@@ -29,13 +30,18 @@ const createdIn = async (log: Pick<EventLog, 'readStream'>, stream: StreamName):
   return undefined;
 };
 
+const orUnreadable = (error: unknown): 'unreadable' => {
+  if (error instanceof StreamParked || error instanceof CorruptEvent) return 'unreadable';
+  throw error;
+};
+
 /** Reads the labels of executions from their first event; those of up to 10,000 streams are cached. */
 export const labelsFrom = (log: Pick<EventLog, 'readStream'>): LabelsOf => {
-  const known = new Map<StreamName, Labels>();
+  const known = new Map<StreamName, Labels | 'unreadable'>();
   return async (stream) => {
     if (categoryOf(stream) !== EXECUTION_CATEGORY) return NONE;
-    const found = known.get(stream) ?? (await createdIn(log, stream));
-    if (!found) return NONE;
+    const found = known.get(stream) ?? (await createdIn(log, stream).catch(orUnreadable));
+    if (found === undefined) return NONE;
     if (known.size >= MAX_KNOWN) known.clear();
     known.set(stream, found);
     return found;
@@ -57,7 +63,8 @@ const only = (asked: string, of: (event: RecordedEvent) => string | undefined): 
   among(asked === '' ? [] : [asked], of);
 
 /**
- * Makes the test of the filters of a request.
+ * Makes the test of the filters of a request. An execution whose labels cannot be read matches any labels: an event too
+ * many harms a consumer less than one that it misses.
  *
  * @throws {RpcError} INVALID_ARGUMENT naming the field.
  */
@@ -78,7 +85,9 @@ export const tailFilter = (request: TailRequest, labelsOf: LabelsOf): Matches =>
   return (event) => {
     if (!tests.every((test) => test(event))) return false;
     if (labels.length === 0) return true;
-    return labelsOf(event.stream).then((own) => labels.every(([key, value]) => own[key] === value));
+    return labelsOf(event.stream).then(
+      (own) => own === 'unreadable' || labels.every(([key, value]) => own[key] === value),
+    );
   };
 };
 

@@ -110,7 +110,7 @@ export type TailConsumer = { readonly encoding: TailEncoding; readonly isOver: (
  *
  * @throws {RpcError} INVALID_ARGUMENT naming the field of the request; UNAVAILABLE when the log ends before the
  * position that the request continues after.
- * @throws {Fault} when the log cannot be read, or an event cannot be encoded.
+ * @throws {Fault} when the log, or a payload of an event, cannot be read now.
  */
 export async function* tail(
   sources: TailSources,

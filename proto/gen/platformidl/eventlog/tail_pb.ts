@@ -82,7 +82,7 @@ export type TailRequest = Message<"platformidl.eventlog.TailRequest"> & {
   phases: string[];
 
   /**
-   * Only of executions with these labels, `key=value`.
+   * Only of executions with these labels, `key=value`, and of those whose labels cannot be read.
    *
    * @generated from field: repeated string labels = 10;
    */
@@ -212,7 +212,7 @@ export type TailEvent = Message<"platformidl.eventlog.TailEvent"> & {
     case: "json";
   } | {
     /**
-     * The message of package `platformidl.eventlog` that `type` names.
+     * The message of package `platformidl.eventlog` that `type` names; as it is stored where this server cannot decode it.
      *
      * @generated from field: bytes message = 9;
      */

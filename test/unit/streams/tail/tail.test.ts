@@ -1,6 +1,7 @@
-import { create, type MessageInitShape } from '@bufbuild/protobuf';
+import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
+import { ExecutionCreatedSchema } from '../../../../proto/gen/platformidl/eventlog/execution_pb.js';
 import { TailRequestSchema } from '../../../../proto/gen/platformidl/eventlog/tail_pb.js';
 import { tailWaits } from '../../../../services/main/tail/tail-waits.js';
 import type { EventStore } from '../../../../services/kernel/ports/event-store.js';
@@ -8,7 +9,7 @@ import { type LiveFeed, openLiveFeed } from '../../../../services/streams/tail/l
 import { labelsFrom } from '../../../../services/streams/tail/selection.js';
 import type { RecordedEvent } from '../../../../services/kernel/event.js';
 import { sharedBatches, tail, type TailConsumer, type TailSources } from '../../../../services/streams/tail/tail.js';
-import { executionStream, nodeReported, openTestLog, report } from '../../../support/filled-log.js';
+import { executionStream, newEvent, nodeReported, openTestLog, report } from '../../../support/filled-log.js';
 import { until } from '../../../support/until.js';
 
 type Asked = { readonly [Field in keyof MessageInitShape<typeof TailRequestSchema>]?: unknown };
@@ -84,6 +85,23 @@ describe('a tail', () => {
     const scope = { project: 'flytesnacks', domain: 'development' };
     const answers = await taken({ from: 'start', ...scope, name: 'e1', nodeId: 'n3', phases: ['RUNNING'] }, 1);
     expect(answers[0]).toMatchObject({ stream: executionStream('e1'), type: 'NodePhaseReported' });
+  });
+
+  it('with labels has the events of executions with these labels, and of those whose labels cannot be read', async () => {
+    const created = (team: string): Uint8Array =>
+      toBinary(ExecutionCreatedSchema, create(ExecutionCreatedSchema, { spec: { labels: { values: { team } } } }));
+    const before = await store.head();
+    const data = { growth: created('growth'), other: created('other'), damaged: Uint8Array.of(0xff) };
+    for (const [name, bytes] of Object.entries(data))
+      await store.append(executionStream(name), 'no-stream', [newEvent('ExecutionCreated', bytes)]);
+    for (const name of Object.keys(data)) await store.append(executionStream(name), 'any', [nodeReported(name, 1)]);
+    const answers = await taken({ lastEventId: String(before), labels: ['team=growth'] }, 4);
+    expect(answers.map(({ stream, type }) => [stream, type])).toEqual([
+      [executionStream('growth'), 'ExecutionCreated'],
+      [executionStream('damaged'), 'ExecutionCreated'],
+      [executionStream('growth'), 'NodePhaseReported'],
+      [executionStream('damaged'), 'NodePhaseReported'],
+    ]);
   });
 
   it.each([
