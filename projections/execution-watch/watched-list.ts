@@ -1,4 +1,5 @@
 import type { RecordedEvent } from '../../services/kernel/event.js';
+import { StreamParked } from '../../services/kernel/fault.js';
 import type { EventLog } from '../../services/kernel/ports/event-store.js';
 import type { StoredDocument } from '../runtime/read-store.js';
 import { changeAnswers, leftAnswer, type WatchAnswer } from './answers.js';
@@ -42,10 +43,19 @@ export const watchedList = ({ under, isMatch }: ListFilter, sources: ListSources
     await folds.pass(event);
     return [];
   };
+  /** Leaves out the changes of a parked stream, whose execution stays as it was, as in the views. */
+  const answersUnlessParked = async (event: RecordedEvent, folds: ExecutionFolds): Promise<readonly WatchAnswer[]> => {
+    try {
+      return await answersTo(event, folds);
+    } catch (error) {
+      if (error instanceof StreamParked) return [];
+      throw error;
+    }
+  };
   const replay = async function* (after: bigint, until: bigint): AsyncGenerator<WatchAnswer> {
     const folds = sources.openFolds();
     for await (const { events } of sources.log.readLog({ after, filter: { categories: sources.categories } }))
-      for (const event of events) if (event.position <= until) yield* await answersTo(event, folds);
+      for (const event of events) if (event.position <= until) yield* await answersUnlessParked(event, folds);
   };
 
   return {
@@ -55,6 +65,6 @@ export const watchedList = ({ under, isMatch }: ListFilter, sources: ListSources
         const first = after === undefined ? [] : replay(after, position);
         return Promise.resolve({ position, isEnded: false, first });
       }),
-    take: (event) => inTurn(() => answersTo(event, sources.folds)),
+    take: (event) => inTurn(() => answersUnlessParked(event, sources.folds)),
   };
 };
