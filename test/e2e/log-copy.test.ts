@@ -13,11 +13,15 @@ import { type LogServer, startLogServer } from '../support/log-server.js';
 import { type ServerProcess, startServerProcess } from '../support/server-process.js';
 import { logDirectory } from '../support/test-log.js';
 
-const copy = (args: readonly string[]) => flightlog(args).ended;
+const run = (args: readonly string[]) => flightlog(args).ended;
+
+const copyArgs = (from: string, to: string): readonly string[] => ['log', 'copy', '--from', from, '--to', to];
+
+const copy = (from: string, to: string) => run(copyArgs(from, to));
 
 /** Copies until the process kills itself, at one of the commits or appends that it makes. */
-const copyKilled = async (args: readonly string[], failPoint: string): Promise<void> => {
-  const copying = flightlog(args, { env: { FLIGHTLOG_FAIL_POINT: failPoint } });
+const copyKilled = async (from: string, to: string, failPoint: string): Promise<void> => {
+  const copying = flightlog(copyArgs(from, to), { env: { FLIGHTLOG_FAIL_POINT: failPoint } });
   await copying.ended;
   expect(copying.child.signalCode).toBe('SIGKILL');
 };
@@ -65,7 +69,7 @@ const filled = async (directory: string, count: number, dataBytes: (n: number) =
   return directory;
 };
 
-/** Starts a control plane on the log in its data directory, also when other tests use an event store. */
+/** Starts a control plane on the log in its data directory, even where tests run on event stores. */
 const serveEmbedded = (data: string): Promise<ServerProcess> =>
   startServerProcess({
     data,
@@ -73,7 +77,7 @@ const serveEmbedded = (data: string): Promise<ServerProcess> =>
     env: { FLIGHTLOG_PROJECTS: '["flytesnacks"]' },
   });
 
-/** The largest data of an event, with which an append of it alone is as large as it may be. */
+/** The largest data of an event that is appended alone. */
 const MAX_DATA_BYTES = 1_000_000 - 16 - 'Counted'.length - metadata.length;
 
 describe('copying a log', () => {
@@ -97,39 +101,39 @@ describe('copying a log', () => {
     rmSync(scratch, { recursive: true });
   });
 
-  it('gives the same events, to an event store and back, under a new log id', async () => {
+  it('gives the same events, to an event store and back, as a copy with its own id until take-over', async () => {
     const url = `esdb://${server.address}?tls=false`;
-    const there = await copy(['log', 'copy', '--from', logDirectory(plane.directory), '--to', url]);
+    const there = await copy(logDirectory(plane.directory), url);
     expect(there).toMatchObject({ code: 0, stderr: '' });
     expect(JSON.parse(there.stdout)).toMatchObject({
       events: original.events.length,
       resumedAfter: 0,
       copyOf: original.logId,
     });
-    const back = await copy(['log', 'copy', '--from', url, '--to', place('back')]);
+    const back = await copy(url, place('back'));
     expect(back).toMatchObject({ code: 0, stderr: '' });
     const copied = await reading(place('back'));
     expect(copied.events).toEqual(original.events);
     expect(copied.logId).not.toBe(original.logId);
     const { logId } = JSON.parse(there.stdout) as { readonly logId: string };
-    const takenOver = await copy(['log', 'take-over', '--event-store', url]);
+    const takenOver = await run(['log', 'take-over', '--event-store', url]);
     expect(JSON.parse(takenOver.stdout)).toEqual({ logId, copyOf: original.logId });
-    expect(JSON.parse((await copy(['log', 'take-over', '--event-store', url])).stdout)).toEqual({ logId });
+    expect(JSON.parse((await run(['log', 'take-over', '--event-store', url])).stdout)).toEqual({ logId });
   });
 
-  it('gives the same events from a control plane in read mode, unless its URL makes it send JSON', async () => {
+  it('gives the same events from a control plane in read mode, and is refused if its URL asks for JSON', async () => {
     const url = `esdb://${plane.server().ready.eventstore!}?tls=false`;
-    const read = await copy(['log', 'copy', '--from', url, '--to', place('from-a-server')]);
+    const read = await copy(url, place('from-a-server'));
     expect(read).toMatchObject({ code: 0, stderr: '' });
     expect(JSON.parse(read.stdout)).toMatchObject({ copyOf: plane.server().ready.logId });
     expect((await reading(place('from-a-server'))).events).toEqual(original.events);
-    const asJson = await copy(['log', 'copy', '--from', `${url}&connectionName=mine`, '--to', place('as-json')]);
+    const asJson = await copy(`${url}&connectionName=mine`, place('as-json'));
     const text = /gives events as JSON .*--eventstore-format stored/u;
     expect(asJson).toMatchObject({ code: 1, stderr: expect.stringMatching(text) as string });
   });
 
   it('gives a log on which a server starts, with the executions of the original', async () => {
-    await copy(['log', 'copy', '--from', logDirectory(plane.directory), '--to', place('served')]);
+    await copy(logDirectory(plane.directory), place('served'));
     const again = await serveEmbedded(place('served'));
     expect(again.ready.executions).toBe(plane.server().ready.executions + 20);
     await again.stop();
@@ -138,8 +142,8 @@ describe('copying a log', () => {
   it('resumes after the last copied event when it was killed', async () => {
     const to = place('killed');
     const large = await filled(place('large'), 5_000, () => 2_000);
-    await copyKilled(['log', 'copy', '--from', large, '--to', to], 'after-commit:3');
-    const { code, stdout } = await copy(['log', 'copy', '--from', large, '--to', to]);
+    await copyKilled(large, to, 'after-commit:3');
+    const { code, stdout } = await copy(large, to);
     expect(code).toBe(0);
     const { events, resumedAfter } = JSON.parse(stdout) as { events: number; resumedAfter: number };
     expect(events).toBe(5_000);
@@ -147,31 +151,33 @@ describe('copying a log', () => {
     expect((await reading(to)).events).toEqual((await reading(large)).events);
   });
 
-  it('resumes wherever it or the event store was killed, in both directions', async () => {
+  it('resumes wherever it was killed, also when the event store is killed next, in both directions', async () => {
     const large = await filled(place('interrupted'), 3_000, (n) => 200 + (n % 7) * 1_000);
     const target = await startLogServer(place('interrupted-server'));
     const url = `esdb://${target.address}?tls=false`;
     const way = [
       {
-        args: ['log', 'copy', '--from', large, '--to', url],
-        to: place('interrupted-server'),
+        from: large,
+        to: url,
+        copied: place('interrupted-server'),
         failPoints: ['before-commit:50', 'after-commit:100', 'after-commit:150'], // of single appends
       },
       {
-        args: ['log', 'copy', '--from', url, '--to', place('interrupted-back')],
+        from: url,
         to: place('interrupted-back'),
+        copied: place('interrupted-back'),
         failPoints: ['before-commit:2', 'after-commit:1', 'after-commit:2'], // of many appends in one batch
       },
     ];
-    for (const { args, to, failPoints } of way) {
+    for (const { from, to, copied, failPoints } of way) {
       for (const failPoint of failPoints) {
-        await copyKilled(args, failPoint);
+        await copyKilled(from, to, failPoint);
         await target.restart();
       }
-      const { code, stdout, stderr } = await copy(args);
+      const { code, stdout, stderr } = await copy(from, to);
       expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
       expect(JSON.parse(stdout)).toMatchObject({ events: 3_000 });
-      expect((await reading(to)).events).toEqual((await reading(large)).events);
+      expect((await reading(copied)).events).toEqual((await reading(large)).events);
     }
     await target.stop();
   }, 300_000);
@@ -181,11 +187,10 @@ describe('copying a log', () => {
     const other = await filled(place('foreign'), 3, () => 10);
     const target = await startLogServer(place('largest-server'));
     const url = `esdb://${target.address}?tls=false`;
-    for (const to of [url, place('largest-copy')])
-      expect(await copy(['log', 'copy', '--from', large, '--to', to])).toMatchObject({ code: 0, stderr: '' });
+    for (const to of [url, place('largest-copy')]) expect(await copy(large, to)).toMatchObject({ code: 0, stderr: '' });
     for (const to of [place('largest-server'), place('largest-copy')])
       expect((await reading(to)).events).toEqual((await reading(large)).events);
-    const refused = await copy(['log', 'copy', '--from', other, '--to', url]);
+    const refused = await copy(other, url);
     expect(refused).toMatchObject({ code: 1, stderr: expect.stringMatching(/not a copy of the source/u) as string });
     await target.stop();
   }, 300_000);
@@ -195,14 +200,14 @@ describe('copying a log', () => {
     const log = await sqliteEventStore({ directory: growing });
     const state = { isCopying: true };
     const to = place('grown');
-    const copying = copy(['log', 'copy', '--from', growing, '--to', to]).finally(() => (state.isCopying = false));
+    const copying = copy(growing, to).finally(() => (state.isCopying = false));
     for (let n = 2_000; state.isCopying; n++) await log.append('growing-1' as never, 'any', [numbered(n, 500)]);
     expect(await copying).toMatchObject({ code: 0, stderr: '' });
     await log.close();
     const copied = (await reading(to)).events;
     expect(copied.length).toBeGreaterThanOrEqual(2_000);
     expect(copied).toEqual((await reading(growing)).events.slice(0, copied.length));
-    const rest = await copy(['log', 'copy', '--from', growing, '--to', to]);
+    const rest = await copy(growing, to);
     expect(rest.code).toBe(0);
     expect((await reading(to)).events).toEqual((await reading(growing)).events);
   }, 300_000);
@@ -217,7 +222,7 @@ describe('copying a log', () => {
       await other.stop();
     }
     const [from = '', to = ''] = places();
-    const { code, stderr } = await copy(['log', 'copy', '--from', from, '--to', to]);
+    const { code, stderr } = await copy(from, to);
     expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(text) as string });
   });
 });
