@@ -33,7 +33,7 @@ const LaunchOf = ({ kind }: LaunchOfProps): ReactNode => {
       ),
     gcTime: 0, // a form that is opened again may have another active version
     enabled: ({ state }) => state.data === undefined, // read once, so that a form keeps what its user has typed
-    meta: { fixed: true },
+    meta: { fixed: true }, // events do not repeat a read that failed
   });
   const { version: found = version } = launchable.data?.target ?? {};
   const above = `${project} / ${domain} · ${KINDS[kind].one.toLowerCase()}, version ${found}${from === undefined ? '' : `, with the inputs of ${from}`}`;

@@ -9,7 +9,7 @@ import { rpcQuery } from '../server/queries.js';
 
 type ScopeMenuProps = { readonly scope: Scope | undefined };
 
-/** The project and domain, and a menu of the others. */
+/** The project and domain, and a menu to choose them. */
 export const ScopeMenu = ({ scope }: ScopeMenuProps): ReactNode => {
   const { data } = useQuery(rpcQuery(AdminService.method.listProjects, {}));
   return (

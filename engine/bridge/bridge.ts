@@ -55,9 +55,9 @@ type BridgeNeeds = {
   readonly watch?: BridgeWatch;
 };
 
-/** The interval of checks of an object without a launch in this process. */
+/** The interval of checks of an object that this process has no lease for. */
 const STRAY_CHECK_MS = 600_000;
-/** The interval of checks of an object that is being deleted, or whose end was reported. */
+/** The interval of checks of an execution that is to be aborted, or whose object is no longer kept. */
 const RECHECK_MS = 30_000;
 
 const rejectionOf = ({ then }: Rejection): string => (then?.case === 'fail' ? (then.value.code ?? '') : 'others');
@@ -67,7 +67,7 @@ class Bridge {
   readonly #options: BridgeOptions;
   readonly #needs: BridgeNeeds;
   readonly #managed = new Map<string, ManagedExecution>();
-  /** The clusters of objects without a launch in this process, by the key of their execution. */
+  /** The clusters of objects that this process has no lease for, by the key of their execution. */
   readonly #strays = new Map<string, string>();
   readonly #queue;
   readonly #reconciler: Reconciler;

@@ -24,7 +24,7 @@ import { inputsOf, outputsOf } from './data.js';
 import { executionScope } from './matching.js';
 import type { ExecutionReads } from './reads.js';
 
-const LIST = { elements: 1, token: 2 };
+const LIST_FIELDS = { elements: 1, token: 2 };
 
 const found = async (reads: ExecutionReads, sent: ExecutionId | undefined, call: Call): Promise<StoredDocument> => {
   const id = executionIdOf(sent);
@@ -54,7 +54,7 @@ const list = async (
     order: { field: 'created_at', direction: 'descending' },
   };
   const page = await listPage(listed, executionScope({ project, domain, ...(name && { name }) }), request);
-  return listMessage(LIST, page.elements, page.token);
+  return listMessage(LIST_FIELDS, page.elements, page.token);
 };
 
 /** Routes of the reads of executions. */

@@ -31,12 +31,12 @@ export type LaunchPlanReads = {
   readonly nextFire: NextFire;
 };
 
-const LIST = { elements: 1, token: 2 };
+const LIST_FIELDS = { elements: 1, token: 2 };
 const ACTIVE: Condition = { field: 'state', is: '=', value: LaunchPlanState.ACTIVE };
 
 const message = ({ elements, token }: ListPage, nextFire: NextFire): Uint8Array =>
   listMessage(
-    LIST,
+    LIST_FIELDS,
     elements.map((plan) => withNextFire(plan, nextFire)),
     token,
   );

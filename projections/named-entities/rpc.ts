@@ -19,7 +19,7 @@ export type NamedEntityReads = { readonly store: ReadStore; readonly freshness: 
 
 type Place = { readonly project: string; readonly domain: string };
 
-const LIST = { elements: 1, token: 2 };
+const LIST_FIELDS = { elements: 1, token: 2 };
 
 const CATEGORY_OF: Readonly<Record<Kind, string>> = {
   TASK: TASK_CATEGORY,
@@ -89,7 +89,7 @@ const list = async (reads: NamedEntityReads, request: NamedEntityListRequest, ca
     order: { field: 'name', direction: 'ascending' },
   };
   const page = await listPage(listed, scopeOf(kind, request), request);
-  return listMessage(LIST, page.elements, page.token);
+  return listMessage(LIST_FIELDS, page.elements, page.token);
 };
 
 /** Routes of the reads of names. */

@@ -37,7 +37,7 @@ export interface ParentTasks {
   keyOf(id: TaskExecutionIdentifier | undefined, call: Call): Promise<string>;
 }
 
-const LIST = { elements: 1, token: 2 };
+const LIST_FIELDS = { elements: 1, token: 2 };
 
 /**
  * The key of the requested parent node; empty for the nodes of the workflow itself. An acknowledged node is found even
@@ -87,7 +87,7 @@ export const listNodes = async (
     },
     request,
   );
-  return listMessage(LIST, page.elements, page.token);
+  return listMessage(LIST_FIELDS, page.elements, page.token);
 };
 
 /** Lists a page of the nodes that a task execution has created. */
@@ -102,5 +102,5 @@ export const listNodesForTask = async (
   await reads.freshness.waitForPrefix(call, executionStreams(project, domain), nodeExecutionCollection);
   const where: readonly Condition[] = [{ field: 'parent_task', is: '=', value: parentTask }];
   const page = await listPage(listedAs('ListNodeExecutionsForTask', reads), { where }, request);
-  return listMessage(LIST, page.elements, page.token);
+  return listMessage(LIST_FIELDS, page.elements, page.token);
 };

@@ -23,7 +23,7 @@ export type ProjectReads = {
   readonly domains: readonly { readonly id: string; readonly name: string }[];
 };
 
-const LIST = { elements: 1, token: 2 };
+const LIST_FIELDS = { elements: 1, token: 2 };
 
 /**
  * Adds the domains to an encoded project: the concatenation of two encodings of a message is the encoding of both
@@ -71,7 +71,7 @@ const list = async (reads: ProjectReads, request: ProjectListRequest, call: Call
   const access = accessOf(call);
   const page = await listPage(listed, { where: readableBy(access), unlessFiltered: [notArchived] }, request);
   return listMessage(
-    LIST,
+    LIST_FIELDS,
     page.elements.map((project) => joined(project, domainsOf(reads, project, access))),
     page.token,
   );

@@ -10,7 +10,7 @@ import { signalCollection, signalColumns } from './columns.js';
 
 export type SignalReads = { readonly store: ReadStore; readonly freshness: Freshness };
 
-const LIST = { elements: 1, token: 2 };
+const LIST_FIELDS = { elements: 1, token: 2 };
 
 /**
  * Lists a page of the signals of an execution, in the order in which gates asked for them; empty for an execution that
@@ -28,7 +28,7 @@ const list = async ({ store, freshness }: SignalReads, request: SignalListReques
   };
   const scope: Scope = { where: [{ field: 'execution', is: '=', value: executionStream(id) }] };
   const page = await listPage(listed, scope, request);
-  return listMessage(LIST, page.elements, page.token);
+  return listMessage(LIST_FIELDS, page.elements, page.token);
 };
 
 /** Routes of the reads of signals. */

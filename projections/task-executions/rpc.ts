@@ -29,7 +29,7 @@ export type TaskExecutionReads = {
   readonly contents: RecordedContents;
 };
 
-const LIST = { elements: 1, token: 2 };
+const LIST_FIELDS = { elements: 1, token: 2 };
 
 /** Names from which clients build links to the data. */
 const urlsOf = ({ id }: TaskExecution): FlyteURLs => {
@@ -73,7 +73,7 @@ const list = async (
   };
   const node = nodeExecutionKey(executionStream(executionId), nodeId);
   const page = await listPage(listed, { where: [{ field: 'node', is: '=', value: node }] }, request);
-  return listMessage(LIST, page.elements, page.token);
+  return listMessage(LIST_FIELDS, page.elements, page.token);
 };
 
 /** Routes of the reads of task executions. */

@@ -13,7 +13,7 @@ import { taskCollection, taskColumns } from './columns.js';
 
 export type TaskReads = { readonly store: ReadStore; readonly freshness: Freshness };
 
-const LIST = { elements: 1, token: 2 };
+const LIST_FIELDS = { elements: 1, token: 2 };
 
 const found = async (reads: TaskReads, sent: SentIdentifier | undefined, call: Call): Promise<Uint8Array> => {
   const id = versionOf('TASK', withResourceType('TASK', sent));
@@ -30,7 +30,7 @@ export const tasksRoutes = (reads: TaskReads): readonly Route[] => {
     route(AdminService.method.getTask, ({ id }, call) => found(reads, id, call)),
     route(AdminService.method.listTasks, async (request, call) => {
       const page = await listVersions({ ...list, rpc: 'ListTasks' }, request.id, request, call);
-      return listMessage(LIST, page.elements, page.token);
+      return listMessage(LIST_FIELDS, page.elements, page.token);
     }),
     route(AdminService.method.listTaskIds, async (request, call) => {
       const { project, domain } = request;

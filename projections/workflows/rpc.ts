@@ -13,7 +13,7 @@ import { workflowCollection, workflowColumns } from './columns.js';
 
 export type WorkflowReads = { readonly store: ReadStore; readonly freshness: Freshness };
 
-const LIST = { elements: 1, token: 2 };
+const LIST_FIELDS = { elements: 1, token: 2 };
 
 const found = async (reads: WorkflowReads, sent: SentIdentifier | undefined, call: Call): Promise<Uint8Array> => {
   const id = versionOf('WORKFLOW', withResourceType('WORKFLOW', sent));
@@ -30,7 +30,7 @@ export const workflowsRoutes = (reads: WorkflowReads): readonly Route[] => {
     route(AdminService.method.getWorkflow, ({ id }, call) => found(reads, id, call)),
     route(AdminService.method.listWorkflows, async (request, call) => {
       const page = await listVersions({ ...list, rpc: 'ListWorkflows' }, request.id, request, call);
-      return listMessage(LIST, page.elements, page.token);
+      return listMessage(LIST_FIELDS, page.elements, page.token);
     }),
     route(AdminService.method.listWorkflowIds, async (request, call) => {
       const { project, domain } = request;

@@ -3,9 +3,9 @@ import { resolve } from 'node:path';
 import { serveEncoded } from '../gateway/grpc/encoded.js';
 import type { Check } from '../gateway/readiness.js';
 import { lockDataDirectory } from '../store/data-directory.js';
-import { assertLogIsThere } from '../store/log/presence.js';
+import { assertLogNotLost } from '../store/log/presence.js';
 import { sqliteEventStore } from '../store/log/sqlite-event-store.js';
-import { openAccess } from '../streams/eventstore/access.js';
+import { fullAccess } from '../streams/eventstore/access.js';
 import { storedForm } from '../streams/eventstore/recorded.js';
 import { serveEventstore } from '../streams/eventstore/server.js';
 import { openStreamRules } from '../streams/eventstore/stream-rules.js';
@@ -30,7 +30,7 @@ const DRAIN_MS = 10_000;
 
 const openStore = async (directory: string, onCommit: OnCommit) => {
   const lock = await lockDataDirectory(directory);
-  assertLogIsThere(lock.directory, []);
+  assertLogNotLost(lock.directory, []);
   return { lock, store: await sqliteEventStore({ directory: lock.directory, onCommit }) };
 };
 
@@ -38,7 +38,8 @@ const openStore = async (directory: string, onCommit: OnCommit) => {
  * Serves the embedded log by the EventStoreDB protocol, for reads and writes, with health checks and metrics over HTTP,
  * until a stop signal. Every stream may be written, because its clients are control planes.
  *
- * @throws {OperatorError} when it may not listen on the address, or when the log has failed permanently.
+ * @throws {OperatorError} when it may not or cannot listen, when its data cannot be used, or when the log has failed
+ * permanently.
  */
 export const serveLog = async (configuration: Configuration, flags: ServeFlags): Promise<void> => {
   assertAllowed(configuration);
@@ -61,7 +62,7 @@ export const serveLog = async (configuration: Configuration, flags: ServeFlags):
     host,
     port,
     reading: { log: store, rules, present: storedForm, now: Date.now },
-    writing: { store, access: openAccess, rules, now: Date.now, newId: () => randomBytes(16) },
+    writing: { store, access: fullAccess, rules, now: Date.now, newId: () => randomBytes(16) },
     tls,
     serve: serveEncoded,
     logger,

@@ -1,4 +1,4 @@
-/** The error codes of the interface. */
+/** The error codes of Flyte's compiler. */
 export type CompileErrorCode =
   | 'AmbiguousBindingUnionValue'
   | 'BranchNodeHasNoCondition'

@@ -1,4 +1,4 @@
-import { dutiesOf, isWhole, type Role } from './roles.js';
+import { dutiesOf, standsAlone, type Role } from './roles.js';
 import { EMBEDDED } from './setting-kinds.js';
 
 /** The settings that can contradict each other. */
@@ -48,7 +48,7 @@ const RULES: readonly Rule[] = [
     path: ['role'],
     error:
       'an embedded log can be used by one process only: name an event store with event_store (--event-store esdb://HOST:PORT)',
-    applies: ({ role, event_store: log }) => !isWhole(role) && log === EMBEDDED,
+    applies: ({ role, event_store: log }) => !standsAlone(role) && log === EMBEDDED,
   },
   {
     path: ['event_store'],
@@ -82,6 +82,6 @@ const RULES: readonly Rule[] = [
   },
 ];
 
-/** The contradictions among the settings, each with the path of the setting to change; empty when there are none. */
+/** The contradictions among the settings, each with the path of the setting to name; empty when there are none. */
 export const contradictionsIn = (settings: Settings): readonly Contradiction[] =>
   RULES.filter(({ applies }) => applies(settings));

@@ -44,7 +44,7 @@ export type JsonRequest = {
 };
 
 /** Serves some HTTP paths by itself, from the unread request on, such as the endpoints of an authorization server. */
-export interface OwnPaths {
+export interface PathOwner {
   /** True for a path of its own, without the query. */
   answers(path: string): boolean;
   answer(request: IncomingMessage, response: ServerResponse): Promise<void>;
@@ -86,7 +86,7 @@ export type Hosting = {
   /** Authenticates requests for pages; without it, every caller gets every page. */
   readonly authentication?: Authentication | undefined;
   /** Serve paths that are neither RPCs nor pages of the gateway. */
-  readonly ownPaths?: readonly OwnPaths[];
+  readonly pathOwners?: readonly PathOwner[];
   /** Reads browser sessions; without it, cookies mean nothing. */
   readonly sessions?: CookieSessions | undefined;
   /** Records refused requests that reach no RPC; none without it. */

@@ -8,7 +8,7 @@ import type { Sharing } from './coordination.js';
 import type { Foundation } from './foundation.js';
 import { models } from './models.js';
 import { openReadStore, untilReachable, viewsKey } from './read-stores.js';
-import { dutiesOf, isWhole } from '../config/roles.js';
+import { dutiesOf, standsAlone } from '../config/roles.js';
 import { forSetting } from '../config/operator-errors.js';
 import { type RunningViews, startViews } from './views.js';
 
@@ -53,7 +53,7 @@ const catchUp = async (
 
 /** True when no other process writes the views of this process or runs reactors on its log. */
 const isAlone = ({ role, read_store: views }: Configuration, { log }: Foundation): boolean =>
-  isWhole(role) && (log.source.kind === 'embedded' || views.kind === 'sqlite');
+  standsAlone(role) && (log.source.kind === 'embedded' || views.kind === 'sqlite');
 
 /** The work that this process shares with others, by its configuration. */
 export const sharingOf = (configuration: Configuration, foundation: Foundation): Sharing => ({

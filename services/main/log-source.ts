@@ -6,7 +6,7 @@ import type { EventstoreOptions } from '../store/eventstore/eventstore-event-sto
 import type { GroupCalls } from '../store/eventstore/group-calls.js';
 import type { EventStoreOfServer } from '../store/eventstore/eventstore-event-store.js';
 import { markLogCopy } from '../store/log/identity.js';
-import { assertLogIsThere } from '../store/log/presence.js';
+import { assertLogNotLost } from '../store/log/presence.js';
 import type { OnCommit } from '../store/log/append-queue.js';
 import { sqliteEventStore } from '../store/log/sqlite-event-store.js';
 import { type LogReaderSource, sqliteLogReader } from '../store/log/sqlite-log-reader.js';
@@ -142,7 +142,7 @@ export const openWritableLog = async (
     const store = await openEventstore(source.url, { writes: true, retries }, logger, onDrop);
     return { store, source, denied: () => store.denied(), ended: new Promise(() => undefined) };
   }
-  assertLogIsThere(directory, derived);
+  assertLogNotLost(directory, derived);
   const store = await sqliteEventStore({ directory, ...(onCommit && { onCommit }) });
   return { store, source: { ...source, woken: store.readerSource }, denied: () => undefined, ended: store.ended };
 };

@@ -46,7 +46,7 @@ export type Transports = {
   readonly tls: TlsSource | undefined;
   /** Identifies callers; absent without authentication. */
   readonly authentication: Authentication | undefined;
-  /** Identifies callers by passwords; absent where tokens are issued elsewhere. */
+  /** Identifies callers by passwords; absent without an authorization server in this process. */
   readonly passwords: PasswordAuthentication | undefined;
   /** Refuses new calls, and finishes those in flight; after 10 s it cuts them off. */
   readonly close: () => Promise<void>;
@@ -69,6 +69,7 @@ export type ProcessServices = {
   readonly uploads?: Uploads;
   /** The log readers that must reach a command's minimum position before it is decided; absent without commands. */
   readonly followers?: readonly Follower[];
+  /** Refuses commands of an overloaded process before they wait for these; absent without commands. */
   readonly admission?: CommandAdmission;
   readonly metrics: ProcessMetrics;
   /** Absent in a process that does not serve the API. */
@@ -92,11 +93,11 @@ type TransportServices = ProcessServices & {
 const openThreads = () => ({
   bodies: largeWork<Omit<JsonRequest, 'body'>, Uint8Array>({
     thread: new URL('./threads/json-thread.js', import.meta.url),
-    waiting: 'large bodies wait to be read',
+    tooMany: 'too many large bodies wait to be read; nothing was recorded',
   }),
   contents: largeWork<{ readonly rpc: string }, string>({
     thread: new URL('./threads/content-thread.js', import.meta.url),
-    waiting: 'large requests with an idempotency key wait to be hashed',
+    tooMany: 'too many large requests with an idempotency key wait to be hashed; nothing was recorded',
   }),
 });
 
@@ -147,13 +148,13 @@ const transportOptions = async (configuration: Configuration, services: Transpor
       authentication,
       audit: audited,
       dispatch,
-      answerItem: itemAnswers({ dispatch, positions, routes: table }),
+      answerItem: itemAnswers({ dispatch, positions, routes: table }), // one request of a stream or batch
       logger,
       checks: () => (state.isOpen ? services.checks() : [SHUTTING_DOWN, ...services.checks()]),
       version,
       cors: { origins: configuration.cors.allowed_origins, headers: configuration.cors.allowed_headers },
       files: uploads?.files,
-      ownPaths: [authorization, sessions].filter((each) => each !== undefined),
+      pathOwners: [authorization, sessions].filter((each) => each !== undefined),
       sessions,
       metrics: () => services.metrics.text(),
       readJson: ({ body, ...request }: JsonRequest) => bodies.ask(body, request),

@@ -19,9 +19,9 @@ export type ScheduleState = {
   paused: readonly Span[];
   /** Ticks that are to be skipped and are not decided yet, ascending, in milliseconds since 1970. */
   skips: readonly number[];
-  /** The ticks that were fired by hand in the last day, by their requests. */
+  /** The ticks fired by hand in the last day by requests with an idempotency key, by those requests. */
   readonly requested: Map<string, ManualTick>;
-  /** The execution of the tick that was fired last. */
+  /** The execution of the latest tick that was fired. */
   lastFired: { readonly atMs: number; readonly name: string } | undefined;
   /** The last outcomes, the newest last. */
   past: readonly PastTick[];

@@ -28,7 +28,7 @@ import { appendQueue } from '../../services/store/log/append-queue.js';
 import { lockDataDirectory } from '../../services/store/data-directory.js';
 import { filePayloadStore } from '../../services/store/payloads/file-payload-store.js';
 import { renewLogId, takeLogOver } from '../../services/store/log/identity.js';
-import { assertLogIsThere } from '../../services/store/log/presence.js';
+import { assertLogNotLost } from '../../services/store/log/presence.js';
 import { logPath, openForReading, openForWriting } from '../../services/store/log/schema.js';
 import { sqliteEventStore, type SqliteEventStore } from '../../services/store/log/sqlite-event-store.js';
 import { sqliteLogReader } from '../../services/store/log/sqlite-log-reader.js';
@@ -94,34 +94,34 @@ describe('a log that is gone', () => {
   it('is not taken for a new one when there are views of it', () => {
     const directory = newDirectory();
     witness(directory);
-    expect(() => assertLogIsThere(directory, ['views.db'])).toThrow(/is missing, and views\.db shows/u);
+    expect(() => assertLogNotLost(directory, ['views.db'])).toThrow(/is missing, and views\.db shows/u);
     writeFileSync(join(directory, 'log.db'), '');
-    expect(() => assertLogIsThere(directory, ['views.db'])).toThrow(DataDirectoryUnusable);
-    expect(() => assertLogIsThere(directory, ['views.db'])).toThrow(/log\.db is empty, and views\.db shows/u);
+    expect(() => assertLogNotLost(directory, ['views.db'])).toThrow(DataDirectoryUnusable);
+    expect(() => assertLogNotLost(directory, ['views.db'])).toThrow(/log\.db is empty, and views\.db shows/u);
   });
 
   it('is not taken for a new one where its write-ahead log is left', () => {
     const directory = newDirectory();
     witness(directory, 'log.db-wal');
     writeFileSync(join(directory, 'log.db'), '');
-    expect(() => assertLogIsThere(directory, [])).toThrow(/is empty, and log\.db-wal shows/u);
+    expect(() => assertLogNotLost(directory, [])).toThrow(/is empty, and log\.db-wal shows/u);
   });
 
   it('is not taken for a new one where a restore was interrupted', async () => {
     const directory = newDirectory();
     mkdirSync(join(directory, 'restoring'));
-    expect(() => assertLogIsThere(directory, [])).toThrow(DataDirectoryUnusable);
-    expect(() => assertLogIsThere(directory, [])).toThrow(/has half of a backup: .* run `flightlog restore` again/u);
+    expect(() => assertLogNotLost(directory, [])).toThrow(DataDirectoryUnusable);
+    expect(() => assertLogNotLost(directory, [])).toThrow(/has half of a backup: .* run `flightlog restore` again/u);
     await openStore(directory);
-    assertLogIsThere(directory, []);
+    assertLogNotLost(directory, []);
   });
 
   it('is not reported in a new directory, nor beside a log that has begun', async () => {
     const directory = newDirectory();
-    assertLogIsThere(directory, ['views.db']);
+    assertLogNotLost(directory, ['views.db']);
     await openStore(directory);
     witness(directory);
-    assertLogIsThere(directory, ['views.db']);
+    assertLogNotLost(directory, ['views.db']);
   });
 });
 

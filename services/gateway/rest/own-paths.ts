@@ -3,13 +3,13 @@ import type { FastifyInstance } from 'fastify';
 import type { Hosting } from '../exchange.js';
 import { logFailure } from '../log.js';
 
-/** Passes each request for one of `ownPaths` to its owner, with the body unread. */
-export const serveOwnPaths = (app: FastifyInstance, { ownPaths = [], logger }: Hosting): void => {
-  if (ownPaths.length === 0) return;
+/** Passes each request for a path of one of `pathOwners` to that owner, with the body unread. */
+export const serveOwnPaths = (app: FastifyInstance, { pathOwners = [], logger }: Hosting): void => {
+  if (pathOwners.length === 0) return;
   app.addHook('onRequest', (request, reply, done) => {
     const { raw, originalUrl } = request;
     const path = originalUrl.split('?', 1)[0] ?? '';
-    const owner = ownPaths.find((each) => each.answers(path));
+    const owner = pathOwners.find((each) => each.answers(path));
     if (!owner) {
       done();
       return;

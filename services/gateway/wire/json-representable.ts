@@ -10,7 +10,7 @@ import {
   ValueSchema,
 } from '@bufbuild/protobuf/wkt';
 
-// The ranges that the types define, in seconds: https://protobuf.dev/reference/protobuf/google.protobuf/
+// The ranges of seconds and nanos that the types define: https://protobuf.dev/reference/protobuf/google.protobuf/
 const YEAR_1 = -62_135_596_800n;
 const YEAR_9999 = 253_402_300_799n;
 const LONGEST = 315_576_000_000n;

@@ -24,7 +24,7 @@ const read: LargeLaunches['read'] = (bytes) => {
 export const largeLaunches = (): LargeLaunches & { close(): Promise<void> } => {
   const thread = largeWork<ExpectedInputs, LaunchInputs>({
     thread: new URL('./inputs-thread.js', import.meta.url),
-    waiting: 'launches with large inputs wait',
+    tooMany: 'too many launches with large inputs wait; nothing was recorded',
   });
   return {
     aboveBytes: LARGE,

@@ -50,7 +50,7 @@ export const largeRegistrations = (data: RegistrationThreadData): LargeRegistrat
   const thread = largeWork<LargeRegistration, Registered[LargeRegistration['kind']]>({
     thread: new URL('./registration-thread.js', import.meta.url),
     workerData: data,
-    waiting: 'large registrations wait to be compiled',
+    tooMany: 'too many large registrations wait to be compiled; nothing was recorded',
   });
   const compiled = async <Asked extends LargeRegistration>(request: Uint8Array, asked: Asked) =>
     (await thread.ask(request, asked)) as Registered[Asked['kind']];

@@ -31,11 +31,10 @@ export const largeWork = <Against extends object, Answer>(options: {
   /** The file of the thread, and what it is started with. */
   readonly thread: URL;
   readonly workerData?: unknown;
-  /** The text of the refusal after "too many": `large bodies wait to be read`. */
-  readonly waiting: string;
+  /** The text of the refusal when too many requests wait. */
+  readonly tooMany: string;
 }): LargeWork<Against, Answer> => {
-  const tooMany = (): RpcError =>
-    new RpcError('RESOURCE_EXHAUSTED', `too many ${options.waiting}; nothing was recorded`);
+  const tooMany = (): RpcError => new RpcError('RESOURCE_EXHAUSTED', options.tooMany);
   const thread = threadCaller<LargeRequest<Against>, Answer>({
     url: options.thread,
     workerData: options.workerData,

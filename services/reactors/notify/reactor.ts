@@ -9,7 +9,7 @@ import { NOTIFICATION_CATEGORY, notificationCodec } from '../../notification/eve
 import { type MeasuredReactor, whenDue } from '../frame/when-due.js';
 import type { WorkResult } from '../frame/work-queue.js';
 import { longRunningContent, type NotifiableEvent, phaseBrought, readFacts } from './message-content.js';
-import { messagesAbout, phasesOf } from './recipients.js';
+import { messagesAbout, phasesWithMessages } from './recipients.js';
 import { type NotifyOptions, sending } from './sending.js';
 
 /** Something to send messages about: an event of an execution, or the request to send one message again. */
@@ -39,7 +39,7 @@ const resentIn = (event: RecordedEvent): Item | undefined => {
  */
 export const notify = (options: NotifyOptions): MeasuredReactor => {
   const { routing, send, reactorOf } = sending(options);
-  const phases = phasesOf(routing.rules);
+  const phases = phasesWithMessages(routing.rules);
 
   const itemOf = (event: RecordedEvent): Item | undefined => {
     if (event.stream.startsWith(`${NOTIFICATION_CATEGORY}-`)) return resentIn(event);

@@ -36,7 +36,7 @@ export type Routing = {
 const TERMINAL_PHASES: readonly Phase[] = [Phase.SUCCEEDED, Phase.FAILED, Phase.ABORTED, Phase.TIMED_OUT];
 
 /** The phases that any message may be about: entries name only terminal ones. */
-export const phasesOf = (rules: readonly NotificationRule[]): ReadonlySet<Phase> =>
+export const phasesWithMessages = (rules: readonly NotificationRule[]): ReadonlySet<Phase> =>
   new Set([...TERMINAL_PHASES, ...rules.flatMap(({ phases }) => phases)]);
 
 const onChannel = (channel: string, recipients: readonly string[], isMail: boolean): readonly Recipient[] =>

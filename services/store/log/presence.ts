@@ -24,7 +24,7 @@ const assertNotRestoring = (directory: string): void => {
  * @throws {DataDirectoryUnusable} when one of them or an unfinished restore exists, and the log is missing or empty;
  * nothing is changed then.
  */
-export const assertLogIsThere = (directory: string, witnesses: readonly string[]): void => {
+export const assertLogNotLost = (directory: string, witnesses: readonly string[]): void => {
   const path = logPath(directory);
   const bytes = bytesOf(path) ?? 0;
   if (bytes > 0) return;

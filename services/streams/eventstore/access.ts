@@ -24,7 +24,7 @@ const denied = (why: string): never => {
 };
 
 /** Allows every write and deletion, for a server that is only a log. */
-export const openAccess: Access = {
+export const fullAccess: Access = {
   isRestricted: false,
   assertWritable: () => undefined,
   assertDeletable: () => undefined,

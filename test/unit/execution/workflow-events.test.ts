@@ -208,7 +208,7 @@ describe('the end of an execution', () => {
     expect((event!.data as { readonly closed?: unknown }).closed).toBeUndefined();
   });
 
-  it('lets the engine report once how a node ended that it has closed', async () => {
+  it('lets the engine report once how a closed node ended', async () => {
     const run = openStream(...open, workflow('ABORTED', { second: 9 }));
     expect(await run.answer(node('RUNNING', { second: 10 }))).toBe('already-terminal');
     expect(await run.answer(node('SUCCEEDED', { second: 10 }))).toBe('OK');
@@ -217,7 +217,7 @@ describe('the end of an execution', () => {
     expect(await run.answer(node('ABORTED', { node: 'n2', second: 10 }))).toBe('phase-recorded');
   });
 
-  it('lets the engine report once how an attempt of a task ended that it has closed', async () => {
+  it('lets the engine report once how a closed attempt of a task ended', async () => {
     const run = openStream(...open, workflow('ABORTED', { second: 9 }));
     expect(await run.answer(task('RUNNING', { second: 10, version: 1 }))).toBe('already-terminal');
     expect(await run.answer(task('SUCCEEDED', { second: 10 }))).toBe('OK');

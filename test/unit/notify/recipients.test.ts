@@ -7,7 +7,7 @@ import type { MessageContent } from '../../../services/reactors/notify/message-c
 import {
   messagesAbout,
   type NotificationRule,
-  phasesOf,
+  phasesWithMessages,
   type Routing,
 } from '../../../services/reactors/notify/recipients.js';
 import { failure } from './sample-message.js';
@@ -77,7 +77,7 @@ describe('a rule', () => {
     expect(to({ ...failure, isDisabled: true }, routing([rule]))).toEqual([]);
   });
   it('adds its phases to the terminal ones', () => {
-    expect([...phasesOf([{ ...rule, phases: [Phase.RUNNING] }])]).toEqual([
+    expect([...phasesWithMessages([{ ...rule, phases: [Phase.RUNNING] }])]).toEqual([
       Phase.SUCCEEDED,
       Phase.FAILED,
       Phase.ABORTED,

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { NewEvent } from '../../../services/kernel/event.js';
 import type { EventStore } from '../../../services/kernel/ports/event-store.js';
 import { type StreamName, streamName } from '../../../services/kernel/stream.js';
-import { openAccess } from '../../../services/streams/eventstore/access.js';
+import { fullAccess } from '../../../services/streams/eventstore/access.js';
 import { type AppendServices, deleteStream, launchAppend } from '../../../services/streams/eventstore/append.js';
 import type { Expected } from '../../../services/streams/eventstore/append-request.js';
 import { WrongVersion } from '../../../services/streams/eventstore/failure.js';
@@ -33,7 +33,7 @@ describe('a stream that was deleted', () => {
   beforeAll(async () => {
     ({ directory, store } = await openTestLog());
     const rules = await openStreamRules(store);
-    writing = { store, access: openAccess, rules, now: Date.now, newId: () => randomBytes(16) };
+    writing = { store, access: fullAccess, rules, now: Date.now, newId: () => randomBytes(16) };
   });
   afterAll(async () => {
     await store.close();

@@ -14,7 +14,7 @@ import {
 } from '../../../proto/gen/event_store/client/streams_pb.js';
 import { StreamIdentifierSchema, UUIDSchema } from '../../../proto/gen/event_store/client/values_pb.js';
 import type { EncodedCall } from '../../../services/kernel/ports/encoded-calls.js';
-import { openAccess } from '../../../services/streams/eventstore/access.js';
+import { fullAccess } from '../../../services/streams/eventstore/access.js';
 import type { AppendServices } from '../../../services/streams/eventstore/append.js';
 import { proposedEvent, targetOf } from '../../../services/streams/eventstore/append-request.js';
 import { batchAppends } from '../../../services/streams/eventstore/batch-append.js';
@@ -138,7 +138,7 @@ describe('a NUL in a text of a request on the EventStoreDB port', () => {
     };
 
     it.each(ADMINISTERING)('is not forwarded in $field of $method.name', async ({ method, path, field }) => {
-      const handlers = new Map(passedAdministration(calls, openAccess));
+      const handlers = new Map(passedAdministration(calls, fullAccess));
       const answer = handlers.get(method)!(requestWith(method.input, path));
       await expect(answer).rejects.toEqual(refusal(field));
     });
