@@ -55,12 +55,12 @@ export default defineConfig({
     projects: [
       kind('unit', { timeoutMs: 20_000, isolate: false }),
       kind('contract', { timeoutMs: 20_000, isolate: false }),
-      kind('integration', { timeoutMs: 120_000, setupFiles: STOP_LOGS }),
+      kind('integration', { timeoutMs: 120_000, setupFiles: STOP_LOGS, isolate: false }),
       kind('e2e', { ...stories, apart: [...loads, ...matrices, ...operations], isolate: false }),
       kind('operations', { ...stories, files: operations, isolate: false }),
-      kind('loads', { ...stories, files: loads }),
-      kind('matrices', { ...stories, files: matrices }),
-      kind('console', { timeoutMs: 60_000 }),
+      kind('loads', { ...stories, files: loads, isolate: false }),
+      kind('matrices', { ...stories, files: matrices, isolate: false }),
+      kind('console', { timeoutMs: 60_000, isolate: false }),
     ],
   },
 });

@@ -445,6 +445,7 @@ describe('many messages about one launch plan', () => {
     );
     start(); // the process before is stopped in the middle
     await untilMails(3); // the message that was not recorded goes out by itself, as the first of the new process
+    await untilWaiting(1); // the digest, which was begun: until then a timer that is advanced does not wake it
     timers.advance(2 * TIMEOUT_MS);
     await untilMails(4);
     await untilWaiting(0);
