@@ -59,7 +59,7 @@ export default defineConfig({
       kind('e2e', { ...stories, apart: [...loads, ...matrices, ...operations], isolate: false }),
       kind('operations', { ...stories, files: operations, isolate: false }),
       kind('loads', { ...stories, files: loads, isolate: false }),
-      kind('matrices', { ...stories, files: matrices, isolate: false }),
+      kind('matrices', { ...stories, files: matrices }),
       kind('console', { timeoutMs: 60_000, isolate: false }),
     ],
   },

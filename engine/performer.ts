@@ -10,7 +10,7 @@ import { type Reporter } from './reporter.js';
 import { readSignal } from './signals.js';
 import { type Effect } from './walk/effects.js';
 
-/** `done`: the walk continues. `child` and `gate`: the effect waits for a child execution or a gate. */
+/** `done`: the walk continues. `child`, `gate`: it waits for a child execution, or a signal or a time. */
 export type Outcome = 'done' | 'child' | 'gate';
 
 type Of<Kind extends Effect['kind']> = Extract<Effect, { kind: Kind }>;

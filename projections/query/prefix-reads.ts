@@ -42,8 +42,8 @@ const pageOf = (rows: readonly Row[], query: Query, elementOf: (held: HeldDocume
 const isOfDocument = ({ is }: Condition): boolean => is !== 'key of';
 
 /**
- * Reads the documents of a folded prefix. While they are held in memory, lists are found there, and only the documents
- * of a page are encoded. A query that only a store can answer has all of them written first.
+ * Reads the documents into which a prefix of one stream was folded. While they are held in memory, lists are found
+ * there, and only those of a page are encoded. A query that only a store can answer has all of them written first.
  */
 export const prefixReads = ({ held, encoded, toStore }: FoldedPrefix): DocumentReads => {
   const rows = new Map<string, readonly Row[]>();

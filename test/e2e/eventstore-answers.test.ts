@@ -111,7 +111,7 @@ describe('the server of the EventStoreDB protocol', () => {
     expect(await readOf(name, { from: 3n, count: 2 })).toEqual(['lastStreamPosition 2']);
   });
 
-  it('names the revision from which a read beyond the end would find events', async () => {
+  it('names the next revision when a read begins beyond it', async () => {
     const name = fresh();
     await append(name, ['A', 'B', 'C']);
     expect(await readOf(name, { from: 9n, count: 2 })).toEqual(['firstStreamPosition 3', 'lastStreamPosition 2']);
@@ -228,11 +228,11 @@ describe('the server of the EventStoreDB protocol', () => {
         code: 'OK',
       });
       const options = { streamOption: { case: 'all', value: empty }, groupName, bufferSize: 1 } as const;
-      const answers = [
+      const sent = [
         consuming({ case: 'options', value: options }),
         consuming({ case: 'nack', value: { reason: 'a\0b' } }),
       ];
-      const answer = await callRaw(session, `${GROUPS}/Read`, { body: Buffer.concat(answers) });
+      const answer = await callRaw(session, `${GROUPS}/Read`, { body: Buffer.concat(sent) });
       expect(answer).toMatchObject(refused('nack.reason'));
     });
 

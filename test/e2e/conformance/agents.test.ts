@@ -191,7 +191,7 @@ describe('agents in the configuration', () => {
     ['a list with an agent that is down', 'UNAVAILABLE', /agent gone/u, () => client.call(listAgents, {})],
   ];
 
-  it.each(REFUSALS)('refuse %s, and say what is wrong', async (_what, code, message, ask) => {
+  it.each(REFUSALS)('a refusal says what is wrong: %s', async (_what, code, message, ask) => {
     expect(await plane.unchanged(() => refusalOf(ask()))).toEqual([code, expect.stringMatching(message)]);
   });
 

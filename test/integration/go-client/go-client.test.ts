@@ -35,7 +35,7 @@ const steps = Array.from(
 );
 
 it.skipIf(!isRequired)('has the Go client, when it is required', () => {
-  expect(client, 'test/integration/go-client/environment makes it').toBeDefined();
+  expect(client, 'run test/integration/go-client/environment').toBeDefined();
 });
 
 describe.skipIf(client === undefined)('a client in Go, against a control plane,', () => {

@@ -22,7 +22,7 @@ const GRANTS = [
 ];
 
 it.skipIf(!isRequired)('has Keycloak, when it is required', () => {
-  expect(keycloakFolder, 'test/integration/keycloak/environment makes it').toBeDefined();
+  expect(keycloakFolder, 'run test/integration/keycloak/environment').toBeDefined();
 });
 
 describe.skipIf(keycloakFolder === undefined)(

@@ -19,7 +19,7 @@ const stepsOf = (program: string): readonly string[] =>
 const steps = stepsOf(readFileSync(join(FOLDER, 'client.py'), 'utf8'));
 
 it.skipIf(!isRequired)('has the Python SDK, when it is required', () => {
-  expect(python, 'test/integration/python-sdk/environment makes it').toBeDefined();
+  expect(python, 'run test/integration/python-sdk/environment').toBeDefined();
 });
 
 describe.skipIf(python === undefined)('the published Python SDK, against a control plane with an engine', () => {

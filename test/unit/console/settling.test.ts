@@ -13,11 +13,14 @@ describe('a page that follows events', () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  it('is refreshed once for all events within 600 ms', async () => {
+  it('is refreshed once, 600 ms after the first event, although more events come', async () => {
     const { changed, refresh } = page();
     changed();
+    await vi.advanceTimersByTimeAsync(300);
     changed();
-    await vi.advanceTimersByTimeAsync(600);
+    await vi.advanceTimersByTimeAsync(299);
+    expect(refresh).not.toHaveBeenCalled();
+    await vi.advanceTimersByTimeAsync(1);
     expect(refresh).toHaveBeenCalledTimes(1);
   });
 
@@ -44,7 +47,7 @@ describe('a page that follows events', () => {
     expect(refresh).toHaveBeenCalledTimes(1);
   });
 
-  it('is not refreshed after its end, even when an event came before', async () => {
+  it('is not refreshed once stopped, even for an event before that', async () => {
     const { changed, stop, refresh, end } = page();
     changed();
     await vi.advanceTimersByTimeAsync(600);

@@ -62,7 +62,7 @@ describe('an engine that polls', () => {
     expect(nextPause(1_000, true, false)).toBe(20);
   });
 
-  it('rests up to 1 s between rounds that only wait, or 20 ms for each of many executions, and 20 ms after others', () => {
+  it('rests up to 1 s, or 20 ms per execution when that is more, while rounds only wait; else 20 ms', () => {
     expect(lengths((ms) => nextRest(ms, false, 1)).at(-1)).toBe(1_000);
     expect(lengths((ms) => nextRest(ms, false, 200)).at(-1)).toBe(4_000);
     expect(nextRest(4_000, true, 200)).toBe(20);

@@ -86,7 +86,7 @@ describe('appends by way of another thread', () => {
     return relayedAppends(port1)(stream, 'no-stream', []);
   };
 
-  it('are answered with what was appended', async () =>
+  it('give the revision and position of what was appended', async () =>
     expect(await over(() => Promise.resolve({ revision: 0n, position: 7n }))).toEqual({ revision: 0n, position: 7n }));
 
   it('that fail while the data directory is away are answered on port 2113 as not ready', async () => {
