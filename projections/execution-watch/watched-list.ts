@@ -1,9 +1,11 @@
 import type { RecordedEvent } from '../../services/kernel/event.js';
 import { StreamParked } from '../../services/kernel/fault.js';
 import type { EventLog } from '../../services/kernel/ports/event-store.js';
+import type { StreamName } from '../../services/kernel/stream.js';
 import type { StoredDocument } from '../runtime/read-store.js';
 import { changeAnswers, leftAnswer, type WatchAnswer } from './answers.js';
-import type { ExecutionChange, ExecutionFolds } from './execution-folds.js';
+import type { ExecutionFolds } from './execution-folds.js';
+import type { EventChange } from './folded-execution.js';
 import { oneByOne, type Watched } from './watched.js';
 
 /** The sources of watched lists. */
@@ -12,10 +14,12 @@ export type ListSources = {
   /** The folds that all lists share, and a function that makes new ones for past events. */
   readonly folds: ExecutionFolds;
   readonly openFolds: () => ExecutionFolds;
-  /** The categories of the streams that executions have. */
+  /** The categories of the streams of executions, and of requests to retry parked streams. */
   readonly categories: readonly string[];
   /** The types of the events that change executions. */
   readonly follows: readonly string[];
+  /** The stream that an event requests to retry; `undefined` for other events. */
+  readonly retriedBy: (event: RecordedEvent) => StreamName | undefined;
   /** The position up to which events were given to `take`. */
   readonly position: () => bigint;
 };
@@ -31,19 +35,31 @@ export const watchedList = ({ under, isMatch }: ListFilter, sources: ListSources
   const inTurn = oneByOne();
   const types = new Set(sources.follows);
 
-  const answersFor = (event: RecordedEvent, found: ExecutionChange | undefined): readonly WatchAnswer[] => {
-    const now = found?.change.documents[0]?.document;
-    if (!found || !now) return [];
-    if (isMatch(now)) return [...changeAnswers(found.change)].map((each) => ({ ...each, of: event.stream }));
-    return found.before && isMatch(found.before) ? [{ ...leftAnswer(found.change, now), of: event.stream }] : [];
+  /** The answers for a change of a stream; `wasListed` says whether watchers may have the execution in their list. */
+  const answersFor = (change: EventChange | undefined, of: StreamName, wasListed: boolean): readonly WatchAnswer[] => {
+    const now = change?.documents[0]?.document;
+    if (!change || !now) return [];
+    if (isMatch(now)) return [...changeAnswers(change)].map((each) => ({ ...each, of }));
+    return wasListed ? [{ ...leftAnswer(change, now), of }] : [];
   };
   const answersTo = async (event: RecordedEvent, folds: ExecutionFolds): Promise<readonly WatchAnswer[]> => {
-    if (!event.stream.startsWith(under)) return [];
-    if (types.has(event.type)) return answersFor(event, await folds.changeBy(event));
+    const retried = sources.retriedBy(event);
+    const stream = retried ?? event.stream;
+    if (!stream.startsWith(under)) return [];
+    // Watchers may have the execution as it was before the event that could not be read, whatever it was then.
+    if (retried !== undefined) return answersFor(await folds.retryBy(event, retried), retried, true);
+    if (types.has(event.type)) {
+      const { before, change } = (await folds.changeBy(event)) ?? {};
+      return answersFor(change, stream, before !== undefined && isMatch(before));
+    }
     await folds.pass(event);
     return [];
   };
-  /** Leaves out the changes of a parked stream, whose execution stays as it was, as in the views. */
+  /**
+   * Leaves out the changes of an execution after an event that cannot be read. When the stream is retried, the
+   * execution is sent as it is then. Events that do not change the execution itself are read only to make sure that
+   * their types are known: the views may park the stream at one that is damaged, and the list goes on.
+   */
   const answersUnlessParked = async (event: RecordedEvent, folds: ExecutionFolds): Promise<readonly WatchAnswer[]> => {
     try {
       return await answersTo(event, folds);

@@ -999,7 +999,7 @@ export const comments: Readonly<Record<string, string>> = {
   "platformidl.eventlog.WatchResponse.Kind.STATE": "The state at the position.",
   "platformidl.eventlog.WatchResponse.executions": "The executions, nodes and tasks of the state, or those that have changed: whole, as Get answers them.",
   "platformidl.eventlog.WatchResponse.has_more": "Set in a state that is continued in the next answer.",
-  "platformidl.eventlog.WatchResponse.no_longer_matching": "The executions that the filter matched before the change, and does not match any more.",
+  "platformidl.eventlog.WatchResponse.no_longer_matching": "The executions that the filter matched before the change, and does not match any more. When a parked stream is\nretried, also an execution that may not have matched before.",
   "platformidl.eventlog.WatchResponse.type": "The type of the event of a change, such as `NodePhaseReported`, and when it was recorded.",
   "platformidl.service.AdminService": "The control plane: what is registered, what is launched, what is recorded and what is shown.",
   "platformidl.service.AdminService.CreateExecution": "Launches an execution of a launch plan, or of a single task.",

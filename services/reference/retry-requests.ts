@@ -3,7 +3,7 @@ import type { EventMetadata, RecordedEvent } from '../kernel/event.js';
 import { StreamParked } from '../kernel/fault.js';
 import type { OnParked } from '../kernel/parkable-fold.js';
 import type { EventLog } from '../kernel/ports/event-store.js';
-import type { StreamName } from '../kernel/stream.js';
+import { categoryOf, type StreamName } from '../kernel/stream.js';
 import { PARKED_STREAM_CATEGORY, parkedStreamCodec, RETRIES_STREAM } from '../parked-stream/events.js';
 
 /** The requests to read parked streams again, from now on. */
@@ -32,6 +32,10 @@ const requestIn = (event: RecordedEvent, onParked: OnParked): Request | undefine
     return undefined;
   }
 };
+
+/** The stream that an event requests to retry; `undefined` for other events, and for a request that cannot be read. */
+export const retriedBy = (event: RecordedEvent): StreamName | undefined =>
+  categoryOf(event.stream) === PARKED_STREAM_CATEGORY ? requestIn(event, () => undefined)?.stream : undefined;
 
 /**
  * Calls `retry` with each stream that is asked to be read again from now on, one after another. Requests from before

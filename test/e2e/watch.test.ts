@@ -6,6 +6,7 @@ import { Client, credentials } from '@grpc/grpc-js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { HistoryService } from '../../proto/gen/platformidl/eventlog/history_pb.js';
+import { OperationsService } from '../../proto/gen/platformidl/eventlog/operations_service_pb.js';
 import {
   ExecutionWatchService,
   WatchRequestSchema,
@@ -204,6 +205,21 @@ describe('a watch of a filter', () => {
     const { all, close } = await watchList('filters=value_in(name,listed;watched)');
     close();
     expect(all.flatMap(named)).toEqual(['listed', 'watched']);
+  });
+
+  it('has an execution as it is, or that it does not match, when its stream is retried', async () => {
+    const [matching, other] = [await watchList('filters=eq(name,listed)'), await watchList(RUNNING)];
+    await plane.grpc.call(OperationsService.method.retryParkedStream, {
+      stream: `execution-${SCOPE.project}:${SCOPE.domain}:listed`,
+    });
+    const lastOf = ({ all }: typeof other) =>
+      until(
+        () => Promise.resolve(withoutCheckpoints(all).at(-1)!),
+        ({ data }) => String(data['type']) === 'ParkedStreamRetryRequested',
+      );
+    expect(named(await lastOf(matching))).toEqual(['listed']);
+    expect(named(await lastOf(other))).toEqual(['not listed']);
+    for (const { close } of [matching, other]) close();
   });
 
   it('is refused for fields that cannot be watched or do not exist, and for a malformed label', async () => {

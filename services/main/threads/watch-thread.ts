@@ -7,7 +7,9 @@ import { executions } from '../../../projections/executions/projection.js';
 import { executionStream, executionStreams } from '../../../projections/query/execution-identifiers.js';
 import type { WatchRequest } from '../../../proto/gen/platformidl/eventlog/watch_pb.js';
 import { EXECUTION_CATEGORY } from '../../execution/events.js';
+import { PARKED_STREAM_CATEGORY } from '../../parked-stream/events.js';
 import { positionWaits, reachPosition } from '../../reference/position-waits.js';
+import { retriedBy } from '../../reference/retry-requests.js';
 import { openLog } from '../log-source.js';
 import { codecs } from '../models.js';
 import { executionModels } from '../past/as-of.js';
@@ -34,14 +36,14 @@ const executionSources = { ...from, models: executionModels, executions: executi
 const openFolds = () => executionFolds({ ...from, models: [executions] }, executions.collection);
 
 let position = await log.head();
-const filter = { categories: [EXECUTION_CATEGORY] };
+const filter = { categories: [EXECUTION_CATEGORY, PARKED_STREAM_CATEGORY] };
 
 /**
  * The sources of watched lists. All lists share `folds` for new events; a list that resumes folds earlier events with
  * folds that `openFolds` makes. `follows` has the types of events that change an execution.
  */
 const listSources = {
-  ...{ log, openFolds, follows: executions.follows },
+  ...{ log, openFolds, retriedBy, follows: executions.follows },
   ...filter,
   folds: openFolds(),
   position: () => position,

@@ -110,7 +110,8 @@ export type WatchResponse = Message<"platformidl.eventlog.WatchResponse"> & {
   tasks: TaskExecution[];
 
   /**
-   * The executions that the filter matched before the change, and does not match any more.
+   * The executions that the filter matched before the change, and does not match any more. When a parked stream is
+   * retried, also an execution that may not have matched before.
    *
    * @generated from field: repeated platformidl.core.WorkflowExecutionIdentifier no_longer_matching = 6;
    */
