@@ -1,4 +1,4 @@
-import { StreamParked } from '../../services/kernel/fault.js';
+import { Fault, StreamParked } from '../../services/kernel/fault.js';
 import type { StreamName } from '../../services/kernel/stream.js';
 import { documentCache, type CachedDocument } from './document-cache.js';
 import { type Entry, isPoison } from './event-reader.js';
@@ -18,10 +18,13 @@ export class PoisonEntry extends Error {
 
 /**
  * The error of a read that folds a stream: {@link StreamParked} for an event that cannot be folded, where the projector
- * parks the stream too; any other error as it is.
+ * parks the stream too; any other error as it is. The text of a bug is for the log, so callers get a reason without it.
  */
-export const parkedBy = (stream: StreamName, error: unknown): unknown =>
-  error instanceof PoisonEntry ? new StreamParked(stream, error.position, error) : error;
+export const parkedBy = (stream: StreamName, error: unknown): unknown => {
+  if (!(error instanceof PoisonEntry)) return error;
+  const reason = error.cause instanceof Fault ? error.message : 'it cannot be folded';
+  return new StreamParked(stream, error.position, error, reason);
+};
 
 /** A changed document that has not been written. */
 export type HeldDocument = Pick<CachedDocument, 'model' | 'key' | 'position' | 'last' | 'document'>;

@@ -20,11 +20,16 @@ import {
   WriteRefused,
 } from './fault.js';
 
-/** A fault as it crosses to another thread, where errors lose their class; its cause stays behind. */
+/** An error as texts, for the log. */
+type CrossingCause = { readonly message: string; readonly stack: string | undefined };
+
+/** A fault as it crosses to another thread, where errors lose their class. */
 export type CrossingFault = {
   readonly fault: FaultCode;
   /** The arguments that make the fault again. */
   readonly parts: readonly unknown[];
+  /** The error that caused the fault in the first place, if any. */
+  readonly cause?: CrossingCause;
 };
 
 /** The class of each fault. A fault of a subclass arrives as the class of its code. */
@@ -48,8 +53,20 @@ const CLASSES: { readonly [Code in FaultCode]: new (...parts: never[]) => Fault 
   'data-directory-unusable': DataDirectoryUnusable,
 };
 
-/** Makes a message to another thread of a fault. */
-export const crossingOf = (fault: Fault): CrossingFault => ({ fault: fault.code, parts: fault.parts() });
+const firstCauseOf = ({ cause }: Error): CrossingCause | undefined => {
+  if (!(cause instanceof Error)) return undefined;
+  return firstCauseOf(cause) ?? { message: cause.message, stack: cause.stack };
+};
 
-/** Makes the fault again of what {@link crossingOf} has made of it. */
-export const faultOf = ({ fault, parts }: CrossingFault): Fault => new CLASSES[fault](...(parts as never[]));
+/** Makes a message to another thread of a fault. */
+export const crossingOf = (fault: Fault): CrossingFault => {
+  const cause = firstCauseOf(fault);
+  return { fault: fault.code, parts: fault.parts(), ...(cause && { cause }) };
+};
+
+/** Makes the fault again of what {@link crossingOf} has made of it; its cause is an `Error` with the stack of the first cause. */
+export const faultOf = ({ fault, parts, cause }: CrossingFault): Fault => {
+  const made = new CLASSES[fault](...(parts as never[]));
+  if (cause) made.cause = Object.assign(new Error(cause.message), { stack: cause.stack });
+  return made;
+};

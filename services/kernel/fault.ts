@@ -91,11 +91,16 @@ export class StreamParked extends Fault {
   readonly stream: string;
   /** Position of the event that cannot be read. */
   readonly position: bigint;
-  /** The message of the cause. */
+  /** The cause in the words that callers get. */
   readonly reason: string;
 
-  constructor(stream: string, position: bigint, cause: unknown) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
+  /** @param reason by default the message of the cause. */
+  constructor(
+    stream: string,
+    position: bigint,
+    cause: unknown,
+    reason = cause instanceof Error ? cause.message : String(cause),
+  ) {
     super(`stream ${stream} is parked at position ${position.toString()}: ${reason}`, cause);
     this.stream = stream;
     this.position = position;

@@ -1,8 +1,9 @@
 import type { Worker } from 'node:worker_threads';
 import type { Appended } from '../../kernel/ports/event-store.js';
-import { DataDirectoryUnusable, OutcomeUnknown, RevisionConflict, StoreUnavailable } from '../../kernel/fault.js';
+import { faultOf } from '../../kernel/crossing-faults.js';
+import { OutcomeUnknown, RevisionConflict, StoreUnavailable } from '../../kernel/fault.js';
 import { packAppends, type Append } from './append-batch.js';
-import type { Answer, FaultMessage, FromWriter } from './writer-messages.js';
+import type { Answer, FromWriter } from './writer-messages.js';
 
 /** An append with the callbacks of its caller. */
 export type WaitingAppend = {
@@ -25,17 +26,6 @@ export type AppendQueue = {
   add(waiting: WaitingAppend): void;
   /** Resolves when all earlier appends are answered and the writer thread has ended. */
   close(): Promise<void>;
-};
-
-const FAULTS = {
-  'data-directory-unusable': DataDirectoryUnusable,
-  'outcome-unknown': OutcomeUnknown,
-  'store-unavailable': StoreUnavailable,
-} as const;
-
-const faultOf = ({ code, message, cause }: FaultMessage): Error => {
-  const Fault = code in FAULTS ? FAULTS[code as keyof typeof FAULTS] : StoreUnavailable;
-  return new Fault(message, cause === undefined ? undefined : new Error(cause));
 };
 
 /** The number of appends that an answer is for. */

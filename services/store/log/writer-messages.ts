@@ -1,4 +1,4 @@
-import type { FaultCode } from '../../kernel/fault.js';
+import type { CrossingFault } from '../../kernel/crossing-faults.js';
 import type { Synchronous } from './schema.js';
 
 /** Start parameters of the writer thread. */
@@ -14,9 +14,6 @@ export type WriterSettings = {
 /** Messages to the writer: packed appends, or the request to end after the earlier ones. */
 export type ToWriter = Uint8Array | 'close';
 
-/** A fault as a message between threads, because errors lose their class there. */
-export type FaultMessage = { readonly code: FaultCode; readonly message: string; readonly cause: string | undefined };
-
 /** The results of the appends of one transaction, in the order in which they were sent. */
 export type Answer =
   | {
@@ -28,10 +25,10 @@ export type Answer =
       /** The duration of its commit, which ends with the sync of the disk, in milliseconds. */
       readonly syncMs: number;
     }
-  | { readonly type: 'failed'; readonly fault: FaultMessage; readonly count: number };
+  | { readonly type: 'failed'; readonly fault: CrossingFault; readonly count: number };
 
 /** Messages from the writer: the log is open, it could not be opened, or results. */
 export type FromWriter =
   | { readonly type: 'ready' }
-  | { readonly type: 'failed'; readonly fault: FaultMessage }
+  | { readonly type: 'failed'; readonly fault: CrossingFault }
   | Answer;

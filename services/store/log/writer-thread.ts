@@ -1,4 +1,5 @@
 import { parentPort, receiveMessageOnPort, workerData, type MessagePort } from 'node:worker_threads';
+import { crossingOf } from '../../kernel/crossing-faults.js';
 import { Fault, OutcomeUnknown, StoreUnavailable } from '../../kernel/fault.js';
 import { unpackAppends, type Append } from './append-batch.js';
 import { kindHeadsIn, publishHead } from './head.js';
@@ -13,10 +14,7 @@ import type { Answer, FromWriter, ToWriter, WriterSettings } from './writer-mess
  */
 const MAX_BATCH_BYTES = 4 * 1024 * 1024;
 
-const faultMessage = ({ code, message, cause }: Fault): FromWriter & { type: 'failed' } => ({
-  type: 'failed',
-  fault: { code, message, cause: cause instanceof Error ? cause.message : undefined },
-});
+const faultMessage = (fault: Fault): FromWriter & { type: 'failed' } => ({ type: 'failed', fault: crossingOf(fault) });
 
 const answerOf = (placements: ReturnType<LogWriter['commit']>, syncMs: number): Answer => {
   const places = new Float64Array(placements.length * 2);

@@ -30,10 +30,13 @@ describe('a fault that crosses to another thread', () => {
     expect(codes.sort()).toEqual(Object.keys(faultFailures).sort());
   });
 
-  it('leaves its cause behind, and arrives as the class of its code', () => {
-    const cause = Object.assign(new Error('an error that cannot be cloned'), { call: () => undefined });
-    expect(crossed(new faults.StoreUnavailable('away', cause)).cause).toBeUndefined();
-    expect(crossed(new faults.StreamParked('tally-a', 7n, cause))).toMatchObject({ stream: 'tally-a', position: 7n });
+  it('has message and stack of its first cause, for the log, and arrives as the class of its code', () => {
+    const first = Object.assign(new TypeError('an error that cannot be cloned'), { call: () => undefined });
+    const { cause } = crossed(new faults.StoreUnavailable('away', new Error('no answer', { cause: first })));
+    expect(cause).toBeInstanceOf(Error);
+    expect(cause).toMatchObject({ message: first.message, stack: first.stack });
+    expect(crossed(new faults.StoreUnavailable('away')).cause).toBeUndefined();
+    expect(crossed(new faults.StreamParked('tally-a', 7n, first))).toMatchObject({ stream: 'tally-a', position: 7n });
     expect(crossed(new LogEndsEarly(1n, 2n))).toBeInstanceOf(faults.StoreUnavailable);
   });
 });

@@ -191,11 +191,15 @@ describe('the memory of a folded prefix', () => {
 });
 
 describe('a prefix that cannot be folded', () => {
-  it.each(['Corrupt', 'Refused'])('is parked: %s', async (type) => {
+  it.each([
+    ['Corrupt', 'the bytes are no tally'],
+    ['Refused', 'it cannot be folded'],
+  ])('is parked, and does not say the text of a bug, which is for the log: %s', async (type, reason) => {
     const { openStore } = stores();
     const error = await fold(written(1, { type }), { openStore }).catch((each: unknown) => each);
     expect(error).toBeInstanceOf(StreamParked);
-    expect(error).toMatchObject({ stream: s, position: 1n });
+    const message = `stream ${s} is parked at position 1: ${reason}`;
+    expect(error).toMatchObject({ stream: s, position: 1n, message, cause: { cause: expect.any(Error) as Error } });
   });
 
   it('is parked for an event that cannot be read, also when none of its documents is wanted', async () => {
