@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { CorruptPayload } from '../../services/kernel/fault.js';
 import { sha256Hex } from '../../services/kernel/encoding/hash.js';
 import type { PayloadStore } from '../../services/kernel/ports/payload-store.js';
+import { payloadPath } from '../../services/store/payloads/object-name.js';
 
 /** A store, a function that opens it again after it was closed, and one that damages an object. */
 export type OpenPayloads = {
@@ -85,11 +86,14 @@ export const payloadStoreContract = (name: string, open: () => OpenPayloads): vo
       expect(await store.get({ ...ref, scope: 'definitions' })).toBeUndefined();
     });
 
-    it('fails with CorruptPayload for damaged bytes', async () => {
+    it('fails with CorruptPayload for damaged bytes, and says nothing of where it keeps them', async () => {
       const ref = await store.put(scope, randomBytes(1_000));
       await opened.damage(ref.scope, ref.sha256);
       await expect(store.get(ref)).rejects.toBeInstanceOf(CorruptPayload);
-      await expect(store.get(ref)).rejects.toMatchObject({ code: 'corrupt-payload' });
+      await expect(store.get(ref)).rejects.toMatchObject({
+        code: 'corrupt-payload',
+        message: `payload ${payloadPath(ref.scope, ref.sha256)} is not what its name says`,
+      });
     });
   });
 };

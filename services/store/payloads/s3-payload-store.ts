@@ -50,7 +50,7 @@ export const s3PayloadStore = (location: S3Location, client: S3Client = s3Client
     get: async ({ scope, sha256 }) => {
       const Key = keyOf(scope, sha256);
       const bytes = (await read(Key)) ?? (await readAside(Key));
-      return bytes && verifiedBytes(Key, sha256, bytes);
+      return bytes && verifiedBytes(payloadPath(scope, sha256), sha256, bytes);
     },
     close: () => {
       client.destroy();
