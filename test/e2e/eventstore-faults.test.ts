@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { binaryEvent, EventStoreDBClient } from '@eventstore/db-client';
+import { binaryEvent, EventStoreDBClient, jsonEvent } from '@eventstore/db-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import {
@@ -34,7 +34,7 @@ describe('a control plane to whose log another program has written', () => {
     const url = `esdb://${log.address}?tls=false`;
     server = await startServerProcess({
       data: join(directory, 'plane'),
-      args: ['--event-store', url],
+      args: ['--event-store', url, '--eventstore-mode', 'write'],
       env: { FLIGHTLOG_PROJECTS: '["flytesnacks"]' },
     });
     api = overGrpc(server.ready);
@@ -95,6 +95,29 @@ describe('a control plane to whose log another program has written', () => {
     await expectOthersGoOn();
     expect(server.child.exitCode).toBe(null);
   });
+
+  it.each(['single', 'batch'])(
+    'answers appends to a deleted stream, and reads of it, as an EventStoreDB does: %s',
+    async (kind) => {
+      const client = EventStoreDBClient.connectionString(`esdb://${server.ready.eventstore}?tls=false`);
+      const stream = `theirs-${randomUUID()}`;
+      // The client appends by the RPC for a single append when the call has credentials of its own.
+      const options = kind === 'single' ? { credentials: { username: 'somebody', password: 'theirs' } } : {};
+      const append = (expectedRevision: 'any' | 'stream_exists') =>
+        client.appendToStream(stream, jsonEvent({ type: 'Said', data: {} }), { expectedRevision, ...options });
+      await append('any');
+      await operator.tombstoneStream(stream);
+      const deleted = { type: 'stream-deleted', streamName: stream };
+      await expect(append('any')).rejects.toMatchObject(deleted);
+      await expect(append('stream_exists')).rejects.toMatchObject(deleted);
+      const read = async () => {
+        for await (const _ of client.readStream(stream)) expect.unreachable('an event');
+      };
+      await expect(read()).rejects.toMatchObject(deleted);
+      expect(server.log()).not.toContain('a call of the EventStoreDB protocol has failed');
+      await client.dispose();
+    },
+  );
 });
 
 describe('payloads in files', () => {

@@ -4,7 +4,7 @@ import { RevisionConflict } from '../../kernel/fault.js';
 import type { StreamName } from '../../kernel/stream.js';
 import type { Access } from './access.js';
 import type { AppendRequest, Expected, Target } from './append-request.js';
-import { StreamTombstoned, WrongVersion } from './failure.js';
+import { errorOfStore, StreamTombstoned, WrongVersion } from './failure.js';
 import { lastRevision } from './read.js';
 import {
   isMarkedDeleted,
@@ -143,7 +143,7 @@ const outcomeOf = async (
     for (const event of events) writing.rules.take({ ...event, stream });
     return written;
   } catch (error) {
-    throw error instanceof RevisionConflict ? await wrongVersion(writing, request) : error;
+    throw error instanceof RevisionConflict ? await wrongVersion(writing, request) : errorOfStore(stream, error);
   }
 };
 
@@ -151,7 +151,7 @@ const outcomeOf = async (
  * Checks an append and passes it to the store. Appends launched one after another are written in that order.
  *
  * @throws {RpcError} PERMISSION_DENIED when clients may not append to the stream.
- * @throws {StreamTombstoned} when the stream was deleted permanently.
+ * @throws {StreamTombstoned} here or as the outcome, when the stream was deleted permanently.
  * @throws {WrongVersion} here or as the outcome, when the stream is not at the expected revision.
  */
 export const launchAppend = async (writing: AppendServices, request: AppendRequest): Promise<Launched> => {

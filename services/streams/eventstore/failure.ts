@@ -1,5 +1,6 @@
 import {
   AppendTooLarge,
+  CorruptEvent,
   DataDirectoryUnusable,
   Fault,
   OutcomeUnknown,
@@ -30,6 +31,13 @@ export class StreamTombstoned extends Error {
     this.stream = stream;
   }
 }
+
+/**
+ * The error of a call to the store about one stream. A store decodes no events: {@link CorruptEvent} says that the stream
+ * was deleted in the EventStoreDB that has the log.
+ */
+export const errorOfStore = (stream: string, error: unknown): unknown =>
+  error instanceof CorruptEvent ? new StreamTombstoned(stream) : error;
 
 /** A stream is not at the revision that the caller expected. */
 export class WrongVersion extends Error {

@@ -1,7 +1,7 @@
 import type { EventLog, ReadLogOptions } from '../../kernel/ports/event-store.js';
 import type { RecordedEvent } from '../../kernel/event.js';
 import type { StreamName } from '../../kernel/stream.js';
-import { StreamTombstoned } from './failure.js';
+import { errorOfStore, StreamTombstoned } from './failure.js';
 import { eventAnswer } from './event-answer.js';
 import { propertiesOf } from './event-metadata.js';
 import type { From, ReadPlan } from './read-request.js';
@@ -21,9 +21,17 @@ export type ReadServices = {
 /** A read that is not a subscription. */
 export type CountedPlan = ReadPlan & { readonly count: number };
 
-/** Reads the last revision of a stream; `undefined` when the stream does not exist. */
+/**
+ * Reads the last revision of a stream; `undefined` when the stream does not exist.
+ *
+ * @throws {StreamTombstoned} when the stream was deleted in the EventStoreDB that has the log.
+ */
 export const lastRevision = async (log: EventLog, stream: StreamName): Promise<bigint | undefined> => {
-  for await (const page of log.readStream(stream, { direction: 'backwards', limit: 1 })) return page[0]?.revision;
+  try {
+    for await (const page of log.readStream(stream, { direction: 'backwards', limit: 1 })) return page[0]?.revision;
+  } catch (error) {
+    throw errorOfStore(stream, error);
+  }
   return undefined;
 };
 
