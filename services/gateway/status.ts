@@ -90,7 +90,7 @@ export const truncateText = (text: string, maxBytes: number): string => {
 };
 
 /** Matches the names of RPCs that only read; GetOrCreateSignal writes. */
-const READ = /^(?:Get(?!OrCreate)|List)/u;
+const READ = /^(?:(?:Get(?!OrCreate)|List)|(?:Count|Diff|Tail|UserInfo|Watch)$)/u;
 
 /** True for an RPC that only reads, judged by its name. */
 export const isRead = (method: DescMethod): boolean => READ.test(method.name);

@@ -4,6 +4,11 @@ import { join } from 'node:path';
 import type { DescMethod } from '@bufbuild/protobuf';
 import { describe, expect, it } from 'vitest';
 
+import { ExecutionCountService } from '../../../proto/gen/platformidl/eventlog/execution_count_service_pb.js';
+import { HistoryService } from '../../../proto/gen/platformidl/eventlog/history_pb.js';
+import { EventLogService } from '../../../proto/gen/platformidl/eventlog/tail_pb.js';
+import { ExecutionWatchService } from '../../../proto/gen/platformidl/eventlog/watch_pb.js';
+import { IdentityService } from '../../../proto/gen/platformidl/service/identity_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
 import { SignalService } from '../../../proto/gen/platformidl/service/signal_pb.js';
 import { truncateText, failureOf, faultFailures, statuses } from '../../../services/gateway/status.js';
@@ -44,7 +49,15 @@ describe('a store that cannot be used', () => {
     expect([undefined, createExecution, SignalService.method.getOrCreateSignal].map(told)).toEqual(
       Array<string>(3).fill(recorded),
     );
-    expect([getExecution, listExecutions].map(told)).toEqual(Array<string>(2).fill('a store is unavailable'));
+    const others = [
+      EventLogService.method.tail,
+      ExecutionWatchService.method.watch,
+      HistoryService.method.diff,
+      ExecutionCountService.method.count,
+      IdentityService.method.userInfo,
+    ];
+    const reads = [getExecution, listExecutions, ...others];
+    expect(reads.map(told)).toEqual(reads.map(() => 'a store is unavailable'));
   });
 });
 

@@ -16,7 +16,7 @@ describe('the failure of a tail', () => {
   });
 
   it.each([
-    [new StoreUnavailable('gone'), 'UNAVAILABLE', 'the store is unavailable; nothing was recorded'],
+    [new StoreUnavailable('gone'), 'UNAVAILABLE', 'a store is unavailable'],
     [new CorruptEvent('damaged'), 'INTERNAL', 'internal error'],
     [new StreamParked('tally-a', 7n, 'damaged'), 'UNAVAILABLE', 'stream tally-a is parked at position 7: damaged'],
   ])('is answered as the fault that it is: %s', (thrown, code, message) => {
