@@ -19,6 +19,13 @@ const naming = sources.flatMap((path) =>
 );
 
 describe('the files of the program', () => {
+  it('have the function for descriptors that `build.js` puts in the place of the one of the library', () => {
+    const folder = join(CHECKOUT, 'dist/program');
+    const chunks = readdirSync(folder).filter((name) => name.endsWith('.js'));
+    const texts = chunks.map((name) => readFileSync(join(folder, name), 'utf8'));
+    expect(texts.some((text) => text.includes('// services/kernel/encoding/file-descriptors.ts'))).toBe(true);
+  });
+
   it('include one for each thread, and no two threads have one name', () => {
     const threads = sources.filter((path) => path.endsWith('-thread.ts')).map((path) => basename(path, '.ts'));
     expect(threads).toContain('views-thread');
