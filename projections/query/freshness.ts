@@ -166,7 +166,8 @@ const assertNotParked = async (store: DocumentReads, stream: StreamName): Promis
  *
  * @throws {RpcError} UNAVAILABLE when the views have not reached the caller's own position, or when nothing is found and
  * the stream is parked.
- * @throws {StoreUnavailable} when the events that the view lacks cannot be folded.
+ * @throws {StreamParked} when an event that the view lacks cannot be folded.
+ * @throws {StoreUnavailable} when the view lacks too many events, or folding them takes too long.
  */
 export const findFresh = async <Found>(
   { store, freshness: fresh }: FreshReads,
@@ -185,7 +186,8 @@ export const findFresh = async <Found>(
  * The document with a key, looked up as by {@link findFresh}.
  *
  * @throws {RpcError} UNAVAILABLE as {@link findFresh}.
- * @throws {StoreUnavailable} when the events that the view lacks cannot be folded.
+ * @throws {StreamParked} when an event that the view lacks cannot be folded.
+ * @throws {StoreUnavailable} when the view lacks too many events, or folding them takes too long.
  */
 export const latestDocument = (
   reads: FreshReads,

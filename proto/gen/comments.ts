@@ -939,7 +939,7 @@ export const comments: Readonly<Record<string, string>> = {
   "platformidl.eventlog.TailEvent.revision": "Its place in the stream, from 0.",
   "platformidl.eventlog.TailRequest": "Asks for events. An event has to match all the filters.",
   "platformidl.eventlog.TailRequest.categories": "Only of streams of these categories, such as `execution` or `launchPlan`.",
-  "platformidl.eventlog.TailRequest.format": "Over REST it is always JSON. In protobuf, events of other writers of the log are left out.",
+  "platformidl.eventlog.TailRequest.format": "Over REST it is always JSON. In protobuf, events of other writers of the log are left out, and\nthose of categories that this server does not know.",
   "platformidl.eventlog.TailRequest.from": "The place to begin at: `start`, `now`, a position, or a time such as `2026-03-02T09:58:16Z`; empty is `now`. A\nposition without an event means the next one that has one.",
   "platformidl.eventlog.TailRequest.labels": "Only of executions with these labels, `key=value`, and of those whose labels cannot be read.",
   "platformidl.eventlog.TailRequest.last_event_id": "The position of the last event that the caller has, in place of `from`; over REST also the header `Last-Event-ID`.",

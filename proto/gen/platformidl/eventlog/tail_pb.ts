@@ -89,7 +89,8 @@ export type TailRequest = Message<"platformidl.eventlog.TailRequest"> & {
   labels: string[];
 
   /**
-   * Over REST it is always JSON. In protobuf, events of other writers of the log are left out.
+   * Over REST it is always JSON. In protobuf, events of other writers of the log are left out, and
+   * those of categories that this server does not know.
    *
    * @generated from field: platformidl.eventlog.TailRequest.Format format = 11;
    */
