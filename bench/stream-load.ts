@@ -14,7 +14,7 @@ export type StreamOrder = {
   /** The file of requests, each preceded by its length in four bytes (big-endian). */
   readonly framesFile: string;
   readonly shares: readonly Share[];
-  /** Maximum number of messages without an answer, over all streams. */
+  /** Maximum number of messages without an answer, over all streams; a multiple of their number. */
   readonly inFlight: number;
   /** Limits the average rate of messages over all streams. Unlimited by default. */
   readonly maxPerSecond?: number;

@@ -21,7 +21,7 @@ export const SignedIn = (): ReactNode => {
         onClick={(click) => {
           if (click.altKey || click.ctrlKey || click.metaKey || click.shiftKey) return; // opens a tab, or saves the address
           click.preventDefault();
-          leaveToSignOut(); // unlike the link: requests without a session then do not lead to the sign-in
+          leaveToSignOut(); // unlike the link: requests that fail meanwhile do not open the sign-in
         }}
       >
         Sign out

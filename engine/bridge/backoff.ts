@@ -2,8 +2,8 @@ const FIRST_MS = 200;
 const LONGEST_MS = 30_000;
 
 /**
- * The pause before another attempt, in milliseconds: exponential backoff with jitter, so that many objects are not
- * retried at once.
+ * The pause before another attempt, in milliseconds: exponential backoff with jitter, so that what failed at once is
+ * retried apart.
  */
 export const backoffMs = (failures: number, atLeastMs = 0): number => {
   const longest = Math.min(LONGEST_MS, FIRST_MS * 2 ** Math.min(failures, 10));

@@ -172,7 +172,7 @@ describe.skipIf(mongoUrl === undefined)('two processes on one log, with their vi
     expect(ids).toEqual(ids.toSorted((a, b) => a - b));
   });
 
-  it('are followed together at one of them', async () => {
+  it('show one follower the calls of both', async () => {
     const tokenFile = join(root, 'token');
     writeFileSync(tokenFile, authorization.replace('Bearer ', ''));
     const flags = ['--server', there, '--token-file', tokenFile, '--since', '1h', '--follow'];

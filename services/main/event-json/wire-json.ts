@@ -27,8 +27,8 @@ import {
 } from './wire-json-values.js';
 
 /**
- * Number of the bits that record which fields of a message were present. A message with a field beyond them is left to
- * the library.
+ * Number of bits that record which fields a message has on the wire. One with a field beyond them is left to the
+ * library.
  */
 const MAX_BITS = 31;
 

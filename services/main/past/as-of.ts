@@ -99,7 +99,7 @@ const isAsOf = (localName: string): localName is keyof typeof NEEDS => localName
 export const acceptsAsOf = ({ method }: Route): boolean => isAsOf(method.localName);
 
 /**
- * The part of the log that a read needs.
+ * The part of a stream that a read needs.
  *
  * @throws {RpcError} INVALID_ARGUMENT naming the identifier that is missing.
  */

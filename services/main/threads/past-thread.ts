@@ -29,7 +29,7 @@ const callOf = (answeredAt: Call['answeredAt']): Call => ({
   isCancelled: () => false,
   answeredAt,
   unread: (_, fault) => {
-    throw fault;
+    throw fault; // an answer of this thread cannot name unread fields
   },
 });
 
@@ -40,7 +40,7 @@ const moments = momentsIn(
 );
 const historyReads = [...historyRoutes({ log, payloads }), ...executionDiffRoutes(moments)];
 const history = new Map<string, Route>(historyReads.map((each) => [each.method.name, each]));
-const reads = new Map(AdminService.methods.map((method) => [method.name, method]));
+const methods = new Map(AdminService.methods.map((method) => [method.name, method]));
 
 const answered = async ({ method, handle }: Route, request: Uint8Array): Promise<PastAnswer> => {
   let position: bigint | undefined;
@@ -51,10 +51,10 @@ const answered = async ({ method, handle }: Route, request: Uint8Array): Promise
   return { answer: answer instanceof Uint8Array ? answer : toBinary(method.output, answer), position };
 };
 
-/** Answers a read of the interface over the documents as they were at a moment. */
+/** Answers a read of an execution, its nodes or its tasks, over their documents as they were at a moment. */
 const asOf = async ({ rpc, request, until }: PastQuestion): Promise<PastAnswer> => {
-  const method = reads.get(rpc);
-  if (!method) throw new Error(`${rpc} is not a read of the past`);
+  const method = methods.get(rpc);
+  if (!method) throw new Error(`AdminService has no ${rpc}`);
   const needed = neededPrefix(method, fromBinary(method.input, request));
   const { store, position } = await prefixes.open(needed, until);
   const route = routesOver(store, contents).find((each) => each.method === method);

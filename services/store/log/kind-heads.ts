@@ -1,4 +1,4 @@
-/** Kinds with a head of their own. Those beyond share the last cell: a client can add any number of kinds. */
+/** The kinds from this number on share one cell, because a client can add any number of them. */
 const MAX_KINDS = 1_000;
 
 /** Cells: number of the newest kind; then, by number, the position of the last event of each kind. */
@@ -8,9 +8,9 @@ const NEWEST = 0;
 export const KIND_CELLS = 1 + MAX_KINDS;
 
 /**
- * The position of the last event of each kind that is not hot (`kinds.ts`), in memory that all threads of the writer's
- * process share. Readers compare it with their own position, and need no query for kinds of which nothing new is
- * recorded.
+ * The position of the last event of each kind, except those that engines report (hot, `kinds.ts`), in memory that all
+ * threads of the writer's process share. Readers compare it with their own position, and need no query for a kind
+ * without news.
  *
  * The writer notes an event before its commit. A reader may therefore see a position that is not committed yet, or
  * never will be, and makes a query that finds nothing; it never misses an event that is committed.
