@@ -90,9 +90,9 @@ export const executionFolds = (sources: ExecutionSources, executions: Collection
 
   const fold = (event: RecordedEvent): Promise<ExecutionChange | undefined> => {
     const { stream, revision, position } = event;
-    const isKept = kept.has(stream);
     return kept.fold(stream, async (execution) => {
-      if (!isKept && revision > 0n) await execution.load(position - 1n);
+      // Events are missing when the execution was not kept, and when no list was open at the time of an event.
+      if (execution.revision() < revision - 1n) await execution.load(position - 1n);
       const before = execution.get(executions, stream);
       const [change] = (await execution.take(event)).slice(-1);
       return change && { before, change };

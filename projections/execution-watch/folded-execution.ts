@@ -21,6 +21,8 @@ export type EventChange = {
 export interface FoldedExecution {
   /** The position of the last event that was folded; 0n before the first. */
   position(): bigint;
+  /** The revision of the last event that was folded; -1n before the first. */
+  revision(): bigint;
   /** All documents as they are now. */
   documents(): readonly FoldedDocument[];
   /** The document of a collection and key. */
@@ -111,6 +113,7 @@ export const openExecution = (stream: StreamName, sources: ExecutionSources): Fo
 
   return {
     position: () => position,
+    revision: () => revision,
     documents: () => [...held.all.values()],
     get: held.get,
     take: async (event) => {

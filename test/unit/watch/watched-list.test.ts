@@ -64,7 +64,8 @@ const change = (position: bigint, fields: Partial<RecordedEvent> = {}): void => 
 };
 const CORRUPT = { data: Uint8Array.of(0xff) };
 
-const watched = (isMatch: ListFilter['isMatch'] = () => true, { readStream } = logIn(log)) => {
+/** Opens lists that share folds, as the lists of one process do. */
+const lists = ({ readStream } = logIn(log)) => {
   const counted: typeof readStream = (stream, options) => {
     reads.push(stream);
     return readStream(stream, options);
@@ -75,17 +76,17 @@ const watched = (isMatch: ListFilter['isMatch'] = () => true, { readStream } = l
     const page = log.filter(({ position }) => position > after);
     yield await Promise.resolve({ events: page, position: log.at(-1)!.position });
   };
-  return watchedList(
-    { under: streamOf(''), isMatch },
-    {
-      log: { readLog },
-      ...{ folds: openFolds(), openFolds, retriedBy },
-      categories: ['execution', 'parkedStream'],
-      follows: executions.follows,
-      position: () => log.at(-1)!.position,
-    },
-  );
+  const listSources = {
+    log: { readLog },
+    ...{ folds: openFolds(), openFolds, retriedBy },
+    categories: ['execution', 'parkedStream'],
+    follows: executions.follows,
+    position: () => log.at(-1)!.position,
+  };
+  return (isMatch: ListFilter['isMatch'] = () => true) => watchedList({ under: streamOf(''), isMatch }, listSources);
 };
+
+const watched = (isMatch?: ListFilter['isMatch'], readsOf = logIn(log)) => lists(readsOf)(isMatch);
 
 type List = ReturnType<typeof watched>;
 
@@ -109,6 +110,22 @@ const resume = async (list: List, after: bigint): Promise<readonly string[]> => 
 };
 
 const OF_SOUND = ['4 QUEUED', '6 RUNNING', '12 SUCCEEDED'];
+const isRunning: ListFilter['isMatch'] = ({ fields }) => fields['phase'] === 'RUNNING';
+
+describe('a watched list that is opened after events that no list has taken', () => {
+  it('says that an execution no longer matches which has come to match in these events', async () => {
+    const opened = lists();
+    await take(opened(isRunning), log.slice(0, 4));
+    expect(await take(opened(isRunning), log.slice(10))).toEqual(['11 left', '12 left']);
+  });
+
+  it('reads a stream again only when events of it are missing', async () => {
+    const opened = lists();
+    await take(opened(), log.slice(0, 4));
+    await take(opened(), log.slice(4));
+    expect(reads).toEqual([]);
+  });
+});
 
 describe('a watched list with an execution that has an event which cannot be read', () => {
   it.each([
@@ -149,8 +166,6 @@ describe('a watched list with an execution that has an event which cannot be rea
 });
 
 describe('the retry of the stream of such an execution', () => {
-  const isRunning: ListFilter['isMatch'] = ({ fields }) => fields['phase'] === 'RUNNING';
-
   it('sends the execution as it is then, also to a watcher that resumes from before the retry', async () => {
     change(3n, CORRUPT);
     const list = watched();
