@@ -11,8 +11,8 @@ export type ExecutionChange = { readonly before: StoredDocument | undefined; rea
 
 /**
  * Computes changes of any executions, for events that come in the order of the log. An execution whose events cannot be
- * read or folded fails each further call, without another read, until a retry of its stream is requested or until it is
- * no longer in memory.
+ * read or folded fails each further call, without another read, until `retryBy` or `unparkUnder`, or until it is no longer
+ * in memory.
  */
 export interface ExecutionFolds {
   /**
@@ -35,6 +35,8 @@ export interface ExecutionFolds {
    * @throws {Fault} as `changeBy`.
    */
   retryBy(event: RecordedEvent, stream: StreamName): Promise<EventChange | undefined>;
+  /** Lets the executions whose streams have names with a prefix be folded again, after the calls so far. */
+  unparkUnder(prefix: string): Promise<void>;
 }
 
 /** An execution in memory, and why its stream cannot be folded further. */
@@ -77,6 +79,9 @@ const keptExecutions = (sources: ExecutionSources) => {
     /** Lets an execution be folded again. */
     unpark: (stream: StreamName): void => {
       delete kept.get(stream)?.parked;
+    },
+    unparkUnder: (prefix: string): void => {
+      for (const [stream, found] of kept) if (stream.startsWith(prefix)) delete found.parked;
     },
   };
 };
@@ -124,5 +129,10 @@ export const executionFolds = (sources: ExecutionSources, executions: Collection
       retries.set(event, change);
       return change;
     },
+    unparkUnder: (prefix) =>
+      inTurn(() => {
+        kept.unparkUnder(prefix);
+        return Promise.resolve();
+      }),
   };
 };

@@ -34,6 +34,8 @@ export type ListFilter = {
 export const watchedList = ({ under, isMatch }: ListFilter, sources: ListSources): Watched => {
   const inTurn = oneByOne();
   const types = new Set(sources.follows);
+  // Perhaps no list was open here when a stream was retried, or the cause was mended without a retry.
+  void sources.folds.unparkUnder(under);
 
   /** The answers for a change of a stream; `wasListed` says whether watchers may have the execution in their list. */
   const answersFor = (change: EventChange | undefined, of: StreamName, wasListed: boolean): readonly WatchAnswer[] => {

@@ -186,6 +186,15 @@ describe('the retry of the stream of such an execution', () => {
     expect(await resume(list, 12n)).toEqual(['13 left']);
   });
 
+  it('lets a list that is opened after it have the later changes when no list was open to take it', async () => {
+    change(3n, CORRUPT);
+    const opened = lists();
+    await take(opened(), log.slice(0, 6));
+    change(3n);
+    log.splice(6, 0, retryAt(6n));
+    expect(await take(opened(isRunning), log.slice(7))).toEqual(['11 left', '12 left']);
+  });
+
   it('sends nothing while the event still cannot be read, and reads the stream once', async () => {
     change(3n, CORRUPT);
     const list = watched();
