@@ -1,6 +1,6 @@
 import { recordedMetadata } from '../../services/kernel/decode-event.js';
 import type { RecordedEvent } from '../../services/kernel/event.js';
-import { StreamParked } from '../../services/kernel/fault.js';
+import { CorruptEvent, StreamParked } from '../../services/kernel/fault.js';
 import type { StreamName } from '../../services/kernel/stream.js';
 import type { Collection, StoredDocument } from '../runtime/read-store.js';
 import { openExecution, type FoldedExecution, type EventChange, type ExecutionSources } from './folded-execution.js';
@@ -18,7 +18,7 @@ export interface ExecutionFolds {
   /**
    * The change by an event; `undefined` when it leaves the execution as it was. Each event is folded once.
    *
-   * @throws {StreamParked} when an event cannot be read or folded.
+   * @throws {StreamParked} when an event cannot be read or folded, or the stream was deleted in the event store.
    * @throws {StoreUnavailable} when the log cannot be read.
    */
   changeBy(event: RecordedEvent): Promise<ExecutionChange | undefined>;
@@ -44,6 +44,10 @@ type Kept = { readonly execution: FoldedExecution; parked?: StreamParked };
 
 /** Number of executions kept in memory; others are folded from their streams again. */
 const MAX_KEPT = 10_000;
+
+/** The fault for a stream that was deleted in the event store: what comes after the folded events cannot be read. */
+const parkedAfter = (stream: StreamName, execution: FoldedExecution, error: CorruptEvent): StreamParked =>
+  new StreamParked(stream, execution.position() + 1n, error);
 
 /** The executions in memory, of which the one that was used last is evicted last. */
 const keptExecutions = (sources: ExecutionSources) => {
@@ -71,9 +75,10 @@ const keptExecutions = (sources: ExecutionSources) => {
       try {
         return await work(found.execution);
       } catch (error) {
-        if (error instanceof StreamParked) found.parked = error;
+        const failure = error instanceof CorruptEvent ? parkedAfter(stream, found.execution, error) : error;
+        if (failure instanceof StreamParked) found.parked = failure;
         else kept.delete(stream); // it may be folded in part
-        throw error;
+        throw failure;
       }
     },
     /** Lets an execution be folded again. */

@@ -8,7 +8,7 @@ import { WorkflowExecution_Phase as Phase } from '../../../proto/gen/platformidl
 import { ParkedStreamRetryRequestedSchema } from '../../../proto/gen/platformidl/eventlog/parked_stream_pb.js';
 import { WatchResponseSchema } from '../../../proto/gen/platformidl/eventlog/watch_pb.js';
 import type { RecordedEvent } from '../../../services/kernel/event.js';
-import { StoreUnavailable } from '../../../services/kernel/fault.js';
+import { CorruptEvent, StoreUnavailable } from '../../../services/kernel/fault.js';
 import { streamName } from '../../../services/kernel/stream.js';
 import { codecs } from '../../../services/main/models.js';
 import { RETRIES_STREAM } from '../../../services/parked-stream/events.js';
@@ -153,6 +153,19 @@ describe('a watched list with an execution that has an event which cannot be rea
   it('goes on with the execution when the event is of a node and of a type that was read before', async () => {
     change(9n, CORRUPT);
     expect(await take(watched(), log)).toContain('11 SUCCEEDED');
+  });
+
+  it('goes on without an execution whose stream was deleted in the event store, and reads it once', async () => {
+    const { readStream } = logIn(log);
+    const list = watched(undefined, {
+      readStream: (stream, options) => {
+        if (stream === DAMAGED) throw new CorruptEvent('a stream was deleted in the event store');
+        return readStream(stream, options);
+      },
+    });
+    expect(await take(list, log.slice(2))).toEqual(OF_SOUND);
+    expect(reads.filter((stream) => stream === DAMAGED)).toEqual([DAMAGED]);
+    expect(await resume(list, 3n)).toEqual(OF_SOUND);
   });
 
   it('ends when the log cannot be read', async () => {
