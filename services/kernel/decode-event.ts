@@ -1,9 +1,10 @@
 import type { EventCodec } from './aggregate.js';
 import { type EventMetadata, metadataOf, type RecordedEvent, schemaOf } from './event.js';
-import { StreamParked } from './fault.js';
+import { Fault, StreamParked } from './fault.js';
 
 /**
- * Runs `read` on an event and reports any error as a parked stream.
+ * Runs `read` on an event and reports any error as a parked stream. The text of an error that is no fault is for the
+ * server's output, so callers get a reason without it.
  *
  * @throws {StreamParked} when `read` throws anything.
  */
@@ -11,7 +12,7 @@ export const readingEvent = <Result>({ stream, position }: RecordedEvent, read: 
   try {
     return read();
   } catch (error) {
-    throw new StreamParked(stream, position, error);
+    throw new StreamParked(stream, position, error, error instanceof Fault ? error.message : 'it cannot be read');
   }
 };
 

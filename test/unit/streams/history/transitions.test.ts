@@ -10,6 +10,7 @@ import {
   TransitionListRequestSchema,
 } from '../../../../proto/gen/platformidl/eventlog/history_pb.js';
 import type { ExecutionCommand } from '../../../../services/execution/commands.js';
+import { executionCodec } from '../../../../services/execution/events.js';
 import { listTransitions } from '../../../../services/streams/history/page.js';
 import { creation, id, node, openStream, task, termination, workflow } from '../../execution/reports.js';
 import { asRecorded, logIn, noPayloads, recordedAtMs } from './recorded.js';
@@ -146,6 +147,21 @@ describe('the history of an execution', () => {
     await expect(list(asked)).rejects.toMatchObject({
       code: 'INVALID_ARGUMENT',
       message: expect.stringContaining(field) as string,
+    });
+  });
+
+  it('names the event whose message of the engine cannot be decoded, without the text of the decoder', async () => {
+    const run = openStream();
+    for (const command of [creation, workflow('RUNNING')]) await run.refusal(command);
+    const [created, running] = asRecorded(run.recorded);
+    const { type, data } = executionCodec.decode(running!.type, running!.data, 1);
+    const damaged = { ...data, message: { content: { case: 'inline', value: Uint8Array.of(0xff) } } };
+    const event = { ...running!, data: executionCodec.encode({ type, data: damaged } as never).data };
+    const sources = { log: logIn([created!, event]), payloads: noPayloads };
+    const { stream, position } = event;
+    await expect(listTransitions(sources, create(TransitionListRequestSchema, { id }))).rejects.toMatchObject({
+      message: `stream ${stream} is parked at position ${position}: it cannot be read`,
+      cause: expect.any(RangeError) as RangeError,
     });
   });
 
