@@ -3,7 +3,9 @@ import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { operationsRoutes, type OperationsServices } from '../../../services/operations/rpc.js';
+import { CorruptEvent } from '../../../services/kernel/fault.js';
 import type { EventStore } from '../../../services/kernel/ports/event-store.js';
+import { streamName } from '../../../services/kernel/stream.js';
 import { describedGroups } from '../../../services/streams/eventstore/groups/described-groups.js';
 import {
   type ConfiguredGroup,
@@ -110,6 +112,20 @@ describe('the list of named consumers', () => {
     expect(await describedGroups(store)).toEqual([
       { source: executionStream('e0'), group: 'billing', checkpoint: 1n, last: 4n, pending: 1, parked: 3 },
       { source: '$all', group: 'warehouse', checkpoint: undefined, last: await store.head(), pending: 0, parked: 0 },
+    ]);
+  });
+
+  it('has a consumer of a stream that was deleted in the EventStoreDB, which has no last event then', async () => {
+    const deleted = streamName('orders', ['deleted']);
+    for (const source of [deleted, '$all']) await created(configured(source, 'billing'));
+    const readStream: EventStore['readStream'] = (stream, options) => {
+      if (stream === deleted) throw new CorruptEvent('a stream was deleted in the event store');
+      return store.readStream(stream, options);
+    };
+    const log = Object.assign(Object.create(store) as EventStore, { readStream, head: () => store.head() });
+    expect(await describedGroups(log)).toMatchObject([
+      { source: deleted, last: undefined, pending: 0, parked: 0 },
+      { source: '$all', last: await store.head() },
     ]);
   });
 });

@@ -1,5 +1,6 @@
 import type { EventLog } from '../../../kernel/ports/event-store.js';
 import type { StreamName } from '../../../kernel/stream.js';
+import { StreamTombstoned } from '../failure.js';
 import { lastRevision } from '../read.js';
 import { ALL, type GroupName } from './group-name.js';
 import { readGroups, readProgress } from './group-records.js';
@@ -9,7 +10,7 @@ import { checkpointOf } from './progress.js';
 export type DescribedGroup = GroupName & {
   /** Every event up to here is done; `undefined` when none is. A revision of the source, or a position of the log. */
   readonly checkpoint: bigint | undefined;
-  /** The last event of the source, in the same unit; `undefined` when it has none. */
+  /** The last event of the source, in the same unit; `undefined` when it has none, or was deleted in the EventStoreDB. */
   readonly last: bigint | undefined;
   /** The number of events that were read and neither acknowledged nor parked. */
   readonly pending: number;
@@ -17,8 +18,17 @@ export type DescribedGroup = GroupName & {
   readonly parked: number;
 };
 
+const lastInStream = async (log: EventLog, stream: StreamName): Promise<bigint | undefined> => {
+  try {
+    return await lastRevision(log, stream);
+  } catch (error) {
+    if (error instanceof StreamTombstoned) return undefined;
+    throw error;
+  }
+};
+
 const lastOf = async (log: EventLog, source: string): Promise<bigint | undefined> => {
-  if (source !== ALL) return lastRevision(log, source as StreamName);
+  if (source !== ALL) return lastInStream(log, source as StreamName);
   const head = await log.head();
   return head === 0n ? undefined : head;
 };
