@@ -2,7 +2,7 @@ import { type CrossingFault, crossingOf, faultOf } from '../../kernel/crossing-f
 import { Fault } from '../../kernel/fault.js';
 import { RpcError, type StatusCode } from '../../kernel/rpc.js';
 
-/** An error of one thread as it crosses to another; its cause stays behind. */
+/** An error of one thread as it crosses to another: an RpcError without its cause, a fault with its first cause. */
 export type Failure =
   | { readonly status: StatusCode; readonly message: string; readonly retryAfterMs: number | undefined }
   | CrossingFault;
