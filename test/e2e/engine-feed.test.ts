@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -32,7 +33,7 @@ const quiet = { debug: () => undefined, info: () => undefined, warn: () => undef
  * Arguments of the worker in `docs/engines.md`: address, name of the engine, executions that it takes at a time,
  * function that runs an execution, and signal that ends the worker.
  */
-type Work = [string, string, number, (launch: WorkLaunch) => Promise<void>, AbortSignal];
+type Work = [string, string, number, (launch: WorkLaunch, abort: AbortSignal) => Promise<void>, AbortSignal];
 type DocumentedWorker = { readonly work: (...given: Work) => Promise<void> };
 
 describe('the engine feed', () => {
@@ -267,6 +268,20 @@ describe('the engine feed', () => {
     await working;
     await proxy.close();
     expect([...runs].sort()).toEqual(ids.map(({ name }) => name));
+  });
+
+  it('has the worker in the documentation abort what still runs of an execution that has ended', async () => {
+    const { work } = await importDocumented<DocumentedWorker>('docs/engines.md', '### A worker in TypeScript');
+    const stop = new AbortController();
+    const run = async ({ lease }: WorkLaunch, abort: AbortSignal): Promise<void> => {
+      const aborted = once(abort, 'abort');
+      await report(lease!.execution!, Phase.FAILED, 'documented');
+      await aborted;
+      stop.abort();
+    };
+    const working = work(server.ready.grpc, 'documented', 1, run, stop.signal);
+    await launchHello(api, 'documented-ended');
+    await working;
   });
 
   it('gives the simulated engine executions, which it runs to success', async () => {

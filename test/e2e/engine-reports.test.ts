@@ -27,7 +27,7 @@ import type { RecordedEvent } from '../../services/kernel/event.js';
 import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
 import { importDocumented } from '../support/documented-code.js';
 import { withNeeds } from '../support/fixtures.js';
-import { launchHello } from '../support/hello.js';
+import { launchHello, literal } from '../support/hello.js';
 import { type Proxy, startProxy } from '../support/proxy.js';
 import { openReport } from '../support/report-stream.js';
 import { type ExecutionId, nodeReport, taskReport, workflowReport } from '../support/reports.js';
@@ -36,6 +36,8 @@ import { until } from '../support/until.js';
 /** The number of cuts of the stream, and of events in the batch with faults; 100 and 10,000 make a thorough run. */
 const CUTS = Number(process.env['FLIGHTLOG_TEST_CUTS'] ?? 30);
 const BATCH = Number(process.env['FLIGHTLOG_TEST_BATCH'] ?? 2_000);
+
+const MIB = 1024 * 1024;
 
 type Event = MessageInitShape<typeof ReportRequestSchema>['event'] & object;
 
@@ -230,6 +232,22 @@ describe('a stream that breaks', () => {
     const answers = await reporting;
     expect(answers.size).toBe(events.length);
     expect(await recorded(id)).toHaveLength(events.length);
+  });
+
+  it('is not continued by the client in the documentation for an event that is too large', async () => {
+    const { report } = await importDocumented<DocumentedClient>('docs/engines.md');
+    const id = await launchHello(plane.grpc, 'documented-large');
+    const ended = (outputBytes: number): readonly ReportRequest[] => {
+      const outputs = { literals: { o0: literal('x'.repeat(outputBytes)) } };
+      const value = nodeReport(id, 'n0', {
+        phase: Node.SUCCEEDED,
+        outputResult: { case: 'outputData', value: outputs },
+      });
+      return numbered([{ case: 'nodeEvent', value }]).map((event) => create(ReportRequestSchema, event));
+    };
+    const [answer] = (await report(proxy.address, ended(2 * MIB))).values();
+    expect(answer?.status).toMatchObject({ code: 8, message: expect.stringContaining('Output data size') as string });
+    await expect(report(proxy.address, ended(65 * MIB))).rejects.toThrow('message larger than max');
   });
 
   it(`is continued from the first event without an answer, and nothing is recorded twice: ${CUTS} cuts`, async () => {

@@ -16,7 +16,10 @@ import { python } from './interpreter.js';
 const PROTO = join(CHECKOUT, 'proto');
 const LIMIT_MS = 300_000;
 
-/** Reports two events of a node and one that repeats a phase, with the documented client, which is beside it as `client`. */
+/**
+ * Reports two events of a node, one that repeats a phase, and one with outputs above the limit, with the documented
+ * client, which is beside it as `client`.
+ */
 const PROGRAM = `
 import sys
 
@@ -24,7 +27,7 @@ from client import report
 from platformidl.eventlog.engine_report_pb2 import ReportRequest
 
 events = []
-for sequence, phase in enumerate((1, 2, 2), start=1):
+for sequence, phase in enumerate((1, 2, 2, 3), start=1):
     request = ReportRequest(sequence=sequence)
     event = request.node_event.event
     event.id.node_id = "n0"
@@ -34,11 +37,12 @@ for sequence, phase in enumerate((1, 2, 2), start=1):
     event.phase = phase
     event.occurred_at.FromSeconds(1_767_225_600 + phase)
     events.append(request)
+event.output_data.literals["o0"].scalar.primitive.string_value = "x" * 2 * 1024 * 1024
 for sequence, answer in sorted(report(sys.argv[1], events).items()):
     print(sequence, answer.status.code, answer.position != "")
 `;
 
-/** Takes one execution with the documented worker, reports its end, and stops. */
+/** Takes one execution with the documented worker, reports its end, and stops when the worker has aborted the run. */
 const WORKER = `
 import sys
 import threading
@@ -62,6 +66,7 @@ def run(launch, abort):
         events.append(request)
     answers = report(sys.argv[1], events)
     print(launch.lease.execution.name, launch.closure.primary.template.id.name, [a.status.code for a in answers.values()])
+    print(abort.wait(60))
     stop.set()
 
 
@@ -107,12 +112,16 @@ describe.skipIf(python === undefined)('the Python clients in the documentation',
 
   it('get an execution to run, and report its end', { timeout: LIMIT_MS }, async () => {
     await launchHello(plane.grpc, 'worked-in-python');
-    expect(await run(['work.py', plane.server().ready.grpc], folder)).toBe('worked-in-python hello.hello [0, 0]\n');
+    expect(await run(['work.py', plane.server().ready.grpc], folder)).toBe(
+      'worked-in-python hello.hello [0, 0]\nTrue\n',
+    );
   });
 
   it('report events, and get a status and a position for each', { timeout: LIMIT_MS }, async () => {
     await launchHello(plane.grpc, 'from-python');
-    expect(await run(['program.py', plane.server().ready.grpc], folder)).toBe('1 0 True\n2 0 True\n3 6 True\n');
+    expect(await run(['program.py', plane.server().ready.grpc], folder)).toBe(
+      '1 0 True\n2 0 True\n3 6 True\n4 8 False\n',
+    );
   });
 
   it('wait for the end of an execution', { timeout: LIMIT_MS }, async () => {
