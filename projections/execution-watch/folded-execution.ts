@@ -84,14 +84,15 @@ export const openExecution = (stream: StreamName, sources: ExecutionSources): Fo
 
   const fold = async (events: readonly RecordedEvent[]): Promise<readonly FoldedDocument[]> => {
     const entries: Entry[] = [];
+    let documents: readonly FoldedDocument[];
     try {
       for (const event of events) entries.push(...[(await read(event)) ?? []].flat());
       await folded.fold(entries);
+      documents = folded.changes().map(({ collection, document }) => ({ collection, document }));
     } catch (error) {
       folded.forget();
       throw parkedBy(stream, error);
     }
-    const documents = folded.changes().map(({ collection, document }) => ({ collection, document }));
     for (const each of documents) held.put(each);
     folded.trim();
     ({ revision, position } = events.at(-1) ?? { revision, position });

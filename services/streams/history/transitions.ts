@@ -70,8 +70,13 @@ const closedBy = ({ type, data }: ExecutionEvent): Content | undefined =>
   type === 'WorkflowPhaseReported' || type === 'ExecutionExpired' ? data.closed : undefined;
 
 /** The nodes and tasks that ended with their execution, in the order of the event. */
-const closedIn = async (content: Content, payloads: PayloadStore): Promise<readonly Facts[]> => {
-  const { nodes, tasks } = fromBinary(OpenEntitiesSchema, await bytesOf(content, payloads));
+const closedIn = async (
+  recorded: RecordedEvent,
+  content: Content,
+  payloads: PayloadStore,
+): Promise<readonly Facts[]> => {
+  const bytes = await bytesOf(content, payloads);
+  const { nodes, tasks } = readingEvent(recorded, () => fromBinary(OpenEntitiesSchema, bytes));
   const ended = { phase: 'ABORTED', endedWithExecution: true };
   return [
     ...nodes.map((nodeId) => ({ ...ended, entity: HistoryEntity.NODE, nodeId })),
@@ -107,7 +112,7 @@ export const transitionsOf = async (recorded: RecordedEvent, payloads: PayloadSt
   });
   const closed = closedBy(event);
   if (!closed) return { event, transitions: [own] };
-  const further = await closedIn(closed, payloads);
+  const further = await closedIn(recorded, closed, payloads);
   const at = { occurredAt: own.occurredAt ?? fixed.occurredAt };
   return {
     event,

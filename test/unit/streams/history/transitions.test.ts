@@ -150,13 +150,16 @@ describe('the history of an execution', () => {
     });
   });
 
-  it('names the event whose message of the engine cannot be decoded, without the text of the decoder', async () => {
+  it.each([
+    ['message of the engine', 'message'],
+    ['list of what ended with the execution', 'closed'],
+  ])('names the event whose %s cannot be decoded, without the text of the decoder', async (_, field) => {
     const run = openStream();
-    for (const command of [creation, workflow('RUNNING')]) await run.refusal(command);
-    const [created, running] = asRecorded(run.recorded);
-    const { type, data } = executionCodec.decode(running!.type, running!.data, 1);
-    const damaged = { ...data, message: { content: { case: 'inline', value: Uint8Array.of(0xff) } } };
-    const event = { ...running!, data: executionCodec.encode({ type, data: damaged } as never).data };
+    for (const command of [creation, workflow('FAILED')]) await run.refusal(command);
+    const [created, failed] = asRecorded(run.recorded);
+    const { type, data } = executionCodec.decode(failed!.type, failed!.data, 1);
+    const damaged = { ...data, [field]: { content: { case: 'inline', value: Uint8Array.of(0xff) } } };
+    const event = { ...failed!, data: executionCodec.encode({ type, data: damaged } as never).data };
     const sources = { log: logIn([created!, event]), payloads: noPayloads };
     const { stream, position } = event;
     await expect(listTransitions(sources, create(TransitionListRequestSchema, { id }))).rejects.toMatchObject({
