@@ -2,7 +2,9 @@ import { sha256Hex } from '../../services/kernel/encoding/hash.js';
 import { categoryOf, type StreamName } from '../../services/kernel/stream.js';
 import type { EventSources } from './event-reader.js';
 
-/** A partition of the views: all documents whose streams have routing keys with the same hash. */
+/**
+ * A partition of the views: all documents whose streams have routing keys with the same hash modulo `PARTITION_COUNT`.
+ */
 export type Partition = number;
 
 /** Number of partitions. It is part of the stored layout, and of the names of the checkpoints. */
@@ -10,8 +12,11 @@ export const PARTITION_COUNT = 8;
 
 export const PARTITIONS: readonly Partition[] = Array.from({ length: PARTITION_COUNT }, (_, partition) => partition);
 
-/** Entity names that are longer than this when encoded are truncated in the names of some of their streams. */
-const MAX_NAME_BYTES = 400;
+/**
+ * While the routing key has at most this many encoded bytes, no stream name truncates it. Above it, some streams of an
+ * entity may have the name of the entity only as a hash.
+ */
+const MAX_KEY_BYTES = 400;
 
 /** The category whose stream names have the kind of the entity before the entity's name. */
 const KIND_COMES_FIRST = 'namedEntity';
@@ -25,7 +30,7 @@ const routingKey = (stream: StreamName): string => {
   const [project = '', domain = '', third = '', fourth = ''] = stream.slice(category.length + 1).split(':');
   const name = category === KIND_COMES_FIRST ? fourth : third;
   const key = `${project}:${domain}:${name}`;
-  return key.length > MAX_NAME_BYTES || key.includes('~') ? '' : key;
+  return key.length > MAX_KEY_BYTES || key.includes('~') ? '' : key;
 };
 
 /** FNV-1a, with the upper half folded in, because its lowest bits depend only on the lowest bits of the text. */
@@ -47,7 +52,7 @@ export const viewsName = ({ models }: Pick<EventSources, 'models'>): string =>
 
 /**
  * Name of the leases on these views, for one build of them. Processes of another release, or from before a rebuild,
- * write other views, so their leases must have other names: with shared leases, each group would update only half of
+ * write other views, so their leases must have other names: with shared leases, each group would update only some of
  * the partitions that its clients read.
  */
 export const leasesName = (sources: Pick<EventSources, 'models'>, build = 0): string =>
