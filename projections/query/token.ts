@@ -44,8 +44,8 @@ const jsonOf = (text: string): unknown => {
 };
 
 /**
- * Decodes the token of a list request: the beginning when it is empty, an offset when it is all digits, else the cursor
- * that it encodes.
+ * Decodes the token of a list request: the beginning when it is empty, an offset when it is 1 to 15 digits, else the
+ * cursor that it encodes.
  *
  * @throws {RpcError} INVALID_ARGUMENT for any other token, or for one of a list in another order.
  */

@@ -5,7 +5,7 @@ import { type Entry, isPoison } from './event-reader.js';
 import { isShared, type ReadModel } from './read-model.js';
 import type { DocumentWrite, ReadStore, StoredDocument } from './read-store.js';
 
-/** An event that a read model cannot fold or store, with its position and the cause. */
+/** An event that cannot be read, folded or stored, with its position and the cause. */
 export class PoisonEntry extends Error {
   readonly position: bigint;
 
@@ -18,7 +18,8 @@ export class PoisonEntry extends Error {
 
 /**
  * The error of a read that folds a stream: {@link StreamParked} for an event that cannot be folded, where the projector
- * parks the stream too; any other error as it is. The text of a bug is for the log, so callers get a reason without it.
+ * parks the stream too; any other error as it is. The text of an error that is no fault is for the server's output, so
+ * callers get a reason without it.
  */
 export const parkedBy = (stream: StreamName, error: unknown): unknown => {
   if (!(error instanceof PoisonEntry)) return error;
@@ -37,7 +38,10 @@ export type Folding = {
    * @throws {PoisonEntry} for the first entry that fails; the caller must call `forget()` before going on.
    */
   fold(entries: readonly Entry[]): Promise<void>;
-  /** The changes that have not been written: number of changed documents, and bytes of the events that changed them. */
+  /**
+   * The changes that have not been written: number of changed documents, and bytes of the events that were folded since
+   * the last write.
+   */
   pending(): { readonly documents: number; readonly bytes: number };
   /** The documents that have not been written. */
   held(): readonly HeldDocument[];
