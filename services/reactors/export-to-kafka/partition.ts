@@ -24,7 +24,10 @@ export interface ExportPartition {
    * are reported to `onFailure` and retried, so that the operator can repair the cluster while the process runs.
    */
   readonly ended: Promise<void>;
-  /** Time in milliseconds since 1970 since which recorded events wait to be published; `undefined` when none wait. */
+  /**
+   * Time in milliseconds since 1970 since which recorded events wait to be published, or since which publishing is
+   * interrupted; `undefined` when no event waits, and on standby.
+   */
   behindSinceMs(): number | undefined;
   close(): Promise<void>;
 }
@@ -66,8 +69,8 @@ type State = {
 };
 
 /**
- * Time since which events wait to be published. A new session does not know yet which events wait, so the time of the
- * interruption counts until it has caught up.
+ * Time since which events wait to be published; `undefined` on standby. A new session does not know yet which events
+ * wait, so the time of the interruption counts until it has caught up.
  */
 const behindSinceMs = ({ session, downSinceMs, isStandby }: State): number | undefined => {
   if (isStandby) return undefined;

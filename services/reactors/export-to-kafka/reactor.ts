@@ -9,9 +9,15 @@ export type ExportOptions = Omit<PartitionOptions, 'kafka' | 'brokers'> & {
 
 /** A running export. */
 export interface ExportToKafka {
-  /** Rejects with an {@link ExportRefused} when it cannot start. */
+  /**
+   * Resolves after `close`. Rejects with an {@link ExportRefused} when a partition is refused before its first session
+   * has begun.
+   */
   readonly ended: Promise<unknown>;
-  /** Age in milliseconds of the oldest event that waits to be published; 0 when none waits. */
+  /**
+   * Age in milliseconds of the oldest event that waits to be published; until a session has caught up, the time since
+   * publishing was interrupted. 0 when no event waits, and on standby.
+   */
   lagMs(): number;
   close(): Promise<void>;
 }
