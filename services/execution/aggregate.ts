@@ -28,7 +28,10 @@ const targetOf = (command: ExecutionCommand): string => {
   return command.type === 'CreateSignal' || command.type === 'SetSignal' ? JSON.stringify([command.signalId]) : '';
 };
 
-/** Commands that end something free resources, so admission control never rejects them. */
+/**
+ * Admission control never rejects commands of the urgency `end`: those that end something free resources, and an
+ * execution needs its signals and leases to get to its end.
+ */
 const URGENCIES: Readonly<Record<Exclude<ExecutionCommand['type'], 'ReportPhase'>, Urgency>> = {
   CreateExecution: 'start',
   VoidExecution: 'end',

@@ -5,7 +5,7 @@ import { RpcError } from '../kernel/rpc.js';
 export type AdmissionLimits = {
   /** From this number on, commands that start something are rejected. */
   readonly starts: number;
-  /** From this number on, only commands that end something are accepted. */
+  /** From this number on, only commands of the urgency `end` are accepted. */
   readonly others: number;
 };
 
@@ -25,7 +25,7 @@ export type Admission = {
   count<Outcome>(outcome: Promise<Outcome>): Promise<Outcome>;
 };
 
-/** Rejects commands when too many are in flight: first those that start something, never those that end something. */
+/** Rejects commands when too many are in flight: first those that start something, never those of the urgency `end`. */
 export const admission = ({ starts, others }: AdmissionLimits): Admission => {
   const limits: Readonly<Record<Urgency, number>> = { start: starts, progress: others, end: Infinity };
   let waiting = 0;
