@@ -12,7 +12,10 @@ const SHORTEST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 1_000;
 /** The longest pause of an engine that is woken when there is work: its polls find only what a wake-up has missed. */
 const LONGEST_PAUSE_WOKEN_MS = 5_000;
-/** Interval of thorough polls, which also find executions that another engine has started and abandoned. */
+/**
+ * The first poll after more than this time is thorough: it also finds executions that another engine has started and
+ * abandoned. With `untilIdle`, every poll is thorough while no execution is active.
+ */
 const THOROUGH_POLL_MS = 2000;
 /** Number of polls in a row that must find nothing before the engine is idle: a list may lag. */
 const POLLS_UNTIL_IDLE = 2;
@@ -46,8 +49,9 @@ export const nextPause = (pauseMs: number, hasActed: boolean, isWoken: boolean):
   hasActed ? SHORTEST_PAUSE_MS : Math.min(isWoken ? LONGEST_PAUSE_WOKEN_MS : LONGEST_PAUSE_MS, pauseMs * 1.5);
 
 /**
- * One poll of the lists: executions to be aborted always, waiting ones while there is capacity, and in a thorough poll
- * also those that another engine may have left.
+ * One poll of the lists: executions to be aborted always, waiting ones while fewer are queued than may run at a time,
+ * and in a thorough poll also those that another engine may have left. It stops when four times as many are queued. Then
+ * the executions to be aborted are read alone, because the list was not read to its end.
  */
 const pollLists = async (
   { workers, capacity }: PollerOptions,
@@ -86,7 +90,10 @@ export const createPoller = (needs: PollerOptions): Poller => {
     }
   };
 
-  /** Polls once; true when the poll was a thorough one, nothing happened, and no execution is active. */
+  /**
+   * Polls once; true when the poll was a thorough one, nothing happened, and no execution is active, queued or waiting
+   * for another attempt.
+   */
   const pollOnce = async (): Promise<boolean> => {
     const before = workers.activity();
     const isThorough = (untilIdle && active.busy() === 0) || Date.now() - lastThorough > THOROUGH_POLL_MS;
