@@ -18,7 +18,10 @@ const typeOf = (type: LiteralType['type']): LiteralType => create(LiteralTypeSch
 
 const simple = (value: SimpleType): LiteralType => typeOf({ case: 'simple', value });
 
-/** The schema that a reference names, such as `#/definitions/Point`, with the definitions of the whole schema. */
+/**
+ * The schema that the reference of a schema, such as `#/definitions/Point`, names in the whole schema; the schema itself
+ * without a reference, `{}` where the reference leads nowhere.
+ */
 const resolved = (schema: Schema, root: Schema): Schema => {
   const { $ref: reference } = schema;
   if (typeof reference !== 'string') return schema;
@@ -52,7 +55,7 @@ const ofObject = (schema: Schema, root: Schema): LiteralType => {
   return isObject(values) ? typeOf({ case: 'mapValueType', value: ofSchema(values, root) }) : structOf({}, root);
 };
 
-/** The type of the interface for a JSON schema; a struct where the schema says less. */
+/** The type of the interface for a JSON schema; a struct without known members where the schema gives none. */
 const ofSchema = (given: Schema, root: Schema): LiteralType => {
   const schema = resolved(given, root);
   const { type, enum: choices, items } = schema;
