@@ -6,16 +6,18 @@ export type AuditEntry = {
   readonly atMs: number;
   /** Of the last where several are counted together. */
   readonly lastAtMs: number;
-  /** The number of calls that are counted together. */
+  /** The number of equal refusals that are counted together, otherwise 1; for `dropped` the number of lost entries. */
   readonly count: number;
   readonly principal: string;
   readonly issuer: string;
   readonly clientId: string;
   /** `grpc`, `rest` or `eventstoredb`; `command-line` for a change of users or clients by the command line. */
   readonly transport: string;
-  /** The address of the client, without a port. */
+  /** The address of the client, without a port; for `command-line` the name of the machine. */
   readonly address: string;
-  /** An RPC such as `AdminService.CreateTask`, or the path of a page or endpoint. */
+  /**
+   * An RPC such as `AdminService.CreateTask`, the path of a page or endpoint, or a command such as `flightlog user add`.
+   */
   readonly action: string;
   readonly project: string;
   readonly domain: string;
@@ -36,8 +38,9 @@ export type StoredAuditEntry = AuditEntry & { readonly id: bigint };
 export type AuditQuery = {
   readonly project: string;
   readonly domain: string;
+  /** The principal of the entries. */
   readonly actor: string;
-  /** In milliseconds since 1970. */
+  /** Only entries whose last time is at or after this one, in milliseconds since 1970. */
   readonly sinceMs: number;
   /** Only entries with a larger id. */
   readonly after: bigint;
@@ -49,7 +52,8 @@ export interface AuditStore {
   /**
    * Stores all entries or none; durable when it resolves.
    *
-   * @param key differs for each batch; a batch that is written again under its key is stored once.
+   * @param key differs for each batch. A store that throws OutcomeUnknown stores a batch once, also when it is written
+   *   again under its key. Without a key, each write stores it.
    * @throws {OutcomeUnknown} when the entries may have been stored: write them again under the same key.
    * @throws {WriteRefused} when one of the entries, or their number, is refused and would be refused again. Only stores
    *   whose operator can give them rules or limits throw it.
@@ -66,7 +70,10 @@ export interface AuditStore {
 export interface AuditTrail {
   /** Notes an entry; it is stored a moment later, together with others. */
   record(entry: AuditEntry): void;
-  /** Lists entries, including all that this process has recorded before. */
+  /**
+   * Lists entries, including those that this process has recorded before, unless the store does not take them within 5
+   * seconds.
+   */
   list(query: AuditQuery): Promise<readonly StoredAuditEntry[]>;
   close(): Promise<void>;
 }

@@ -121,7 +121,7 @@ export type AuditEntry = Message<"platformidl.eventlog.AuditEntry"> & {
   lastAt?: Timestamp | undefined;
 
   /**
-   * Refusals that are alike are counted together.
+   * The number of equal refusals that are counted together, otherwise 1; for `dropped` the number of lost entries.
    *
    * @generated from field: uint64 count = 5;
    */
@@ -152,7 +152,7 @@ export type AuditEntry = Message<"platformidl.eventlog.AuditEntry"> & {
   transport: string;
 
   /**
-   * The address of the client.
+   * The address of the client; for `command-line` the name of the machine.
    *
    * @generated from field: string address = 10;
    */
