@@ -161,7 +161,8 @@ const sandboxSettings = async (
 /**
  * Serves with samples and a simulated engine until a stop signal.
  *
- * @throws {OperatorError} when it may not listen on the address, or when the log or the views have failed permanently.
+ * @throws {OperatorError} when it may not listen on the address, or when a component of the server has failed
+ *   permanently, such as the log or the views.
  */
 export const runSandbox = async (given: Configuration, flags: SandboxFlags): Promise<void> => {
   const { configuration, access } = await sandboxSettings(given, flags);

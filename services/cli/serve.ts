@@ -15,8 +15,9 @@ export type ServeFlags = { readonly json: boolean };
 /**
  * Serves until a stop signal, then finishes the calls in flight.
  *
- * @throws {OperatorError} when the log or the views have failed permanently. Nothing is closed then, because the log has
- *   every command that was answered.
+ * @throws {OperatorError} when the configuration is not allowed, the start fails, or a component of the process has
+ *   failed permanently, such as the log, the views, or the export to Kafka. After such a failure nothing is closed,
+ *   because the log has every command that was answered.
  */
 export const serve = async (configuration: Configuration, flags: ServeFlags): Promise<void> => {
   assertAllowed(configuration);

@@ -78,11 +78,11 @@ const accessFor =
   };
 
 /**
- * Opens the authentication of a process, for tokens of the configured issuers and of the one in this process; `undefined`
- * with `insecure`, which switches it off.
+ * Opens the authentication of a process, by client certificates and by tokens of the configured issuers and of the one in
+ * this process; `undefined` with `insecure`, which switches it off.
  *
  * @param local the authorization server of this process, if it has one.
- * @param bindings absent in a process that does not serve the interface: there only claims give roles.
+ * @param bindings absent in a process without the role `api`: there only claims give roles.
  */
 export const openAuthentication = (
   { insecure, auth }: Pick<Configuration, 'insecure' | 'auth'>,

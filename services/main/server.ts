@@ -54,7 +54,10 @@ export type Running = {
   readonly hasFeed: boolean;
   /** Calls `wake` when an execution is to be started or aborted; lists may show it a moment later. */
   readonly onWork: (wake: () => void) => void;
-  /** Rejects with a {@link OperatorError} when the log or the views have failed permanently. */
+  /**
+   * Rejects with an {@link OperatorError} when a component of the process has failed permanently, such as the log or the
+   * views.
+   */
   readonly failed: Promise<never>;
   /** Says in words how the data directory has changed, if it has been removed or replaced. */
   readonly lost: () => string | undefined;

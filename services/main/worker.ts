@@ -30,7 +30,10 @@ export type RunningWorker = {
   readonly logId: string;
   /** The id of the log that this one is a copy of, until it takes over. */
   readonly copyOf?: string | undefined;
-  /** Rejects with a {@link OperatorError} when the log or the views have failed permanently. */
+  /**
+   * Rejects with an {@link OperatorError} when a component of the process has failed permanently, such as the log or the
+   * views.
+   */
   readonly failed: Promise<never>;
   /** Finishes the work in hand, and closes everything that the process opened. */
   readonly close: () => Promise<void>;

@@ -10,13 +10,15 @@ export type RecordsFile<Entry> = {
   /**
    * The records by name; none when the file does not exist. The file is read again when it has changed.
    *
-   * @throws {StoreUnavailable} when the state of the file cannot be determined, or its content has another shape.
+   * @throws {StoreUnavailable} when `stat` of the file fails, or its content has another shape. An error of reading it
+   *   is thrown as it is.
    */
   read(): Promise<ReadonlyMap<string, Entry>>;
   /**
    * Replaces the content with what `update` makes of it; nothing is written when `update` throws.
    *
-   * @throws {StoreUnavailable} when another command is changing the file, or `read` throws it.
+   * @throws {StoreUnavailable} when another command is changing the file, its folder cannot be created, or `read` throws
+   *   it. Other errors of the lock file and of the write are thrown as they are.
    */
   change(update: (before: ReadonlyMap<string, Entry>) => ReadonlyMap<string, Entry>): Promise<void>;
 };
