@@ -22,8 +22,12 @@ export type ExpiryOptions = {
   /** Time limit in milliseconds, counted from when the event was recorded. */
   readonly afterMs: number;
   readonly timers: Timers;
-  /** Called with every failure; a failed item is retried unless its stream is parked. */
+  /**
+   * Called with every failure. A failed item is retried until it becomes a dead letter; one of a parked stream is not
+   * retried.
+   */
   readonly onFailure: (error: unknown) => void;
+  /** The rule when failing items become dead letters; without it they are retried for ever. */
   readonly givingUp?: DeadLetterRule;
 };
 

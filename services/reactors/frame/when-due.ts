@@ -29,7 +29,10 @@ export type WhenDueOptions<Item> = {
   readonly itemOf: (event: RecordedEvent) => Item | undefined;
   /** Does the work for an item that is due. Must be idempotent. */
   readonly settle: (item: Item) => Promise<WorkResult>;
-  /** Called with every failure; a failed item is retried unless its stream is parked. */
+  /**
+   * Called with every failure. A failed item is retried until it becomes a dead letter; one of a parked stream is not
+   * retried.
+   */
   readonly onFailure: (error: unknown) => void;
   /**
    * Without it work is retried for ever, and events of parked streams are left undone until the log is read again from

@@ -12,8 +12,12 @@ export type NotifyOptions = FactsOptions &
     readonly log: Pick<EventLog, 'subscribe' | 'readStream'>;
     readonly checkpoint: Checkpoint;
     readonly routing: Omit<Routing, 'isMail'>;
-    /** Called with every failure; a failed item is retried unless its stream is parked. */
+    /**
+     * Called with every failure. A failed item is retried until it becomes a dead letter; one of a parked stream is not
+     * retried.
+     */
     readonly onFailure: (error: unknown) => void;
+    /** The rule when failing items become dead letters; without it they are retried for ever. */
     readonly givingUp?: DeadLetterRule;
   };
 

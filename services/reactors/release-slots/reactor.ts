@@ -16,8 +16,12 @@ export type ReleaseSlotsOptions = {
   readonly slots: Pick<Slots, 'settle'>;
   readonly streamOf: (id: ExecutionId) => StreamName;
   readonly timers: Timers;
-  /** Called with every failure; a failed check is repeated unless its stream is parked. */
+  /**
+   * Called with every failure. A failed check is repeated until it becomes a dead letter; one of a parked stream is not
+   * repeated.
+   */
   readonly onFailure: (error: unknown) => void;
+  /** The rule when failing checks become dead letters; without it they are repeated for ever. */
   readonly givingUp?: DeadLetterRule;
 };
 
