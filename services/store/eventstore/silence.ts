@@ -8,8 +8,8 @@ export type SubscriptionProgress = {
 
 /**
  * The interval of checks, in milliseconds. It takes two to find silence: the first reads the head of the log, and the
- * second sees that the events up to it have not been received. A node that has lost the subscription is found within
- * three intervals.
+ * second sees that the events up to it have not been received. When the server has lost the subscription and the log
+ * grows, that is found within three intervals.
  */
 const CHECK_INTERVAL_MS = 1_500;
 
