@@ -13,7 +13,7 @@ import { createRequests, nodeEvent, nodeEvents, PROJECT, registerHello } from '.
 const SERVICE = '/flyteidl.service.AdminService';
 const EXECUTIONS = 200;
 const IN_FLIGHT = 64;
-/** The single caller sends one request for every 30 that are sent concurrently. */
+/** The single caller sends one request for every 30 measured events. */
 const ALONE_SHARE = 30;
 
 /** A control plane under load, and the process of its log server. */

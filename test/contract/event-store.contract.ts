@@ -19,7 +19,7 @@ export type OpenStore = { readonly store: EventStore; readonly reopen: () => Pro
 
 const encoder = new TextEncoder();
 
-/** An event whose id comes from its text, as one of a command comes from the command. */
+/** An event whose id is derived from its text, as the ids of recorded events are derived from their command. */
 const event = (text: string, type = 'ExecutionCreated'): NewEvent => ({
   id: sha256(text).subarray(0, 16),
   type,
@@ -251,7 +251,7 @@ export const eventStoreContract = (name: string, open: () => Promise<OpenStore>)
         expect(await store.append(stream, 'no-stream', given)).toEqual(first);
       });
 
-      it('is a conflict when only its beginning is the same', async () => {
+      it('is a conflict when only a part of it is the same', async () => {
         const [one, two, three] = events(3) as [NewEvent, NewEvent, NewEvent];
         await store.append(stream, 'no-stream', [one, two]);
         for (const again of [
@@ -367,7 +367,11 @@ export const eventStoreContract = (name: string, open: () => Promise<OpenStore>)
         ['several categories', (own) => ({ categories: [own, `${own}x`] }), ['a0', 'a1', 'b0', 'c0', 'a2']],
         ['a type', () => ({ types: ['TaskCreated'] }), ['a0', 'b0', 'c0']],
         ['both', (own) => ({ categories: [own], types: ['TaskCreated'] }), ['a0', 'b0']],
-        ['a frequent type', (own) => ({ categories: [own], types: ['NodePhaseReported'] }), ['a1', 'a2']],
+        [
+          'a type of reports, which the embedded log has no index for',
+          (own) => ({ categories: [own], types: ['NodePhaseReported'] }),
+          ['a1', 'a2'],
+        ],
         ['a type that was never recorded', () => ({ types: ['NeverRecorded'] }), []],
         ['no type at all', () => ({ types: [] }), []],
       ])('filters by %s', async (_, filter, texts) => {
@@ -421,7 +425,7 @@ export const eventStoreContract = (name: string, open: () => Promise<OpenStore>)
         expect(isAscending(found.map(({ position }) => position).reverse())).toBe(true);
       });
 
-      it('ends before the position that it is given', async () => {
+      it('begins before the position that it is given', async () => {
         await store.append(stream, 'no-stream', events(3));
         const [, second, third] = await streamOf(store, stream);
         expect((await backwards({ before: third!.position, limit: 1 })).map(plain)).toEqual([plain(second!)]);

@@ -10,7 +10,10 @@ import {
 import { reflect, type ReflectMessage } from '@bufbuild/protobuf/reflect';
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 
-/** One malformed request: a description, its bytes, and the field that its refusal must name, if there is such a field. */
+/**
+ * One changed request, malformed or still valid: a description, its bytes, and the field that its refusal must name, if
+ * there is such a field.
+ */
 export type Hostile = { readonly what: string; readonly bytes: Uint8Array; readonly names?: string };
 
 /** The length of a text or of bytes that are too long. */
@@ -55,7 +58,7 @@ const NUMBERS: Readonly<Partial<Record<ScalarType, readonly (number | bigint)[]>
   [ScalarType.FLOAT]: [NaN, -Infinity],
 };
 
-/** The shortest path of fields by which a type contains itself; `undefined` when it does not. */
+/** The shortest path, of at most four fields, by which a type contains itself; `undefined` when there is none. */
 const wayBack = (type: DescMessage): readonly DescField[] | undefined => {
   let ways: (readonly DescField[])[] = [[]];
   for (let length = 0; length < 4; length++) {
@@ -83,7 +86,7 @@ const nested = (type: DescMessage): Uint8Array | undefined => {
 
 const known = new Map<DescMessage, Uint8Array | undefined>();
 
-/** A message nested in itself a thousand deep; `undefined` when the type does not contain itself. */
+/** A message nested in itself a thousand deep; `undefined` when `wayBack` finds no path. */
 const deep = (type: DescMessage): Uint8Array | undefined => {
   if (!known.has(type)) known.set(type, nested(type));
   return known.get(type);
@@ -188,7 +191,7 @@ const changesOf = (field: DescField): readonly Change[] => [
   ...tooDeep(field),
 ];
 
-/** Finds the message that contains the last field of a path. */
+/** Finds the message at the end of a path of message fields; the root for an empty path. */
 const within = (root: ReflectMessage, path: readonly DescField[]): ReflectMessage =>
   path.reduce((of, field) => of.get(field) as ReflectMessage, root);
 
