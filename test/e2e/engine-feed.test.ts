@@ -1,4 +1,4 @@
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -282,6 +282,32 @@ describe('the engine feed', () => {
     const working = work(server.ready.grpc, 'documented', 1, run, stop.signal);
     await launchHello(api, 'documented-ended');
     await working;
+  });
+
+  it('has the worker in the documentation abort what another engine got while it was disconnected', async () => {
+    const { work } = await importDocumented<DocumentedWorker>('docs/engines.md', '### A worker in TypeScript');
+    const proxy = await startProxy(server.ready.grpc);
+    const stop = new AbortController();
+    const disconnected = new EventEmitter();
+    const run = async (_: WorkLaunch, abort: AbortSignal): Promise<void> => {
+      const aborted = once(abort, 'abort');
+      proxy.shut();
+      disconnected.emit('while running');
+      await aborted;
+      stop.abort();
+    };
+    const running = once(disconnected, 'while running');
+    const working = work(proxy.address, 'documented', 1, run, stop.signal);
+    const id = await launchHello(api, 'documented-lost');
+    await running;
+    const next = engine('b');
+    const beat = setInterval(() => next.send({ case: 'heartbeat', value: {} }), 200);
+    expect(await next.next('launch')).toMatchObject({ lease: { execution: { ...id }, number: 2n } });
+    proxy.open();
+    await working;
+    clearInterval(beat);
+    await proxy.close();
+    await report(id, Phase.SUCCEEDED, 'b');
   });
 
   it('gives the simulated engine executions, which it runs to success', async () => {
