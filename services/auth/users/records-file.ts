@@ -10,15 +10,13 @@ export type RecordsFile<Entry> = {
   /**
    * The records by name; none when the file does not exist. The file is read again when it has changed.
    *
-   * @throws {StoreUnavailable} when `stat` of the file fails, or its content has another shape. An error of reading it
-   *   is thrown as it is.
+   * @throws {StoreUnavailable} when the file cannot be read, or its content has another shape.
    */
   read(): Promise<ReadonlyMap<string, Entry>>;
   /**
    * Replaces the content with what `update` makes of it; nothing is written when `update` throws.
    *
-   * @throws {StoreUnavailable} when another command is changing the file, its folder cannot be created, or `read` throws
-   *   it. Other errors of the lock file and of the write are thrown as they are.
+   * @throws {StoreUnavailable} when another command is changing the file, or it cannot be read or written.
    */
   change(update: (before: ReadonlyMap<string, Entry>) => ReadonlyMap<string, Entry>): Promise<void>;
 };
@@ -29,15 +27,23 @@ const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoExc
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** Identifies a version of the file: a rename gives another inode, an editor another time or size. */
-const versionOf = async (path: string): Promise<string | undefined> => {
-  try {
-    const { ino, size, mtimeMs } = await stat(path);
-    return `${ino}:${size}:${mtimeMs}`;
-  } catch (error) {
+/** The result of reading the file; `undefined` when it does not exist. */
+const ifPresent = <Result>(path: string, reading: Promise<Result>): Promise<Result | undefined> =>
+  reading.catch((error: unknown) => {
     if (codeOf(error) === 'ENOENT') return undefined;
     throw new StoreUnavailable(`${path} cannot be read: ${messageOf(error)}`, error);
-  }
+  });
+
+const notWritten =
+  (path: string) =>
+  (error: unknown): never => {
+    throw new StoreUnavailable(`${path} cannot be written: ${messageOf(error)}`, error);
+  };
+
+/** Identifies a version of the file: a rename gives another inode, an editor another time or size. */
+const versionOf = async (path: string): Promise<string | undefined> => {
+  const found = await ifPresent(path, stat(path));
+  return found && `${found.ino}:${found.size}:${found.mtimeMs}`;
 };
 
 /**
@@ -46,14 +52,19 @@ const versionOf = async (path: string): Promise<string | undefined> => {
  */
 const replace = async (path: string, text: string): Promise<void> => {
   const temporaryPath = `${path}.${randomUUID()}`;
-  const handle = await open(temporaryPath, 'wx', OWNER_ONLY);
   try {
-    await handle.writeFile(text);
-    await handle.sync();
-  } finally {
-    await handle.close();
+    const handle = await open(temporaryPath, 'wx', OWNER_ONLY);
+    try {
+      await handle.writeFile(text);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await rename(temporaryPath, path);
+  } catch (error) {
+    await rm(temporaryPath, { force: true });
+    throw error;
   }
-  await rename(temporaryPath, path);
   const folder = await open(dirname(path), 'r');
   try {
     await folder.sync();
@@ -66,7 +77,7 @@ const replace = async (path: string, text: string): Promise<void> => {
 const withLockFile = async (path: string, work: () => Promise<void>): Promise<void> => {
   const lock = `${path}.lock`;
   const handle = await open(lock, 'wx', OWNER_ONLY).catch((error: unknown) => {
-    if (codeOf(error) !== 'EEXIST') throw error;
+    if (codeOf(error) !== 'EEXIST') return notWritten(path)(error);
     throw new StoreUnavailable(`${path} is being changed by another command; if none is running, remove ${lock}`);
   });
   try {
@@ -95,20 +106,22 @@ export const recordsFile = <Entry>(path: string, key: string, entry: z.ZodType<E
   const read = async (): Promise<ReadonlyMap<string, Entry>> => {
     const version = await versionOf(path);
     if (version === undefined) return new Map();
-    if (known?.version !== version) known = { version, records: parse(await readFile(path, 'utf8')) };
+    if (known?.version === version) return known.records;
+    const text = await ifPresent(path, readFile(path, 'utf8'));
+    if (text === undefined) return new Map(); // removed meanwhile
+    known = { version, records: parse(text) };
     return known.records;
   };
 
   return {
     read,
     change: async (update) => {
-      await createFolder(dirname(path)).catch((cause: unknown) => {
-        throw new StoreUnavailable(`${path} cannot be written: ${(cause as Error).message}`, cause);
-      });
-      await withLockFile(path, async () => {
+      const change = async (): Promise<void> => {
         const records = Object.fromEntries(update(await read()));
-        await replace(path, `${JSON.stringify({ [key]: records }, undefined, 2)}\n`);
-      });
+        await replace(path, `${JSON.stringify({ [key]: records }, undefined, 2)}\n`).catch(notWritten(path));
+      };
+      await createFolder(dirname(path)).catch(notWritten(path));
+      await withLockFile(path, change);
     },
   };
 };

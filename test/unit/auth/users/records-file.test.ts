@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -39,6 +39,25 @@ describe('a file of records', () => {
       await expect(records.change((before) => before)).rejects.toMatchObject({
         name: 'StoreUnavailable',
         message: '/proc/flightlog/users/records.json cannot be written: no folder can be created in /proc',
+      });
+    },
+  );
+
+  it('cannot be read when it is a folder, and the error names it', async () => {
+    const path = newPath();
+    mkdirSync(path);
+    await expect(open(path).read()).rejects.toMatchObject({
+      name: 'StoreUnavailable',
+      message: expect.stringContaining(`${path} cannot be read: EISDIR`) as string,
+    });
+  });
+
+  it.runIf(process.platform === 'linux')(
+    'is not written in a folder that takes no files: the error names it',
+    async () => {
+      await expect(open('/proc/self/records.json').change((before) => before)).rejects.toMatchObject({
+        name: 'StoreUnavailable',
+        message: expect.stringContaining('/proc/self/records.json cannot be written: ENOENT') as string,
       });
     },
   );
