@@ -5,6 +5,8 @@ import type { Progress } from './progress.js';
 
 /** Maximum number of unfinished events of a group; each recorded progress lists them. */
 const MAX_PENDING = 5_000;
+/** Nothing more is read while the events that were read ahead have so many bytes. */
+const MAX_AHEAD_BYTES = 4 * 1024 * 1024;
 /** The maximum of replayed events that wait for a consumer. */
 const MAX_REPLAYED = 500;
 /** Progress over events that the filter does not match is recorded after so many positions. */
@@ -15,8 +17,8 @@ const UNMATCHED_PER_RECORDING = 10_000n;
  * are retried, parked or done. It has no clock and does no I/O: its owner reports what happened, and then takes the
  * events to send, to park and to record.
  *
- * An event that is done, skipped or to be parked occupies its consumer's buffer until that is recorded. A consumer that receives more events
- * than its buffer holds therefore knows that earlier answers are durable.
+ * An event that is done, skipped or to be parked occupies its consumer's buffer until that is recorded. A consumer that
+ * receives more events than its buffer holds therefore knows that earlier answers are durable.
  */
 export class ConsumerGroup<Content> {
   readonly #rules: GroupRules;
@@ -24,6 +26,7 @@ export class ConsumerGroup<Content> {
   readonly #pending = new PendingEvents();
   readonly #parkings: Parking[] = [];
   #ahead: ReadEvent<Content>[] = [];
+  #aheadBytes = 0;
   /** The position of the last event that was delivered for the first time. */
   #deliveredUpTo: bigint;
   #readUpTo: bigint;
@@ -65,13 +68,15 @@ export class ConsumerGroup<Content> {
   /** The number of events that may be offered now. */
   wanted(): number {
     const { readAhead } = this.#rules;
-    const isFull = this.#ahead.length > readAhead / 2 || this.#pending.size >= MAX_PENDING || this.#pool.size === 0;
-    return isFull ? 0 : readAhead - this.#ahead.length;
+    const isFull = this.#ahead.length > readAhead / 2 || this.#aheadBytes >= MAX_AHEAD_BYTES;
+    const canRead = !isFull && this.#pending.size < MAX_PENDING && this.#pool.size > 0;
+    return canRead ? readAhead - this.#ahead.length : 0;
   }
 
   /** Adds the next events of the source, and the position up to which it was read. */
   offer(events: readonly ReadEvent<Content>[], readUpTo: bigint): void {
     this.#ahead = [...this.#ahead, ...events];
+    for (const { bytes } of events) this.#aheadBytes += bytes;
     this.#readUpTo = readUpTo;
   }
 
@@ -210,10 +215,11 @@ export class ConsumerGroup<Content> {
 
   #nextFresh(nowMs: number): Delivery<Content> | undefined {
     if (this.#pending.size >= MAX_PENDING) return undefined;
-    for (const [index, { at, bucket, content }] of this.#ahead.entries()) {
+    for (const [index, { at, bucket, bytes, content }] of this.#ahead.entries()) {
       const consumer = this.#pool.pick(bucket);
       if (!consumer) continue;
       this.#ahead.splice(index, 1);
+      this.#aheadBytes -= bytes;
       if (at > this.#deliveredUpTo) this.#deliveredUpTo = at;
       return this.#deliver({ at, bucket, retries: 0 }, consumer, nowMs, content);
     }

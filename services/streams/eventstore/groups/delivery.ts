@@ -20,6 +20,8 @@ export type ReadEvent<Content> = {
   readonly at: bigint;
   /** The bucket in which `Pinned` puts it. */
   readonly bucket: number;
+  /** The size of its content. */
+  readonly bytes: number;
   readonly content: Content;
 };
 

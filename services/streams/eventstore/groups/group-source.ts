@@ -42,6 +42,9 @@ const PAGE_SCANNED = 20_000;
 const bucketOf = ({ stream }: Pick<RecordedEvent, 'stream'>): number =>
   createHash('sha1').update(stream).digest().readUInt16BE(0) % BUCKETS;
 
+/** The approximate size of an event, in bytes. */
+export const sizeOf = ({ data, metadata }: RecordedEvent): number => data.length + metadata.length;
+
 /** Collects the events of a page until it is full. */
 const collecting = (count: number) => {
   const events: RecordedEvent[] = [];
@@ -50,7 +53,7 @@ const collecting = (count: number) => {
     events,
     add: (event: RecordedEvent): void => {
       events.push(event);
-      bytes += event.data.length + event.metadata.length;
+      bytes += sizeOf(event);
     },
     isFull: (): boolean => events.length >= count || bytes >= PAGE_BYTES,
   };

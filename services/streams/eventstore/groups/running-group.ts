@@ -13,7 +13,7 @@ import {
   readLinks,
   readProgress,
 } from './group-records.js';
-import { groupSource, type GroupSource } from './group-source.js';
+import { groupSource, type GroupSource, sizeOf } from './group-source.js';
 import { type ConsumerConnection, deliveryQueue, type DeliveryQueue } from './delivery-queue.js';
 import { checkpointOf, type Progress } from './progress.js';
 import { rememberSent, type SentIds } from './sent-ids.js';
@@ -197,6 +197,7 @@ export class RunningGroup {
     const fresh = page.events.map((event) => ({
       at: this.#source.placeOf(event),
       bucket: this.#source.bucketOf(event),
+      bytes: sizeOf(event),
       content: event,
     }));
     this.#state.offer(fresh, page.upTo);

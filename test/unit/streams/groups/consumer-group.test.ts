@@ -13,7 +13,7 @@ const RULES: GroupRules = {
 };
 
 const fresh = (...places: readonly number[]) =>
-  places.map((at) => ({ at: BigInt(at), bucket: at % 2, content: `event ${at}` }));
+  places.map((at) => ({ at: BigInt(at), bucket: at % 2, bytes: 100, content: `event ${at}` }));
 
 const opened = (rules: Partial<GroupRules> = {}, places: readonly number[] = [0, 1, 2, 3, 4]) => {
   const group = new ConsumerGroup<string>({ ...RULES, ...rules }, progressAfter(-1n, 0n));
@@ -51,6 +51,18 @@ describe('a group of consumers', () => {
     expect(delivered(group)).toEqual([]);
     group.recorded(recording.number);
     expect(delivered(group)).toEqual(['1:2']);
+  });
+
+  it('reads no more events while those that were read ahead have 4 MiB', () => {
+    const group = new ConsumerGroup<string>(RULES, progressAfter(-1n, 0n));
+    group.connect(1, 1);
+    const [large, next] = fresh(0, 1).map((event) => ({ ...event, bytes: 3 * 1024 * 1024 }));
+    group.offer([large!], 0n);
+    expect(group.wanted()).toBe(19);
+    group.offer([next!], 1n);
+    expect(group.wanted()).toBe(0);
+    expect(delivered(group)).toEqual(['1:0']);
+    expect(group.wanted()).toBe(19);
   });
 
   it('delivers a retried event before the next ones, until it is parked', () => {
