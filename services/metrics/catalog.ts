@@ -114,7 +114,7 @@ export const gauges = {
   },
   reactorLag: {
     name: 'flightlog_reactor_lag_seconds',
-    help: 'Time since the oldest unfinished work of a reactor was due; 0 where nothing is overdue.',
+    help: 'Time since the oldest work of a reactor that is due now became due; 0 where none is. Work that waits to be tried again is not due.',
     labelNames: ['reactor'],
   },
   groupLag: {

@@ -33,7 +33,7 @@ export type WorkFigures = {
   readonly retrying: number;
   /** Items that were given up since the start. */
   readonly dead: number;
-  /** Milliseconds since the oldest unfinished item was due; 0 where none is. */
+  /** Milliseconds since the oldest item that is due now became due; 0 where none is. An item that waits for a retry is not due. */
   readonly lagMs: number;
 };
 
