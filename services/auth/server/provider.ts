@@ -159,6 +159,14 @@ const ttl = ({ accessSeconds, refreshSeconds }: TokenLifetimes): NonNullable<Con
   RefreshToken: refreshSeconds,
 });
 
+/** Extends the grant of a refresh token that is used: its new refresh token may be used as long after that. */
+const extendGrant = async ({ oidc: { entities } }: KoaContextWithOIDC, seconds: number): Promise<void> => {
+  const { Grant: grant } = entities;
+  if (grant === undefined) return;
+  grant.exp = Math.floor(Date.now() / 1_000) + seconds;
+  await grant.save();
+};
+
 const browserGrant = async (provider: Provider, accountId: string | undefined, issuer: string) => {
   if (accountId === undefined) return undefined;
   const grant = new provider.Grant({ clientId: BROWSER_CLIENT, accountId });
@@ -220,7 +228,10 @@ const configurationOf = (parts: ProviderParts): Configuration => {
     issueRefreshToken: (_context, client, source) =>
       client.grantTypeAllowed('refresh_token') && hasAny(source.scopes, STAYS_SIGNED_IN),
     expiresWithSession: (_context, source) => !hasAny(source.scopes, STAYS_SIGNED_IN),
-    rotateRefreshToken: true,
+    rotateRefreshToken: async (context) => {
+      await extendGrant(context, lifetimes.refreshSeconds);
+      return true;
+    },
     interactions: { policy: signInPolicy(), url: (_context, { uid }) => `${prefix}${INTERACTIONS}${uid}` },
     findAccount: async (_context, name) => {
       const found = await personOf(parts, name);

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createRemoteJWKSet, jwtVerify } from 'jose';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import {
   type AuthorizationServer,
@@ -192,9 +192,9 @@ describe('the code flow', () => {
   });
 });
 
-describe('refresh tokens', () => {
-  const signIn = async () => (await redeem(issuer, await getCode(issuer, ALICE))).body['refresh_token'];
+const signIn = async () => (await redeem(issuer, await getCode(issuer, ALICE))).body['refresh_token'];
 
+describe('refresh tokens', () => {
   it('are replaced at each use; using a replaced one again revokes the newest as well', async () => {
     const first = await signIn();
     const second = (await refresh(issuer, first)).body['refresh_token'];
@@ -380,4 +380,23 @@ it('the authorization server writes no password, secret, code or token to its fi
   for (const secret of [PASSWORD, SECRET, code.code, code.verifier, body['access_token'], body['refresh_token']])
     expect(written.includes(secret ?? ''), `${secret} is in a file`).toBe(false);
   expect(errors).toEqual([]);
+});
+
+// The last test, because it sets the clock forward.
+describe('a refresh token', () => {
+  afterAll(() => vi.useRealTimers());
+
+  it('can be used as long after each use as after the sign-in, and not longer', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const halfLifetimeMs = 1_800_000;
+    let token = await signIn();
+    for (let use = 0; use < 3; use += 1) {
+      vi.setSystemTime(Date.now() + halfLifetimeMs);
+      const { status, body } = await refresh(issuer, token);
+      expect(status).toBe(200);
+      token = body['refresh_token'];
+    }
+    vi.setSystemTime(Date.now() + 2 * halfLifetimeMs);
+    expect((await refresh(issuer, token)).status).toBe(400);
+  });
 });
