@@ -129,7 +129,10 @@ const comeBack: Step = async (asked, options) => {
   assertNotLimited(limits.take(address), response);
   const used = jar.endBegun(begun.state);
   const token = await endSignIn(issuer, begun, { url, address }).catch((cause: unknown) => {
-    if (isAway(cause)) throw away(cause);
+    if (isAway(cause)) {
+      limits.giveBack(address); // the code was not checked
+      throw away(cause);
+    }
     response.setHeader('set-cookie', used);
     throw new SignInFailure(403, 'The issuer has refused the sign-in.', { cause });
   });

@@ -99,6 +99,11 @@ describe('a return from the issuer', () => {
     }
   });
 
+  it('does not count as a failed sign-in while the issuer is away', async () => {
+    const { back } = returning(() => new TypeError('fetch failed'));
+    for (let attempt = 0; attempt < 10; attempt += 1) expect((await back()).statusCode).toBe(503);
+  });
+
   it('is answered with 403 when the issuer refuses it, which removes the cookie, and with 429 after six of these', async () => {
     const { back, attempts } = returning(() => refusing);
     const answers = [];
