@@ -79,7 +79,7 @@ export const addLogCommands = (program: Command, data: DataCommands): void => {
 
   log
     .command('copy')
-    .description('copy a whole log into another store and verify it; resumes where it was interrupted')
+    .description('copy a log into another store and verify it; resumes where it was interrupted')
     .requiredOption('--from <source>', 'a data directory, or esdb://HOST:PORT')
     .requiredOption('--to <target>', 'a data directory, or esdb://HOST:PORT; it has nothing else in it')
     .action(async (flags: LogCopyFlags) => {

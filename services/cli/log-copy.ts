@@ -278,9 +278,9 @@ const assertDifferent = ({ from, to }: LogCopyFlags): void => {
 };
 
 /**
- * Copies a whole log into another store, in order: the same streams, revisions, ids and bytes, under a new log id. The
- * target is a copy until it takes over. A copy that was interrupted resumes. Reads both logs again and compares them,
- * then prints a summary as one JSON object.
+ * Copies a log, without its streams whose names begin with `$`, into another store, in order: the same streams,
+ * revisions, ids and bytes, under a new log id. The target is a copy until it takes over. A copy that was interrupted
+ * resumes. Reads both logs again and compares them, then prints a summary as one JSON object.
  *
  * @throws {OperatorError} when the target log is not a copy of the source, or the two differ in the end.
  */
