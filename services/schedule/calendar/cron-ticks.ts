@@ -44,10 +44,10 @@ const wallTimes = (fields: string) => {
 };
 
 /**
- * The ticks of five cron fields in a time zone. Changes of clocks are handled as Vixie cron does. A schedule for every
- * hour follows elapsed time: a local hour that occurs twice has its ticks twice, and one that is left out has none. A
- * schedule for chosen hours ticks once for each local time: at its first occurrence, and at the time by the old clock
- * when it is left out.
+ * The ticks of five cron fields in a time zone. Changes of clocks are handled as Vixie cron does. Where the hour field
+ * begins with `*`, a matching local hour that occurs twice has its ticks twice, and one that is left out has none.
+ * Otherwise a schedule ticks once for each local time: at its first occurrence, and at the time by the old clock when
+ * it is left out.
  */
 export const cronTicks = (text: string, zone: Zone): Ticks => {
   // For the library `?` is the time at which it reads the text; for clients in the field it is any time.
