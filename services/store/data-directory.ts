@@ -48,8 +48,8 @@ const pidIn = (file: string): number | undefined => {
 };
 
 /**
- * Describes the process that holds the lock. It writes its process id just after it has taken the lock, so a missing id
- * is looked up again for a while.
+ * Describes the process that took the lock last. It writes its process id just after it has taken the lock, so a
+ * missing id is looked up again for a while.
  */
 const holderOf = async (file: string, looks = PID_LOOKS): Promise<string> => {
   const pid = pidIn(file);
@@ -102,9 +102,10 @@ const locked = (directory: string, file: string, how: LockMode): FileLock | unde
 };
 
 /**
- * Locks the data directory for this process, and creates it if missing. Processes that only read need no lock.
+ * Locks the data directory for this process, alone or together with others that lock it `together`, and creates it if
+ * missing. Processes that only read need no lock.
  *
- * @throws {DataDirectoryInUse} when another process holds the lock.
+ * @throws {DataDirectoryInUse} when another process holds a lock that excludes this one.
  * @throws {DataDirectoryUnusable} when the directory cannot be created or written.
  */
 export const lockDataDirectory = async (path: string, how: LockMode = 'alone'): Promise<DataDirectoryLock> => {
