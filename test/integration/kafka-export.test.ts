@@ -235,7 +235,7 @@ describe.skipIf(kafkaBrokers === undefined)('an export to Kafka', () => {
     await expect(exporting(log, { partitions: 2 }).ended).rejects.toThrow('were published in 1 partition(s)');
   });
 
-  it('stops with an error when its positions were deleted, also while it exports', async () => {
+  it('does not start when its positions were deleted; if it runs, reports that and publishes no more', async () => {
     const log = await given();
     await report(log.store, 1, 1);
     const egress = await startPublishing(log);

@@ -11,7 +11,10 @@ import { readEvent, storedForm } from '../../../services/streams/eventstore/reco
 const anyText = fc.string({ unit: 'grapheme', maxLength: 200 });
 const recordedAtMs = fc.integer({ min: 0, max: 4_102_444_800_000 });
 
-/** Metadata as a control plane writes it, as clients of the protocol write it, and in two other forms. */
+/**
+ * Metadata as a control plane writes it, as clients of the protocol write it, with a time that is no whole number, and
+ * with `$custom` alone.
+ */
 const metadata = fc.oneof(
   fc
     .record({ recordedAtMs, actor: anyText, commandId: anyText, schema: fc.nat(), traceparent: anyText })
