@@ -37,7 +37,10 @@ export type EngineSurroundings = {
 
 type Walk = (held: ActiveExecution, execution: Execution) => Promise<void>;
 
-/** Number of executions to walk at once: each has at least one call in flight. */
+/**
+ * Number of executions to walk at once, besides those that wait for a child or a gate: each has at least one call in
+ * flight.
+ */
 const capacityOf = (options: EngineOptions): number => Math.max(1, options.concurrency);
 
 const summaryOf = (
@@ -58,6 +61,7 @@ const walkerOf = (
   within: {
     readonly isHeld: (key: string) => boolean;
     readonly held: () => number;
+    /** The position of the log at which the engine got the lease of an execution, where it has leases. */
     readonly leasedAt: (key: string) => string | undefined;
     readonly onLaunch: () => void;
   },

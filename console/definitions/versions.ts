@@ -11,7 +11,7 @@ import { call } from '../server/call.js';
 import type { Named } from '../server/ids.js';
 import type { Kind } from './kinds.js';
 
-/** Maximum number of versions that a page lists. */
+/** Number of the newest versions that a page lists. */
 export const MAX_VERSIONS = 100;
 
 /** A version of a definition, of any kind. */
@@ -64,7 +64,7 @@ const ofLaunchPlan = (plan: LaunchPlan): Version => ({
 /** Versions of a name, the newest first. */
 export type VersionPage = {
   readonly versions: readonly Version[];
-  /** True when there are older versions than those that are listed. */
+  /** True when there are older versions than the newest 100. */
   readonly hasOlder: boolean;
 };
 

@@ -15,7 +15,10 @@ const neighboursOf = ({ nodes, lines }: Elements) => {
   return { after, before };
 };
 
-/** The layer of each node: one more than the last of the nodes before it. Nodes come in an order that lines follow. */
+/**
+ * The layer of each node: one more than the last of the nodes before it. In the map, each node comes after all nodes
+ * before it in the graph.
+ */
 const depthsOf = ({ after, before }: ReturnType<typeof neighboursOf>): ReadonlyMap<string, number> => {
   const open = new Map([...before].map(([id, ids]) => [id, ids.length]));
   const depths = new Map([...open].filter(([, count]) => count === 0).map(([id]) => [id, 0]));
@@ -33,8 +36,8 @@ const mean = (values: readonly number[]): number =>
   values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length;
 
 /**
- * Arranges the nodes of a large graph in layers, from left to right, in time that grows with its size. A node is placed
- * near those before it; crossings are not minimised further.
+ * Arranges the nodes of a large graph in layers, from left to right, in time that is nearly proportional to its size. A
+ * node is placed near those before it; crossings are not minimised further.
  */
 export const layersOf = (elements: Elements): Positions => {
   const { after, before } = neighboursOf(elements);

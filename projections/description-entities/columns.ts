@@ -18,7 +18,7 @@ export const descriptionEntityCollection: Collection = {
     created_at: 'integer',
     /** Position of the registration: it orders versions, also within a millisecond. */
     recorded: 'integer',
-    /** The first 1,024 characters of each text. */
+    /** Of this text and the two below, the first 1,024 characters. */
     short_description: 'text',
     long_description: 'text',
     link: 'text',
@@ -44,7 +44,10 @@ const byName = {
   deleted_at: { field: 'recorded', kind: 'opaque' },
 } as const satisfies Readonly<Record<string, Column>>;
 
-/** The columns for filters and sorts of descriptions. In filters, columns have the prefix of the described entity: `task.name`. */
+/**
+ * The columns for filters and sorts of descriptions. In filters, the name of the described entity may precede a column:
+ * `task.name`.
+ */
 export const descriptionEntityColumns = (kind: Kind): Columns => {
   const entity = kind.toLowerCase();
   return { entity, shortName: shortNameOf(entity) ?? entity, byName };

@@ -17,7 +17,9 @@ export type Start = {
 export type StoredProgress = {
   /** `undefined` for a view that starts at the beginning of the log. */
   startOf(collection: string, partition: Partition): Start | undefined;
-  /** The stored checkpoint with this name. */
+  /**
+   * The checkpoint with this name, of those that were read: where each partition has one of all views, only these are.
+   */
   checkpoint(name: string): Checkpoint | undefined;
 };
 

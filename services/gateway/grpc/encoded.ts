@@ -94,7 +94,8 @@ const handlerOf = (path: string, handle: EncodedHandler, { limits, statusOf }: S
 };
 
 /**
- * Serves RPCs of other packages than the interface, over the same server but outside of the dispatch.
+ * Serves RPCs of other packages than the interface on a port of their own, by the code of the gRPC port but outside of
+ * the dispatch.
  *
  * @throws {Error} when the address cannot be listened on.
  */

@@ -82,7 +82,10 @@ const keep = ({ address }: Profile, tokens: TokenEndpointResponse, known?: strin
   return tokens.access_token;
 };
 
-/** Uses the refresh token that was saved; `undefined` when there is none, or the issuer no longer takes it. */
+/**
+ * Uses the refresh token that was saved; `undefined` when there is none, or the issuer gives no token for it, for
+ * whatever reason.
+ */
 const renewed = async (profile: Profile, transport: Transport): Promise<string | undefined> => {
   const known = savedTokens(profile.address)?.refreshToken;
   if (known === undefined) return undefined;
@@ -106,8 +109,8 @@ export const signInPerson = (flow: SignInFlow, profile: Profile, transport: Tran
   withTokenLock(lockFile(), () => signInAs(flow, profile, transport));
 
 /**
- * Gets a token for a person: by the refresh token of an earlier sign-in when there is one, otherwise by a sign-in where
- * the profile has a flow; `undefined` without either.
+ * Gets a token for a person: the saved one if it still counts and was not refused, otherwise one by the saved refresh
+ * token, otherwise one by a sign-in where the profile has a flow; `undefined` when none of these gives one.
  *
  * @param refused the token that the server has refused: another command may have got the next one meanwhile.
  * @throws {OperatorError} when the person does not sign in, or the issuer gives no token.
