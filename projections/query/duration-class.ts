@@ -3,7 +3,7 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
 /**
- * Lower bounds of classes 1 to 15, in microseconds. The web console filters by whole hours, with and without the bound
+ * Lower bounds of classes 1 to 15, in microseconds. flyteconsole filters by whole hours, with and without the bound
  * itself, so each exact hour is a class of its own.
  */
 const EDGES: readonly number[] = [

@@ -58,7 +58,7 @@ const requestedNotifications = ({ notificationOverrides }: ExecutionSpec): reado
 /** The inputs of a request. Older clients send them inside the spec. */
 export const givenInputs = ({ inputs, spec }: ExecutionCreateRequest): LiteralMap => {
   const isEmpty = Object.keys(inputs?.literals ?? {}).length === 0;
-  // oxlint-disable-next-line typescript/no-deprecated -- the web console still sends it
+  // oxlint-disable-next-line typescript/no-deprecated -- flyteconsole still sends it
   return (isEmpty ? spec?.inputs : inputs) ?? create(LiteralMapSchema);
 };
 

@@ -7,7 +7,7 @@ const SECOND = 1_000_000;
 const HOUR = 3_600 * SECOND;
 
 describe("a duration's class", () => {
-  it.each([1, 2, 3, 4])('is of its own for exactly %i hours, which the web console asks for', (hours) => {
+  it.each([1, 2, 3, 4])('has exactly %i hours alone in one class: flyteconsole filters by whole hours', (hours) => {
     const exact = durationClass(hours * HOUR);
     expect([durationClass(hours * HOUR - 1), durationClass(hours * HOUR + 1)]).toEqual([exact - 1, exact + 1]);
   });
