@@ -29,7 +29,7 @@ const grpcOf = ({ role, grpc_port: port }: Settings): number => (dutiesOf(role).
 
 const isLogServer = ({ role }: Settings): boolean => role.includes('log');
 
-/** Combinations of settings that make no sense: one setting rules out another. */
+/** Combinations of settings that make no sense: one setting rules out another, or has no effect without it. */
 const RULES: readonly Rule[] = [
   {
     path: ['http_port'],
@@ -57,7 +57,7 @@ const RULES: readonly Rule[] = [
   },
   {
     path: ['eventstore_mode'],
-    error: 'a log server serves nothing but the EventStoreDB protocol: leave it out, or the role log',
+    error: 'a log server has to serve the EventStoreDB protocol: leave it out, or the role log',
     applies: (settings) => isLogServer(settings) && settings.eventstore_mode === 'off',
   },
   {

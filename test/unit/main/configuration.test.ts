@@ -116,7 +116,7 @@ describe('the configuration', () => {
       'event_store',
       'a log server serves the log of its data directory',
     ],
-    [{ role: 'log', eventstore_mode: 'off' }, 'eventstore_mode', 'a log server serves nothing but the EventStoreDB'],
+    [{ role: 'log', eventstore_mode: 'off' }, 'eventstore_mode', 'a log server has to serve the EventStoreDB'],
     [{ role: 'log', eventstore_format: 'json' }, 'eventstore_format', 'a log server serves events as they are stored'],
     [{ 'kafka.tls_ca': 'ca.pem' }, 'kafka.tls_ca', 'has no effect without kafka.tls'],
     [{ 'kafka.sasl_password': 'secret' }, 'kafka.sasl_password', 'has no effect without kafka.sasl_username'],
