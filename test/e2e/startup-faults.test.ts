@@ -211,7 +211,7 @@ describe('a process ends, and says why, when a newer release has written', () =>
       await client.dispose();
       expectRefused(
         await serve(['--event-store', url]).ended,
-        'event_store: a newer release has written the log in the event store (format 99; this release knows 1): start that one',
+        'event_store: a newer release has written the log in the event store (form 99 of its identity; this release knows 1): start that one',
       );
       await newer.stop();
     },

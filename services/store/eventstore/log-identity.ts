@@ -4,7 +4,10 @@ import { RevisionConflict, StoreUnavailable } from '../../kernel/fault.js';
 import { IDENTITY_STREAM } from '../../kernel/ports/log-identity.js';
 import { permanentFault, isAccessDenied, isNotFound } from './eventstore-fault.js';
 
-/** The log format that this release knows; an identity without a format has the first. */
+/**
+ * The newest form of a log in an event store that this release can use; an identity without one has the first. The
+ * format of events (ADR 27) is another number.
+ */
 const FORMAT = 1;
 
 /** The data of an event of the identity stream, of which the last one counts. */
@@ -16,7 +19,7 @@ export type LogIdentity = { readonly logId: string; readonly copyOf?: string | u
 const readable = ({ logId, copyOf, format = FORMAT }: StoredIdentity): LogIdentity | undefined => {
   if (format <= FORMAT) return logId === undefined ? undefined : { logId, copyOf };
   throw new StoreUnavailable(
-    `a newer release has written the log in the event store (format ${format}; this release knows ${FORMAT}): start that one`,
+    `a newer release has written the log in the event store (form ${format} of its identity; this release knows ${FORMAT}): start that one`,
   );
 };
 

@@ -60,7 +60,10 @@ const DETAILS: Partial<Record<GrpcStatus, (message: string) => Any>> = {
   DEADLINE_EXCEEDED: () => packed(TimeoutSchema, {}),
 };
 
-/** Describes the failure of one append of a batch, always with details: official clients fail when there are none. */
+/**
+ * Describes the failure of one append of a batch, always with details: official clients fail when there are none. The
+ * codes of a conflict and of a deleted stream differ from those of `failureOf`, which end a call.
+ */
 const errorOf = (thrown: unknown, options: Options) => {
   if (thrown instanceof WrongVersion) return wrongVersion(thrown, options);
   const { code: status, details: message } = failureOf(thrown);
