@@ -81,6 +81,10 @@ const rarestFirst = (
     .sort((a, b) => Number(comesFirst(a.end, b.end, query)) - Number(comesFirst(b.end, a.end, query)))
     .map(({ hash }) => hash);
 
+/**
+ * Finds the sort values that have the two rarest trigrams, and those of texts that are too long to be indexed by
+ * trigrams (`long`).
+ */
 const sortValuesByText = (
   reader: SearchReader,
   { name, isCounted }: SearchTable & { readonly isCounted: boolean },
@@ -141,7 +145,10 @@ function* eachSortValue(sortValues: SortValues, query: Query): Generator<FieldVa
   }
 }
 
-/** SQL for the documents with one sort value; conditions that the search already answers are left out. */
+/**
+ * SQL for the documents with one sort value. It leaves out the conditions that found the value: the bounds of the sort
+ * field, and `contains all`, which only narrows. The text itself is compared here by the condition of the query.
+ */
 const rowsAtSql = (run: PlannedQuery, query: Query, value: FieldValue): Sql => {
   const { field } = query.orderBy;
   const at: Condition = { field, is: '=', value };
@@ -155,8 +162,8 @@ const rowsAtSql = (run: PlannedQuery, query: Query, value: FieldValue): Sql => {
 };
 
 /**
- * True when the query's index, which more conditions bind than the search's scope, has no more entries from the start
- * of the page than the search would find.
+ * True when the query's index has more fields before the sort field than the search's scope, and, by the sample, no
+ * more entries from the start of the page than the search finds. False when the search finds fewer than the sample.
  */
 const isIndexShorter = (reader: SearchReader, run: PlannedQuery, query: Query, sortValues: SortValues): boolean => {
   const { index = [], alternatives, search } = run.plan;
@@ -169,8 +176,9 @@ const isIndexShorter = (reader: SearchReader, run: PlannedQuery, query: Query, s
 };
 
 /**
- * The rows that a search finds, in order, up to the query's limit; `undefined` when the query's index is the cheaper
- * way.
+ * The rows that a search finds, in order, up to the query's limit. `undefined` when the plan has no search, when the
+ * page begins among documents without a sort value, which search tables do not have, and when the query's index is the
+ * cheaper way.
  */
 export const searchedRows = <Row>(reader: SearchReader, run: PlannedQuery, query: Query): Iterable<Row> | undefined => {
   const { search } = run.plan;
