@@ -86,7 +86,7 @@ export const payloadStoreContract = (name: string, open: () => OpenPayloads): vo
       expect(await store.get({ ...ref, scope: 'definitions' })).toBeUndefined();
     });
 
-    it('fails with CorruptPayload for damaged bytes, and says nothing of where it keeps them', async () => {
+    it('fails with CorruptPayload for damaged bytes, and names the object, but not its folder or bucket', async () => {
       const ref = await store.put(scope, randomBytes(1_000));
       await opened.damage(ref.scope, ref.sha256);
       await expect(store.get(ref)).rejects.toBeInstanceOf(CorruptPayload);

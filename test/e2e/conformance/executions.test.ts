@@ -524,7 +524,7 @@ describe.each(['grpc', 'rest'] as const)('over %s', (way) => {
       expect(spec).toMatchObject({ labels: {}, annotations: {}, fixedInputs: {}, entityMetadata: {} });
     });
 
-    it('has a workflow of one node, with the name and the retries of the task', async () => {
+    it('has a workflow of one node between start and end, named after the task, with its retries', async () => {
       const { closure } = await plane[way].call(method.getWorkflow, { id: generated });
       const nodes = closure!.compiledWorkflow!.primary!.template!.nodes;
       const [node] = nodes.filter(({ id }) => !id.endsWith('-node'));

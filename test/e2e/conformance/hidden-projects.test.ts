@@ -58,7 +58,10 @@ const HIDDEN = 'flytesnacks';
 const ABSENT = 'snackflytes'; // as long, so that encoded requests and answers differ in nothing else
 const OWN = 'ownedflytes';
 const DOMAIN = 'development';
-/** A word in the texts of the hidden project; no request of the stranger contains it. */
+/**
+ * A word in texts and names of the hidden project. Of the requests of the stranger only one filter of a watch has it,
+ * and no answer may.
+ */
 const MARK = 'zebra';
 const RUN = 'run-of-the-hidden-project';
 const NAMES = [RUN, 'hello.hello', 'unknown'];
@@ -99,7 +102,10 @@ const probe = <Input extends DescMessage>(
   bytesFor: (project) => toBinary(method.input, create(method.input, request(project))),
 });
 
-/** Requests that the table of requirements does not describe: the project is in a URL, a filter, or items. */
+/**
+ * Requests that the table of requirements does not describe: the project is in a URL, a filter or items, or the answer
+ * is about all projects.
+ */
 const OTHERS: readonly Probe[] = [
   ...['i', 'o', 'd'].map((part) =>
     probe(DataProxyService.method.getData, (project) => ({

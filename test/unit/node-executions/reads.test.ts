@@ -104,7 +104,7 @@ describe('reads of a run', () => {
     });
   });
 
-  it('find the one task of a node that is not named, and only one', async () => {
+  it('find the task of a node without the id of the task, if the node has only one', async () => {
     const { id: found } = await reads.ask(method.getTaskExecution, { id: { nodeExecutionId: nodeId } });
     expect(found!.taskId).toMatchObject(taskId);
     const two = { nodeExecutionId: { ...nodeId, nodeId: 'n1' } };

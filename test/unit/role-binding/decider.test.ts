@@ -27,7 +27,7 @@ describe('a role', () => {
     given(roleBindingDecider, granted(viewer)).when(grant(viewer)).thenNothing());
 
   it.each([{ role: 'engine' }, { project: 'other' }, { domain: 'staging' }, { issuer: 'https://issuer.test' }])(
-    'is granted and revoked apart from a binding that differs in %j',
+    'is granted and revoked independently of a binding that differs in %j',
     (difference) => {
       const other = { ...viewer, ...difference };
       given(roleBindingDecider, granted(viewer)).when(grant(other)).then(granted(other));

@@ -140,7 +140,7 @@ export const planModel = (policy: Policy) => {
     return policy.overlap === 'skip' ? 'overlap' : undefined;
   };
 
-  /** Launches the ticks that can be launched, in order. */
+  /** Ends the open ticks that have an outcome, in order: those that fire are launched. */
   const launch = (nowMs: number, isStopped: (tick: Tick) => boolean = () => false): void => {
     for (const tick of open.filter((each) => !isStopped(each))) {
       const outcome = outcomeNow(tick, nowMs);
@@ -221,7 +221,10 @@ export const planModel = (policy: Policy) => {
       decideUntil(nowMs);
       launch(nowMs);
     },
-    /** A process launches the open ticks for which the execution before them has ended. */
+    /**
+     * A process looks at the open ticks alone: it launches those for which the execution before them has ended, and
+     * ends those that are not to be launched.
+     */
     launch,
     /**
      * The process was killed at `nowMs`, while it looked at its plans. The last tick that it had decided was due at
