@@ -6,7 +6,7 @@ export const MAX_REFUSALS = 100;
 
 const REFUSALS: ReadonlySet<string> = new Set(['UNAUTHENTICATED', 'PERMISSION_DENIED', 'RESOURCE_EXHAUSTED']);
 
-/** True for an entry about a failed authentication or a denied permission. */
+/** True for an entry about a failed authentication, a denied permission, or a limit that was exceeded. */
 const isRefusal = ({ code }: Pick<AuditEntry, 'code'>): boolean => REFUSALS.has(code);
 
 /** The key of refusals that are counted together: they differ only in time and request id. */
@@ -30,7 +30,7 @@ const together = (known: AuditEntry, added: AuditEntry): AuditEntry => ({
 export type AuditBatch = {
   /** Adds an entry, or adds it to the count of an equal refusal; counts it as dropped when the batch is full. */
   add(entry: AuditEntry): void;
-  /** The entries in the order in which they were added, and the number of dropped ones. */
+  /** The entries in the order of their times (the first, where several are joined), and the number of dropped ones. */
   taken(): { readonly entries: readonly AuditEntry[]; readonly dropped: number };
   isEmpty(): boolean;
 };

@@ -15,7 +15,10 @@ export type Dispatch = <Answer extends Sent>(
   handle: (call: DispatchedCall) => Promise<Answer>,
 ) => Promise<Answer>;
 
-/** Makes the dispatch that calls of every transport go through; the first interceptor is the outermost. */
+/**
+ * Makes the dispatch that all calls over gRPC and REST go through, except those of port 2113; the first interceptor is
+ * the outermost.
+ */
 export const dispatcher = (interceptors: readonly Interceptor[]): Dispatch => {
   return (call, handle) => {
     const from = (index: number): ReturnType<typeof handle> => {

@@ -31,7 +31,10 @@ export type AttemptOptions = {
   /** Ends attempts when the process stops. */
   readonly closing: AbortSignal;
   readonly random?: () => number;
-  /** Called with the outcome of every attempt. */
+  /**
+   * Called with the outcome of every attempt, with `given-up` for a message that is too old or has no channel, and with
+   * `digested` for each message that a digest replaces.
+   */
   readonly onOutcome: (channel: string, outcome: AttemptOutcome['kind'] | 'given-up' | 'digested') => void;
 };
 
@@ -68,7 +71,7 @@ export const attempts = (options: AttemptOptions) => {
   const send = async (due: Due, to: OpenChannel, attempt: string): Promise<WorkResult> => {
     const { key, facts, sinceMs } = due;
     const { count, mayHaveArrived, digest } = await known(key);
-    // A lost attempt may have recorded only some of them.
+    // A lost attempt may have recorded only some members of the digest.
     if (count === 1 || mayHaveArrived) await recordDigested(due, digest);
     settled(due);
     const names = digest.map(({ execution }) => execution?.name ?? '');
