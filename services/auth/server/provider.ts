@@ -15,6 +15,7 @@ import { BROWSER_CLIENT, browserClient } from './browser-client.js';
 import { pathPrefix, ROUTES } from './endpoints.js';
 import { OPENID_SCOPES, SCOPES } from './scopes.js';
 import { ALGORITHM, type SigningKeys } from './signing-keys.js';
+import { removeUnusedNonce } from './unused-nonce.js';
 import type { Upstream } from './upstream.js';
 import { signOutUpstream } from './upstream-sign-out.js';
 
@@ -261,6 +262,7 @@ export const makeProvider = (parts: ProviderParts): Provider => {
   const provider = new Provider(parts.issuer, configurationOf(parts));
   provider.proxy = parts.isBehindProxy;
   provider.use(limitEndpoints(parts));
+  provider.use(removeUnusedNonce);
   provider.use(completeDeviceAnswers((context, code) => send(context, userCodePage(deviceForm(context), code))));
   if (parts.upstream) provider.use(signOutUpstream(parts.upstream, send));
   provider.Client.prototype.compareClientSecret = function (this: { readonly clientSecret?: string }, secret: string) {

@@ -157,6 +157,13 @@ describe('the code flow', () => {
     expect(new URL(plain.url).searchParams.get('error')).toBe('invalid_request');
   });
 
+  it('takes a nonce without the scope openid, which clients in Go send', async () => {
+    const { url } = begin(issuer, 'all offline');
+    const { status, text } = await openBrowser().open(`${url}&nonce=some-nonce`);
+    expect(status).toBe(200);
+    expect(text).toContain('name="password"');
+  });
+
   it('takes a code once: the second use revokes the refresh token of the first', async () => {
     const code = await getCode(issuer, ALICE);
     const first = await redeem(issuer, code);
