@@ -34,12 +34,24 @@ const formDecoded = (text: string): string => {
   }
 };
 
-/** The client that authenticates with its secret in the header; `undefined` for others, whose id is in the body. */
-const clientOf = ({ headers }: IncomingMessage): string | undefined => {
+/** The id and the secret of a client, where the header has them; `undefined` otherwise. */
+const basicOf = ({ headers }: IncomingMessage): { readonly id: string; readonly secret: string } | undefined => {
   const [, encoded] = /^Basic +(\S+) *$/iu.exec(headers.authorization ?? '') ?? [];
   if (encoded === undefined) return undefined;
-  const [name = ''] = Buffer.from(encoded, 'base64').toString('utf8').split(':', 1);
-  return formDecoded(name);
+  const [id = '', ...secret] = Buffer.from(encoded, 'base64').toString('utf8').split(':');
+  return { id: formDecoded(id), secret: secret.join(':') };
+};
+
+/**
+ * True for credentials that are no guess: the library refuses every empty secret. For a client without a secret, OAuth
+ * libraries of Go send them first, and then only the id, in the body.
+ */
+const hasEmptySecret = (request: IncomingMessage): boolean => basicOf(request)?.secret === '';
+
+/** The requests that count at an endpoint; `undefined` when this one does not. */
+const countedAs = ({ method, path, req }: KoaContextWithOIDC): 'failures' | 'all' | undefined => {
+  const counted = method === 'POST' ? COUNTED[path] : undefined;
+  return counted === 'failures' && hasEmptySecret(req) ? undefined : counted;
 };
 
 const isPending = ({ body }: KoaContextWithOIDC): boolean =>
@@ -68,12 +80,12 @@ const refuse = (context: KoaContextWithOIDC, seconds: number): void => {
 export const limitEndpoints =
   ({ limits, addressOf, onAttempt }: EndpointLimits) =>
   async (context: KoaContextWithOIDC, next: () => Promise<unknown>): Promise<void> => {
-    const counted = context.method === 'POST' ? COUNTED[context.path] : undefined;
+    const counted = countedAs(context);
     if (counted === undefined) {
       await next();
       return;
     }
-    const [address, client] = [addressOf(context.req), clientOf(context.req)];
+    const [address, client] = [addressOf(context.req), basicOf(context.req)?.id];
     const wait = limits.take(address, client);
     if (wait > 0) {
       onAttempt(attemptOf(context, address, 'RESOURCE_EXHAUSTED'));

@@ -374,6 +374,14 @@ describe('limits of failed attempts', () => {
     for (const id of spellings) expect((await ask('wrong', id)).status).toBe(401);
     expect((await ask(SECRET)).status).toBe(429);
   });
+
+  it('do not count a request with an empty secret, which clients in Go send first', async () => {
+    const before = attempts.length;
+    const fields = { grant_type: 'refresh_token', refresh_token: 'unknown' };
+    for (let each = 0; each < 40; each += 1)
+      expect((await post(`${issuer}/oauth2/token`, fields, 'flytectl:')).status).toBe(400);
+    expect(attempts).toHaveLength(before);
+  });
 });
 
 it('the authorization server writes no password, secret, code or token to its files', async () => {
