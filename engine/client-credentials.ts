@@ -53,8 +53,8 @@ const issue = async (plane: ControlPlane, { id, secret, tokenUrl }: ClientCreden
   const server = { issuer: url, token_endpoint: url };
   const issuer = new oauth.Configuration(server, id, {}, oauth.ClientSecretBasic(secret()));
   if (url.startsWith('http:')) (await import('./plain-issuer.js')).allowPlain(issuer);
-  const ca = plane.tls?.ca;
-  issuer[oauth.customFetch] = issuerFetch(ca ? { ca } : {});
+  const { ca, isUnverified } = plane.tls ?? {};
+  issuer[oauth.customFetch] = issuerFetch({ ...(ca && { ca }), ...(isUnverified && { rejectUnauthorized: false }) });
   const scope = scopes.filter((each) => !OF_PEOPLE.has(each)).join(' ');
   const request = { scope, ...(audience !== '' && { audience }) };
   const { access_token: token, expires_in: seconds = LIFE_S } = await oauth.clientCredentialsGrant(issuer, request);

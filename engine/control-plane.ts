@@ -1,22 +1,32 @@
-import { type ChannelOptions, Client, credentials } from '@grpc/grpc-js';
+import { type ChannelCredentials, type ChannelOptions, Client, credentials } from '@grpc/grpc-js';
 import { bearer, type GetToken } from './token.js';
 
 /** The control plane of an engine: its address, its certificates, and the tokens for its calls. */
 export type ControlPlane = {
   /** `HOST:PORT` of gRPC. */
   readonly endpoint: string;
-  /** Set where connections are encrypted. `ca` has the certificates to trust, in PEM; by default those of the system. */
-  readonly tls?: { readonly ca?: Buffer } | undefined;
+  /**
+   * Set where connections are encrypted. `ca` has the certificates to trust, in PEM; by default those of the system.
+   * With `isUnverified` any certificate is taken: only for a control plane of this process.
+   */
+  readonly tls?: { readonly ca?: Buffer; readonly isUnverified?: true } | undefined;
   /** Gets the token of each call; absent for a control plane without authentication. */
   readonly getToken?: GetToken | undefined;
 };
 
+const credentialsOf = ({ tls }: ControlPlane): ChannelCredentials =>
+  tls
+    ? credentials.createSsl(tls.ca ?? null, null, null, { rejectUnauthorized: tls.isUnverified !== true })
+    : credentials.createInsecure();
+
 /** Opens a channel to the control plane. The caller must close it. */
-export const openChannel = ({ endpoint, tls, getToken }: ControlPlane, options: ChannelOptions = {}): Client =>
-  new Client(endpoint, tls ? credentials.createSsl(tls.ca ?? null) : credentials.createInsecure(), {
+export const openChannel = (plane: ControlPlane, options: ChannelOptions = {}): Client =>
+  new Client(plane.endpoint, credentialsOf(plane), {
     ...options,
     'grpc.use_local_subchannel_pool': 1,
     'grpc.max_send_message_length': -1,
     'grpc.max_receive_message_length': -1,
-    ...(getToken && { interceptors: [bearer(getToken)] }),
+    // Otherwise Node warns that an IP address is no name of a server.
+    ...(plane.tls?.isUnverified && { 'grpc.ssl_target_name_override': 'localhost' }),
+    ...(plane.getToken && { interceptors: [bearer(plane.getToken)] }),
   });

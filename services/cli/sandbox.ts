@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { runEngine } from '../../engine/engine.js';
 import type { EngineOptions } from '../../engine/options.js';
 import { clientToken } from '../../engine/client-credentials.js';
-import type { GetToken } from '../../engine/token.js';
+import type { ControlPlane } from '../../engine/control-plane.js';
 import { addresses } from './announcement.js';
 import type { Configuration } from '../config/configuration.js';
 import { mailRule } from '../config/notification-settings.js';
@@ -60,14 +60,17 @@ const quoted = (text: string): string => (/^[\w@%+=:,./-]+$/u.test(text) ? text 
 
 const outboxText = (outbox: string): string => (outbox === '' ? '' : ` Mail about executions is written to ${outbox}.`);
 
+/** The command that sends a request to the server; a certificate of the sandbox need not be trusted by the system. */
+const curlFor = (http: string): string => (http.startsWith('https:') ? 'curl -sk' : 'curl -s');
+
 /** The shell command that sets TOKEN for the commands after it. */
 const tokenCommand = (http: string, { samples: { id, secret } }: SandboxAccess): string => `
-  TOKEN=$(curl -s ${http}/oauth2/token -u ${id}:${secret} -d grant_type=client_credentials -d scope=all | node -pe 'JSON.parse(fs.readFileSync(0)).access_token')
+  TOKEN=$(${curlFor(http)} ${http}/oauth2/token -u ${id}:${secret} -d grant_type=client_credentials -d scope=all | node -pe 'JSON.parse(fs.readFileSync(0)).access_token')
 `;
 
 const suggest = ({ http, data }: Running, outbox: string, access: SandboxAccess | undefined): void => {
   const executions = `${http}/api/v1/executions`;
-  const curl = access ? `curl -s -H "authorization: Bearer $TOKEN"` : 'curl -s';
+  const curl = `${curlFor(http)}${access ? ' -H "authorization: Bearer $TOKEN"' : ''}`;
   say(`
 Three commands to try, in another terminal${access ? ', with a token' : ''}:
 ${access ? tokenCommand(http, access) : ''}
@@ -84,27 +87,23 @@ Ctrl-C stops.`);
 const counted = (count: number): string => `${count} execution${count === 1 ? '' : 's'}`;
 
 /** Registers the samples in an empty log only: a log that was used before stays as it is. */
-const registerInEmptyLog = async (
-  { isEmpty, executions, grpc }: Running,
-  getToken: GetToken | undefined,
-): Promise<void> => {
+const registerInEmptyLog = async ({ isEmpty, executions }: Running, plane: ControlPlane): Promise<void> => {
   if (!isEmpty) {
     say(`Found ${counted(executions)}; nothing was registered again.`);
     return;
   }
-  const registered = await registerSamples(grpc, await getToken?.());
+  const registered = await registerSamples(plane);
   say(`Registered ${registered} sample tasks, workflows and launch plans, and launched ${SAMPLE_EXECUTION}.`);
 };
 
 const startEngine = (
-  { grpc: endpoint, onWork, hasFeed }: Running,
+  { onWork, hasFeed }: Running,
   { engineRate, failureProbability, gates, poll }: SandboxFlags,
-  { logger, getToken }: { readonly logger: Logger; readonly getToken: GetToken | undefined },
+  { logger, plane }: { readonly logger: Logger; readonly plane: ControlPlane },
 ): { stop: () => Promise<void>; ended: Promise<unknown> } => {
   const stopping = new AbortController();
   const options: EngineOptions = {
-    endpoint,
-    getToken,
+    ...plane,
     concurrency: 16,
     rate: engineRate,
     failureProbability,
@@ -138,16 +137,20 @@ const withOutbox = (given: Configuration): Configuration => {
   };
 };
 
-/** Gets tokens for one of the clients of this run; `undefined` without authentication. */
-const tokensFor = (
+/** The server for one of the clients of this run, which gets tokens; they have none without authentication. */
+const planeFor = (
   { grpc: endpoint }: Running,
   client: SandboxAccess['engine'] | undefined,
-  logger: Logger,
-): GetToken | undefined =>
-  client &&
-  clientToken({ endpoint }, { id: client.id, secret: () => client.secret }, (err) =>
+  { tls: { cert_file: certFile }, logger }: Pick<Configuration, 'tls'> & { readonly logger: Logger },
+): ControlPlane => {
+  // The server is this process, whatever names its certificate has.
+  const plane: ControlPlane = { endpoint, tls: certFile === '' ? undefined : { isUnverified: true } };
+  if (client === undefined) return plane;
+  const getToken = clientToken(plane, { id: client.id, secret: () => client.secret }, (err) =>
     logger.warn({ err }, 'no access token; trying again'),
   );
+  return { ...plane, getToken };
+};
 
 /** The settings of the sandbox and, with authentication, the user and the clients of this run. */
 const sandboxSettings = async (
@@ -171,8 +174,9 @@ export const runSandbox = async (given: Configuration, flags: SandboxFlags): Pro
   const server = await startServer(configuration, logger);
   const stopped = onStopSignals();
   greet(configuration, server, access);
-  await Promise.race([registerInEmptyLog(server, tokensFor(server, access?.samples, logger)), server.failed]);
-  const engine = startEngine(server, flags, { logger, getToken: tokensFor(server, access?.engine, logger) });
+  const own = { ...configuration, logger };
+  await Promise.race([registerInEmptyLog(server, planeFor(server, access?.samples, own)), server.failed]);
+  const engine = startEngine(server, flags, { logger, plane: planeFor(server, access?.engine, own) });
   suggest(server, configuration.notifications.outbox, access);
   await Promise.race([stopped, engine.ended, server.failed]);
   say('\nStopping; Ctrl-C again ends at once.');

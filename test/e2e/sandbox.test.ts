@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { once } from 'node:events';
 import { afterAll, describe, expect, it } from 'vitest';
 
+import { certificates } from '../support/certificates.js';
 import { flightlog, type Running, start } from '../support/command.js';
 import { until } from '../support/until.js';
 
@@ -46,6 +47,16 @@ const launchedUntil = async (
   await until(
     async () => ((await get(nodes))['nodeExecutions'] ?? []) as readonly Node[],
     (found) => are(found),
+  );
+};
+
+/** Waits until the sample has succeeded, as the commands say that the sandbox prints. */
+const sampleSucceeded = async (sandbox: Running): Promise<void> => {
+  const [getToken = ''] = /^ {2}TOKEN=.*$/mu.exec(sandbox.stdout()) ?? [];
+  const [readOne = ''] = /^ {2}curl .*churn-v1$/mu.exec(sandbox.stdout()) ?? [];
+  await until(
+    async () => (await start('sh', ['-c', `${getToken}\n${readOne}`]).ended).stdout,
+    (text) => text.includes('"SUCCEEDED"'),
   );
 };
 
@@ -116,17 +127,29 @@ describe('the sandbox', () => {
     const [, password = ''] = /as admin with the password (\S+),/u.exec(sandbox.stdout()) ?? [];
     expect(password).toMatch(/^[\w-]{16}$/u);
     expect((await fetch(`${api(sandbox)}/projects`)).status).toBe(401);
-    const [getToken = ''] = /^ {2}TOKEN=.*$/mu.exec(sandbox.stdout()) ?? [];
-    const [readOne = ''] = /^ {2}curl .*churn-v1$/mu.exec(sandbox.stdout()) ?? [];
-    await until(
-      async () => (await start('sh', ['-c', `${getToken}\n${readOne}`]).ended).stdout,
-      (text) => text.includes('"SUCCEEDED"'),
-    );
+    await sampleSucceeded(sandbox);
     sandbox.child.kill('SIGINT');
     expect((await sandbox.ended).code).toBe(0);
     expect((await start('sh', ['-c', `grep -rl -- ${password} '${own}'`]).ended).stdout).toBe('');
     // Only engines of the feed have leases.
     expect((await flightlog(['log', 'cat', '--data', own]).ended).stdout).toContain('WorkLeased');
+  });
+
+  it('with TLS registers its samples and runs them', async () => {
+    const made = certificates();
+    made.authority('authority');
+    made.issue('authority', 'server');
+    const own = join(folder, 'with TLS');
+    const ports = ['--grpc-port', '0', '--http-port', '0', '--engine-rate', '0'];
+    const sandbox = flightlog(['sandbox', '--auth', '--data', own, ...ports], {
+      env: { FLIGHTLOG_TLS_CERT_FILE: made.file('server.pem'), FLIGHTLOG_TLS_KEY_FILE: made.file('server.key') },
+    });
+    await sandbox.said('Ctrl-C stops.');
+    expect(sandbox.stdout()).toMatch(/^Registered \d+ sample/mu);
+    await sampleSucceeded(sandbox);
+    sandbox.child.kill('SIGINT');
+    expect((await sandbox.ended).code).toBe(0);
+    made.remove();
   });
 
   it('says that port 2113 is in use, and does not serve the log there', async () => {
