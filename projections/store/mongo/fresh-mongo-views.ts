@@ -22,7 +22,7 @@ const activate = async ({ db }: Connection, before: DatabaseLabel, build: Build,
 
 /**
  * Creates views of a log in collections beside those in use, which may be of any log. Running servers keep using the
- * previous build until they are restarted; it is kept until the next rebuild.
+ * previous build until they are restarted; it is kept until the next rebuild has put its views in place.
  *
  * @throws {Fault} when the views cannot be created.
  */
