@@ -20,7 +20,7 @@ import { type OpenEntities, type OpenNode, type OpenTask, taskKey } from './ledg
 import { type Literals } from './literal-values.js';
 import { type NodeAt, type ExecutionWalk } from './run.js';
 
-/** The producer id of the default engine; it names no cluster. */
+/** The producer id of the default engine. The control plane takes others, unless empty, as the name of a cluster. */
 const PRODUCER = 'propeller';
 
 type NodeFields = Omit<MessageInitShape<typeof NodeExecutionEventSchema>, '$typeName'>;
@@ -73,7 +73,10 @@ export const withError = (error: ExecutionError): Pick<NodeFields & TaskFields &
   outputResult: { case: 'error', value: error },
 });
 
-/** Reports a phase of the execution, unless an earlier engine has reported it or a later one. */
+/**
+ * Reports a phase of the execution, unless this phase or a later one is known. QUEUED is reported until a later phase is
+ * known, because the control plane itself begins with QUEUED.
+ */
 export function* reportWorkflow(run: ExecutionWalk, phase: WorkflowPhase, fields: WorkflowFields = {}): Walk<void> {
   const known = WORKFLOW_RANK[run.known.workflowPhase] ?? 0;
   const rank = phase === WorkflowPhase.QUEUED ? 1 : (WORKFLOW_RANK[phase] ?? END_RANK);
@@ -99,7 +102,7 @@ const nodeEvent = (run: ExecutionWalk, node: OpenNode, phase: NodePhase, fields:
     ...(node.parent ? { parentNodeMetadata: { nodeId: node.parent } } : {}),
   });
 
-/** Reports a phase of a node, unless an earlier engine has reported it or a later one. */
+/** Reports a phase of a node, unless an earlier engine has reported this phase or a later one. */
 export function* reportNode(run: ExecutionWalk, at: NodeAt, phase: NodePhase, fields: NodeFields = {}): Walk<void> {
   const { parent, attempt, isInDynamic } = at.position;
   const open = { id: at.id, specNodeId: at.node.id, parent, retryGroup: parent ? String(attempt) : '' };
@@ -132,7 +135,7 @@ const taskEvent = (run: ExecutionWalk, task: OpenTask, phase: TaskPhase, fields:
     eventVersion: 1,
   });
 
-/** Reports a phase of a task attempt, unless an earlier engine has reported it or a later one. */
+/** Reports a phase of a task attempt, unless an earlier engine has reported this phase or a later one. */
 export function* reportTask(run: ExecutionWalk, of: AttemptAt, phase: TaskPhase, fields: TaskFields = {}): Walk<void> {
   const { at, taskId, taskType, plugin, attempt } = of;
   const metadata = {
