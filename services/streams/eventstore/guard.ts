@@ -47,7 +47,7 @@ const groups = PersistentSubscriptions.method;
 
 const pathOf = ({ parent, name }: DescMethod): string => `/${parent.typeName}/${name}`;
 
-/** Official clients send no credentials with the calls that require none. */
+/** The permission that each RPC requires, by its path. Official clients send no credentials with those of `none`. */
 const required: ReadonlyMap<string, StreamsPermission | 'none'> = new Map([
   ...[Gossip.method.read, ServerFeatures.method.getSupportedMethods].map((method) => [pathOf(method), 'none'] as const),
   ...[read, groups.read, groups.getInfo, groups.list].map((method) => [pathOf(method), 'read'] as const),
@@ -76,7 +76,7 @@ const assertNotExpired = ({ expiresAt = Infinity }: Admitted): void => {
 /** True when the caller is refused. If its issuer is unavailable, the caller stays admitted. */
 const isRefusal = (error: unknown): error is RpcError => error instanceof RpcError && error.code !== 'UNAVAILABLE';
 
-/** Keeps the open calls, and refuses each as soon as its caller would not be admitted any more. */
+/** Keeps the open calls. Once a second it refuses those whose callers would not be admitted any more. */
 const openCalls = (admissions: Admissions) => {
   const open = new Set<OpenCall>();
   let timer: NodeJS.Timeout | undefined;

@@ -8,7 +8,10 @@ const MAX_REMEMBERED = 20_000;
 
 const idOf = ({ id }: RecordedEvent): string => Buffer.from(id.buffer, id.byteOffset, id.length).toString('hex');
 
-/** Remembers the id of a sent event; forgets those of events that timed out. */
+/**
+ * Remembers the id of a sent event. Above {@link MAX_REMEMBERED}, it forgets those of events that timed out; the caller
+ * removes those that were acknowledged or refused.
+ */
 export const rememberSent = (
   sent: SentIds,
   event: RecordedEvent,
