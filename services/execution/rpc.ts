@@ -9,7 +9,10 @@ import { eventRoutes, type EventServices } from './rpc/events.js';
 
 export type ExecutionServices = RelaunchServices & EventServices & SignalServices;
 
-/** Handles launch requests whose inputs are too large to decode on the main thread. */
+/**
+ * Handles launch requests above `aboveBytes`. Their inputs stay encoded on this thread; a worker thread checks and
+ * completes them.
+ */
 const largeCreations = (services: ExecutionServices): LargeRequests => ({
   aboveBytes: services.largeLaunches.aboveBytes,
   handle: async (bytes, call) => {

@@ -4,7 +4,7 @@ import { attemptStatus } from '../execution/attempt-status.js';
 import type { Sessions } from '../kernel/ports/sessions.js';
 import { launchPlanSlots, type SlotHolders, type Slots } from '../reactors/release-slots/slots.js';
 
-/** Answers the questions of slots about executions, from the executions' own streams. */
+/** Reads and voids attempts to create executions that have slots, by the executions' own streams. */
 export const slotHolders = (sessions: Sessions, aggregate: ExecutionAggregate): SlotHolders => ({
   standing: (id, attempt) =>
     sessions.read(aggregate, executionStream(id), ({ state }) => attemptStatus(state, attempt)),

@@ -20,7 +20,7 @@ export type SessionServices = {
   readonly onParked?: (parked: StreamParked) => void;
 };
 
-/** The stream of a session. */
+/** The input from which a session is made. */
 export type SessionStart<State, Command, Event, Refusal> = {
   readonly aggregate: Aggregate<State, Command, Event, Refusal>;
   readonly stream: StreamName;
@@ -29,7 +29,7 @@ export type SessionStart<State, Command, Event, Refusal> = {
   readonly onDurable: (appended: Appended) => void;
 };
 
-/** A live stream: its state with all events in flight, and the turns that wait. */
+/** A live stream: its state with all events in flight, and the commands and reads that wait for their turns. */
 export interface Session<State, Command, Refusal> {
   /** Decides a command, and records its events. */
   handle(command: Command, context: CommandContext): Promise<Outcome<Refusal>>;

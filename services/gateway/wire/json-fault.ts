@@ -3,7 +3,8 @@ import { type DescField, type DescMessage, fromJson, type JsonReadOptions, type 
 // The search decodes parts of the body repeatedly; a body with more characters than this is not searched.
 const MAX_SEARCHED_LENGTH = 1_000_000;
 
-// No decoder goes deeper than this, so the fault is above it. Without a limit, only a stack overflow ends the search.
+// The decoder refuses deeper nesting, so a fault is at this depth at the latest. Without the limit, the search of a
+// very deep body overflows the stack.
 const MAX_DEPTH = 100;
 
 // A path with more names than this is shortened in its middle.
@@ -59,6 +60,7 @@ const pathIn = (type: DescMessage, json: JsonValue, search: Search): string => {
 /**
  * Finds the field of a JSON body that does not decode as its type, for example `spec.inputs.literals[x].scalar`.
  *
+ * @param text valid JSON; for other text it throws a SyntaxError.
  * @returns the path; empty when the body as a whole is at fault, or is too large to be searched.
  */
 export const jsonFaultPath = (type: DescMessage, text: string, options: Search['options']): string => {
