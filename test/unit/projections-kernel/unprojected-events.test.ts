@@ -38,7 +38,7 @@ const seen = async (events: readonly RecordedEvent[], count: number, logId = 'lo
   await target.take(events.slice(0, count), BigInt(count));
 };
 
-/** The streams of a log in pages of two events, as the embedded log gives pages. */
+/** A log that gives its streams in pages, as the embedded log does; here a page has two events. */
 const logOf = (events: readonly RecordedEvent[]): Pick<EventLog, 'logId' | 'readStream'> => ({
   logId: 'log',
   async *readStream(stream, { from = 0n, direction = 'forwards' } = {}) {
