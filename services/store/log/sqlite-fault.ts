@@ -12,8 +12,9 @@ const REASONS: Readonly<Record<number, string>> = {
 };
 
 /**
- * The COMMIT of a transaction failed, with any error. SQLite writes and syncs the write-ahead log before it updates the
- * index that readers use, so the transaction may be complete in the file; the next start then recovers it.
+ * The COMMIT of a transaction failed, and its outcome is not known. SQLite writes and syncs the write-ahead log before
+ * it updates the index that readers use, so the transaction may be complete in the file; the next start then recovers
+ * it.
  */
 export class CommitFailed extends Error {
   constructor(cause: unknown) {
@@ -41,14 +42,14 @@ export const reasonOf = (error: unknown): string => {
 /** True for SQLITE_BUSY: another connection holds the lock. */
 export const isBusy = (error: unknown): boolean => codesOf(error).sqliteCode === 5;
 
-/** True when a write failed because the disk is full. */
+/** True for SQLITE_FULL: the disk is full. */
 export const isDiskFull = (error: unknown): boolean => codesOf(error).sqliteCode === 13;
 
 /** The fault for a failed read. */
 export const readFault = (path: string, error: unknown): Fault =>
   new StoreUnavailable(`log ${path} cannot be read: ${reasonOf(error)}`, error);
 
-/** The fault for a failed transaction. The step that failed decides whether the outcome is known, not the error. */
+/** The fault for a failed transaction. The outcome is unknown only after {@link CommitFailed}. */
 export const writeFault = (path: string, error: unknown): Fault => {
   const isUnknown = error instanceof CommitFailed;
   const text = `log ${path} cannot be written: ${reasonOf(isUnknown ? error.cause : error)}`;

@@ -22,8 +22,9 @@ export type LogWriter = {
    * Commits the appends in one transaction. A conflict of one append does not affect the others.
    *
    * @returns the result of each append, in order.
-   * @throws {CommitFailed} when the COMMIT failed: the appends may be found after the next start.
-   * @throws the binding's error when the transaction failed earlier, or the disk was full: nothing is recorded.
+   * @throws {CommitFailed} when the outcome of the COMMIT is not known: the appends may be found after the next start.
+   * @throws the binding's error when the transaction failed earlier, or the COMMIT found the disk full and no earlier
+   * COMMIT had left frames in the write-ahead log: nothing is recorded.
    */
   commit(appends: readonly Append[]): (Placement | Conflict)[];
 };
