@@ -19,5 +19,8 @@ const agent = z.strictObject({
   task_types: z.array(taskType).default([]),
 });
 
-/** The agents that run tasks, each with the task types that it runs. */
+/**
+ * The agents that run tasks, each with the task types that it runs. A type without a version stands for all of its
+ * versions. An agent without types runs every type that no other agent runs.
+ */
 export const agents = z.array(agent);
