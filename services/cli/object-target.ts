@@ -6,10 +6,10 @@ import { createTargetFolder, folderTarget, type ObjectTarget } from '../store/ta
 export const TARGET_VALUES = 'a directory, or s3://BUCKET/PREFIX?endpoint=URL&region=NAME';
 
 /**
- * Opens the folder or the bucket that a flag names, and creates the folder of `--to`; the client of an object store is
- * loaded only for a bucket. The caller must close it.
+ * Opens the folder or the bucket that a flag names, and creates the folder of `--to`; any other folder is not checked.
+ * The client of an object store is loaded only for a bucket. The caller must close the target.
  *
- * @throws {OperatorError} when it cannot be used.
+ * @throws {OperatorError} when the folder cannot be created, or the bucket is not valid or cannot be used.
  */
 export const openTarget = async (flag: string, target: string, purpose: string): Promise<ObjectTarget> => {
   if (!target.startsWith('s3:')) {
