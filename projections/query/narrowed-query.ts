@@ -8,8 +8,8 @@ export type FilteredQuery = Query & { readonly terms: readonly FilterTerm[] };
 type Finder = Pick<ReadStore, 'findDistinct'>;
 
 /**
- * Maximum number of values that a condition is expanded into, also when the collection knows its values beforehand. Each
- * value is looked up in an index, and the results are merged in order.
+ * Maximum number of values that the store is asked for, to expand a condition into them; a collection declares no more
+ * (`Collection.values`). Each value is looked up in an index, and the results are merged in order.
  */
 const MAX_VALUES = 16;
 
@@ -83,7 +83,7 @@ const SPREAD: ReadonlySet<Condition['is']> = new Set(['<>', 'not in', '<', '<=',
 const isSpreadable = (condition: Condition, { orderBy }: Query): boolean =>
   SPREAD.has(condition.is) && condition.field !== orderBy.field;
 
-/** The whole number closest to the bound that satisfies the range. Bounds of `<=` and `>=` are whole already. */
+/** The whole number closest to the bound that satisfies the range. The parser of filters makes all bounds whole. */
 const extremeOf = (is: Condition['is'], bound: number): number => {
   if (is === '>') return Math.floor(bound) + 1;
   return is === '<' ? Math.ceil(bound) - 1 : bound;
