@@ -16,8 +16,8 @@ const REFUSED: ReadonlySet<unknown> = new Set([13, 18]);
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /**
- * True for errors that retrying cannot resolve: in the connection string, its credentials, or a server that the driver
- * does not support.
+ * True for errors that retrying cannot resolve: in the connection string, its credentials or the rights of its user, or
+ * a server that the driver does not support.
  */
 const isFinal = (error: unknown): boolean =>
   (error instanceof MongoServerError && REFUSED.has(error.code)) ||

@@ -16,7 +16,7 @@ import { nodeSettings } from './nodes/settings.js';
 import { headOf, readLogBackwards } from './read-backwards.js';
 import { subscribe } from './subscription.js';
 
-/** The connection string, and callbacks about the availability of the event store. */
+/** The connection string, how events are appended, and callbacks about the availability of the event store. */
 export type EventstoreOptions = {
   /** A connection string: `esdb://…`, `esdb+discover://…` or one of KurrentDB's. */
   readonly url: string;
@@ -72,7 +72,8 @@ const openedLog = async (connection: Connection, writes: boolean): Promise<LogId
   const client = await connection.client();
   const { serverVersion: version } = client;
   if (version !== undefined) assertNewEnough(version);
-  const identity = await logIdentity(client); // fails for a server without a version that is not an event store
+  // A server that reports no version may be no event store: then this fails, with an error that says more.
+  const identity = await logIdentity(client);
   assertNewEnough(version);
   if (writes) await client.appendToStream(PROBED_STREAM, []);
   return identity;
@@ -187,7 +188,8 @@ export const renewEventstoreId = (
 ): Promise<{ before: string; after: string }> => withClient(options, (client) => renewIdentity(client, isCopy));
 
 /**
- * Notes that the log in an event store is a copy of another.
+ * Notes that the log in an event store is a copy of another: processes on it fire no schedules and send no
+ * notifications until it takes over.
  *
  * @throws {StoreUnavailable} when the server cannot be reached, or refuses.
  */
