@@ -10,7 +10,10 @@ import type { StreamName } from '../../kernel/stream.js';
 import type { WorkId } from './ports.js';
 import type { EngineRequirements } from './work-order.js';
 
-/** The types of events that the list of work is folded from. */
+/**
+ * The stored types of events that the list of work is folded from. An `EngineReported` is decoded as the report of its
+ * entity, such as `WorkflowPhaseReported`.
+ */
 export const WORK_TYPES = [
   'ExecutionCreated',
   'WorkLeased',

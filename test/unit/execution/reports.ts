@@ -157,6 +157,7 @@ export const openStream = (...past: readonly ExecutionCommand[]) => {
     return decision.kind === 'refused' ? decision.refusal : undefined;
   };
 
+  /** Handles a command and records its events; `undefined` when it is accepted. */
   const refusal = async (command: ExecutionCommand): Promise<ExecutionRefusal | undefined> => {
     let known = command;
     let settled = settle(known);
