@@ -150,7 +150,7 @@ export const answerUnary = (call: DispatchedCall): Promise<Answer<DescMessage>> 
  * Memory that an answer takes while it is composed, as a multiple of its source bytes. It covers those bytes, the
  * decoded message, and the gRPC frame (`bytes`) or JSON text (`text`) that is sent.
  */
-export const COMPOSING = { bytes: 3, text: 8 } as const;
+export const COMPOSING_FACTORS = { bytes: 3, text: 8 } as const;
 
 /** Encodes an answer, unless the handler has returned encoded bytes already. */
 export const encodeAnswer = (type: DescMessage, answer: Answer<DescMessage>): Uint8Array =>

@@ -2,7 +2,7 @@ import { frameOf } from '../../kernel/encoding/grpc-frame.js';
 import { RpcError } from '../../kernel/rpc.js';
 import { clientCertificateOn } from '../client-certificate.js';
 import { type DispatchedCall, noteOf, openCall, type ReceivedCall } from '../dispatch/call.js';
-import { answerUnary, COMPOSING, decodeRequest, encodeAnswer, type Hosting } from '../exchange.js';
+import { answerUnary, COMPOSING_FACTORS, decodeRequest, encodeAnswer, type Hosting } from '../exchange.js';
 import { answerOnce, incoming, refuse } from './answer.js';
 import { type GrpcCall, type GrpcHandler, isGone } from './call.js';
 import { onlyMessage } from './messages.js';
@@ -48,7 +48,7 @@ const open = (endpoint: Endpoint, grpcCall: GrpcCall, hosting: Hosting): Dispatc
       else grpcCall.stream.once('close', listener);
     },
     receive: () => receive(endpoint, grpcCall, hosting),
-    reserveMemory: (bytes) => reservation().reserve(bytes * COMPOSING.bytes),
+    reserveMemory: (bytes) => reservation().reserve(bytes * COMPOSING_FACTORS.bytes),
     reserveAnswer: (bytes) => reservation().resizeToAnswer(bytes),
     answerItem: hosting.answerItem,
   });

@@ -9,7 +9,7 @@ import type { ReceivedRequest } from '../dispatch/target.js';
 import { timeoutOf } from '../dispatch/deadline.js';
 import type { Sent } from '../dispatch/dispatch.js';
 import type { MemoryReservation } from '../memory-budget.js';
-import { answerUnary, COMPOSING, decodeRequest, type Hosting } from '../exchange.js';
+import { answerUnary, COMPOSING_FACTORS, decodeRequest, type Hosting } from '../exchange.js';
 import { logFailure } from '../log.js';
 import type { Bindings } from './bindings.js';
 import { sendBody } from './encoding.js';
@@ -173,7 +173,7 @@ const open = (exchange: Exchange, hosting: Hosting): DispatchedCall => {
   const startedAt = performance.now();
   const deadline = deadlineOf(request);
   const reservation = lazyReservation(request, reply, hosting);
-  const factor = dialectsOf(request).write.isText ? COMPOSING.text : COMPOSING.bytes;
+  const factor = dialectsOf(request).write.isText ? COMPOSING_FACTORS.text : COMPOSING_FACTORS.bytes;
   const isOver = (): boolean => performance.now() - startedAt >= (deadline?.ms ?? Infinity);
   return openCall({
     endpoint: addressed.match.binding.endpoint,
