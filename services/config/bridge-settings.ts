@@ -64,7 +64,7 @@ export const bridge = z.strictObject({
   finalizer_grace: duration
     .prefault('0s')
     .describe(
-      'time after which the finalizer of the engine is removed from the object of a finished execution; `0s` is never',
+      'time from the deletion of the object of a finished execution until the finalizer of the engine is removed from it; `0s` is never',
     ),
   event_version: count
     .refine((value) => value <= 2, { error: 'must be 0, 1 or 2' })
