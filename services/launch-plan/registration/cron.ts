@@ -4,6 +4,11 @@ import { Cron } from 'croner';
 const EVERY =
   /^@every (?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h)(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))*$/u;
 const DESCRIPTORS = new Set(['@yearly', '@annually', '@monthly', '@weekly', '@daily', '@midnight', '@hourly']);
+/** The aliases that `CronSchedule` of flytekit and `SdkCronSchedule` of flytekit-java send as they are. */
+const ALIASES = new Set([
+  ...['yearly', 'annually', 'monthly', 'weekly', 'daily', 'hourly'],
+  ...['years', 'months', 'weeks', 'days', 'hours'],
+]);
 const ZONE = /^(?:CRON_TZ|TZ)=(\S+) +/u;
 const FIELDS = 5;
 /**
@@ -40,9 +45,11 @@ const fieldsProblem = (text: string): string | undefined => {
 
 const isEvery = (text: string): boolean => EVERY.test(text) && /[1-9]/u.test(text);
 
+const isNamed = (text: string): boolean => DESCRIPTORS.has(text) || ALIASES.has(text) || isEvery(text);
+
 /**
- * Checks a cron expression: five fields, or a descriptor such as `@hourly` or `@every 1h`, either of them optionally
- * preceded by its time zone, as in `CRON_TZ=Europe/Berlin `.
+ * Checks a cron expression: five fields, a descriptor such as `@hourly` or `@every 1h`, or an alias such as `hourly` or
+ * `hours`; each of them optionally preceded by its time zone, as in `CRON_TZ=Europe/Berlin `.
  *
  * @returns the problem, in the words of `robfig/cron` where it has the same check (for it, a time zone is a location);
  *   `undefined` when there is none.
@@ -52,6 +59,6 @@ export const cronProblem = (expression: string): string | undefined => {
   const zone = ZONE.exec(expression);
   if (zone?.[1] !== undefined && !isZone(zone[1])) return `provided bad location ${zone[1]}`;
   const text = expression.slice(zone?.[0].length ?? 0);
-  if (!text.startsWith('@')) return fieldsProblem(text);
-  return DESCRIPTORS.has(text) || isEvery(text) ? undefined : `unrecognized descriptor: ${text}`;
+  if (isNamed(text)) return undefined;
+  return text.startsWith('@') ? `unrecognized descriptor: ${text}` : fieldsProblem(text);
 };

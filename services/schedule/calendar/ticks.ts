@@ -5,15 +5,16 @@ import { zoneOf } from './zone.js';
 
 const ZONE = /^(?:CRON_TZ|TZ)=(\S+)\s+/u;
 
-const DESCRIPTORS: Readonly<Record<string, string>> = {
-  '@yearly': '0 0 1 1 *',
-  '@annually': '0 0 1 1 *',
-  '@monthly': '0 0 1 * *',
-  '@weekly': '0 0 * * 0',
-  '@daily': '0 0 * * *',
-  '@midnight': '0 0 * * *',
-  '@hourly': '0 * * * *',
-};
+/** The five fields of each descriptor, such as `@hourly`, and of each alias, such as `hourly` and `hours`. */
+const FIELDS_OF: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    '0 0 1 1 *': ['@yearly', '@annually', 'yearly', 'annually', 'years'],
+    '0 0 1 * *': ['@monthly', 'monthly', 'months'],
+    '0 0 * * 0': ['@weekly', 'weekly', 'weeks'],
+    '0 0 * * *': ['@daily', '@midnight', 'daily', 'days'],
+    '0 * * * *': ['@hourly', 'hourly', 'hours'],
+  }).flatMap(([fields, names]) => names.map((name) => [name, fields] as const)),
+);
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
@@ -72,7 +73,7 @@ const textTicks = (expression: string, anchorMs: number, defaultZone: string): T
   const text = expression.slice(zone?.[0].length ?? 0).trim();
   if (text === '') return NEVER;
   if (text.startsWith('@every ')) return everyMs(goDurationMs(text.slice('@every '.length)), anchorMs);
-  return cronTicks(DESCRIPTORS[text] ?? text, zoneOf(zone?.[1] ?? defaultZone));
+  return cronTicks(FIELDS_OF.get(text) ?? text, zoneOf(zone?.[1] ?? defaultZone));
 };
 
 /**

@@ -416,6 +416,7 @@ const SCHEDULES: readonly (readonly [string, MessageInitShape<typeof ScheduleSch
     '@every 1h30m',
     'CRON_TZ=Europe/Berlin 0 8 * * *',
     'TZ=UTC @daily',
+    'hourly',
   ].map((text) => [text, cron(text)] as const),
   ['cron with an offset', cron('@daily', '', 'soon')],
   ['cron in the older field', oldCron('0 8 * * *')],
