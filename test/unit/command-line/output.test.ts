@@ -85,6 +85,29 @@ describe('the tree of an execution', () => {
     ]);
   });
 
+  it('has a node whose id is a hash below the one that it is inside of, with its id in the workflow', () => {
+    const inside = (nodeId: string, specNodeId: string, isParentNode = false): NodeExecution =>
+      fromJson(NodeExecutionSchema, {
+        id: { nodeId },
+        metadata: { specNodeId, isParentNode, retryGroup: '0' },
+        closure: { phase: 'SUCCEEDED' },
+      });
+    const execution = create(ExecutionSchema, { id: { name: 'run' } });
+    const hashed = [
+      inside('chosen', 'chosen', true),
+      inside('chosen-0-choose', 'choose', true),
+      inside('fcc7cigi', 'choose-on'),
+      inside('other', 'other', true),
+    ];
+    expect(treeText({ execution, nodes: hashed }).map((line) => line.replace(/ +✓.*/u, ''))).toEqual([
+      expect.stringMatching(/^run /u),
+      '  chosen',
+      '    chosen-0-choose',
+      '      fcc7cigi (choose-on)',
+      '  other',
+    ]);
+  });
+
   it('has a line for the execution and for each node, with phase and error', () => {
     const lines = treeText({ execution: create(ExecutionSchema, { id: { name: 'run' } }), nodes });
     expect(lines[0]).toMatch(/^run +○ UNDEFINED$/u);

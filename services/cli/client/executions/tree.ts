@@ -1,3 +1,4 @@
+import { uniqueNodeId } from '../../../../engine/walk/ids.js';
 import type { Execution } from '../../../../proto/gen/platformidl/admin/execution_pb.js';
 import type { NodeExecution } from '../../../../proto/gen/platformidl/admin/node_execution_pb.js';
 import { NodeExecution_Phase } from '../../../../proto/gen/platformidl/core/execution_pb.js';
@@ -14,9 +15,32 @@ const idOf = ({ id }: NodeExecution): string => id?.nodeId ?? '';
 export const isOfPerson = (node: NodeExecution): boolean =>
   ![idOf(node), node.metadata?.specNodeId].some((id) => id === 'start-node' || id === 'end-node');
 
-/** The node that a node is inside of: the ids of engines begin with that of the parent and a dash. */
-const parentOf = (node: NodeExecution, ids: readonly string[]): string => {
-  const inside = ids.filter((id) => idOf(node).startsWith(`${id}-`));
+/** An id that engines shorten to a hash, because it would be too long. */
+const HASHED = /^f[a-z2-7]{7}$/u;
+
+const isHashed = (node: NodeExecution): boolean => {
+  const { specNodeId = '' } = node.metadata ?? {};
+  return HASHED.test(idOf(node)) && specNodeId !== '' && specNodeId !== idOf(node);
+};
+
+/** The id of a node; after a hash, also its id in the workflow. */
+export const nodeName = (node: NodeExecution): string =>
+  isHashed(node) ? `${idOf(node)} (${node.metadata?.specNodeId})` : idOf(node);
+
+/** The parent whose id, joined with the attempt and the node's id in the workflow, has this hash. */
+const parentByHash = (node: NodeExecution, nodes: readonly NodeExecution[]): string => {
+  const { retryGroup = '', specNodeId = '' } = node.metadata ?? {};
+  const parent = nodes.find(
+    (each) =>
+      each.metadata?.isParentNode === true && uniqueNodeId(idOf(each), Number(retryGroup), specNodeId) === idOf(node),
+  );
+  return parent ? idOf(parent) : '';
+};
+
+/** The node that a node is inside of: the ids of engines begin with that of the parent and a dash, or are hashes. */
+const parentOf = (node: NodeExecution, nodes: readonly NodeExecution[]): string => {
+  if (isHashed(node)) return parentByHash(node, nodes);
+  const inside = nodes.map(idOf).filter((id) => idOf(node).startsWith(`${id}-`));
   return inside.reduce((longest, id) => (id.length > longest.length ? id : longest), '');
 };
 
@@ -26,10 +50,10 @@ export type TreeLine = { readonly node: NodeExecution; readonly depth: number };
 /** The nodes in the order of the tree, without the start and the end of the graph. */
 export const linesOf = (nodes: readonly NodeExecution[]): readonly TreeLine[] => {
   const shown = nodes.filter(isOfPerson);
-  const ids = shown.map(idOf);
+  const parents = new Map(shown.map((node) => [node, parentOf(node, shown)]));
   const below = (parent: string, depth: number): readonly TreeLine[] =>
     shown
-      .filter((node) => parentOf(node, ids) === parent)
+      .filter((node) => parents.get(node) === parent)
       .flatMap((node) => [{ node, depth }, ...below(idOf(node), depth + 1)]);
   return below('', 0);
 };
@@ -83,7 +107,7 @@ export const treeText = ({ execution, nodes }: ExecutionState, width = Infinity)
     why: errorOrCause(execution),
   };
   const rows = linesOf(nodes).map(({ node, depth }) => ({
-    name: `${'  '.repeat(depth + 1)}${idOf(node)}`,
+    name: `${'  '.repeat(depth + 1)}${nodeName(node)}`,
     phase: nodePhaseOf(node),
     time: lengthText(node.closure?.duration),
     why: nodeError(node),

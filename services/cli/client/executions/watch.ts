@@ -15,7 +15,7 @@ import { type DocumentForm, type Form, jsonOfMessage, oneOfManyText, print } fro
 import { endWithReader } from '../output/reader.js';
 import { type ExecutionId, executionIdOf } from './execution-id.js';
 import { answersOf, type ExecutionEnd, endOf, statesOf } from './follow.js';
-import { type ExecutionState, isOfPerson, nodePhaseOf, nodeError, treeText } from './tree.js';
+import { type ExecutionState, isOfPerson, nodeError, nodeName, nodePhaseOf, treeText } from './tree.js';
 
 type State = ExecutionState & {
   readonly answer: { readonly recordedAt?: Parameters<typeof momentText>[0] | undefined };
@@ -52,7 +52,7 @@ const shownOf = ({ execution, nodes }: ExecutionState): readonly Shown[] => [
   ...(execution ? [{ name: execution.id?.name ?? '', phase: phaseOf(execution), why: errorOrCause(execution) }] : []),
   ...nodes
     .filter(isOfPerson)
-    .map((node) => ({ name: `  ${node.id?.nodeId ?? ''}`, phase: nodePhaseOf(node), why: nodeError(node) })),
+    .map((node) => ({ name: `  ${nodeName(node)}`, phase: nodePhaseOf(node), why: nodeError(node) })),
 ];
 
 const lineOf = (at: string, { name, phase, why }: Shown): string =>
