@@ -148,6 +148,8 @@ describe('a launch plan that ticks every second', () => {
     expect((await flightlog(['schedule', 'next', 'other', ...server]).ended).stdout.trim().split('\n')).toHaveLength(
       10,
     );
+    const { stderr } = await flightlog(['schedule', 'next', 'never', ...server]).ended;
+    expect(stderr).toContain('/never has no schedule, or was never active');
   });
 
   it('ticks in a copy of the log only when the copy has taken over', async () => {

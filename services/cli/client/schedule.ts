@@ -90,7 +90,7 @@ export const listSchedules = (flags: ScheduleFlags): Promise<void> =>
 /**
  * Prints the next fire times of the schedule of a launch plan, one a line; none while it does not fire.
  *
- * @throws {OperatorError} when the launch plan has no schedule.
+ * @throws {OperatorError} when no version with a schedule was ever active.
  * @throws {Refused} when the server refuses; the message has its reason.
  */
 export const nextFireTimes = (name: string, flags: ScheduleFlags): Promise<void> =>
@@ -98,7 +98,8 @@ export const nextFireTimes = (name: string, flags: ScheduleFlags): Promise<void>
     const { project, domain } = flags;
     const page = await connection.call(ScheduleService.method.listSchedules, { project, domain, name });
     const [found] = (jsonOfMessage(ScheduleListSchema, page) as unknown as Page).schedules;
-    if (!found) throw new OperatorError(`launch plan ${project}/${domain}/${name} has no schedule`);
+    if (!found)
+      throw new OperatorError(`launch plan ${project}/${domain}/${name} has no schedule, or was never active`);
     for (const line of flags.json ? [JSON.stringify(found.next)] : found.next) print(line);
   });
 
