@@ -7,6 +7,7 @@ import { clientToken } from '../../engine/client-credentials.js';
 import type { ControlPlane } from '../../engine/control-plane.js';
 import { addresses } from './announcement.js';
 import type { Configuration } from '../config/configuration.js';
+import { OperatorError } from '../config/operator-errors.js';
 import { mailRule } from '../config/notification-settings.js';
 import { assertAllowed } from './insecure.js';
 import { openLogger } from '../main/logger.js';
@@ -161,15 +162,23 @@ const sandboxSettings = async (
   return auth ? withAccess(configuration) : { configuration };
 };
 
+const assertNoClientCertificates = ({ tls }: Configuration): void => {
+  if (tls.client_ca_file === '') return;
+  throw new OperatorError(
+    'the engine of the sandbox has no client certificate: leave out tls.client_ca_file, or use flightlog serve',
+  );
+};
+
 /**
  * Serves with samples and a simulated engine until a stop signal.
  *
- * @throws {OperatorError} when it may not listen on the address, or when a component of the server has failed
+ * @throws {OperatorError} when it may not listen on the address or would need client certificates, or when a component of the server has failed
  *   permanently, such as the log or the views.
  */
 export const runSandbox = async (given: Configuration, flags: SandboxFlags): Promise<void> => {
   const { configuration, access } = await sandboxSettings(given, flags);
   assertAllowed(configuration);
+  assertNoClientCertificates(configuration);
   const logger = openLogger(configuration.log_level);
   const server = await startServer(configuration, logger);
   const stopped = onStopSignals();

@@ -140,15 +140,21 @@ describe('the sandbox', () => {
     made.authority('authority');
     made.issue('authority', 'server');
     const own = join(folder, 'with TLS');
-    const ports = ['--grpc-port', '0', '--http-port', '0', '--engine-rate', '0'];
-    const sandbox = flightlog(['sandbox', '--auth', '--data', own, ...ports], {
-      env: { FLIGHTLOG_TLS_CERT_FILE: made.file('server.pem'), FLIGHTLOG_TLS_KEY_FILE: made.file('server.key') },
-    });
+    const args = ['sandbox', '--auth', '--data', own, '--grpc-port', '0', '--http-port', '0', '--engine-rate', '0'];
+    const env = { FLIGHTLOG_TLS_CERT_FILE: made.file('server.pem'), FLIGHTLOG_TLS_KEY_FILE: made.file('server.key') };
+    const sandbox = flightlog(args, { env });
     await sandbox.said('Ctrl-C stops.');
     expect(sandbox.stdout()).toMatch(/^Registered \d+ sample/mu);
     await sampleSucceeded(sandbox);
     sandbox.child.kill('SIGINT');
     expect((await sandbox.ended).code).toBe(0);
+
+    const withClientCa = { ...env, FLIGHTLOG_TLS_CLIENT_CA_FILE: made.file('authority.pem') };
+    const refused = await flightlog(args, { env: withClientCa }).ended;
+    expect(refused).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('leave out tls.client_ca_file') as string,
+    });
     made.remove();
   });
 

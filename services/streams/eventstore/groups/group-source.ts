@@ -8,6 +8,7 @@ import { metadataStreamOf, type StreamRules } from '../stream-rules.js';
 import { createYieldTurn } from '../turns.js';
 import type { ConfiguredGroup, GroupFilter } from './configuration.js';
 import { BUCKETS } from './consumer-pool.js';
+import type { ReadEvent } from './delivery.js';
 import { ALL, CONFIGURATION_STREAM, GROUP_CATEGORY } from './group-name.js';
 
 /** Events of a source, and the position up to which it was read. */
@@ -43,7 +44,7 @@ const bucketOf = ({ stream }: Pick<RecordedEvent, 'stream'>): number =>
   createHash('sha1').update(stream).digest().readUInt16BE(0) % BUCKETS;
 
 /** The approximate size of an event, in bytes. */
-export const sizeOf = ({ data, metadata }: RecordedEvent): number => data.length + metadata.length;
+const sizeOf = ({ data, metadata }: RecordedEvent): number => data.length + metadata.length;
 
 /** Collects the events of a page until it is full. */
 const collecting = (count: number) => {
@@ -140,6 +141,14 @@ const logSource = (log: EventLog, filter: GroupFilter | undefined): GroupSource 
     },
   };
 };
+
+/** An event of a source, for the group to deliver. */
+export const readEvent = (source: GroupSource, event: RecordedEvent): ReadEvent<RecordedEvent> => ({
+  at: source.placeOf(event),
+  bucket: source.bucketOf(event),
+  bytes: sizeOf(event),
+  content: event,
+});
 
 /** Opens the source of a group. */
 export const groupSource = (

@@ -13,7 +13,7 @@ import {
   readLinks,
   readProgress,
 } from './group-records.js';
-import { groupSource, type GroupSource, sizeOf } from './group-source.js';
+import { groupSource, type GroupSource, readEvent } from './group-source.js';
 import { type ConsumerConnection, deliveryQueue, type DeliveryQueue } from './delivery-queue.js';
 import { checkpointOf, type Progress } from './progress.js';
 import { rememberSent, type SentIds } from './sent-ids.js';
@@ -194,12 +194,7 @@ export class RunningGroup {
     this.#isReading = false;
     if (!page.isAtEnd) this.#isAtEnd = false;
     this.#readUpTo = page.upTo;
-    const fresh = page.events.map((event) => ({
-      at: this.#source.placeOf(event),
-      bucket: this.#source.bucketOf(event),
-      bytes: sizeOf(event),
-      content: event,
-    }));
+    const fresh = page.events.map((event) => readEvent(this.#source, event));
     this.#state.offer(fresh, page.upTo);
     this.#proceed();
     return true;
