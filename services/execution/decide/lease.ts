@@ -5,7 +5,8 @@ import { WorkLeasedSchema, WorkReturnedSchema } from '../../../proto/gen/platfor
 import type { LeaseWork, ReportPhase, ReturnWork } from '../commands.js';
 import { isTerminal } from '../phases.js';
 import type { ExecutionRefusal } from '../refusals.js';
-import type { ExecutionState } from '../state.js';
+import { type ExecutionState, isDefaultProducer } from '../state.js';
+import type { Lease } from '../state/lease.js';
 import { NONE } from '../state/reports.js';
 import { accepted, refused, type ExecutionDecision } from './report.js';
 
@@ -39,9 +40,19 @@ export const decideReturn = (state: ExecutionState, { id, number, session, reaso
   return accepted({ type: 'WorkReturned', data: create(WorkReturnedSchema, { id, number: BigInt(number), reason }) });
 };
 
+/**
+ * True for a report that names no producer and may be of the engine that has the lease. Propeller names none in its
+ * reports of the nodes and tasks of an array node; its bridge, which has the lease, is then not itself the producer.
+ *
+ * @see flytepropeller/pkg/controller/nodes/array/event_recorder.go
+ */
+const isUnnamed = ({ engine, producerId }: Lease, { producerId: producer, entity }: ReportPhase['envelope']): boolean =>
+  producer === '' && entity !== 'workflow' && (producerId !== engine || isDefaultProducer(producerId));
+
 /** The refusal of a report by another producer than the one that has the lease. An execution without leases has none. */
 export const fenced = ({ lease }: ExecutionState, { envelope }: ReportPhase): ExecutionRefusal | undefined => {
   const { producerId: producer } = envelope;
-  if (lease === undefined || (lease.isHeld && lease.producerId === producer)) return undefined;
+  if (lease === undefined) return undefined;
+  if (lease.isHeld && (lease.producerId === producer || isUnnamed(lease, envelope))) return undefined;
   return { kind: 'lease-lost', producer, engine: lease.isHeld ? lease.engine : '' };
 };

@@ -7,15 +7,15 @@ import type { ExecutionCommand, LeaseWork, ReturnWork } from '../../../services/
 import { executionDecider } from '../../../services/execution/decider.js';
 import type { ExecutionEvent } from '../../../services/execution/events.js';
 import { WORKFLOW } from '../../../services/execution/phases.js';
-import { expiry, creation, id, node, openStream, termination, workflow } from './reports.js';
+import { expiry, creation, id, node, openStream, task, termination, workflow } from './reports.js';
 
 const UNTIL_MS = 1_700_000_030_000;
 
 /** `over` is the number of the lease before, when that is over. */
-const leaseTo = (engine: string, over?: number): LeaseWork => ({
+const leaseTo = (engine: string, over?: number, producerId = engine): LeaseWork => ({
   type: 'LeaseWork',
   id,
-  to: { group: 'default', engine, session: `session of ${engine}`, producerId: engine },
+  to: { group: 'default', engine, session: `session of ${engine}`, producerId },
   untilMs: UNTIL_MS,
   over,
 });
@@ -100,6 +100,18 @@ describe('a report of an execution that was leased', () => {
   ])('by %s, producer %j, is answered with %s', async (_, producer, answer) => {
     const past = [creation, leaseTo('a'), workflow('RUNNING', { producer: 'a' }), leaseTo('b', 1)];
     expect(await openStream(...past).answer(node('RUNNING', { producer }))).toBe(answer);
+  });
+
+  it.each([
+    ['a node under a lease of a bridge', leaseTo('bridge', undefined, 'propeller'), node('RUNNING', { node: 'n1' }), 'OK'],
+    ['a task under a lease of a bridge', leaseTo('bridge', undefined, 'east'), task('RUNNING'), 'OK'],
+    ['a task under a lease of an engine named propeller', leaseTo('propeller'), task('RUNNING'), 'OK'],
+    ['a task under a lease of another engine', leaseTo('a'), task('RUNNING'), 'lease-lost'],
+    ['a workflow', leaseTo('bridge', undefined, 'east'), workflow('SUCCEEDING'), 'lease-lost'],
+  ])('without a producer, of %s, is answered as it should be', async (_, lease, report, answer) => {
+    const { producerId: producer } = lease.to;
+    const stream = openStream(creation, lease, workflow('RUNNING', { producer }), node('RUNNING', { producer }));
+    expect(await stream.answer(report)).toBe(answer);
   });
 
   it('by an engine that has returned it is refused', async () => {
