@@ -218,6 +218,23 @@ describe('the engine feed', () => {
     expect(await after.next('answer')).toMatchObject({ code: 0 });
   });
 
+  it('tells an engine that joins again of an execution that has ended meanwhile, and gives it no abort of it', async () => {
+    const before = engine('a');
+    const { session } = await before.next('joined');
+    const { id, lease } = await launchFor(before, 'ended-meanwhile');
+    await api.call(method.terminateExecution, { id, cause: 'enough' });
+    await before.next('abort');
+    before.drop();
+    await report(id, Phase.ABORTED, 'a');
+    const after = engine('a', { session, leases: [lease!] });
+    await after.next('joined');
+    expect(await after.next('update')).toMatchObject({
+      lease: { execution: { ...id }, number: 1n },
+      change: { case: 'ended', value: { phase: Phase.ABORTED } },
+    });
+    expect(after.received.map((each) => each.case)).not.toContain('abort');
+  });
+
   it('gives the execution of an engine without heartbeats to another, and refuses reports of the first', async () => {
     const id = await launchHello(api, 'silent');
     const silent = engine('a');

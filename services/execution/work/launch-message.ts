@@ -5,6 +5,7 @@ import {
   type CompiledWorkflowClosure,
   CompiledWorkflowClosureSchema,
 } from '../../../proto/gen/platformidl/core/compiler_pb.js';
+import type { WorkflowExecution_Phase as Phase } from '../../../proto/gen/platformidl/core/execution_pb.js';
 import type { Identifier } from '../../../proto/gen/platformidl/core/identifier_pb.js';
 import { LiteralMapSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
 import {
@@ -24,7 +25,7 @@ import {
 } from '../../../proto/gen/platformidl/eventlog/engine_work_pb.js';
 import type { ExecutionCreated, EngineSettings } from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
 import { containerResources } from '../../compiler/container-resources.js';
-import { WORKFLOW } from '../phases.js';
+import { isTerminal, WORKFLOW } from '../phases.js';
 import type { ExecutionState, NodeState } from '../state.js';
 import type { ExecutionId } from '../wire/envelope.js';
 
@@ -82,6 +83,11 @@ const progressOf = ({ phase, nodes }: ExecutionState): WorkProgress =>
 /** The requested abort of an execution; `undefined` when it is not ABORTING. */
 export const abortOf = ({ phase, abort, isTimedOut }: ExecutionState): WorkAbort | undefined =>
   phase === WORKFLOW.ABORTING ? create(WorkAbortSchema, { ...abort, timedOut: isTimedOut }) : undefined;
+
+/** The phase in which an execution has ended; `undefined` before. */
+export const endOf = ({ phase }: ExecutionState): Phase | undefined =>
+  // oxlint-disable-next-line typescript/no-unsafe-enum-assignment -- states have phases as plain numbers
+  isTerminal('workflow', phase) ? phase : undefined;
 
 /** Copies from a state the fields that a launch has. The first launch of an execution has no progress. */
 export const launchState = (state: ExecutionState): LaunchState => {

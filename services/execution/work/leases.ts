@@ -23,7 +23,7 @@ import { envelopeScan } from '../wire/envelope-scan.js';
 import type { ExecutionRefusal } from '../refusals.js';
 import type { ExecutionState } from '../state.js';
 import type { Envelope, ExecutionId } from '../wire/envelope.js';
-import { abortOf, launchMessage, launchState, type SizedClosure, sizedClosure } from './launch-message.js';
+import { abortOf, endOf, launchMessage, launchState, type SizedClosure, sizedClosure } from './launch-message.js';
 
 /** Services and settings of leases. */
 export type LeaseServices = {
@@ -99,9 +99,11 @@ export class ExecutionLeases {
     return (await this.#handle(id, { type: 'ReportPhase', id, envelope, isChildKnown: true }, '')).kind === 'accepted';
   }
 
-  async held(lease: Lease): Promise<{ readonly abort: WorkAbort | undefined } | undefined> {
-    const found = await this.#whileHeld(lease, abortOf);
-    return found && { abort: found.answer };
+  async held(
+    lease: Lease,
+  ): Promise<{ readonly abort: WorkAbort | undefined; readonly ended: Phase | undefined } | undefined> {
+    const found = await this.#whileHeld(lease, (state) => ({ abort: abortOf(state), ended: endOf(state) }));
+    return found?.answer;
   }
 
   async launch(lease: Lease, maxInlineBytes: number): Promise<WorkLaunch | undefined> {

@@ -4,6 +4,7 @@ import type { EngineSessionId } from '../../engine-session/events.js';
 import { type Call, RpcError } from '../../kernel/rpc.js';
 import { namedLease } from './engine-messages.js';
 import { joiningOf } from './joined.js';
+import type { HeldLease } from './ports.js';
 import type { SendQueue } from './send-queue.js';
 import { type BoardServices, HEARTBEATS, type WorkBoard } from './work-board.js';
 import { type JoinedEngine, sendAbort } from './work-offers.js';
@@ -22,11 +23,30 @@ type Kept = { readonly kept: WorkJoin['leases']; readonly aborts: readonly (() =
 
 const NONE_KEPT: Kept = { kept: [], aborts: [] };
 
+/** Tells an engine which of its executions ended before it joined: the board sends only later ends. */
+const tellEnds = (
+  { leases, onFailure }: Pick<FeedServices, 'leases' | 'onFailure'>,
+  board: Pick<WorkBoard, 'tellEnd'>,
+  { engine, held }: { readonly engine: JoinedEngine; readonly held: readonly HeldLease[] },
+): void => {
+  const tell = async (): Promise<void> => {
+    for (const lease of held) {
+      const found = await leases.held(lease);
+      if (found?.ended !== undefined) board.tellEnd(engine, lease.id, found.ended);
+    }
+  };
+  tell().catch((thrown: unknown) => {
+    onFailure(thrown);
+    engine.sendQueue.end(new RpcError('UNAVAILABLE', 'an execution of the engine cannot be read: join again'));
+  });
+};
+
 /** Admits engines: into the session that they name if it has not ended, otherwise into a new session. */
 export const admission = (
-  { leases, sessions, leaseMs, now, newSession }: FeedServices,
+  services: FeedServices,
   board: WorkBoard,
 ): ((join: WorkJoin, arrived: OpenedStream) => Promise<JoinedEngine>) => {
+  const { leases, sessions, leaseMs, now, newSession } = services;
   const resumes = async (id: EngineSessionId): Promise<boolean> => {
     board.sessions.seen(id.session); // before the renewal: a check that has begun reads that number and must not end it
     return id.session !== '' && (await sessions.renewals(id)) !== undefined && sessions.renew(id);
@@ -77,6 +97,8 @@ export const admission = (
     board.engines.set(id.session, engine);
     sendQueue.send({ case: 'joined', value: { session: id.session, leases: kept, ...times } });
     for (const send of aborts) send();
+    const held = kept.map((lease) => namedLease(lease, engine));
+    tellEnds(services, board, { engine, held }); // only now: one may have ended while the engine was admitted
     board.giveBackUnheld(engine);
     engine.free = joining.places;
     board.distribute();

@@ -5,7 +5,10 @@ import {
   type WorkLease,
   WorkLeaseSchema,
 } from '../../../proto/gen/platformidl/eventlog/engine_work_pb.js';
-import type { ExecutionError } from '../../../proto/gen/platformidl/core/execution_pb.js';
+import type {
+  ExecutionError,
+  WorkflowExecution_Phase as Phase,
+} from '../../../proto/gen/platformidl/core/execution_pb.js';
 import type { EngineSessionId } from '../../engine-session/events.js';
 import type { Leaseholder } from '../../execution/commands.js';
 import type { StreamName } from '../../kernel/stream.js';
@@ -21,6 +24,9 @@ export type Leased =
 /** A lease and the session that holds it. */
 export type HeldLease = { readonly id: WorkId; readonly number: number; readonly session: string };
 
+/** The state of an execution under a lease. */
+export type LeasedWork = { readonly abort: WorkAbort | undefined; readonly ended: Phase | undefined };
+
 /** Leases of executions. Each command is decided on the stream of the execution. */
 export interface WorkLeases {
   streamOf(id: WorkId): StreamName;
@@ -35,8 +41,11 @@ export interface WorkLeases {
   giveBack(lease: HeldLease, reason: string): Promise<boolean>;
   /** Records FAILED as the end of the execution, reported by the engine; true when the session held the lease. */
   fail(lease: HeldLease, producerId: string, error: ExecutionError): Promise<boolean>;
-  /** Reads the abort that is requested for an execution, if any; `undefined` when the session does not hold the lease. */
-  held(lease: HeldLease): Promise<{ readonly abort: WorkAbort | undefined } | undefined>;
+  /**
+   * Reads the abort that is requested for an execution, if any, and the phase in which it has ended; `undefined` when
+   * the session does not hold the lease.
+   */
+  held(lease: HeldLease): Promise<LeasedWork | undefined>;
   /**
    * Composes the launch message of a lease; `undefined` when the lease is over. Inputs and a closure larger than
    * `maxInlineBytes` are sent as references.

@@ -150,6 +150,16 @@ export class WorkBoard {
       if (!engine.held.has(item.stream)) this.#giveBack(engine, item);
   }
 
+  /** Tells an engine that an execution which it holds has ended. Does nothing when the engine does not hold it. */
+  tellEnd({ held, sendQueue }: JoinedEngine, id: WorkId, phase: Phase): void {
+    const stream = this.#services.leases.streamOf(id);
+    const lease = held.get(stream);
+    if (lease === undefined) return;
+    held.delete(stream);
+    const change = { case: 'ended', value: { phase } } as const;
+    sendQueue.send({ case: 'update', value: { lease: leaseOf({ id, number: lease.number }), change } });
+  }
+
   #isRenewalDue({ renewedAtMs, held }: JoinedEngine): boolean {
     const { isShared, leaseMs, now } = this.#services;
     const factor = held.size > 0 ? 1 : IDLE_FACTOR;
@@ -249,12 +259,8 @@ export class WorkBoard {
   #ended(item: WorkItem, phase: Phase): void {
     this.#forget(item);
     for (const engine of this.engines.values()) {
-      const held = engine.held.get(item.stream);
       engine.rejected.delete(item.stream);
-      engine.held.delete(item.stream);
-      if (held === undefined) continue;
-      const lease = leaseOf({ id: item.id, number: held.number });
-      engine.sendQueue.send({ case: 'update', value: { lease, change: { case: 'ended', value: { phase } } } });
+      this.tellEnd(engine, item.id, phase);
     }
   }
 

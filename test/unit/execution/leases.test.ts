@@ -103,7 +103,12 @@ describe('a report of an execution that was leased', () => {
   });
 
   it.each([
-    ['a node under a lease of a bridge', leaseTo('bridge', undefined, 'propeller'), node('RUNNING', { node: 'n1' }), 'OK'],
+    [
+      'a node under a lease of a bridge',
+      leaseTo('bridge', undefined, 'propeller'),
+      node('RUNNING', { node: 'n1' }),
+      'OK',
+    ],
     ['a task under a lease of a bridge', leaseTo('bridge', undefined, 'east'), task('RUNNING'), 'OK'],
     ['a task under a lease of an engine named propeller', leaseTo('propeller'), task('RUNNING'), 'OK'],
     ['a task under a lease of another engine', leaseTo('a'), task('RUNNING'), 'lease-lost'],
