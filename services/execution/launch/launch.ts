@@ -3,6 +3,7 @@ import { create } from '@bufbuild/protobuf';
 import type { Notification } from '../../../proto/gen/platformidl/admin/common_pb.js';
 import {
   type ExecutionCreateRequest,
+  ExecutionMetadata_ExecutionMode as ExecutionMode,
   ExecutionMetadataSchema,
   type ExecutionSpec,
 } from '../../../proto/gen/platformidl/admin/execution_pb.js';
@@ -84,8 +85,21 @@ const assertLiterals = (given: GivenInputs): void => {
   if (problem !== undefined) throw invalidArgument(problem);
 };
 
+/** Begins the keys of labels and annotations that a bridge sets on the objects of executions. */
+const BRIDGE_PREFIX = 'flightlog.io/';
+
+/** Removes from the spec of a child what the bridge has set on the object of its parent: engines pass that on. */
+const removeBridgeKeys = ({ metadata, labels, annotations }: ExecutionSpec): void => {
+  if (metadata?.mode !== ExecutionMode.CHILD_WORKFLOW) return;
+  for (const values of [labels?.values, annotations?.values]) {
+    const added = Object.keys(values ?? {}).filter((key) => key.startsWith(BRIDGE_PREFIX));
+    for (const key of added) delete values?.[key];
+  }
+};
+
 const checkedRequest = ({ spec }: ExecutionCreateRequest, given: GivenInputs): CheckedRequest => {
   if (spec === undefined) throw missing('spec');
+  removeBridgeKeys(spec);
   const launches = assertLaunchable(spec.launchPlan);
   assertLiterals(given);
   assertNotifications(requestedNotifications(spec));

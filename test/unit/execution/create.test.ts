@@ -147,19 +147,33 @@ describe('a child execution', () => {
     metadata: { mode: 4, parentNodeExecution: { nodeId, executionId: { ...place, name } } },
   });
 
-  it('takes principal, nesting and cluster label from the execution that launches it', async () => {
-    await launch('parent', { executionClusterLabel: { value: 'gpu' } }, 'grace');
-    await plane.send('createNodeEvent', {
+  /** Reports that the node of a parent runs. */
+  const runNode = (name: string) =>
+    plane.send('createNodeEvent', {
       event: {
-        id: { nodeId: 'n0', executionId: { ...place, name: 'parent' } },
+        id: { nodeId: 'n0', executionId: { ...place, name } },
         phase: 2,
         occurredAt: { seconds: 1n },
       } as never,
     });
+
+  it('takes principal, nesting and cluster label from the execution that launches it', async () => {
+    await launch('parent', { executionClusterLabel: { value: 'gpu' } }, 'grace');
+    await runNode('parent');
     await launch('child', parent('parent'), 'engine');
     const { spec } = await created('child');
     expect(spec?.metadata).toMatchObject({ principal: 'grace', nesting: 1 });
     expect(spec?.executionClusterLabel?.value).toBe('gpu');
+  });
+
+  it('does not get the labels and annotations that a bridge has set on the object of its parent', async () => {
+    const own = Object.fromEntries(Array.from({ length: 16 }, (_, at) => [`own-${at}`, 'a']));
+    await launch('bridged', {});
+    await runNode('bridged');
+    const values = { ...own, 'flightlog.io/bridge': 'flightlog', 'flightlog.io/launch-id': '1' };
+    await launch('bridged-child', { ...parent('bridged'), labels: { values }, annotations: { values } });
+    const { spec } = await created('bridged-child');
+    expect([spec?.labels?.values, spec?.annotations?.values]).toEqual([own, own]);
   });
 
   it('is refused unless its parent has the node that launches it', async () => {
