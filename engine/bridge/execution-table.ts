@@ -33,10 +33,13 @@ export const identifierOf = (key: string): WorkflowExecutionIdentifier => {
   return create(WorkflowExecutionIdentifierSchema, { project, domain, name });
 };
 
-/** True when an engine has reported events of the execution. */
+/** The phases of an execution of which no engine has reported anything: the control plane begins with QUEUED. */
+const INITIAL: ReadonlySet<Phase> = new Set([Phase.UNDEFINED, Phase.QUEUED]);
+
+/** True when an engine has begun the execution. */
 export const isStarted = (work: WorkLaunch | undefined): boolean => {
   const { phase = Phase.UNDEFINED, nodes = [] } = work?.progress ?? {};
-  return nodes.length > 0 || phase !== Phase.UNDEFINED;
+  return nodes.length > 0 || !INITIAL.has(phase);
 };
 
 /** Makes the entry of a launch that has arrived with its lease. */

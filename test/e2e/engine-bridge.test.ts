@@ -12,6 +12,7 @@ import { fixtureFolder, withNeeds } from '../support/fixtures.js';
 import { ask, BRIDGE_TOKEN, kubeConfigOf, objectPath } from '../support/kubernetes/server.js';
 import { type StandIn, startStandIn } from '../support/kubernetes/stand-in.js';
 import { until } from '../support/until.js';
+import { openWork } from '../support/work-stream.js';
 
 const { createExecution, createWorkflowEvent, getExecution, terminateExecution } = AdminService.method;
 const folder = mkdtempSync(join(tmpdir(), 'flightlog-bridge-'));
@@ -131,6 +132,16 @@ describe('flightlog bridge', () => {
     bridge.child.kill('SIGTERM');
     expect((await bridge.ended).code).toBe(0);
     expect((await object('b4'))?.metadata.deletionTimestamp).toBeUndefined();
+  });
+
+  it('makes the object of an execution whose earlier lease has ended before its object was made', async () => {
+    await launch('b5');
+    const other = openWork(plane.server().ready.grpc, { group: 'bridges', engine: 'other', freePlaces: 1 });
+    expect(await other.next('launch')).toMatchObject({ lease: { execution: idOf('b5'), number: 1n } });
+    other.send({ case: 'leave', value: {} });
+    await other.ended;
+    bridge = startBridge();
+    await untilExists('b5');
   });
 
   it('exits with 1 when it cannot use a cluster, which it names', async () => {

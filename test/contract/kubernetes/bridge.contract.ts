@@ -178,6 +178,13 @@ export const bridgeContract = <Server extends KubernetesServer>(
       await gone(own);
     });
 
+    it('makes the object of a launch that another engine had, but has not begun', async () => {
+      const own = newName();
+      work.launch(own, hello, { lease: 2n });
+      await accepts(1);
+      expect(await object(own)).toBeDefined();
+    });
+
     it('rejects a launch that another engine has begun, and makes no object', async () => {
       const own = newName();
       work.launch(own, hello, { lease: 2n, isStarted: true });

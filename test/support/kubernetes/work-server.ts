@@ -128,7 +128,8 @@ export const startWorkServer = async (): Promise<WorkServer> => {
     leases,
     launch: (name, { closure, inputs }, { lease = 1n, isStarted = false, createdAtMs = 1_000 } = {}) => {
       leases.set(name, lease);
-      const progress = isStarted ? { progress: { phase: Phase.RUNNING } } : {};
+      // As the control plane does: no progress with the first lease, and QUEUED before the first report.
+      const progress = lease === 1n ? {} : { progress: { phase: isStarted ? Phase.RUNNING : Phase.QUEUED } };
       const content = {
         workflow: { case: 'closure' as const, value: closure },
         input: { case: 'inputs' as const, value: inputs },
