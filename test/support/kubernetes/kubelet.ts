@@ -4,6 +4,7 @@ import { ContainerError_Kind as Kind, ErrorDocumentSchema } from '../../../proto
 import { type LiteralMap, LiteralMapSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
 import type { Stored } from './object-table.js';
 import type { EngineStore } from './propeller.js';
+import { until } from '../until.js';
 import { ask, type KubernetesServer } from './server.js';
 
 /** A pod of the engine. */
@@ -111,9 +112,16 @@ export const startKubelet = (
 ) => {
   const begun = new Map<string, string>();
   const pods: Pod[] = [];
-  const setStatus = async (pod: Pod, status: unknown): Promise<void> => {
-    await ask(server, 'PATCH', `${podPath(pod)}/status`, { status });
-  };
+  /** Sets the status of a pod, also when the API server is away for a while. */
+  const setStatus = (pod: Pod, status: unknown): Promise<unknown> =>
+    until(
+      () =>
+        ask(server, 'PATCH', `${podPath(pod)}/status`, { status }).then(
+          () => true,
+          () => false,
+        ),
+      Boolean,
+    );
   const play = async (pod: Pod): Promise<void> => {
     const startedAt = new Date().toISOString();
     begun.set(pod.metadata.uid ?? '', startedAt);
