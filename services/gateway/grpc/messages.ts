@@ -2,7 +2,7 @@ import type { ServerHttp2Stream } from 'node:http2';
 
 import { HEAD_BYTES } from '../../kernel/encoding/grpc-frame.js';
 import { RpcError } from '../../kernel/rpc.js';
-import type { GrpcCall } from './call.js';
+import { type GrpcCall, isGone } from './call.js';
 import { tooLarge, decompress } from './encoding.js';
 import { type RequestTimer, inflatedBytes, timeRequest } from '../incoming.js';
 import type { MemoryBudget } from '../memory-budget.js';
@@ -87,17 +87,21 @@ const finish = (message: Message, { call, limits }: Incoming): Buffer | Promise<
   return message.isPacked ? decompress(bytes, call.encoding, limits.maxMessageBytes) : bytes;
 };
 
+const callerGone = (): RpcError => new RpcError('CANCELLED', 'the caller has gone');
+
 const chunksOf = async function* (stream: ServerHttp2Stream, first: Buffer | undefined): AsyncIterable<Buffer> {
   if (first !== undefined) yield first;
   try {
     // Without this option the end of the requests would end the answers too.
     yield* stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
   } catch {
-    throw new RpcError('CANCELLED', 'the caller has gone');
+    throw callerGone();
   }
 };
 
-const noWholeMessage = (): RpcError => new RpcError('INVALID_ARGUMENT', 'no whole message in the request');
+/** The error of a request that ended too early. A reset by the client ends it too, as far as the stream tells. */
+const endedEarly = ({ call }: Incoming): RpcError =>
+  isGone(call) ? callerGone() : new RpcError('INVALID_ARGUMENT', 'no whole message in the request');
 
 /** The part of the next message that has been received. */
 type Receiving = { readonly head: Buffer; headBytes: number; message: Message | undefined };
@@ -162,7 +166,7 @@ export const batchesOf = async function* (incoming: Incoming, first?: Buffer): A
   const receiving: Receiving = { head: Buffer.alloc(HEAD_BYTES), headBytes: 0, message: undefined };
   try {
     for await (const chunk of chunksOf(incoming.call.stream, first)) yield* batchesIn(incoming, receiving, chunk);
-    if (receiving.headBytes > 0) throw noWholeMessage();
+    if (receiving.headBytes > 0) throw endedEarly(incoming);
   } finally {
     if (receiving.message !== undefined) forget(receiving.message);
   }
@@ -179,13 +183,13 @@ export const messagesOf = async function* (incoming: Incoming, first?: Buffer): 
 
 const anotherMessage = (): RpcError => new RpcError('INVALID_ARGUMENT', 'more than one message in the request');
 
-const onlyOf = async (messages: AsyncIterable<Buffer>): Promise<Buffer> => {
+const onlyOf = async (incoming: Incoming, first: Buffer): Promise<Buffer> => {
   let only: Buffer | undefined;
-  for await (const message of messages) {
+  for await (const message of messagesOf(incoming, first)) {
     if (only !== undefined) throw anotherMessage();
     only = message;
   }
-  if (only === undefined) throw noWholeMessage();
+  if (only === undefined) throw endedEarly(incoming);
   return only;
 };
 
@@ -196,9 +200,8 @@ const wholeIn = (chunk: Buffer): Buffer | undefined =>
     : undefined;
 
 /**
- * Receives the only message of a request, and resolves when the client has ended the request. When the client
- * disconnects before, the promise may stay pending. Nearly all messages arrive in one chunk and are copied from it; the
- * others are assembled by {@link messagesOf}.
+ * Receives the only message of a request, and resolves when the client has ended the request. Nearly all messages arrive
+ * in one chunk and are copied from it; the others are assembled by {@link messagesOf}.
  *
  * @throws {RpcError} the errors of {@link messagesOf}, and INVALID_ARGUMENT when there is not exactly one message.
  */
@@ -207,7 +210,7 @@ export const onlyMessage = (incoming: Incoming): Promise<Buffer> =>
     const { stream } = incoming.call;
     let whole: Buffer | undefined;
     const end = (): void => {
-      if (whole === undefined) reject(noWholeMessage());
+      if (whole === undefined) reject(endedEarly(incoming));
       else resolve(whole);
     };
     const take = (chunk: Buffer): void => {
@@ -218,7 +221,9 @@ export const onlyMessage = (incoming: Incoming): Promise<Buffer> =>
       whole = wholeIn(chunk);
       if (whole !== undefined) return;
       stream.off('data', take).off('end', end).pause();
-      onlyOf(messagesOf(incoming, chunk)).then(resolve, reject);
+      onlyOf(incoming, chunk).then(resolve, reject);
     };
-    stream.on('data', take).on('end', end);
+    const leave = (): void => reject(callerGone());
+    stream.on('data', take).on('end', end).once('close', leave);
+    if (stream.destroyed) leave(); // 'close' may have been emitted
   });
