@@ -3,7 +3,7 @@ import type { TlsOptions } from 'node:tls';
 
 import { type DescMessage, toBinary } from '@bufbuild/protobuf';
 
-import type { Answer, Route } from '../kernel/rpc.js';
+import { type Answer, type Route, RpcError } from '../kernel/rpc.js';
 import type { Authentication } from '../kernel/ports/authentication.js';
 import type { Tls, TlsSource } from '../kernel/ports/tls.js';
 import type { LinkedFiles } from '../kernel/ports/uploads.js';
@@ -17,6 +17,7 @@ import type { GatewayLog } from './log.js';
 import type { PositionTokens } from './position-token.js';
 import type { Check } from './readiness.js';
 import { type RouteTable, unimplemented } from './routes.js';
+import { isRead } from './status.js';
 
 /** Settings for browser pages of other origins (CORS). */
 export type Cors = {
@@ -132,18 +133,25 @@ export const decodeRequest = (route: Route, bytes: Uint8Array): ReceivedRequest 
   return bytes;
 };
 
-/**
- * Runs the handler of a unary call, after all interceptors.
- *
- * @throws {RpcError} UNIMPLEMENTED when its RPC has no handler.
- */
-export const answerUnary = (call: DispatchedCall): Promise<Answer<DescMessage>> => {
+const handle = (call: DispatchedCall): Promise<Answer<DescMessage>> => {
   const { endpoint, request } = call;
   const { route } = endpoint;
   if (!route) throw unimplemented(endpoint);
   if (route.large && request instanceof Uint8Array && request.length > route.large.aboveBytes)
     return route.large.handle(request, call);
   return route.handle(request as never, call);
+};
+
+/**
+ * Runs the handler of a unary call, after all interceptors. The answer of a read whose caller has gone is not encoded,
+ * because that may take longer than the read.
+ *
+ * @throws {RpcError} UNIMPLEMENTED when its RPC has no handler, CANCELLED when the caller of a read has gone.
+ */
+export const answerUnary = async (call: DispatchedCall): Promise<Answer<DescMessage>> => {
+  const answer = await handle(call);
+  if (call.isCancelled() && isRead(call.endpoint.method)) throw new RpcError('CANCELLED', 'the caller has gone');
+  return answer;
 };
 
 /**

@@ -2,6 +2,7 @@ import { Worker } from 'node:worker_threads';
 import { faultOf } from '../../../services/kernel/crossing-faults.js';
 import { StoreUnavailable, TooManyQueries } from '../../../services/kernel/fault.js';
 import type { Collection, Found, Query, ValueCounts } from '../../runtime/read-store.js';
+import { deliverInTurns } from './deliver-in-turns.js';
 import type { Answered, QueryRequest, QueryMethod, QueryThreadSettings, Slice } from './query-messages.js';
 import { elementsOf } from './query-slices.js';
 import type { FoundValues } from '../distinct-values.js';
@@ -53,10 +54,11 @@ export const queryCaller = (settings: QueryThreadSettings): QueryCaller => {
   const start = (): Worker => {
     const started = new Worker(new URL('./query-thread.js', import.meta.url), { workerData: settings });
     started.on('error', failAll);
-    started.on('message', (answered: Answered) => {
+    const take = (answered: Answered): void => {
       const asked = waiting.get(answered.id);
       if (asked && receive(answered, asked)) waiting.delete(answered.id);
-    });
+    };
+    started.on('message', deliverInTurns(take));
     return started;
   };
   const ask = (called: QueryMethod, collection: Collection, query: Query): Promise<QueryAnswer> =>

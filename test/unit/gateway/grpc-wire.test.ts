@@ -25,9 +25,11 @@ const MAX_BYTES = 100_000;
 const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n';
 
 const calls: Call[] = [];
+let tell: () => void;
 const getTask = route(AdminService.method.getTask, async (request, call) => {
   calls.push(call);
   if (request.id?.name === 'never') await new Promise(() => undefined);
+  if (request.id?.name === 'when told') await new Promise<void>((resolve) => (tell = resolve));
   return create(TaskSchema, { shortDescription: request.id?.name ?? '' });
 });
 
@@ -346,6 +348,16 @@ describe('a caller that leaves', () => {
     stream.close(constants.NGHTTP2_CANCEL);
     await expect.poll(() => calls[0]?.isCancelled()).toBe(true);
     expect(statusOf(await send(GET_TASK, framed(named('x'))))).toBe('0');
+  });
+
+  it('has CANCELLED for a read that is answered afterwards', async () => {
+    const stream = open(GET_TASK);
+    stream.on('error', () => undefined).end(framed(named('when told')));
+    await expect.poll(() => calls.length).toBe(1);
+    stream.close(constants.NGHTTP2_CANCEL);
+    await expect.poll(() => calls[0]?.isCancelled()).toBe(true);
+    tell();
+    await expect.poll(() => failures).toEqual(['CANCELLED']);
   });
 
   const DATA_FRAME = 0;
