@@ -22,12 +22,12 @@ const MAX_HEADERS_BYTES = 65_535;
 const OPTIONS = {
   settings: { maxConcurrentStreams: 1_024, maxHeaderListSize: MAX_HEADERS_BYTES },
   maxSessionMemory: Number.MAX_SAFE_INTEGER, // the memory budgets bound what calls hold
-  // Cancelled calls, above which a connection ends with all its calls. Node's default is 1,000 and 33 a second: fewer than
-  // the calls of one connection that a pause of the server lets pass their deadlines. Node 20 knows only the default.
-  streamResetBurst: 10_000,
-  streamResetRate: 1_000,
-  // A cancelled call is counted until its stream is closed here, so calls that follow at once may be refused, which clients
-  // repeat. Node's default is to end the connection after 100 of them.
+  // Cancelled calls, above which a connection ends with all its calls: more than a process can take. Node's default of
+  // 1,000 and 33 a second is less than what hedging or a pause of the server causes. Node 20 knows only the default.
+  streamResetBurst: 100_000,
+  streamResetRate: 10_000,
+  // A cancelled call is counted until its stream is closed here, so Node may refuse calls that follow at once. Its default
+  // is to end the connection after 100 of them.
   maxSessionRejectedStreams: 10_000,
 };
 
