@@ -21,6 +21,7 @@ const MAX_HEADERS_BYTES = 65_535;
 
 const OPTIONS = {
   settings: { maxConcurrentStreams: 1_024, maxHeaderListSize: MAX_HEADERS_BYTES },
+  maxHeaderListPairs: 2_048, // more than fit into the bytes; Node's default of 128 is not announced
   maxSessionMemory: Number.MAX_SAFE_INTEGER, // the memory budgets bound what calls hold
   // Cancelled calls, above which a connection ends with all its calls: more than a process can take. Node's default of
   // 1,000 and 33 a second is less than what hedging or a pause of the server causes. Node 20 knows only the default.

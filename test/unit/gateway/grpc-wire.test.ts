@@ -338,6 +338,13 @@ describe('metadata, of which there may be 64 kB,', () => {
   });
 });
 
+describe('metadata of 1,000 fields', () => {
+  it('is accepted', async () => {
+    const fields = Object.fromEntries(Array.from({ length: 1_000 }, (_, at) => [`x-${at}`, 'v']));
+    expect(statusOf(await send(GET_TASK, framed(named('x')), fields))).toBe('0');
+  });
+});
+
 describe('a caller that leaves', () => {
   it('cancels its call for the handler, and its next call is answered', async () => {
     const stream = open(GET_TASK);
