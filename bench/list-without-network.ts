@@ -7,6 +7,7 @@ import { decodeRequest } from '../services/gateway/exchange.js';
 import { entities } from '../services/main/entities.js';
 import { filePayloadStore } from '../services/store/payloads/file-payload-store.js';
 import { sqliteLogReader } from '../services/store/log/sqlite-log-reader.js';
+import { noEngineData } from '../test/support/engine-data.js';
 
 const call: Call = { principal: '', requestId: 'bench', isCancelled: () => false, answeredAt: () => undefined };
 
@@ -34,7 +35,7 @@ export const pageTimesWithoutNetwork = async (
   const store = servingReadStore({ directory });
   const log = await sqliteLogReader({ directory });
   const payloads = filePayloadStore({ directory });
-  const contents = { log, payloads, warn: fail };
+  const contents = { log, payloads, engineData: noEngineData, warn: fail };
   const route = executionsRoutes({ store, entities, freshness: fresh, contents }).find(
     ({ method }) => method === AdminService.method.listExecutions,
   );

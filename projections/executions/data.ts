@@ -1,11 +1,18 @@
 import { fromBinary } from '@bufbuild/protobuf';
 
+import { ExecutionSchema } from '../../proto/gen/platformidl/admin/execution_pb.js';
 import type { LiteralMap } from '../../proto/gen/platformidl/core/literals_pb.js';
 import { WorkflowExecutionEventSchema } from '../../proto/gen/platformidl/event/event_pb.js';
 import { type ExecutionEvent, executionCodec } from '../../services/execution/events.js';
 import { bytesOf } from '../../services/kernel/ports/payload-store.js';
 import type { StreamName } from '../../services/kernel/stream.js';
-import { eventAt, type RecordedContents, type CallContents, unlessUnreadable } from '../query/recorded-contents.js';
+import {
+  eventAt,
+  type RecordedContents,
+  type CallContents,
+  literalsAt,
+  unlessUnreadable,
+} from '../query/recorded-contents.js';
 import type { StoredDocument } from '../runtime/read-store.js';
 
 /** An execution's document is keyed by its stream. */
@@ -30,18 +37,28 @@ export const inputsOf = (contents: CallContents, document: StoredDocument): Prom
     return bytesOf(event.data.inputs, contents.payloads);
   });
 
-/**
- * The outputs that the engine sent; unset when it sent a location, because the storage of engines cannot be read from
- * here.
- */
-export const outputsOf = async (contents: CallContents, document: StoredDocument): Promise<LiteralMap | undefined> => {
-  const { outputs_at: revision } = document.fields;
-  if (typeof revision !== 'number') return undefined;
-  return unlessUnreadable(contents, { field: 'full_outputs', of: document.key }, async () => {
-    const event = await eventOf(contents, document, BigInt(revision));
-    if (event?.type !== 'WorkflowPhaseReported') return undefined;
-    const bytes = await bytesOf(event.data.message, contents.payloads);
-    const { outputResult: result } = fromBinary(WorkflowExecutionEventSchema, bytes);
-    return result.case === 'outputData' ? result.value : undefined;
-  });
+const sentOutputs = async (
+  contents: CallContents,
+  document: StoredDocument,
+  revision: number,
+): Promise<LiteralMap | undefined> => {
+  const event = await eventOf(contents, document, BigInt(revision));
+  if (event?.type !== 'WorkflowPhaseReported') return undefined;
+  const bytes = await bytesOf(event.data.message, contents.payloads);
+  const { outputResult: result } = fromBinary(WorkflowExecutionEventSchema, bytes);
+  return result.case === 'outputData' ? result.value : undefined;
 };
+
+const storedOutputs = (contents: CallContents, { response }: StoredDocument): Promise<LiteralMap | undefined> => {
+  const result = fromBinary(ExecutionSchema, response).closure?.outputResult;
+  // oxlint-disable-next-line typescript/no-deprecated -- the location is shown there and nowhere else
+  const data = result?.case === 'outputs' ? result.value.data : undefined;
+  return data?.case === 'uri' ? literalsAt(contents, data.value) : Promise.resolve(undefined);
+};
+
+/** The outputs that the engine sent or stored; unset when they are in none of the configured stores. */
+export const outputsOf = (contents: CallContents, document: StoredDocument): Promise<LiteralMap | undefined> =>
+  unlessUnreadable(contents, { field: 'full_outputs', of: document.key }, () => {
+    const { outputs_at: revision } = document.fields;
+    return typeof revision === 'number' ? sentOutputs(contents, document, revision) : storedOutputs(contents, document);
+  });

@@ -1,5 +1,6 @@
 import { fromBinary } from '@bufbuild/protobuf';
 
+import type { NodeExecution } from '../../proto/gen/platformidl/admin/node_execution_pb.js';
 import type { LiteralMap } from '../../proto/gen/platformidl/core/literals_pb.js';
 import {
   type DynamicWorkflowNodeMetadata,
@@ -9,7 +10,13 @@ import {
 import { executionCodec } from '../../services/execution/events.js';
 import { bytesOf } from '../../services/kernel/ports/payload-store.js';
 import type { StreamName } from '../../services/kernel/stream.js';
-import { eventAt, type RecordedContents, type CallContents, unlessUnreadable } from '../query/recorded-contents.js';
+import {
+  eventAt,
+  type RecordedContents,
+  type CallContents,
+  literalsAt,
+  unlessUnreadable,
+} from '../query/recorded-contents.js';
 import type { StoredDocument } from '../runtime/read-store.js';
 
 /** The engine's message at the revision stored in a field of the document. */
@@ -25,21 +32,29 @@ const messageAt = async (
   return fromBinary(NodeExecutionEventSchema, await bytesOf(event.data.message, contents.payloads));
 };
 
-/**
- * The inputs that the engine sent; unset when it sent a location, because the storage of engines cannot be read from
- * here.
- */
-export const inputsOf = (contents: CallContents, document: StoredDocument): Promise<LiteralMap | undefined> =>
+/** The inputs that the engine sent or stored; unset when they are in none of the configured stores. */
+export const inputsOf = (
+  contents: CallContents,
+  document: StoredDocument,
+  { inputUri }: NodeExecution,
+): Promise<LiteralMap | undefined> =>
   unlessUnreadable(contents, { field: 'full_inputs', of: document.key }, async () => {
     const input = (await messageAt(contents, document, 'inputs_at'))?.inputValue;
-    return input?.case === 'inputData' ? input.value : undefined;
+    return input?.case === 'inputData' ? input.value : literalsAt(contents, inputUri);
   });
 
-/** The outputs that the engine sent; unset when it sent a location. */
-export const outputsOf = (contents: CallContents, document: StoredDocument): Promise<LiteralMap | undefined> =>
+/** The outputs that the engine sent or stored; unset when they are in none of the configured stores. */
+export const outputsOf = (
+  contents: CallContents,
+  document: StoredDocument,
+  { closure }: NodeExecution,
+): Promise<LiteralMap | undefined> =>
   unlessUnreadable(contents, { field: 'full_outputs', of: document.key }, async () => {
     const result = (await messageAt(contents, document, 'outputs_at'))?.outputResult;
-    return result?.case === 'outputData' ? result.value : undefined;
+    if (result?.case === 'outputData') return result.value;
+    const shown = closure?.outputResult;
+    // oxlint-disable-next-line typescript/no-deprecated -- the address is shown there and nowhere else
+    return shown?.case === 'outputUri' ? literalsAt(contents, shown.value) : undefined;
   });
 
 /** The workflow that a dynamic node has generated. */

@@ -70,8 +70,8 @@ const dynamicMetadata = (
 const dataOf = async (contents: CallContents, document: StoredDocument): Promise<NodeExecutionGetDataResponse> => {
   const node = fromBinary(NodeExecutionSchema, document.response);
   const [fullInputs, fullOutputs, dynamic] = await Promise.all([
-    inputsOf(contents, document),
-    outputsOf(contents, document),
+    inputsOf(contents, document, node),
+    outputsOf(contents, document, node),
     unlessUnreadable(contents, { field: 'dynamic_workflow', of: document.key }, () =>
       dynamicWorkflowOf(contents, document),
     ),

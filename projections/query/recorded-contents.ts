@@ -1,7 +1,10 @@
+import { fromBinary } from '@bufbuild/protobuf';
+import { type LiteralMap, LiteralMapSchema } from '../../proto/gen/platformidl/core/literals_pb.js';
 import type { EventCodec } from '../../services/kernel/aggregate.js';
 import { schemaOf } from '../../services/kernel/event.js';
 import type { EventLog } from '../../services/kernel/ports/event-store.js';
-import { Fault } from '../../services/kernel/fault.js';
+import { EngineDataUnusable, Fault } from '../../services/kernel/fault.js';
+import type { EngineData, ReserveMemory } from '../../services/kernel/ports/engine-data.js';
 import type { PayloadStore } from '../../services/kernel/ports/payload-store.js';
 import type { Call } from '../../services/kernel/rpc.js';
 import type { StreamName } from '../../services/kernel/stream.js';
@@ -10,14 +13,15 @@ import type { StreamName } from '../../services/kernel/stream.js';
 export type RecordedContents = {
   readonly log: EventLog;
   readonly payloads: PayloadStore;
+  readonly engineData: EngineData;
   /** Logs to the operator what could not be read, and why. */
   readonly warn: (message: string, cause: unknown) => void;
 };
 
 /** The sources for one call, whose answer reports what could not be read. */
-export type CallContents = RecordedContents & Pick<Call, 'unread'>;
+export type CallContents = RecordedContents & Pick<Call, 'unread' | 'reserveMemory'>;
 
-const reservingMemory = (payloads: PayloadStore, reserveMemory: NonNullable<Call['reserveMemory']>): PayloadStore => ({
+const reservingMemory = (payloads: PayloadStore, reserveMemory: ReserveMemory): PayloadStore => ({
   ...payloads,
   get: async (ref) => {
     await reserveMemory(Number(ref.sizeBytes));
@@ -28,7 +32,7 @@ const reservingMemory = (payloads: PayloadStore, reserveMemory: NonNullable<Call
 /** The sources for one call: before a payload is fetched, the call waits until the transport has memory for it. */
 export const contentsFor = (contents: RecordedContents, { reserveMemory, unread }: Call): CallContents => ({
   ...contents,
-  ...(reserveMemory && { payloads: reservingMemory(contents.payloads, reserveMemory) }),
+  ...(reserveMemory && { reserveMemory, payloads: reservingMemory(contents.payloads, reserveMemory) }),
   ...(unread && { unread }),
 });
 
@@ -43,6 +47,28 @@ export const eventAt = async <Event>(
     if (event !== undefined) return codec.decode(event.type, event.data, schemaOf(event));
   }
   return undefined;
+};
+
+const unbounded: ReserveMemory = () => Promise.resolve();
+
+/**
+ * Reads the map that an engine has stored itself, and reported by its address; `undefined` for an address that is in none
+ * of the configured stores.
+ *
+ * @throws {EngineDataUnusable} when there is no map at the address.
+ * @throws {StoreUnavailable} when it could not be read.
+ */
+export const literalsAt = async (
+  { engineData, reserveMemory = unbounded }: CallContents,
+  address: string,
+): Promise<LiteralMap | undefined> => {
+  const bytes = await engineData.read(address, reserveMemory);
+  if (bytes === undefined) return undefined;
+  try {
+    return fromBinary(LiteralMapSchema, bytes);
+  } catch (cause) {
+    throw new EngineDataUnusable(`${address} has no map of literals`, cause);
+  }
 };
 
 /**

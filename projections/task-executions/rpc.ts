@@ -41,7 +41,10 @@ const urlsOf = ({ id }: TaskExecution): FlyteURLs => {
 
 const dataOf = async (contents: CallContents, document: StoredDocument): Promise<TaskExecutionGetDataResponse> => {
   const task = fromBinary(TaskExecutionSchema, document.response);
-  const [fullInputs, fullOutputs] = await Promise.all([inputsOf(contents, document), outputsOf(contents, document)]);
+  const [fullInputs, fullOutputs] = await Promise.all([
+    inputsOf(contents, document, task),
+    outputsOf(contents, document, task),
+  ]);
   return create(TaskExecutionGetDataResponseSchema, {
     ...UNSIGNED_URLS,
     ...(fullInputs && { fullInputs }),

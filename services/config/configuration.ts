@@ -10,6 +10,7 @@ import { notifications } from './notification-settings.js';
 import { roles } from './roles.js';
 import { schedules } from './schedule-settings.js';
 import {
+  bucket,
   cors,
   count,
   domains,
@@ -144,6 +145,12 @@ export const settings = z
         max_upload_bytes: count
           .default(1024 * 1024 * 1024)
           .describe('largest uploaded file, in bytes; for a larger object in a bucket no download link is issued'),
+        engine_stores: z
+          .array(bucket)
+          .default([])
+          .describe(
+            'buckets in which engines store inputs and outputs: those that they report by address, such as `s3://BUCKET/PREFIX/…`, are read from there; elements as for `payload_store`',
+          ),
       })
       .prefault({}),
     quality_of_service: qualityOfService.prefault({}),

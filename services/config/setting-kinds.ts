@@ -70,6 +70,14 @@ export const payloads = z.string({ error: 'must be file: or s3://BUCKET/PREFIX' 
   return z.NEVER;
 });
 
+/** The location of a bucket. */
+export const bucket = z.string({ error: 'must be s3://BUCKET/PREFIX' }).transform((text, context) => {
+  const location = payloadLocation(text);
+  if (typeof location !== 'string' && location.kind === 's3') return location;
+  context.addIssue({ code: 'custom', message: typeof location === 'string' ? location : 'must be s3://BUCKET/PREFIX' });
+  return z.NEVER;
+});
+
 /** The location of the views. */
 export const readStore = z
   .string({ error: 'must be sqlite: or mongodb://HOST:PORT/DATABASE' })

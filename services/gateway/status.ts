@@ -55,6 +55,10 @@ export const faultFailures: Readonly<Record<FaultCode, Omit<Failure, 'details'>>
   'write-refused': STORE_UNAVAILABLE,
   'corrupt-event': { code: 'INTERNAL', message: INTERNAL_ERROR },
   'corrupt-payload': { code: 'INTERNAL', message: INTERNAL_ERROR },
+  'engine-data-unusable': {
+    code: 'FAILED_PRECONDITION',
+    message: 'what the engine has stored is missing, too large, or no map of literals',
+  },
   'unknown-event': {
     code: 'UNAVAILABLE',
     message: 'a newer release has written this entity, which is parked until this server is upgraded',

@@ -25,6 +25,7 @@ export type FaultCode =
   | 'write-refused'
   | 'corrupt-event'
   | 'corrupt-payload'
+  | 'engine-data-unusable'
   | 'unknown-event'
   | 'newer-log-format'
   | 'stream-parked'
@@ -69,6 +70,11 @@ export class CorruptEvent extends Fault {
 /** A payload object that an event refers to is missing, or its content does not match its name. */
 export class CorruptPayload extends Fault {
   readonly code = 'corrupt-payload';
+}
+
+/** An object in which an engine has stored inputs or outputs is missing, too large, or has other content. */
+export class EngineDataUnusable extends Fault {
+  readonly code = 'engine-data-unusable';
 }
 
 /** This release does not know the type or schema of an event. Its stream is parked; the event is never skipped. */

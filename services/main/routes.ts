@@ -28,6 +28,7 @@ import { parkedStreamRoutes } from '../parked-stream/rpc.js';
 import type { ParkedStreams } from '../kernel/parked-streams.js';
 import type { AuditTrail } from '../kernel/ports/audit-trail.js';
 import type { EventStore } from '../kernel/ports/event-store.js';
+import type { EngineData } from '../kernel/ports/engine-data.js';
 import type { PayloadStore } from '../kernel/ports/payload-store.js';
 import type { Sessions } from '../kernel/ports/sessions.js';
 import type { AnyRoute, Route } from '../kernel/rpc.js';
@@ -73,6 +74,7 @@ export type RouteServices = {
   readonly configuration: Configuration;
   readonly store: EventStore;
   readonly payloads: PayloadStore;
+  readonly engineData: EngineData;
   readonly sessions: Sessions;
   readonly launching: Launching;
   readonly readStore: ReadStore;
@@ -161,13 +163,14 @@ const readRoutes = ({
   configuration,
   store,
   payloads,
+  engineData,
   readStore,
   freshness,
   launching,
   logger,
 }: RouteServices): readonly Route[] => {
   const warn = (message: string, cause: unknown): void => logger.warn({ err: cause }, message);
-  const reads = { store: readStore, entities, freshness, contents: { log: store, payloads, warn } };
+  const reads = { store: readStore, entities, freshness, contents: { log: store, payloads, engineData, warn } };
   const runs = [
     ...executionsRoutes(reads),
     ...nodeExecutionsRoutes(reads),

@@ -12,6 +12,7 @@ import { eventstorePort, laterEventstore } from './eventstore.js';
 import { beginLog } from './begin-log.js';
 import { hasLeases, openFeed } from './engine-feed.js';
 import { startExport } from './export.js';
+import { engineStoresOf, openEngineData } from './engine-data.js';
 import { type Foundation, openFoundation } from './foundation.js';
 import { openLaunching } from './launching.js';
 import { largeLaunches } from './threads/large-launches.js';
@@ -84,19 +85,25 @@ const checkedPorts = async (configuration: Configuration): Promise<number | unde
   return eventstorePort(configuration);
 };
 
-/** Opens the threads for requests that would keep the main thread from answering others. */
-const openThreads = (configuration: Configuration, { source }: Foundation) => {
+/**
+ * Opens the threads for requests that would keep the main thread from answering others, and the stores of engines, which
+ * this thread reads beside them.
+ */
+const openThreads = async (configuration: Configuration, { source }: Foundation) => {
   const { task_types: taskTypes } = configuration.registration;
   const registrations = largeRegistrations({ ...source, taskTypes, workflowLimits: workflowLimits(configuration) });
   const { tasks: largeTasks, workflows: largeWorkflows, launchPlans: largeLaunchPlans } = registrations;
   const launches = largeLaunches();
-  const [pastReads, tails, watches] = [pastReader(source), openTails(source), openWatches(source)];
+  const engineStores = engineStoresOf(configuration);
+  const engineData = await openEngineData(engineStores);
+  const pastReads = pastReader({ ...source, engineStores });
+  const [tails, watches] = [openTails(source), openWatches(source)];
   const { groups, start: eventstore } = laterEventstore();
   const close = async (): Promise<void> => {
-    for (const part of [pastReads, registrations, launches]) await part.close();
+    for (const part of [pastReads, registrations, launches, engineData]) await part.close();
   };
   const large = { largeTasks, largeWorkflows, largeLaunchPlans, largeLaunches: launches };
-  return { ...large, pastReads, tails, watches, groups, eventstore, close };
+  return { ...large, engineData, pastReads, tails, watches, groups, eventstore, close };
 };
 
 /**
@@ -122,7 +129,7 @@ export const startServer = async (configuration: Configuration, logger: Logger):
   const unprojected = unprojectedFolder(source);
   const freshness = freshnessOf(sessions.acknowledged, views, unprojected, lastPositionOf(store));
   const executions = executionAggregate({ payloads });
-  const threads = openThreads(configuration, foundation);
+  const threads = await openThreads(configuration, foundation);
   const warm = await warmSessions(log, sessions);
   const audit = await openAudit(configuration, { directory, metrics, logger });
   const parts = { configuration, store, payloads, sessions, executions, readStore, freshness, parked, logger };

@@ -3,6 +3,7 @@ import { momentOf } from '../../../projections/query/moment.js';
 import type { Moment } from '../../../projections/runtime/prefix-fold.js';
 import { HistoryService } from '../../../proto/gen/platformidl/eventlog/history_pb.js';
 import { type Answer, type Call, type Route, RpcError } from '../../kernel/rpc.js';
+import type { EngineDataSource } from '../engine-data.js';
 import { threadCaller } from '../threads/thread-caller.js';
 import type { ViewsThreadData } from '../threads/views-thread.js';
 import { acceptsAsOf } from './as-of.js';
@@ -25,8 +26,11 @@ export interface PastReader {
 /** The number of reads that may wait for the thread: each may take a second. */
 const MAX_WAITING = 64;
 
+/** The worker data of the thread for reads of the past. */
+export type PastThreadData = ViewsThreadData & { readonly engineStores: EngineDataSource };
+
 /** Answers reads of the past on a thread of its own, because they fold or search whole streams. */
-export const pastReader = (data: ViewsThreadData): PastReader & { close(): Promise<void> } => {
+export const pastReader = (data: PastThreadData): PastReader & { close(): Promise<void> } => {
   const thread = threadCaller<PastQuestion, PastAnswer>({
     url: new URL('../threads/past-thread.js', import.meta.url),
     workerData: data,

@@ -8,20 +8,21 @@ import { historyRoutes } from '../../streams/history/rpc.js';
 import { openLog } from '../log-source.js';
 import { codecs } from '../models.js';
 import { neededPrefix, routesOver } from '../past/as-of.js';
-import type { PastAnswer, PastQuestion } from '../past/past-reads.js';
+import type { PastAnswer, PastQuestion, PastThreadData } from '../past/past-reads.js';
 import { momentsIn } from '../past/moments.js';
 import { openPrefixes } from '../past/prefixes.js';
+import { openEngineData } from '../engine-data.js';
 import { openPayloads } from '../payloads.js';
 import { answerAll } from './thread-caller.js';
-import type { ViewsThreadData } from './views-thread.js';
 
 // This thread answers reads of the past. It opens the log and the payload store itself, because connections to a store
 // belong to one thread.
-const { directory, location, source } = workerData as ViewsThreadData;
+const { directory, location, source, engineStores } = workerData as PastThreadData;
 const log = await openLog(source);
 const payloads = await openPayloads({ directory, location });
 const prefixes = openPrefixes({ log, payloads, codecs });
-const contents: RecordedContents = { log, payloads, warn: () => undefined };
+const engineData = await openEngineData(engineStores);
+const contents: RecordedContents = { log, payloads, engineData, warn: () => undefined };
 
 const callOf = (answeredAt: Call['answeredAt']): Call => ({
   principal: '',

@@ -26,6 +26,7 @@ import { documentsAfter } from '../../support/run-views.js';
 import { id } from '../execution/reports.js';
 import { logIn, noPayloads } from '../streams/history/recorded.js';
 import { anyReport, recordedBy, withTimes } from './reports.js';
+import { noEngineData } from '../../support/engine-data.js';
 
 const KINDS: readonly (readonly [HistoryEntity, ReadModel<unknown>, DescMessage])[] = [
   [HistoryEntity.EXECUTION, executions, ExecutionSchema],
@@ -65,7 +66,7 @@ const applied = (entities: Map<string, Leaves>, differences: readonly EntityDiff
 
 const diffing = (events: readonly RecordedEvent[]) => {
   const log = { logId: 'log', ...logIn(withTimes(events)) } as never;
-  const past = { log, payloads: noPayloads, warn: () => undefined };
+  const past = { log, payloads: noPayloads, engineData: noEngineData, warn: () => undefined };
   const call = { principal: '', requestId: '', isCancelled: () => false, answeredAt: () => undefined };
   const prefixes = openPrefixes({ log, payloads: noPayloads, codecs });
   const [route] = executionDiffRoutes(momentsIn(prefixes, past, call));

@@ -14,6 +14,7 @@ import { openReads, type Reads } from '../../support/run-views.js';
 import { creation, id, node, openStream, stream, task, taskId, workflow } from '../execution/reports.js';
 import { withTimes } from '../past/reports.js';
 import { logIn, noPayloads } from '../streams/history/recorded.js';
+import { noEngineData } from '../../support/engine-data.js';
 
 const { method } = AdminService;
 const literals = (name: string) => create(LiteralMapSchema, { literals: { [name]: { hash: name } } });
@@ -196,6 +197,7 @@ describe('a task execution', () => {
       const contents = {
         log: { ...logIn(events), readStream } as Reads['contents']['log'],
         payloads: noPayloads,
+        engineData: noEngineData,
         warn: (message: string) => void warnings.push(message),
       };
       const reads = await open(events, events.length, { contents });

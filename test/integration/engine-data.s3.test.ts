@@ -1,0 +1,135 @@
+import { PutObjectCommand } from '@aws-sdk/client-s3';
+import { create, toBinary } from '@bufbuild/protobuf';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  NodeExecution_Phase as NodePhase,
+  TaskExecution_Phase as TaskPhase,
+  WorkflowExecution_Phase as Phase,
+} from '../../proto/gen/platformidl/core/execution_pb.js';
+import { LiteralMapSchema } from '../../proto/gen/platformidl/core/literals_pb.js';
+import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import { DataProxyService } from '../../proto/gen/platformidl/service/dataproxy_pb.js';
+import { s3EngineData } from '../../services/store/engine-data/s3-engine-data.js';
+import { s3Client } from '../../services/store/s3-client.js';
+import { type ControlPlane, register, startControlPlane } from '../support/control-plane.js';
+import { withNeeds } from '../support/fixtures.js';
+import { launchHello, literal } from '../support/hello.js';
+import { HELLO_TASK, nodeReport, taskReport, workflowReport } from '../support/reports.js';
+import { makeBucket, newS3Location, s3Setting, s3Url } from '../support/s3-server.js';
+
+const { method } = AdminService;
+const MAX_BYTES = 100_000;
+
+const mapOf = (value: string) => create(LiteralMapSchema, { literals: { o0: literal(value) } });
+
+describe.skipIf(s3Url === undefined)('inputs and outputs that an engine has stored in a bucket', () => {
+  const location = newS3Location();
+  const client = s3Client(location);
+  let plane: ControlPlane;
+
+  /** Stores an object, and returns its address. */
+  const stored = async (name: string, bytes: Uint8Array): Promise<string> => {
+    const Key = `${location.prefix}${name}`;
+    await client.send(new PutObjectCommand({ Bucket: location.bucket, Key, Body: bytes }));
+    return `s3://${location.bucket}/${Key}`;
+  };
+  const storedMap = (name: string): Promise<string> => stored(name, toBinary(LiteralMapSchema, mapOf(name)));
+
+  /** Launches an execution, and reports the address of all outputs of it, its node and its task. */
+  const reported = async (name: string, { inputs, outputs }: { readonly inputs: string; readonly outputs: string }) => {
+    const { grpc } = plane;
+    const id = await launchHello(grpc, name);
+    const inputValue = { case: 'inputUri', value: inputs } as const;
+    const outputResult = { case: 'outputUri', value: outputs } as const;
+    await grpc.call(method.createWorkflowEvent, workflowReport(id, { phase: Phase.RUNNING }));
+    await grpc.call(method.createNodeEvent, nodeReport(id, 'n0', { phase: NodePhase.RUNNING, inputValue }));
+    await grpc.call(method.createTaskEvent, taskReport(id, 'n0', { phase: TaskPhase.RUNNING, inputValue }));
+    await grpc.call(method.createTaskEvent, taskReport(id, 'n0', { phase: TaskPhase.SUCCEEDED, outputResult }));
+    await grpc.call(method.createNodeEvent, nodeReport(id, 'n0', { phase: NodePhase.SUCCEEDED, outputResult }));
+    await grpc.call(method.createWorkflowEvent, workflowReport(id, { phase: Phase.SUCCEEDED, outputResult }));
+    return { id, node: { executionId: id, nodeId: 'n0' } };
+  };
+
+  beforeAll(async () => {
+    await makeBucket();
+    plane = await startControlPlane({
+      FLIGHTLOG_DATA_PROXY_ENGINE_STORES: JSON.stringify([s3Setting(location)]),
+      FLIGHTLOG_MAX_MESSAGE_BYTES: String(MAX_BYTES),
+    });
+    await register(plane.grpc, withNeeds('01-hello'));
+  });
+  afterAll(async () => {
+    client.destroy();
+    await plane.close();
+  });
+
+  it('are in the data of the execution, the node and the task, now and as of a moment', async () => {
+    const [inputs, outputs] = [await storedMap('inputs'), await storedMap('outputs')];
+    const { id, node } = await reported('stored', { inputs, outputs });
+    const all = { fullInputs: mapOf('inputs'), fullOutputs: mapOf('outputs') };
+    for (const transport of [plane.grpc, plane.rest]) {
+      expect((await transport.call(method.getExecutionData, { id })).fullOutputs).toEqual(all.fullOutputs);
+      expect(await transport.call(method.getNodeExecutionData, { id: node })).toMatchObject(all);
+      const task = { taskId: HELLO_TASK, nodeExecutionId: node, retryAttempt: 0 };
+      expect(await transport.call(method.getTaskExecutionData, { id: task })).toMatchObject(all);
+    }
+    const asOf = new Date().toISOString();
+    expect(await plane.grpc.call(method.getNodeExecutionData, { id: node, asOf })).toMatchObject(all);
+    const { project, domain, name } = id;
+    const flyteUrl = `flyte://v1/${project}/${domain}/${name}/n0/o`;
+    const { data } = await plane.grpc.call(DataProxyService.method.getData, { flyteUrl });
+    expect(data).toEqual({ case: 'literalMap', value: all.fullOutputs });
+  });
+
+  it('are left out when they are elsewhere, and the closure has their address', async () => {
+    const outside = `s3://${location.bucket}/elsewhere/outputs`;
+    await client.send(
+      new PutObjectCommand({
+        Bucket: location.bucket,
+        Key: 'elsewhere/outputs',
+        Body: toBinary(LiteralMapSchema, mapOf('x')),
+      }),
+    );
+    const { id } = await reported('elsewhere', { inputs: 'gs://other/inputs', outputs: outside });
+    const data = await plane.grpc.call(method.getExecutionData, { id });
+    expect(data.fullOutputs).toBeUndefined();
+    const { closure } = await plane.grpc.call(method.getExecution, { id });
+    expect(closure?.outputResult).toMatchObject({ case: 'outputs', value: { data: { value: outside } } });
+  });
+
+  it.each([
+    ['is missing', () => Promise.resolve(`s3://${location.bucket}/${location.prefix}gone`), 'is missing'],
+    [
+      'is too large',
+      () => stored('large', Buffer.alloc(MAX_BYTES + 1)),
+      `has ${MAX_BYTES + 1} bytes; at most ${MAX_BYTES} are read`,
+    ],
+    ['is no map of literals', () => stored('damaged', Buffer.from('no protobuf')), undefined],
+  ])('are left out when the object %s', async (what, addressOf, reason) => {
+    const address = await addressOf();
+    const { id, node } = await reported(what.replaceAll(' ', '-'), { inputs: address, outputs: address });
+    const data = await plane.grpc.call(method.getNodeExecutionData, { id: node });
+    expect([data.fullInputs, data.fullOutputs]).toEqual([undefined, undefined]);
+    const flyteUrl = `flyte://v1/${id.project}/${id.domain}/${id.name}/n0/o`;
+    const refused = await plane.grpc.attempt(DataProxyService.method.getData, { flyteUrl });
+    expect(refused).toMatchObject({ code: 'FAILED_PRECONDITION' });
+    if (reason === undefined) return;
+    const engineData = s3EngineData([location], MAX_BYTES);
+    const read = engineData.read(address, () => Promise.resolve());
+    await expect(read).rejects.toMatchObject({ code: 'engine-data-unusable', message: `${address} ${reason}` });
+    await engineData.close();
+  });
+
+  it('wait until there is memory for them', async () => {
+    const engineData = s3EngineData([location], MAX_BYTES);
+    const address = await storedMap('waits');
+    const asked: number[] = [];
+    const noMemory = (bytes: number): Promise<void> => {
+      asked.push(bytes);
+      return Promise.reject(new Error('no memory'));
+    };
+    await expect(engineData.read(address, noMemory)).rejects.toThrow('no memory');
+    expect(asked).toEqual([toBinary(LiteralMapSchema, mapOf('waits')).length]);
+    await engineData.close();
+  });
+});
