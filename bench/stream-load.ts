@@ -11,7 +11,7 @@ export type Share = { readonly from: number; readonly count: number };
 export type StreamOrder = {
   readonly address: string;
   readonly path: string;
-  /** The file of requests, each preceded by its length in four bytes (big-endian). */
+  /** The file of requests without gRPC prefix, each preceded by its length in four bytes (big-endian). */
   readonly framesFile: string;
   readonly shares: readonly Share[];
   /** Maximum number of messages without an answer, over all streams; a multiple of their number. */

@@ -41,7 +41,8 @@ async function* inScope(client: InterfaceClient, scope: Scope, filters: string):
 
 /**
  * Makes the search for work of an engine that polls. A search costs one call, and at least one for each project and
- * domain. The domains are read only once, because they do not change while the control plane runs.
+ * domain. The domains are read only once: they are a setting of the control plane, and an engine is restarted after a
+ * change of it.
  */
 export const createFindWork = (client: InterfaceClient): FindWork => {
   let domains: readonly Domain[] | undefined;

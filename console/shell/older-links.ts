@@ -1,4 +1,4 @@
-/** The last part of an address of this console, by that of older ones. */
+/** The name of a section in addresses of this console, by its name in older links. */
 const SECTIONS: Readonly<Record<string, string>> = {
   dashboard: 'executions',
   executions: 'executions',

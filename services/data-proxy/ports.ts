@@ -16,6 +16,6 @@ export interface RunData {
   node(id: NodeExecutionIdentifier, call: Call): Promise<NodeExecution>;
   /** @throws {RpcError} NOT_FOUND. */
   ofNode(id: NodeExecutionIdentifier, call: Call): Promise<InputsAndOutputs>;
-  /** The data of the node's first task at that attempt; `undefined` when there is none. */
+  /** The data of the node's oldest task execution with that attempt; `undefined` when there is none. */
   ofAttempt(id: NodeExecutionIdentifier, attempt: number, call: Call): Promise<InputsAndOutputs | undefined>;
 }

@@ -64,7 +64,7 @@ export const refuseStream = (stream: ServerHttp2Stream, httpStatus: number): voi
   hangUp(stream);
 };
 
-/** Describes how to receive the messages of a call; the call is refused when they do not arrive in time. */
+/** Describes how to receive the messages of a call; the call is refused when a message stops arriving. */
 export const incoming = (call: GrpcCall, limits: RequestLimits, isUnary: boolean): Incoming => ({
   call,
   limits,

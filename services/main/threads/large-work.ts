@@ -25,7 +25,7 @@ export interface LargeWork<Against, Answer> {
 
 /**
  * Has a thread of its own work on large requests. A request that is larger than {@link MAX_WAITING_BYTES} is taken when
- * no other waits.
+ * the thread has no other.
  */
 export const largeWork = <Against extends object, Answer>(options: {
   /** The file of the thread, and what it is started with. */

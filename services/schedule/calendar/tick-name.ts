@@ -1,6 +1,11 @@
 const PRIME = 0x00000100000001b3n;
 const BASIS = 0xcbf29ce484222325n;
 const MASK = (1n << 64n) - 1n;
+
+/**
+ * FlyteAdmin writes the hash, its lowest byte first, into the first half of a UUID whose second half is zero, and takes
+ * the first 19 digits of it: 16 of the hash and these.
+ */
 const NAME_ZEROS = '000';
 
 /** The 64-bit FNV-1 hash of a text. */

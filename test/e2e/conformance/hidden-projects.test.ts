@@ -261,7 +261,7 @@ describe('a project without a grant', () => {
 
 const pathOf = ({ parent, name }: DescMethod): string => `/${parent.typeName}/${name}`;
 
-/** Streams that name the project; `Tail` and `Watch` of it, and of all projects, are refused. */
+/** Requests for streams of the project, and of all projects with a filter that names it; all are refused. */
 const STREAMING: readonly Probe[] = [
   ...['', DOMAIN].flatMap((domain) =>
     [...NAMES, ''].flatMap((name) => [
