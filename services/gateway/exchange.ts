@@ -146,12 +146,16 @@ const handle = (call: DispatchedCall): Promise<Answer<DescMessage>> => {
  * Runs the handler of a unary call, after all interceptors. The answer of a read whose caller has gone is not encoded,
  * because that may take longer than the read.
  *
- * @throws {RpcError} UNIMPLEMENTED when its RPC has no handler, CANCELLED when the caller of a read has gone.
+ * @throws {RpcError} UNIMPLEMENTED when its RPC has no handler; of a read, DEADLINE_EXCEEDED when its time is over, and
+ *   CANCELLED when its caller has gone.
  */
 export const answerUnary = async (call: DispatchedCall): Promise<Answer<DescMessage>> => {
   const answer = await handle(call);
-  if (call.isCancelled() && isRead(call.endpoint.method)) throw new RpcError('CANCELLED', 'the caller has gone');
-  return answer;
+  if (!call.isCancelled() || !isRead(call.endpoint.method)) return answer;
+  const { deadline, startedAt } = call;
+  if (deadline && performance.now() - startedAt >= deadline.ms)
+    throw new RpcError('DEADLINE_EXCEEDED', deadline.message);
+  throw new RpcError('CANCELLED', 'the caller has gone');
 };
 
 /**

@@ -209,7 +209,9 @@ export const onlyMessage = (incoming: Incoming): Promise<Buffer> =>
   new Promise((resolve, reject) => {
     const { stream } = incoming.call;
     let whole: Buffer | undefined;
+    const leave = (): void => reject(callerGone());
     const end = (): void => {
+      stream.off('close', leave); // each call is closed: no error is made for one that has arrived
       if (whole === undefined) reject(endedEarly(incoming));
       else resolve(whole);
     };
@@ -223,7 +225,6 @@ export const onlyMessage = (incoming: Incoming): Promise<Buffer> =>
       stream.off('data', take).off('end', end).pause();
       onlyOf(incoming, chunk).then(resolve, reject);
     };
-    const leave = (): void => reject(callerGone());
     stream.on('data', take).on('end', end).once('close', leave);
     if (stream.destroyed) leave(); // 'close' may have been emitted
   });

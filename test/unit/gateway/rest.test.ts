@@ -71,6 +71,10 @@ const routes: readonly Route[] = [
     if (name === 'stranger') throw new RpcError('UNAUTHENTICATED', 'token expired');
     if (name === 'bug') throw new TypeError('secret');
     if (name === 'away') throw new StoreUnavailable('secret');
+    if (name === 'busy') {
+      const until = performance.now() + 60;
+      while (performance.now() < until);
+    }
     if (name === 'slow') await new Promise((resolve) => setTimeout(resolve, 60_000).unref());
     return toBinary(ExecutionSchema, execution);
   }),
@@ -460,6 +464,8 @@ describe('the headers of a request', () => {
   it('may set a deadline in grpc-timeout', async () => {
     const response = await toy.get('/api/v1/executions/p/d/slow', { 'grpc-timeout': '50m' });
     expect(response.status).toBe(504);
+    // Its timer cannot fire while the handler keeps the thread.
+    expect((await toy.get('/api/v1/executions/p/d/busy', { 'grpc-timeout': '50m' })).status).toBe(504);
     expect((await toy.get('/api/v1/tasks/p/d', { 'grpc-timeout': 'soon' })).status).toBe(400);
   });
 });
