@@ -3,17 +3,14 @@ const TURN_MS = 10;
 
 /**
  * Delivers messages of another thread in order. Node passes on up to 1,000 in one turn of the event loop, and what awaits
- * them runs in the same turn. After 10 ms each further message gets a turn of its own, so that other calls run in between.
+ * them runs in the same turn. After 10 ms the further messages wait for the next turn, so that other calls run in between.
  */
 export const deliverInTurns = <Message>(deliver: (message: Message) => void): ((message: Message) => void) => {
-  const later: Message[] = [];
+  /** Deliveries; the first one is in progress. */
+  const later: (() => void)[] = [];
   let beganAt: number | undefined;
 
-  const next = (): void => {
-    const message = later.shift();
-    if (later.length > 0) setImmediate(next);
-    if (message !== undefined) deliver(message);
-  };
+  /** True when the messages of this turn have taken their time; the time runs from the first call in a turn. */
   const isOver = (): boolean => {
     if (beganAt === undefined) {
       beganAt = performance.now();
@@ -21,12 +18,24 @@ export const deliverInTurns = <Message>(deliver: (message: Message) => void): ((
     }
     return performance.now() - beganAt >= TURN_MS;
   };
+  const next = (): void => {
+    isOver(); // begins the time of this turn
+    later[0]?.();
+    // What awaits the message runs in microtasks, and the next tick after them.
+    queueMicrotask(() => process.nextTick(goOn));
+  };
+  const goOn = (): void => {
+    later.shift();
+    if (later.length === 0) return;
+    if (isOver()) setImmediate(next);
+    else next();
+  };
 
   return (message) => {
     if (later.length === 0 && !isOver()) {
       deliver(message);
       return;
     }
-    if (later.push(message) === 1) setImmediate(next);
+    if (later.push(() => deliver(message)) === 1) setImmediate(next);
   };
 };

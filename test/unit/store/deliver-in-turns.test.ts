@@ -17,6 +17,19 @@ describe('messages that arrive in one turn of the event loop', () => {
     expect(delivered).toEqual([1]);
   });
 
+  it('are delivered together in the next turn when they take no time, after one that did', async () => {
+    const delivered: number[] = [];
+    const take = deliverInTurns<number>((message) => {
+      delivered.push(message);
+      if (message === 1) busy(11);
+    });
+    for (const message of [1, 2, 3, 4]) take(message);
+    expect(delivered).toEqual([1]);
+    await endOfTurn();
+    await endOfTurn();
+    expect(delivered).toEqual([1, 2, 3, 4]);
+  });
+
   it('are delivered one in each turn when they take long, in order, with those that arrive later', async () => {
     const delivered: number[] = [];
     const take = deliverInTurns<number>((message) => {
@@ -31,6 +44,7 @@ describe('messages that arrive in one turn of the event loop', () => {
     expect(delivered).toEqual([1, 2]);
     for (let turns = 0; turns < 3; turns++) await endOfTurn();
     expect(delivered).toEqual([1, 2, 3, 4, 5]);
+    await endOfTurn();
     take(6);
     expect(delivered).toHaveLength(6);
   });
