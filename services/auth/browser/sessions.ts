@@ -130,7 +130,7 @@ const comeBack: Step = async (asked, options) => {
   const used = jar.endBegun(begun.state);
   const token = await endSignIn(issuer, begun, { url, address }).catch((cause: unknown) => {
     if (isAway(cause)) {
-      limits.giveBack(address); // the code was not checked
+      limits.giveBack(address); // nothing was refused
       throw away(cause);
     }
     response.setHeader('set-cookie', used);

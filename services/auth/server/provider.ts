@@ -160,13 +160,20 @@ const ttl = ({ accessSeconds, refreshSeconds }: TokenLifetimes): NonNullable<Con
   RefreshToken: refreshSeconds,
 });
 
-/** Extends the grant of a refresh token that is used: its new refresh token may be used as long after that. */
-const extendGrant = async ({ oidc: { entities } }: KoaContextWithOIDC, seconds: number): Promise<void> => {
-  const { Grant: grant } = entities;
-  if (grant === undefined) return;
-  grant.exp = Math.floor(Date.now() / 1_000) + seconds;
-  await grant.save();
-};
+/**
+ * Middleware of Koa that extends the grant of a refresh token that was used: the new refresh token may be used as long
+ * after that. The grant is read again, because a second use of the token may have removed it.
+ */
+const extendGrants =
+  (provider: Provider, seconds: number) =>
+  async (context: Partial<KoaContextWithOIDC>, next: () => Promise<unknown>): Promise<void> => {
+    await next();
+    const used = context.oidc?.entities.RotatedRefreshToken;
+    const grant = used?.grantId === undefined ? undefined : await provider.Grant.find(used.grantId);
+    if (grant === undefined) return;
+    grant.exp = Math.floor(Date.now() / 1_000) + seconds;
+    await grant.save();
+  };
 
 const browserGrant = async (provider: Provider, accountId: string | undefined, issuer: string) => {
   if (accountId === undefined) return undefined;
@@ -229,10 +236,7 @@ const configurationOf = (parts: ProviderParts): Configuration => {
     issueRefreshToken: (_context, client, source) =>
       client.grantTypeAllowed('refresh_token') && hasAny(source.scopes, STAYS_SIGNED_IN),
     expiresWithSession: (_context, source) => !hasAny(source.scopes, STAYS_SIGNED_IN),
-    rotateRefreshToken: async (context) => {
-      await extendGrant(context, lifetimes.refreshSeconds);
-      return true;
-    },
+    rotateRefreshToken: true,
     interactions: { policy: signInPolicy(), url: (_context, { uid }) => `${prefix}${INTERACTIONS}${uid}` },
     findAccount: async (_context, name) => {
       const found = await personOf(parts, name);
@@ -263,6 +267,7 @@ export const makeProvider = (parts: ProviderParts): Provider => {
   provider.proxy = parts.isBehindProxy;
   provider.use(limitEndpoints(parts));
   provider.use(removeUnusedNonce);
+  provider.use(extendGrants(provider, parts.lifetimes.refreshSeconds));
   provider.use(completeDeviceAnswers((context, code) => send(context, userCodePage(deviceForm(context), code))));
   if (parts.upstream) provider.use(signOutUpstream(parts.upstream, send));
   provider.Client.prototype.compareClientSecret = function (this: { readonly clientSecret?: string }, secret: string) {
