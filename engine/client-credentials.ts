@@ -53,8 +53,10 @@ const issue = async (plane: ControlPlane, { id, secret, tokenUrl }: ClientCreden
   const server = { issuer: url, token_endpoint: url };
   const issuer = new oauth.Configuration(server, id, {}, oauth.ClientSecretBasic(secret()));
   if (url.startsWith('http:')) (await import('./plain-issuer.js')).allowPlain(issuer);
-  const { ca, isUnverified } = plane.tls ?? {};
-  issuer[oauth.customFetch] = issuerFetch({ ...(ca && { ca }), ...(isUnverified && { rejectUnauthorized: false }) });
+  const { ca, isUnverified = false } = plane.tls ?? {};
+  const isOwnHost = new URL(url).hostname === new URL(`https://${plane.endpoint}`).hostname;
+  const isUntrusted = isUnverified && isOwnHost;
+  issuer[oauth.customFetch] = issuerFetch({ ...(ca && { ca }), ...(isUntrusted && { rejectUnauthorized: false }) });
   const scope = scopes.filter((each) => !OF_PEOPLE.has(each)).join(' ');
   const request = { scope, ...(audience !== '' && { audience }) };
   const { access_token: token, expires_in: seconds = LIFE_S } = await oauth.clientCredentialsGrant(issuer, request);

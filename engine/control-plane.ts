@@ -7,7 +7,8 @@ export type ControlPlane = {
   readonly endpoint: string;
   /**
    * Set where connections are encrypted. `ca` has the certificates to trust, in PEM; by default those of the system.
-   * With `isUnverified` any certificate is taken: only for a control plane of this process.
+   * With `isUnverified` any certificate is taken, of the control plane and of an issuer on its host: only for a control
+   * plane of this process.
    */
   readonly tls?: { readonly ca?: Buffer; readonly isUnverified?: true } | undefined;
   /** Gets the token of each call; absent for a control plane without authentication. */

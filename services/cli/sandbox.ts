@@ -176,9 +176,9 @@ const assertNoClientCertificates = ({ tls }: Configuration): void => {
  *   permanently, such as the log or the views.
  */
 export const runSandbox = async (given: Configuration, flags: SandboxFlags): Promise<void> => {
+  assertNoClientCertificates(given);
   const { configuration, access } = await sandboxSettings(given, flags);
   assertAllowed(configuration);
-  assertNoClientCertificates(configuration);
   const logger = openLogger(configuration.log_level);
   const server = await startServer(configuration, logger);
   const stopped = onStopSignals();
