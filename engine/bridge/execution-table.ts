@@ -33,7 +33,7 @@ export const identifierOf = (key: string): WorkflowExecutionIdentifier => {
   return create(WorkflowExecutionIdentifierSchema, { project, domain, name });
 };
 
-/** The phases of an execution of which no engine has reported anything: the control plane begins with QUEUED. */
+/** The phases of an execution that no engine has begun: the control plane sets QUEUED, and engines may report it too. */
 const INITIAL: ReadonlySet<Phase> = new Set([Phase.UNDEFINED, Phase.QUEUED]);
 
 /** True when an engine has begun the execution. */

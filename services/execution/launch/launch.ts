@@ -85,16 +85,13 @@ const assertLiterals = (given: GivenInputs): void => {
   if (problem !== undefined) throw invalidArgument(problem);
 };
 
-/** Begins the keys of labels and annotations that a bridge sets on the objects of executions. */
-const BRIDGE_PREFIX = 'flightlog.io/';
+/** The label and the annotation that a bridge sets on the objects of executions. */
+const BRIDGE_KEYS = ['flightlog.io/bridge', 'flightlog.io/launch-id'];
 
 /** Removes from the spec of a child what the bridge has set on the object of its parent: engines pass that on. */
 const removeBridgeKeys = ({ metadata, labels, annotations }: ExecutionSpec): void => {
   if (metadata?.mode !== ExecutionMode.CHILD_WORKFLOW) return;
-  for (const values of [labels?.values, annotations?.values]) {
-    const added = Object.keys(values ?? {}).filter((key) => key.startsWith(BRIDGE_PREFIX));
-    for (const key of added) delete values?.[key];
-  }
+  for (const values of [labels?.values, annotations?.values]) for (const key of BRIDGE_KEYS) delete values?.[key];
 };
 
 const checkedRequest = ({ spec }: ExecutionCreateRequest, given: GivenInputs): CheckedRequest => {

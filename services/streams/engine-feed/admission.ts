@@ -26,11 +26,12 @@ const NONE_KEPT: Kept = { kept: [], aborts: [] };
 /** Tells an engine which of its executions ended before it joined: the board sends only later ends. */
 const tellEnds = (
   { leases, onFailure }: Pick<FeedServices, 'leases' | 'onFailure'>,
-  board: Pick<WorkBoard, 'tellEnd'>,
+  board: Pick<WorkBoard, 'engines' | 'tellEnd'>,
   { engine, held }: { readonly engine: JoinedEngine; readonly held: readonly HeldLease[] },
 ): void => {
   const tell = async (): Promise<void> => {
     for (const lease of held) {
+      if (board.engines.get(engine.id.session) !== engine) return; // its stream was replaced or has ended
       const found = await leases.held(lease);
       if (found?.ended !== undefined) board.tellEnd(engine, lease.id, found.ended);
     }
