@@ -67,10 +67,15 @@ export const flightlog = (args: readonly string[], options?: CommandOptions): Ru
 
 /** Finds a port on which no process listens. */
 export const freePort = async (): Promise<number> => {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
+  // Below those that the system gives to connections, one of which could take it before it is used.
+  const port = 15_000 + Math.floor(Math.random() * 15_000);
+  const server = createServer().listen(port, '127.0.0.1');
+  const isFree = await once(server, 'listening').then(
+    () => true,
+    () => false,
+  );
+  if (!isFree) return freePort();
   server.close();
   await once(server, 'close');
-  return typeof address === 'object' && address ? address.port : 0;
+  return port;
 };
