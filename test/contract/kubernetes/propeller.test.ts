@@ -40,6 +40,9 @@ type Literal = MessageInitShape<typeof LiteralSchema>;
 /** Closures and inputs above this size are stored beside the object; those of one task are smaller. */
 const OFFLOAD_ABOVE_BYTES = 4_000;
 
+/** A real API server and engine are slower than what contract tests start otherwise. */
+const LIMIT_MS = 120_000;
+
 const OUTPUTS: Readonly<Record<string, Outcome>> = {
   'hello.greet': { case: 'outputs', outputs: { literals: { o0: literal('hello') } } },
   'failures.risky': { case: 'outputs', outputs: { literals: { o0: literal(1n) } } },
@@ -74,153 +77,157 @@ const mapOfTask = () => {
 const collection = (literals: Literal[]): Literal => ({ value: { case: 'collection', value: { literals } } });
 const idOf = (name: string) => ({ ...PLACE, name });
 
-describe.skipIf(kubeApiserver === undefined || propeller === undefined)('propeller, behind a bridge', () => {
-  const directory = mkdtempSync(join(tmpdir(), 'flightlog-propeller-'));
-  let cluster: KubernetesServer;
-  let plane: ControlPlane;
-  let bridge: Running;
-  let engine: Running;
-  let kubelet: Kubelet;
+describe.skipIf(kubeApiserver === undefined || propeller === undefined)(
+  'propeller, behind a bridge',
+  { timeout: LIMIT_MS },
+  () => {
+    const directory = mkdtempSync(join(tmpdir(), 'flightlog-propeller-'));
+    let cluster: KubernetesServer;
+    let plane: ControlPlane;
+    let bridge: Running;
+    let engine: Running;
+    let kubelet: Kubelet;
 
-  /** Makes a launch plan of a workflow, with its name. */
-  const plan = (name: string) => {
-    const [id, workflowId] = [ResourceType.LAUNCH_PLAN, ResourceType.WORKFLOW].map((resourceType) => ({
-      ...{ ...PLACE, name, version: 'v1', resourceType },
-    }));
-    return plane.grpc.call(method.createLaunchPlan, { id: id!, spec: { workflowId: workflowId! } });
-  };
-
-  const startBridge = (): Running => {
-    const [kubeconfig, file] = [join(directory, 'kubeconfig'), join(directory, 'flightlog.json')];
-    const settings = {
-      ...{ clusters: [{ name: 'one', kubeconfig }], keep_finished: '0s' },
-      ...{ offload_to: join(directory, 'offloaded'), offload_above_bytes: OFFLOAD_ABOVE_BYTES },
+    /** Makes a launch plan of a workflow, with its name. */
+    const plan = (name: string) => {
+      const [id, workflowId] = [ResourceType.LAUNCH_PLAN, ResourceType.WORKFLOW].map((resourceType) => ({
+        ...{ ...PLACE, name, version: 'v1', resourceType },
+      }));
+      return plane.grpc.call(method.createLaunchPlan, { id: id!, spec: { workflowId: workflowId! } });
     };
-    writeFileSync(kubeconfig, kubeConfigOf(cluster.url, BRIDGE_TOKEN).exportConfig());
-    writeFileSync(file, JSON.stringify({ bridge: settings }));
-    return flightlog(['bridge', '--config', file, '--endpoint', plane.server().ready.grpc]);
-  };
 
-  beforeAll(async () => {
-    [cluster, plane] = await Promise.all([startRealServer().then(prepare), startControlPlane()]);
-    await register(plane.grpc, withNeeds('01-hello', '07-maps', '11-failures'));
-    await registerWorkflow(plane.grpc, { name: 'parent' }, ({ spec }) => {
-      const child = { ...PLACE, resourceType: ResourceType.LAUNCH_PLAN, name: 'hello.hello', version: 'v1' };
-      const reference = { case: 'launchplanRef', value: create(IdentifierSchema, child) } as const;
-      spec!.template!.nodes[0]!.target = { case: 'workflowNode', value: create(WorkflowNodeSchema, { reference }) };
+    const startBridge = (): Running => {
+      const [kubeconfig, file] = [join(directory, 'kubeconfig'), join(directory, 'flightlog.json')];
+      const settings = {
+        ...{ clusters: [{ name: 'one', kubeconfig }], keep_finished: '0s' },
+        ...{ offload_to: join(directory, 'offloaded'), offload_above_bytes: OFFLOAD_ABOVE_BYTES },
+      };
+      writeFileSync(kubeconfig, kubeConfigOf(cluster.url, BRIDGE_TOKEN).exportConfig());
+      writeFileSync(file, JSON.stringify({ bridge: settings }));
+      return flightlog(['bridge', '--config', file, '--endpoint', plane.server().ready.grpc]);
+    };
+
+    beforeAll(async () => {
+      [cluster, plane] = await Promise.all([startRealServer().then(prepare), startControlPlane()]);
+      await register(plane.grpc, withNeeds('01-hello', '07-maps', '11-failures'));
+      await registerWorkflow(plane.grpc, { name: 'parent' }, ({ spec }) => {
+        const child = { ...PLACE, resourceType: ResourceType.LAUNCH_PLAN, name: 'hello.hello', version: 'v1' };
+        const reference = { case: 'launchplanRef', value: create(IdentifierSchema, child) } as const;
+        spec!.template!.nodes[0]!.target = { case: 'workflowNode', value: create(WorkflowNodeSchema, { reference }) };
+      });
+      await plane.grpc.call(method.createWorkflow, mapOfTask());
+      await plane.grpc.call(method.createWorkflow, wideWorkflow('v1', 30, 30));
+      for (const name of ['parent', 'maps.one', 'wide']) await plan(name);
+      bridge = startBridge();
+      engine = await startPropeller({ server: cluster, endpoint: plane.server().ready.grpc, directory });
+      kubelet = startKubelet(cluster, fileStore, act);
+    }, 120_000);
+
+    afterAll(async () => {
+      await kubelet.stop();
+      for (const { child } of [engine, bridge]) child.kill('SIGKILL');
+      await Promise.all([engine.ended, bridge.ended]);
+      await plane.close();
+      await cluster.close();
+      rmSync(directory, { recursive: true });
     });
-    await plane.grpc.call(method.createWorkflow, mapOfTask());
-    await plane.grpc.call(method.createWorkflow, wideWorkflow('v1', 30, 30));
-    for (const name of ['parent', 'maps.one', 'wide']) await plan(name);
-    bridge = startBridge();
-    engine = await startPropeller({ server: cluster, endpoint: plane.server().ready.grpc, directory });
-    kubelet = startKubelet(cluster, fileStore, act);
-  }, 120_000);
 
-  afterAll(async () => {
-    await kubelet.stop();
-    for (const { child } of [engine, bridge]) child.kill('SIGKILL');
-    await Promise.all([engine.ended, bridge.ended]);
-    await plane.close();
-    await cluster.close();
-    rmSync(directory, { recursive: true });
-  });
+    const launch = (planName: string, name: string, inputs: Readonly<Record<string, Literal>>) => {
+      const launchPlan = { ...PLACE, resourceType: ResourceType.LAUNCH_PLAN, name: planName, version: 'v1' };
+      return plane.grpc.call(method.createExecution, {
+        ...idOf(name),
+        spec: { launchPlan },
+        inputs: { literals: inputs },
+      });
+    };
+    const phaseOf = async (name: string) =>
+      (await plane.grpc.call(method.getExecution, { id: idOf(name) })).closure?.phase;
+    const untilPhase = (name: string, phase: Phase) =>
+      until(
+        () => phaseOf(name),
+        (found) => found === phase,
+      );
+    const object = async (name: string) => {
+      const { status, body } = await ask(cluster, 'GET', objectPath(NAMESPACE, name));
+      return status === 200 ? body : undefined;
+    };
+    const untilGone = (name: string) =>
+      until(
+        () => object(name),
+        (found) => found === undefined,
+      );
+    const outputsOf = async (name: string) =>
+      (await plane.grpc.call(method.getExecutionData, { id: idOf(name) })).fullOutputs?.literals;
+    const nodeOf = async (name: string, nodeId: string) =>
+      (await plane.grpc.call(method.getNodeExecution, { id: { executionId: idOf(name), nodeId } })).closure;
+    const attemptsOf = async (name: string, nodeId: string) => {
+      const request = { nodeExecutionId: { executionId: idOf(name), nodeId }, limit: 10 };
+      const { taskExecutions } = await plane.grpc.call(method.listTaskExecutions, request);
+      return taskExecutions.map(({ closure }) => closure?.phase);
+    };
+    const podsOf = (name: string) => kubelet.pods.filter(({ metadata }) => metadata.labels?.['execution-id'] === name);
 
-  const launch = (planName: string, name: string, inputs: Readonly<Record<string, Literal>>) => {
-    const launchPlan = { ...PLACE, resourceType: ResourceType.LAUNCH_PLAN, name: planName, version: 'v1' };
-    return plane.grpc.call(method.createExecution, {
-      ...idOf(name),
-      spec: { launchPlan },
-      inputs: { literals: inputs },
+    it('runs a task, whose outputs are those of the execution, and the object is removed', async () => {
+      await launch('hello.hello', 'task', { name: literal('Ada'), times: literal(2n) });
+      await untilPhase('task', Phase.SUCCEEDED);
+      expect(await outputsOf('task')).toMatchObject({ o0: literal('hello') });
+      expect(await attemptsOf('task', 'n0')).toEqual([TaskPhase.SUCCEEDED]);
+      expect((await inputsOf(podsOf('task')[0]!, fileStore)).literals).toMatchObject({ name: literal('Ada') });
+      await untilGone('task');
     });
-  };
-  const phaseOf = async (name: string) =>
-    (await plane.grpc.call(method.getExecution, { id: idOf(name) })).closure?.phase;
-  const untilPhase = (name: string, phase: Phase) =>
-    until(
-      () => phaseOf(name),
-      (found) => found === phase,
-    );
-  const object = async (name: string) => {
-    const { status, body } = await ask(cluster, 'GET', objectPath(NAMESPACE, name));
-    return status === 200 ? body : undefined;
-  };
-  const untilGone = (name: string) =>
-    until(
-      () => object(name),
-      (found) => found === undefined,
-    );
-  const outputsOf = async (name: string) =>
-    (await plane.grpc.call(method.getExecutionData, { id: idOf(name) })).fullOutputs?.literals;
-  const nodeOf = async (name: string, nodeId: string) =>
-    (await plane.grpc.call(method.getNodeExecution, { id: { executionId: idOf(name), nodeId } })).closure;
-  const attemptsOf = async (name: string, nodeId: string) => {
-    const request = { nodeExecutionId: { executionId: idOf(name), nodeId }, limit: 10 };
-    const { taskExecutions } = await plane.grpc.call(method.listTaskExecutions, request);
-    return taskExecutions.map(({ closure }) => closure?.phase);
-  };
-  const podsOf = (name: string) => kubelet.pods.filter(({ metadata }) => metadata.labels?.['execution-id'] === name);
 
-  it('runs a task, whose outputs are those of the execution, and the object is removed', async () => {
-    await launch('hello.hello', 'task', { name: literal('Ada'), times: literal(2n) });
-    await untilPhase('task', Phase.SUCCEEDED);
-    expect(await outputsOf('task')).toMatchObject({ o0: literal('hello') });
-    expect(await attemptsOf('task', 'n0')).toEqual([TaskPhase.SUCCEEDED]);
-    expect((await inputsOf(podsOf('task')[0]!, fileStore)).literals).toMatchObject({ name: literal('Ada') });
-    await untilGone('task');
-  });
+    it('launches a child, and takes its outputs', async () => {
+      await launch('parent', 'parent', { name: literal('Ada'), times: literal(1n) });
+      await untilPhase('parent', Phase.SUCCEEDED);
+      expect(await outputsOf('parent')).toMatchObject({ o0: literal('hello') });
+      const child = (await nodeOf('parent', 'n0'))?.targetMetadata;
+      expect(child).toMatchObject({ case: 'workflowNodeMetadata', value: { executionId: idOf('parent-n0-0') } });
+      expect(podsOf('parent-n0-0')).toHaveLength(1);
+      await untilGone('parent-n0-0');
+    });
 
-  it('launches a child, and takes its outputs', async () => {
-    await launch('parent', 'parent', { name: literal('Ada'), times: literal(1n) });
-    await untilPhase('parent', Phase.SUCCEEDED);
-    expect(await outputsOf('parent')).toMatchObject({ o0: literal('hello') });
-    const child = (await nodeOf('parent', 'n0'))?.targetMetadata;
-    expect(child).toMatchObject({ case: 'workflowNodeMetadata', value: { executionId: idOf('parent-n0-0') } });
-    expect(podsOf('parent-n0-0')).toHaveLength(1);
-    await untilGone('parent-n0-0');
-  });
+    it('maps a task', async () => {
+      await launch('maps.one', 'mapped', { pixels: collection([literal(1n), literal(2n)]) });
+      await untilPhase('mapped', Phase.SUCCEEDED);
+      expect(await outputsOf('mapped')).toMatchObject({ o1: collection([literal(-1n), literal(-1n)]) });
+      expect(podsOf('mapped')).toHaveLength(2);
+    });
 
-  it('maps a task', async () => {
-    await launch('maps.one', 'mapped', { pixels: collection([literal(1n), literal(2n)]) });
-    await untilPhase('mapped', Phase.SUCCEEDED);
-    expect(await outputsOf('mapped')).toMatchObject({ o1: collection([literal(-1n), literal(-1n)]) });
-    expect(podsOf('mapped')).toHaveLength(2);
-  });
+    it('tries a failed task again', async () => {
+      const launchPlan = { ...PLACE, resourceType: ResourceType.TASK, name: 'failures.risky', version: 'v1' };
+      const inputs = { literals: { seed: literal(1n) } };
+      await plane.grpc.call(method.createExecution, { ...idOf('retried'), spec: { launchPlan }, inputs });
+      await untilPhase('retried', Phase.SUCCEEDED);
+      expect((await attemptsOf('retried', 'failuresrisky')).toSorted()).toEqual(
+        [TaskPhase.SUCCEEDED, TaskPhase.FAILED].toSorted(),
+      );
+    });
 
-  it('tries a failed task again', async () => {
-    const launchPlan = { ...PLACE, resourceType: ResourceType.TASK, name: 'failures.risky', version: 'v1' };
-    const inputs = { literals: { seed: literal(1n) } };
-    await plane.grpc.call(method.createExecution, { ...idOf('retried'), spec: { launchPlan }, inputs });
-    await untilPhase('retried', Phase.SUCCEEDED);
-    expect((await attemptsOf('retried', 'failuresrisky')).toSorted()).toEqual(
-      [TaskPhase.SUCCEEDED, TaskPhase.FAILED].toSorted(),
-    );
-  });
+    it('stops the pods of an aborted execution, and reports its end', async () => {
+      await launch('hello.hello', 'aborted', {});
+      await until(
+        async () => (await nodeOf('aborted', 'n0').catch(() => undefined))?.phase,
+        (phase) => phase === NodePhase.RUNNING,
+      );
+      await plane.grpc.call(method.terminateExecution, { id: idOf('aborted'), cause: 'enough' });
+      await untilPhase('aborted', Phase.ABORTED);
+      await untilGone('aborted');
+      expect((await nodeOf('aborted', 'n0'))?.phase).toBe(NodePhase.ABORTED);
+      expect((await ask(cluster, 'GET', '/api/v1/pods?labelSelector=execution-id%3Daborted')).body.items).toEqual([]);
+    });
 
-  it('stops the pods of an aborted execution, and reports its end', async () => {
-    await launch('hello.hello', 'aborted', {});
-    await until(
-      async () => (await nodeOf('aborted', 'n0').catch(() => undefined))?.phase,
-      (phase) => phase === NodePhase.RUNNING,
-    );
-    await plane.grpc.call(method.terminateExecution, { id: idOf('aborted'), cause: 'enough' });
-    await untilPhase('aborted', Phase.ABORTED);
-    await untilGone('aborted');
-    expect((await nodeOf('aborted', 'n0'))?.phase).toBe(NodePhase.ABORTED);
-    expect((await ask(cluster, 'GET', '/api/v1/pods?labelSelector=execution-id%3Daborted')).body.items).toEqual([]);
-  });
-
-  it('reads a closure and inputs that are stored beside the object', async () => {
-    await launch('wide', 'wide', {});
-    const made = await until(
-      () => object('wide'),
-      (found) => found !== undefined,
-    );
-    expect(made).toMatchObject({ workflowClosureReference: expect.stringContaining('/closures/') as string });
-    await untilPhase('wide', Phase.SUCCEEDED);
-    const long = 'x'.repeat(OFFLOAD_ABOVE_BYTES);
-    await launch('hello.hello', 'long', { name: literal(long) });
-    await untilPhase('long', Phase.SUCCEEDED);
-    expect((await inputsOf(podsOf('long')[0]!, fileStore)).literals).toMatchObject({ name: literal(long) });
-  });
-});
+    it('reads a closure and inputs that are stored beside the object', async () => {
+      await launch('wide', 'wide', {});
+      const made = await until(
+        () => object('wide'),
+        (found) => found !== undefined,
+      );
+      expect(made).toMatchObject({ workflowClosureReference: expect.stringContaining('/closures/') as string });
+      await untilPhase('wide', Phase.SUCCEEDED);
+      const long = 'x'.repeat(OFFLOAD_ABOVE_BYTES);
+      await launch('hello.hello', 'long', { name: literal(long) });
+      await untilPhase('long', Phase.SUCCEEDED);
+      expect((await inputsOf(podsOf('long')[0]!, fileStore)).literals).toMatchObject({ name: literal(long) });
+    });
+  },
+);

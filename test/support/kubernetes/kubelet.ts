@@ -117,7 +117,7 @@ export const startKubelet = (
     until(
       () =>
         ask(server, 'PATCH', `${podPath(pod)}/status`, { status }).then(
-          () => true,
+          (answer) => answer.status < 300 || answer.status === 404,
           () => false,
         ),
       Boolean,
@@ -133,8 +133,11 @@ export const startKubelet = (
   const stop = new AbortController();
   const ended = (async () => {
     while (!stop.signal.aborted) {
-      const { body } = await ask(server, 'GET', '/api/v1/pods').catch(() => ({ body: { items: [] } }));
-      for (const pod of body.items as unknown as readonly Pod[]) {
+      const { status, body } = await ask(server, 'GET', '/api/v1/pods').catch(() => ({
+        status: 0,
+        body: { items: [] },
+      }));
+      for (const pod of (status === 200 ? body.items : []) as unknown as readonly Pod[]) {
         if (!begun.has(pod.metadata.uid ?? '')) await play(pod);
       }
       await setTimeout(50);
