@@ -67,7 +67,7 @@ export const literalsAt = async (
   try {
     return fromBinary(LiteralMapSchema, bytes);
   } catch (cause) {
-    throw new EngineDataUnusable(`${address} has no map of literals`, cause);
+    throw new EngineDataUnusable(`${address} is no map of literals`, cause);
   }
 };
 

@@ -11,11 +11,12 @@ export const engineStoresOf = ({
   max_message_bytes: maxBytes,
 }: Configuration): EngineDataSource => ({ locations, maxBytes });
 
-const NONE: EngineData = { read: () => Promise.resolve(undefined), close: () => Promise.resolve() };
+/** Of a process without stores of engines. */
+export const noEngineData: EngineData = { read: () => Promise.resolve(undefined), close: () => Promise.resolve() };
 
 /** Opens the stores of engines. The client of an object store is loaded only where one is used. */
 export const openEngineData = async ({ locations, maxBytes }: EngineDataSource): Promise<EngineData> => {
-  if (locations.length === 0) return NONE;
+  if (locations.length === 0) return noEngineData;
   const { s3EngineData } = await import('../store/engine-data/s3-engine-data.js');
   return s3EngineData(locations, maxBytes);
 };

@@ -32,6 +32,7 @@ export const s3Client = (
     requestHandler: {
       connectionTimeout: CONNECT_MS,
       requestTimeout: requestMs,
+      socketTimeout: requestMs, // of a body that stalls
       throwOnRequestTimeout: true,
       httpAgent: { maxSockets: MAX_SOCKETS },
       httpsAgent: { maxSockets: MAX_SOCKETS },

@@ -17,6 +17,7 @@ import { LiteralMapSchema } from '../../../proto/gen/platformidl/core/literals_p
 import { HistoryEntity } from '../../../proto/gen/platformidl/eventlog/history_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
 import type { Call } from '../../kernel/rpc.js';
+import { noEngineData } from '../engine-data.js';
 import { routesOver, executionModels } from './as-of.js';
 import type { Prefixes } from './prefixes.js';
 
@@ -35,21 +36,24 @@ const dataOf = async (
 };
 
 /** Executions as they were, out of folded prefixes. */
-export const momentsIn = (prefixes: Prefixes, contents: RecordedContents, call: Call): Moments => ({
-  logId: contents.log.logId,
-  kinds: [
-    { entity: HistoryEntity.EXECUTION, collection: executions.collection, schema: ExecutionSchema },
-    { entity: HistoryEntity.NODE, collection: nodeExecutions.collection, schema: NodeExecutionSchema },
-    { entity: HistoryEntity.TASK, collection: taskExecutions.collection, schema: TaskExecutionSchema },
-  ],
-  at: async (id, until) => {
-    const stream = executionStream(id);
-    const opened = await prefixes.open({ stream, models: executionModels }, until);
-    const inputs = async () => {
-      const { fullInputs } = await dataOf(opened.store, id, { contents, call });
-      const json = fullInputs && (toJson(LiteralMapSchema, fullInputs) as { readonly literals?: object }).literals;
-      return { ...json };
-    };
-    return { ...opened, stream, inputs };
-  },
-});
+export const momentsIn = (prefixes: Prefixes, contents: RecordedContents, call: Call): Moments => {
+  const ownContents = { ...contents, engineData: noEngineData }; // the inputs are compared, and not the outputs
+  return {
+    logId: contents.log.logId,
+    kinds: [
+      { entity: HistoryEntity.EXECUTION, collection: executions.collection, schema: ExecutionSchema },
+      { entity: HistoryEntity.NODE, collection: nodeExecutions.collection, schema: NodeExecutionSchema },
+      { entity: HistoryEntity.TASK, collection: taskExecutions.collection, schema: TaskExecutionSchema },
+    ],
+    at: async (id, until) => {
+      const stream = executionStream(id);
+      const opened = await prefixes.open({ stream, models: executionModels }, until);
+      const inputs = async () => {
+        const { fullInputs } = await dataOf(opened.store, id, { contents: ownContents, call });
+        const json = fullInputs && (toJson(LiteralMapSchema, fullInputs) as { readonly literals?: object }).literals;
+        return { ...json };
+      };
+      return { ...opened, stream, inputs };
+    },
+  };
+};

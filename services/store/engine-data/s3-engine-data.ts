@@ -1,7 +1,11 @@
-import { GetObjectCommand, type S3Client } from '@aws-sdk/client-s3';
+import { addAbortSignal, type Readable } from 'node:stream';
+import { GetObjectCommand, HeadObjectCommand, type S3Client } from '@aws-sdk/client-s3';
 import { EngineDataUnusable } from '../../kernel/fault.js';
 import type { EngineData, ReserveMemory } from '../../kernel/ports/engine-data.js';
 import { fromS3, s3Client, type S3Location } from '../s3-client.js';
+
+/** Time limit of reading one object, in milliseconds. */
+const READ_MS = 20_000;
 
 type Store = { readonly location: S3Location; readonly client: S3Client };
 
@@ -9,7 +13,21 @@ type Store = { readonly location: S3Location; readonly client: S3Client };
 const keyIn = ({ bucket, prefix }: S3Location, address: string): string | undefined => {
   const base = `s3://${bucket}/`;
   if (!address.startsWith(`${base}${prefix}`)) return undefined;
-  return address.slice(base.length);
+  const key = address.slice(base.length);
+  const canLeave = key.split('/').some((part) => part === '.' || part === '..'); // a store of files may follow them
+  return canLeave ? undefined : key;
+};
+
+/** Collects a body of at most `size` bytes. */
+const collect = async (body: Readable, size: number): Promise<Uint8Array> => {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > size) throw new Error('it has grown meanwhile');
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
 };
 
 const readObject = async (
@@ -18,20 +36,18 @@ const readObject = async (
   { maxBytes, reserveMemory }: { readonly maxBytes: number; readonly reserveMemory: ReserveMemory },
 ): Promise<Uint8Array> => {
   const address = `s3://${Bucket}/${Key}`;
-  const failure = `${address} cannot be read`;
-  const { Body, ContentLength = 0 } =
-    (await fromS3(failure, () => client.send(new GetObjectCommand({ Bucket, Key })))) ?? {};
-  if (Body === undefined) throw new EngineDataUnusable(`${address} is missing`);
-  const discard = (): void => (Body as { destroy?: () => void }).destroy?.();
-  if (ContentLength > maxBytes) {
-    discard();
-    throw new EngineDataUnusable(`${address} has ${ContentLength} bytes; at most ${maxBytes} are read`);
-  }
-  await reserveMemory(ContentLength).catch((error: unknown) => {
-    discard();
-    throw error;
-  });
-  return (await fromS3(failure, () => Body.transformToByteArray())) ?? new Uint8Array();
+  const missing = (): never => {
+    throw new EngineDataUnusable(`${address} is missing`);
+  };
+  const fetched = <Result>(work: () => Promise<Result>): Promise<Result> =>
+    fromS3(`${address} cannot be read`, work).then((found) => found ?? missing());
+
+  const { ContentLength: size = 0 } = await fetched(() => client.send(new HeadObjectCommand({ Bucket, Key })));
+  if (size > maxBytes) throw new EngineDataUnusable(`${address} has ${size} bytes; at most ${maxBytes} are read`);
+  await reserveMemory(size);
+  const { Body } = await fetched(() => client.send(new GetObjectCommand({ Bucket, Key })));
+  const body = addAbortSignal(AbortSignal.timeout(READ_MS), Body as Readable);
+  return fetched(() => collect(body, size));
 };
 
 /** Reads what engines have stored in buckets: only objects whose keys begin with the prefix of a location. */
