@@ -66,7 +66,7 @@ export const answerStream = async (exchange: StreamExchange, signal: AbortSignal
   let length = 0;
   for await (const bytes of stream.open(requestsOf(endpoint, messages), call, signal)) {
     const line = `{"result":${String(dialects.write.write(method.output, fromBinary(method.output, bytes)))}}\n`;
-    length += line.length;
+    length += Buffer.byteLength(line);
     if (length > maxBytes)
       throw new RpcError('RESOURCE_EXHAUSTED', `the answer of ${name} is larger than max (${maxBytes} bytes)`);
     lines.push(line);
