@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
 import { Client, credentials } from '@grpc/grpc-js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -134,6 +135,15 @@ const statusOf = ({ status }: ReportResponse): object => ({
 });
 
 describe('a stream of events', () => {
+  it('is opened for a client that waits for its headers before it sends', async () => {
+    const report = (method: string) => client.makeBidiStreamRequest(method, Buffer.from, Buffer.from);
+    for (const method of ['Report', 'Work']) {
+      const stream = report(`/platformidl.eventlog.EngineService/${method}`).on('error', () => undefined);
+      await once(stream, 'metadata');
+      stream.cancel();
+    }
+  });
+
   it('is answered and recorded as single calls with the same events are', async () => {
     const single = await launchHello(plane.grpc, 'single-calls');
     const streamed = await launchHello(plane.grpc, 'one-streamcall');

@@ -5,7 +5,7 @@ import { type DispatchedCall, openCall, type ReceivedCall } from '../dispatch/ca
 import type { Sent } from '../dispatch/dispatch.js';
 import { assertDecodable } from '../decode.js';
 import type { Hosting } from '../exchange.js';
-import { endAnswer, incoming, refuse } from './answer.js';
+import { beginAnswer, endAnswer, incoming, refuse } from './answer.js';
 import type { GrpcCall, GrpcHandler } from './call.js';
 import { batchesOf, messagesOf, onlyMessage } from './messages.js';
 import { type Endpoint, unimplemented } from '../routes.js';
@@ -70,6 +70,8 @@ const maxStallOf = ({ stream }: Endpoint): MaxStall => (stream?.takes === 'follo
 /** Runs the handler and sends what it yields. */
 const answerAll = async (call: DispatchedCall, streaming: Streaming): Promise<Sent> => {
   const { grpcCall, gone } = streaming;
+  // Some clients, such as those in Rust, wait for the headers before they send their first message.
+  if (call.endpoint.stream !== undefined && !gone.aborted) beginAnswer(grpcCall);
   const reader = { gone, maxStallMs: maxStallOf(call.endpoint) };
   let length = 0;
   try {
