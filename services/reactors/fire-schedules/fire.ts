@@ -71,17 +71,20 @@ export const fireTick = (options: FireOptions): ((open: OpenTick) => Promise<Wor
       isOff: isPaused(state),
     }));
 
+  /** The outcome of a tick that is not to be launched, unless a process launched it and ended before it recorded that. */
+  const unlaunched = async ({ plan, tick }: OpenTick, reason: string): Promise<Outcome> =>
+    (await launcher.launched({ plan, ...tick })) ?? { kind: 'skipped', reason };
+
   const outcomeOf = async (open: OpenTick, found: Awaited<ReturnType<typeof look>>): Promise<Outcome | 'wait'> => {
     const { plan, tick } = open;
     const reason = await obstacleTo(options, open, found.isOff);
-    // A process may have launched it, and have ended before it recorded that.
-    if (reason !== undefined) return (await launcher.launched({ plan, ...tick })) ?? { kind: 'skipped', reason };
+    if (reason !== undefined) return unlaunched(open, reason);
     const { overlap } = await settingsOf(plan, tick.version);
     const { lastFired } = found;
     const isRunning = overlap !== 'allow' && lastFired !== undefined && (await launcher.isRunning(plan, lastFired));
     const decision = overlapDecision(overlap, { isBehind: found.isBehind, isRunning });
     if (decision === 'wait') return 'wait';
-    if (decision === 'skip') return { kind: 'skipped', reason: 'overlap' };
+    if (decision === 'skip') return unlaunched(open, 'overlap');
     return launcher.launch({ plan, ...tick });
   };
 

@@ -360,6 +360,29 @@ describe('the schedules of launch plans', () => {
     await queueing.close();
   });
 
+  it('do not skip a tick for the execution before it when a process has launched it already', async () => {
+    const world = openWorld();
+    let launches = 0;
+    const stopped = openProcess(world, {
+      fails: (when) => {
+        if (when === 'after' && (launches += 1) > 1) throw new Error('stopped before it was recorded');
+      },
+    });
+    world.change('a', 'v1');
+    await turns();
+    await stopped.advance(MINUTE);
+    const [first] = world.launched.keys();
+    world.running.add(first!);
+    await stopped.advance(MINUTE);
+    expect(await stopped.stateOf('a')).toMatchObject({ fired: 1, open: 1 });
+    await stopped.close();
+    const skipping = openProcess(world, { settings: { ...DEFAULTS, overlap: 'skip' } });
+    await turns();
+    await skipping.advance(MINUTE);
+    expect(await skipping.stateOf('a')).toMatchObject({ fired: 3, skipped: 0, open: 0 }); // with the next one
+    await skipping.close();
+  });
+
   it('record why a tick could not be fired, once it has failed for the configured time', async () => {
     const world = openWorld();
     const process = openProcess(world, {
