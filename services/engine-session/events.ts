@@ -21,7 +21,10 @@ export type EngineSessionEvent =
   | { readonly type: 'EngineSessionRenewed'; readonly data: EngineSessionRenewed }
   | { readonly type: 'EngineSessionEnded'; readonly data: EngineSessionEnded };
 
-/** The first component is empty where other streams have a project: only callers that may read all projects see these streams. */
+/**
+ * The first component is empty; in streams of projects it is the project. So only callers that may read all projects see
+ * these streams.
+ */
 export const engineSessionStream = ({ group, engine, session }: EngineSessionId): StreamName =>
   streamName(ENGINE_SESSION_CATEGORY, ['', group, engine, session]);
 

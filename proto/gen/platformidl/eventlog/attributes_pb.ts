@@ -44,6 +44,8 @@ export const AttributesScopeSchema: GenMessage<AttributesScope> = /*@__PURE__*/
   messageDesc(file_platformidl_eventlog_attributes, 0);
 
 /**
+ * From this event on, these are the attributes of their type at this scope, in place of any before.
+ *
  * @generated from message platformidl.eventlog.AttributesUpdated
  */
 export type AttributesUpdated = Message<"platformidl.eventlog.AttributesUpdated"> & {

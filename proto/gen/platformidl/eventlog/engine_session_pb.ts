@@ -42,7 +42,8 @@ export const EngineSessionOpenedSchema: GenMessage<EngineSessionOpened> = /*@__P
   messageDesc(file_platformidl_eventlog_engine_session, 0);
 
 /**
- * The engine is alive. Recorded only while it has leases, and only where other processes share the log.
+ * The engine is alive. Recorded when the engine joins again with its session, and where other processes share the log:
+ * there at each heartbeat while the engine has leases, else every 20 lease durations.
  *
  * @generated from message platformidl.eventlog.EngineSessionRenewed
  */
@@ -61,7 +62,8 @@ export const EngineSessionRenewedSchema: GenMessage<EngineSessionRenewed> = /*@_
   messageDesc(file_platformidl_eventlog_engine_session, 1);
 
 /**
- * The engine has left, or has sent no heartbeat for the duration of a lease. All leases of the session have ended.
+ * The engine has left, another engine of the same group and name has joined, or the engine has been silent for too
+ * long: `cause` says which. All leases of the session have ended.
  *
  * @generated from message platformidl.eventlog.EngineSessionEnded
  */

@@ -33,7 +33,7 @@ export type DueTick = Message<"platformidl.eventlog.DueTick"> & {
   version: string;
 
   /**
-   * The principal that activated the version. The execution is launched in its name.
+   * The principal that activated the version, or that fires the tick by hand. The execution is launched in its name.
    *
    * @generated from field: string principal = 3;
    */
@@ -103,7 +103,8 @@ export const SkippedTicksSchema: GenMessage<SkippedTicks> = /*@__PURE__*/
   messageDesc(file_platformidl_eventlog_schedule, 1);
 
 /**
- * A decision about all ticks since the previous decision.
+ * A decision about all ticks since the previous decision, or about one tick that is fired by hand: then `until` is that
+ * of the previous decision.
  *
  * @generated from message platformidl.eventlog.ScheduleTicksDecided
  */
@@ -163,7 +164,8 @@ export const ScheduleTickFiredSchema: GenMessage<ScheduleTickFired> = /*@__PURE_
   messageDesc(file_platformidl_eventlog_schedule, 3);
 
 /**
- * A tick that was to be fired is not, for another reason, such as `overlap`.
+ * A tick that `ScheduleTicksDecided` has in `fire` is skipped after all, for example because the execution before still
+ * runs (`overlap`).
  *
  * @generated from message platformidl.eventlog.ScheduleTickSkipped
  */
