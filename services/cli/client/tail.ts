@@ -68,8 +68,8 @@ const requestOf = ({ from, project, domain, name, node, category, type, phase, l
 
 /**
  * Yields events of the log and checkpoints without end. After a lost connection it reconnects, and resumes after the
- * last position that the server has sent. The server sends a checkpoint every 5 seconds when there is no event, so there
- * is such a position soon after the start; a connection that is lost before is an error, because events could be missed.
+ * last position that the server has sent. The server sends a checkpoint at the start of a tail, so there is such a
+ * position soon; a connection that is lost before is an error, because events could be missed.
  */
 const eventsOf = async function* (connection: Connection, request: TailInit): AsyncIterable<TailedEvent> {
   const { signal } = new AbortController(); // never aborted: the command ends with its process

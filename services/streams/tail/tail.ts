@@ -30,7 +30,10 @@ export type TailEncoding = {
 
 /** The number of events that are read from the log at a time by a tail that is behind the live feed. */
 const PAGE = 256;
-/** The longest silence of a tail, in milliseconds. */
+/**
+ * A tail that has sent nothing for this time, in milliseconds, sends a checkpoint. An event that does not match can
+ * begin the wait again, so a silence lasts at most twice as long.
+ */
 const CHECKPOINT_MS = 5_000;
 
 type Page = { readonly events: readonly RecordedEvent[]; readonly position: bigint };
@@ -42,7 +45,7 @@ const nextPage = async ({ log, feed }: TailSources, after: bigint, request: Tail
   if (live) return { events: live, position: live.at(-1)?.position ?? (reached > after ? reached : after) };
   const start = feed.start();
   for await (const page of log.readLog({ after, filter: logFilter(request), limit: PAGE })) return page;
-  return { events: [], position: start };
+  return { events: [], position: start }; // nothing up to the start of the feed is selected
 };
 
 const joined = (chunks: readonly Uint8Array[]): Uint8Array => {
