@@ -28,10 +28,10 @@ export const withCondition = (filters: string, term: FilterCondition): string =>
 export const valuesOf = (filters: string, operator: string, field: string): readonly string[] =>
   termsOf(filters).find((term) => term.operator === operator && term.field === field)?.values ?? [];
 
-/** Characters that separate values and conditions, or escape the next character: a value cannot contain them. */
+/** Characters that separate values and conditions in the server's filters, or escape another one in its patterns. */
 const SEPARATORS = /[,;+\\]/gu;
 
-/** The value of `contains` that finds a text: `_`, which stands for any one character, replaces what it cannot contain. */
+/** The value of `contains` that finds a text: `_`, which matches any one character, replaces each of `SEPARATORS`. */
 export const containedValue = (text: string): string => text.replaceAll(SEPARATORS, '_');
 
 const LABEL = 'label.';

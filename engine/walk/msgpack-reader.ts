@@ -24,6 +24,7 @@ const READERS: Readonly<Record<number, (cursor: Cursor) => PlainValue>> = {
   0xc0: () => null,
   0xc2: () => false,
   0xc3: () => true,
+  // Bytes (`bin`) are read as text: no value of the engine has bytes.
   0xc4: (cursor) => text(cursor, count(cursor, 1)),
   0xc5: (cursor) => text(cursor, count(cursor, 2)),
   0xc6: (cursor) => text(cursor, count(cursor, 4)),
@@ -59,7 +60,7 @@ const next = (cursor: Cursor): PlainValue => {
 };
 
 /**
- * Decodes one MessagePack value; floats are returned as `{ $float }`.
+ * Decodes one MessagePack value. Floats are returned as `{ $float }`, so that `pack` makes floats of them again.
  *
  * @throws {RangeError} when the bytes end early or contain an unknown marker.
  */

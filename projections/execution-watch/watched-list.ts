@@ -59,8 +59,8 @@ export const watchedList = ({ under, isMatch }: ListFilter, sources: ListSources
   };
   /**
    * Leaves out the changes of an execution after an event that cannot be read. When the stream is retried, the
-   * execution is sent as it is then. Events that do not change the execution itself are read only to make sure that
-   * their types are known: the views may park the stream at one that is damaged, and the list goes on.
+   * execution is sent as it is then. Of an event that does not change the execution itself, only the type is checked,
+   * while the execution is in memory. So one with damaged data parks the stream in the views, and not in this list.
    */
   const answersUnlessParked = async (event: RecordedEvent, folds: ExecutionFolds): Promise<readonly WatchAnswer[]> => {
     try {

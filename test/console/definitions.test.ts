@@ -104,6 +104,7 @@ describe.skipIf(chromiumPath === undefined)('the pages of launch plans, workflow
     await page.getByLabel('Name of the execution').fill('typed');
     await page.getByLabel(/^name/u).fill('Ada');
     await activate('v1');
+    // Is answered once the views have the activation.
     await plane.grpc.call(AdminService.method.getLaunchPlan, { id: { ...PLAN, version: 'v1' } });
     await page.getByRole('button', { name: 'Launch' }).click();
     await page.getByRole('heading', { level: 1, name: 'typed' }).waitFor();

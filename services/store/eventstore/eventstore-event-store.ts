@@ -50,14 +50,18 @@ type OnWait = NonNullable<EventstoreOptions['onWait']>;
 const SILENCE_MS = 3_000;
 const MAX_PAUSE_MS = 3_000;
 
-const unlessRefused = async <Result>(work: Promise<Result>, onWait: OnWait): Promise<Result> => {
+/**
+ * Waits for `work`, and calls `onWait` after each `SILENCE_MS` without a result. When `onWait` rejects, the wait ends
+ * with that error.
+ */
+const unlessStopped = async <Result>(work: Promise<Result>, onWait: OnWait): Promise<Result> => {
   let timer: NodeJS.Timeout | undefined;
-  const refused = new Promise<never>((_, reject) => {
+  const stopped = new Promise<never>((_, reject) => {
     const look = (): void => void onWait().then(() => timer?.refresh(), reject);
     timer = setTimeout(look, SILENCE_MS);
   });
   try {
-    return await Promise.race([work, refused]);
+    return await Promise.race([work, stopped]);
   } finally {
     clearTimeout(timer);
     timer = undefined;
@@ -82,7 +86,7 @@ const openedLog = async (connection: Connection, writes: boolean): Promise<LogId
 const connected = async (connection: Connection, writes: boolean, onWait: OnWait): Promise<LogIdentity> => {
   for (let times = 0; ; times += 1) {
     try {
-      return await unlessRefused(openedLog(connection, writes), onWait);
+      return await unlessStopped(openedLog(connection, writes), onWait);
     } catch (error) {
       const fault = permanentFault(error);
       if (fault) throw fault;

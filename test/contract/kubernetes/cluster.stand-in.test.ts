@@ -125,7 +125,7 @@ describe('a cluster with faults', () => {
   it.each<Fault>(['empty', 410])(
     'gets fewer than ten requests in half a second while each watch ends at once with %s',
     async (fault) => {
-      // The watch of another client, which the server ends after half a second.
+      // Measures the half second: a watch that begins before the fault, and that the server ends after this time.
       const query = `watch=true&timeoutSeconds=0.5&resourceVersion=${Number.MAX_SAFE_INTEGER}`;
       const headers = { authorization: `Bearer ${ADMIN_TOKEN}` };
       const other = await fetch(`${server.url}${objectPath(NAMESPACE)}?${query}`, { headers });
