@@ -29,9 +29,9 @@ export type Target = { readonly project?: string; readonly domain?: string; read
 /** The permission that an RPC requires of its caller, and the resource that it is required for. */
 export type Requirement = {
   /**
-   * With `none`, every client that reaches the server may call the RPC. With `authenticated`, every caller with a valid
-   * token may call it: the answer is about the caller alone, or has only what that caller may read, or each item of the
-   * request is authorized by itself, with the requirement of the RPC for a single item.
+   * With `none`, every client that reaches the server may call the RPC. With `authenticated`, every caller with valid
+   * credentials may call it: the answer is about the caller alone, or has only what that caller may read, or each item
+   * of the request is authorized by itself, with the requirement of the RPC for a single item.
    */
   readonly permission: Permission | 'none' | 'authenticated';
   readonly target: Target;
@@ -189,7 +189,7 @@ const requirements = new Map<DescMethod, Requirement>(
 /** The requirement of RPCs outside the Flyte and flightlog services that every caller may call: health checks. */
 export const OPEN: Requirement = { permission: 'none', target: NOWHERE, reads: [] };
 
-/** The requirement of reflection: a valid token, and no permission. */
+/** The requirement of reflection: valid credentials, and no permission. */
 export const AUTHENTICATED: Requirement = { permission: 'authenticated', target: NOWHERE, reads: [] };
 
 /**

@@ -7,7 +7,7 @@ import { headerOf } from './header.js';
 import type { Hosting } from '../exchange.js';
 import { recordRefusal } from './refusal-audit.js';
 
-/** The requirement of a page: any valid token, or the permission to read every project. */
+/** The requirement of a page: any valid credentials, or the permission to read every project. */
 export type PageRequirement = 'authenticated' | 'read';
 
 const EVERYWHERE = { project: '', domain: '' };
@@ -16,8 +16,8 @@ const EVERYWHERE = { project: '', domain: '' };
  * Checks that the caller may open a web page, which is no RPC and so does not pass the dispatch. Without authentication
  * every caller may.
  *
- * @throws {RpcError} UNAUTHENTICATED without a valid token; PERMISSION_DENIED when the caller may not open the page;
- * UNAVAILABLE when the issuer of its token cannot be reached.
+ * @throws {RpcError} UNAUTHENTICATED without valid credentials; PERMISSION_DENIED when the caller may not open the
+ * page; UNAVAILABLE when the issuer of its token cannot be reached.
  */
 export const assertPageAllowed = async (
   { authentication, audit }: Pick<Hosting, 'authentication' | 'audit'>,

@@ -40,7 +40,10 @@ type Services = {
 
 const forwardedIn = ({ forwardedFor }: AskingCall): string | undefined => forwardedFor?.split(',').at(-1)?.trim();
 
-/** The caller of a call: by a token, also one in place of a password, or by a user name and password. */
+/**
+ * The caller of a call: by a token, also one in place of a password; by a user name and password; without any of these,
+ * by a client certificate.
+ */
 const callerOf = async (call: AskingCall, services: Services): Promise<Caller> => {
   const { authentication, passwords, isBehindProxy } = services;
   const { authorization, peer } = call;

@@ -61,7 +61,7 @@ ${rolesTable}
 
 A grant gives a role in some projects and domains, or in all (\`*\`). What the permissions allow:
 
-- \`read\`: to see projects, attributes, definitions, schedules, executions with their data and signals, notifications and events, and to list agents.
+- \`read\`: to see projects, attributes, definitions, schedules, executions with their data and signals, notifications, events and agents.
 - \`register\`: to register tasks, workflows and launch plans, to activate and deactivate launch plans, to describe and archive names, to pause and resume schedules and skip their ticks, and to upload.
 - \`execute\`: to launch, change and end executions, to set signals, to fire schedules by hand, to send notifications again, to call agents.
 - \`events\`: to take work as an engine, to report events, to create signals.
@@ -69,10 +69,10 @@ A grant gives a role in some projects and domains, or in all (\`*\`). What the p
 
 ## RPCs
 
-The project and domain are those of the named fields of the request. An empty domain stands for all domains of the project, an empty project for all projects: the permission is then required in all of them. So it is for an RPC without such fields (\`everywhere\`). A reference to another project that the request leaves empty requires nothing.
+The project and domain are those of the named fields of the request. An empty domain stands for all domains of the project, an empty project for all projects: the permission is then required in all of them. So it is for an RPC without such fields (\`everywhere\`). A field of the last column requires nothing when the request leaves it empty.
 
 - \`no token\`: open to every client.
-- \`any token\`: the dispatch requires only a valid token. ListProjects, GetDomains and ListMatchableAttributes leave out what the caller may not read, and UserInfo and ListOwnPermissions are about the caller. GetData and CreateDownloadLocation require \`read\` in the project and domain of the data. Work, Report and ReportBatch require \`events\` in the project and domain of each execution.
+- \`any token\`: the dispatch requires only valid credentials, such as a token or a client certificate. ListProjects, GetDomains and ListMatchableAttributes leave out what the caller may not read, and UserInfo and ListOwnPermissions are about the caller. GetData and CreateDownloadLocation require \`read\` in the project and domain of the data. Work, Report and ReportBatch require \`events\` in the project and domain of each execution.
 - CreateWorkflow also requires \`read\` in the project and domain of each task and launch plan that its nodes refer to.
 - Diff compares two moments of an execution, or two executions of one project and domain.
 
