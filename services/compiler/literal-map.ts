@@ -36,7 +36,8 @@ const datesAreValid = ({ value }: Literal): boolean => {
  */
 export const literalProblem = (place: string, literal: Literal | undefined): string | undefined => {
   if (literal?.value.case === undefined) return `missing valid literal in ${place}`;
-  return datesAreValid(literal) ? undefined : `invalid datetime in ${place}: outside the years 1 to 9999`;
+  if (datesAreValid(literal)) return undefined;
+  return `invalid datetime in ${place}: outside the years 1 to 9999, or its nanos outside 0 to 999999999`;
 };
 
 /**
