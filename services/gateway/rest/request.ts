@@ -54,7 +54,7 @@ const verbOfForm = (request: FastifyRequest, matches: readonly BindingMatch[]): 
   if (verbs.size === 1 && verbs.has('GET')) return 'GET';
   throw new RpcError(
     'INVALID_ARGUMENT',
-    'a form for a path that has neither POST nor only GET needs X-HTTP-Method-Override',
+    'a form for a path that has no POST, and other methods than GET, needs X-HTTP-Method-Override',
   );
 };
 
