@@ -35,7 +35,10 @@ export const lastRevision = async (log: EventLog, stream: StreamName): Promise<b
   return undefined;
 };
 
-/** Computes the first visible revision of a stream by its rules; above `last` when no event is visible. */
+/**
+ * Computes the first revision of a stream that its rules on truncation and count leave visible; above `last` when they
+ * leave none. The rule on age is applied to each event.
+ */
 export const firstVisible = ({ truncateBefore, maxCount }: StreamRules, last: bigint): bigint => {
   const byCount = maxCount === undefined ? 0n : last + 1n - BigInt(maxCount);
   return byCount > truncateBefore ? byCount : truncateBefore;
@@ -73,8 +76,9 @@ async function* shownEvents(
 type Extent = { readonly first: bigint; readonly last: bigint };
 
 /**
- * Yields the messages that follow the events of a stream, for clients that support them: always the last revision, also
- * when a count ended the read; before it, when a read forwards found no event, the next revision to read from.
+ * Yields the messages that follow the events of a stream, for clients that support them. The last revision always
+ * comes, also when a count ended the read. When a read forwards found no event, the next revision to read from comes
+ * before it, unless the read began there.
  */
 function* endsOf({ direction, from, saysEnds }: CountedPlan, { first, last }: Extent, isEmpty: boolean) {
   if (!saysEnds) return;
