@@ -13,7 +13,7 @@ export type ManagedExecution = {
   /** The launch; absent for an object that an earlier process of the bridge has left behind. */
   readonly work?: WorkLaunch;
   lease?: WorkLease;
-  /** The cluster of its object, which may not exist yet. */
+  /** The name of the cluster that has or will have its object; empty until one is chosen. */
   cluster: string;
   aim: DesiredState;
   /** The acceptance of the launch. `sent`: the control plane has not answered yet. */

@@ -5,7 +5,7 @@ import type { Coordination } from './coordination.js';
 import { copyNotice, isMuted } from './copied-log.js';
 import { reactorNames } from './reactor-names.js';
 
-/** The group of the leases of reactors. */
+/** The group of the leases by which processes divide the reactors; the names of these leases begin with it. */
 export const REACTORS = 'reactors';
 
 /** The figures of the reactors of a process, by name, as other processes read them. */

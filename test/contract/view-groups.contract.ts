@@ -106,7 +106,12 @@ const fedBy = (log: EventLog, feeds: Feed[]): EventLog => ({
   },
 });
 
-/** The contract of views that change with the release, in any read store. The store of `open` calls `beforeCommit` before each commit. */
+/**
+ * The contract of views that change with the release, in any read store. The store of `open` calls `beforeCommit`
+ * before each commit.
+ *
+ * @param runs the number of random sequences of releases and events that are tried.
+ */
 export const viewGroupsContract = (
   name: string,
   open: (beforeCommit: () => void) => Promise<ReadStore>,

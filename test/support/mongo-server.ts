@@ -6,8 +6,8 @@ import { type MongoLocation, readStoreLocation } from '../../projections/store/m
 export const mongoUrl = process.env['FLIGHTLOG_TEST_MONGO_URL'];
 
 /**
- * True when the server's `explain` reports the keys and documents that a query examined. The stand-in of
- * `test/services` always scans the whole scope, so its numbers show nothing.
+ * True when the server's `explain` reports the keys and documents that a query examined. The numbers of the stand-in of
+ * `test/services` show nothing: it always examines all documents of the scope, such as a project and domain.
  */
 export const countsWhatItExamines = process.env['FLIGHTLOG_TEST_MONGO_EXPLAINS'] === '1';
 

@@ -89,6 +89,7 @@ const known = (db: Database, path: string): void => {
  * Checks that this release knows the format of the views in a data directory, if there are any.
  *
  * @throws {DataDirectoryUnusable} when a newer release has written them, or they are damaged.
+ * @throws {StoreUnavailable} when the file cannot be opened.
  */
 export const checkViewsFile = (directory: string): Promise<void> =>
   driverCall(() => {
@@ -134,8 +135,8 @@ const inTransaction = (db: Database, work: () => void): void => {
  * Opens a read store in a SQLite file, with one table per version of a collection. Reads and writes are synchronous
  * although they return promises: a thread that must not block uses the store on another thread.
  *
- * @throws {DataDirectoryUnusable} when the file is damaged.
- * @throws {StoreUnavailable} when the file cannot be opened.
+ * @throws {DataDirectoryUnusable} when the file is damaged, or a newer release has written it.
+ * @throws {StoreUnavailable} when the file cannot be opened; for `read-only` also while another process is creating it.
  */
 export const sqliteReadStore = (options: SqliteReadStoreOptions): SqliteReadStore => {
   const db = opened(options);

@@ -6,8 +6,8 @@ import type { StreamName } from '../../kernel/stream.js';
 const LAST_EVENTS = 8;
 
 /**
- * True when the last events of an execution's stream show that it has ended. False may be wrong: then the command is
- * decided on the execution's full state.
+ * True when the last events of an execution's stream show that it has ended. False may be wrong, so the caller then
+ * uses the full state of the execution.
  */
 export const hasEnded = async (log: Pick<EventLog, 'readStream'>, stream: StreamName): Promise<boolean> => {
   for await (const page of log.readStream(stream, { direction: 'backwards', limit: LAST_EVENTS }))

@@ -57,7 +57,7 @@ describe('compatibility traps of nodes and tasks', () => {
     expect((await attempt(method.createWorkflowEvent, report)).code).toBe(known);
   });
 
-  it('trap 5: a node event with unusual fields is accepted, but none without a node id', async () => {
+  it('trap 5: a node event with odd fields or an earlier phase is accepted, but none without a node id or after the end', async () => {
     const id = await launch('odd');
     const value = { code: '', message: 'x'.repeat(100_000) };
     const odd: Parameters<typeof nodeReport>[2][] = [
