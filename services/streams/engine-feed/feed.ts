@@ -34,7 +34,7 @@ type Stream = { readonly call: Call; readonly sendQueue: SendQueue; engine: Join
 
 const errorOf = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(String(thrown)));
 
-/** Opens the feed. It begins to read the log when the first engine joins. */
+/** Opens the feed. It begins to read the log when the first engine joins, or at the first call of `known`. */
 export const openEngineFeed = (services: FeedServices): EngineFeed => {
   const board = new WorkBoard(services);
   const admit = admission(services, board);
