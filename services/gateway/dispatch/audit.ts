@@ -1,7 +1,7 @@
 import type { AuditEntry, AuditTrail } from '../../kernel/ports/audit-trail.js';
 import { failureOf } from '../status.js';
 import type { DispatchedCall } from './call.js';
-import { isCommand } from './commands.js';
+import { isCommand } from './requirement.js';
 import type { Interceptor } from './dispatch.js';
 
 /** The services of the audit. */

@@ -1,6 +1,6 @@
 import { failureOf } from '../status.js';
 import type { Endpoint } from '../routes.js';
-import { isCommand } from './commands.js';
+import { isCommand } from './requirement.js';
 import type { DispatchedCall } from './call.js';
 import type { Interceptor } from './dispatch.js';
 

@@ -1,15 +1,15 @@
 import type { DescMethod } from '@bufbuild/protobuf';
 
-import { EngineService } from '../../../proto/gen/platformidl/eventlog/engine_service_pb.js';
 import { AccessService } from '../../../proto/gen/platformidl/eventlog/access_service_pb.js';
 import { AuditService } from '../../../proto/gen/platformidl/eventlog/audit_service_pb.js';
+import { EngineService } from '../../../proto/gen/platformidl/eventlog/engine_service_pb.js';
+import { ExecutionCountService } from '../../../proto/gen/platformidl/eventlog/execution_count_service_pb.js';
 import { HistoryService } from '../../../proto/gen/platformidl/eventlog/history_pb.js';
 import { NotificationService } from '../../../proto/gen/platformidl/eventlog/notification_service_pb.js';
 import { OperationsService } from '../../../proto/gen/platformidl/eventlog/operations_service_pb.js';
 import { ReactorService } from '../../../proto/gen/platformidl/eventlog/reactor_service_pb.js';
 import { ScheduleService } from '../../../proto/gen/platformidl/eventlog/schedule_service_pb.js';
 import { EventLogService } from '../../../proto/gen/platformidl/eventlog/tail_pb.js';
-import { ExecutionCountService } from '../../../proto/gen/platformidl/eventlog/execution_count_service_pb.js';
 import { ExecutionWatchService } from '../../../proto/gen/platformidl/eventlog/watch_pb.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
 import {
@@ -22,6 +22,7 @@ import { DataProxyService } from '../../../proto/gen/platformidl/service/datapro
 import { IdentityService } from '../../../proto/gen/platformidl/service/identity_pb.js';
 import { SignalService } from '../../../proto/gen/platformidl/service/signal_pb.js';
 import { type Permission, PERMISSIONS } from '../../kernel/access.js';
+import { isRead } from '../status.js';
 
 /** The request fields that name the resource: dotted paths in the spelling of the proto files. */
 export type Target = { readonly project?: string; readonly domain?: string; readonly name?: string };
@@ -204,3 +205,15 @@ export const requirementOf = (method: DescMethod): Requirement => {
     `no permission is declared for ${method.parent.name}.${method.name}: add a row in services/gateway/dispatch/requirement.ts`,
   );
 };
+
+/** The permissions of RPCs that change something, unless they only read. Engines report with `events`. */
+const OF_COMMANDS: ReadonlySet<string> = new Set(['register', 'execute', 'admin']);
+
+/** True for RPCs by which people and programs change something; false for reads and for reports of engines. */
+export const isCommand = ({
+  requires,
+  method,
+}: {
+  readonly requires: Requirement;
+  readonly method: DescMethod;
+}): boolean => OF_COMMANDS.has(requires.permission) && !isRead(method);

@@ -1,13 +1,48 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
-import type { Hosting } from '../exchange.js';
+import { denied } from '../../kernel/permitted.js';
+import type { Identity } from '../../kernel/ports/authentication.js';
 import { answerConsole } from '../console/answer.js';
+import type { Hosting } from '../exchange.js';
 import { openApi } from '../openapi/document.js';
 import { type BrowserFile, openApiPage } from '../openapi/page.js';
 import { isReady, readiness } from '../readiness.js';
 import type { Binding } from './bindings.js';
+import { certificateOf, headerOf } from './credentials.js';
 import { sendBody } from './encoding.js';
-import { assertPageAllowed } from './guard.js';
+import { recordRefusal } from './refusal-audit.js';
+
+/** The requirement of a page: any valid credentials, or the permission to read every project. */
+type PageRequirement = 'authenticated' | 'read';
+
+const EVERYWHERE = { project: '', domain: '' };
+
+/**
+ * Checks that the caller may open a web page, which is no RPC and so does not pass the dispatch. Without authentication
+ * every caller may.
+ *
+ * @throws {RpcError} UNAUTHENTICATED without valid credentials; PERMISSION_DENIED when the caller may not open the
+ * page; UNAVAILABLE when the issuer of its token cannot be reached.
+ */
+const assertPageAllowed = async (
+  { authentication, audit }: Pick<Hosting, 'authentication' | 'audit'>,
+  request: FastifyRequest,
+  required: PageRequirement,
+): Promise<void> => {
+  if (!authentication) return;
+  let caller: Identity | undefined;
+  try {
+    const { identity, access } = await authentication.callerOf(
+      (name) => headerOf(request, name),
+      () => certificateOf(request),
+    );
+    caller = identity;
+    if (required === 'read' && !access.may('read', '', '')) throw denied('read', EVERYWHERE);
+  } catch (thrown) {
+    recordRefusal(audit, request, thrown, caller);
+    throw thrown;
+  }
+};
 
 /** Answers the request if its path is one of the pages; returns `false` when it is not. */
 export type Pages = (request: FastifyRequest, reply: FastifyReply) => boolean;

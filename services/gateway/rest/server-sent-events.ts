@@ -3,6 +3,19 @@ import type { FastifyReply } from 'fastify';
 import type { Sent } from '../dispatch/dispatch.js';
 import { closeInTime, drained, type MaxStall } from '../stalled-reader.js';
 
+/** One Server-Sent Event: https://html.spec.whatwg.org/multipage/server-sent-events.html */
+type ServerSentEvent = {
+  /** The client sends the last one as `Last-Event-ID` when it connects again. */
+  readonly id?: string;
+  readonly type: string;
+  /** One line. */
+  readonly data: string;
+};
+
+/** Encodes an event for sending. */
+export const encodedEvent = ({ id, type, data }: ServerSentEvent): Buffer =>
+  Buffer.from(`${id === undefined ? '' : `id: ${id}\n`}event: ${type}\ndata: ${data}\n\n`);
+
 const HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-store',

@@ -12,16 +12,35 @@ import {
 import { HANDSHAKE_MS, type Hosting, type Listening, tlsOptions } from '../exchange.js';
 import { logFailure } from '../log.js';
 import { answerRequest, requestFault, sendFailure } from './answer.js';
+import { bindingTable, readBindings } from './bindings.js';
 import { answerBroken, MAX_HEADER_BYTES } from './broken.js';
 import { type IdleConnections, idleConnections } from './connections.js';
 import { acceptSessions } from './cookie-session.js';
 import { allowOrigins } from './cors.js';
-import { boundBodies } from './incoming.js';
 import { takeCompressedBodies } from './encoding.js';
-import { bindingTable, readBindings } from './bindings.js';
+import { boundBodies } from './incoming.js';
 import { routed, serveLinks } from './links.js';
-import { serveOwnPaths } from './own-paths.js';
 import { pages } from './pages.js';
+
+/** Passes each request for a path of one of `pathOwners` to that owner, with the body unread. */
+const serveOwnPaths = (app: FastifyInstance, { pathOwners = [], logger }: Hosting): void => {
+  if (pathOwners.length === 0) return;
+  app.addHook('onRequest', (request, reply, done) => {
+    const { raw, originalUrl } = request;
+    const path = originalUrl.split('?', 1)[0] ?? '';
+    const owner = pathOwners.find((each) => each.answers(path));
+    if (!owner) {
+      done();
+      return;
+    }
+    reply.hijack();
+    raw.url = originalUrl; // Fastify has routed it elsewhere
+    owner.answer(raw, reply.raw).catch((error: unknown) => {
+      logFailure(logger, error, { requestId: '', rpc: 'none' });
+      reply.raw.destroy();
+    });
+  });
+};
 
 // In milliseconds: a connection that has not sent its whole request after this time is closed.
 const REQUEST_MS = 300_000;

@@ -1,7 +1,7 @@
 import { toBinary } from '@bufbuild/protobuf';
 import { type TailResponse, TailResponseSchema } from '../../../proto/gen/platformidl/eventlog/tail_pb.js';
 import { frameOf } from '../../kernel/encoding/grpc-frame.js';
-import { encodedEvent } from '../../gateway/rest/event-text.js';
+import { encodedEvent } from '../../gateway/rest/server-sent-events.js';
 import type { RecordedEvent } from '../../kernel/event.js';
 import { CorruptEvent, UnknownEvent } from '../../kernel/fault.js';
 import type { PayloadStore } from '../../kernel/ports/payload-store.js';

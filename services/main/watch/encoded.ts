@@ -2,7 +2,7 @@ import { fromBinary } from '@bufbuild/protobuf';
 import type { WatchAnswer } from '../../../projections/execution-watch/answers.js';
 import { WatchResponse_Kind as Kind, WatchResponseSchema } from '../../../proto/gen/platformidl/eventlog/watch_pb.js';
 import { frameOf } from '../../kernel/encoding/grpc-frame.js';
-import { encodedEvent } from '../../gateway/rest/event-text.js';
+import { encodedEvent } from '../../gateway/rest/server-sent-events.js';
 import { writeJson } from '../../gateway/rest/json.js';
 import type { FollowForm } from '../../kernel/rpc.js';
 import type { SentAnswer } from './messages.js';

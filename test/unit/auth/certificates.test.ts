@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { certificateCallers } from '../../../services/auth/certificates.js';
 import { UNLIMITED } from '../../../services/kernel/access.js';
-import { clientCertificateOf } from '../../../services/kernel/client-certificate.js';
+import { clientCertificateOf } from '../../../services/gateway/client-certificate.js';
 
 const certificateWith = (subjectaltname: string | undefined, names: string | readonly string[] = 'ada') =>
   clientCertificateOf({
