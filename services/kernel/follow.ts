@@ -1,7 +1,14 @@
 import { StoreUnavailable } from './fault.js';
 import type { Checkpoint } from './ports/checkpoint.js';
 import type { EventFilter, EventLog, LogPage, Subscription } from './ports/event-store.js';
-import type { Reactor } from './reactor.js';
+
+/** A component that follows the log and acts on its events. */
+export interface Reactor {
+  /** Resolves after `close`; rejects when the log cannot be followed any further. */
+  readonly ended: Promise<void>;
+  /** Finishes the work in hand and writes the checkpoint. */
+  close(): Promise<void>;
+}
 
 /**
  * Interval in milliseconds between writes of the checkpoint. The log moves with every commit, and an old checkpoint

@@ -6,7 +6,7 @@ import type { EventLog } from '../kernel/ports/event-store.js';
 import { StreamParked } from '../kernel/fault.js';
 import type { StreamName } from '../kernel/stream.js';
 import type { ParkedStreams } from '../kernel/parked-streams.js';
-import type { Reactor } from '../kernel/reactor.js';
+import type { Reactor } from '../kernel/follow.js';
 import type { NotifyOptions } from '../reactors/notify/sending.js';
 import type { PayloadStore } from '../kernel/ports/payload-store.js';
 import type { Sessions } from '../kernel/ports/sessions.js';

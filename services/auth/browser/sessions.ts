@@ -1,17 +1,36 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+
 import { buildEndSessionUrl } from 'openid-client';
+
 import type { Authentication, Caller } from '../../kernel/ports/authentication.js';
 import { RpcError } from '../../kernel/rpc.js';
 import { clientAddress } from '../client-address.js';
 import { CALLBACK, SIGNED_OUT } from '../server/browser-client.js';
 import { pathPrefix } from '../server/endpoints.js';
+import { html, page, pageHeaders, problem } from '../server/pages/page.js';
 import type { OnAttempt, SignInAttempt } from '../server/sign-in-attempt.js';
 import type { SignInLimits } from '../server/sign-in-limits.js';
 import type { CookieJar } from './cookie-jar.js';
 import { MAX_COOKIE_BYTES } from './cookies.js';
 import { isAway, type IssuerClient } from './issuer-client.js';
-import { type BegunSignIn, beginSignIn, endSignIn } from './sign-in.js';
-import { sendSignInFailure, SignInFailure } from './sign-in-failure.js';
+import { beginSignIn, type BegunSignIn, endSignIn } from './sign-in.js';
+
+/** The reason why signing in or out cannot go on: an HTTP status, and a text for the person. */
+class SignInFailure extends Error {
+  readonly status: number;
+
+  constructor(status: number, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.status = status;
+  }
+}
+
+/** Answers with a page that gives the reason, with a link to the console, where the person can sign in again. */
+const sendSignInFailure = (response: ServerResponse, { status, message }: SignInFailure): void => {
+  const again = html`${problem(message)}
+    <p><a href="console">Start again</a></p>`;
+  response.writeHead(status, pageHeaders()).end(page('Signing in or out has failed', again));
+};
 
 /** Settings and services of browser sessions. */
 export type BrowserSessionsOptions = {

@@ -7,7 +7,7 @@ import { adapters } from './adapter.js';
 import { type Clients, isSecret } from './clients.js';
 import { type EndpointLimits, limitEndpoints } from './limited-endpoints.js';
 import { INTERACTIONS } from './interactions.js';
-import { completeDeviceAnswers } from './device-answers.js';
+import { completeDeviceAnswers, extendGrants, removeUnusedNonce, signOutUpstream } from './middleware.js';
 import { confirmDevicePage, deviceConnectedPage, type DeviceForm, userCodePage } from './pages/device.js';
 import { page, pageHeaders, html } from './pages/page.js';
 import { failurePage } from './pages/sign-in.js';
@@ -15,9 +15,7 @@ import { BROWSER_CLIENT, browserClient } from './browser-client.js';
 import { pathPrefix, ROUTES } from './endpoints.js';
 import { OPENID_SCOPES, SCOPES } from './scopes.js';
 import { ALGORITHM, type SigningKeys } from './signing-keys.js';
-import { removeUnusedNonce } from './unused-nonce.js';
 import type { Upstream } from './upstream.js';
-import { signOutUpstream } from './upstream-sign-out.js';
 
 /** Lifetimes of tokens, in seconds. */
 export type TokenLifetimes = { readonly accessSeconds: number; readonly refreshSeconds: number };
@@ -159,21 +157,6 @@ const ttl = ({ accessSeconds, refreshSeconds }: TokenLifetimes): NonNullable<Con
   Grant: refreshSeconds,
   RefreshToken: refreshSeconds,
 });
-
-/**
- * Middleware of Koa that extends the grant of a refresh token that was used: the new refresh token may be used as long
- * after that. The grant is read again, because a second use of the token may have removed it.
- */
-const extendGrants =
-  (provider: Provider, seconds: number) =>
-  async (context: Partial<KoaContextWithOIDC>, next: () => Promise<unknown>): Promise<void> => {
-    await next();
-    const used = context.oidc?.entities.RotatedRefreshToken;
-    const grant = used?.grantId === undefined ? undefined : await provider.Grant.find(used.grantId);
-    if (grant === undefined) return;
-    grant.exp = Math.floor(Date.now() / 1_000) + seconds;
-    await grant.save();
-  };
 
 const browserGrant = async (provider: Provider, accountId: string | undefined, issuer: string) => {
   if (accountId === undefined) return undefined;

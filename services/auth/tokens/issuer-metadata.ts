@@ -3,9 +3,6 @@ import * as z from 'zod';
 /** Fetches a JSON document; rejects unless it is answered with 200 in time. */
 export type FetchJson = (url: string, request?: RequestInit) => Promise<unknown>;
 
-/** The metadata of an issuer that are used here. */
-type Metadata = { readonly jwksUri: string | undefined };
-
 const TIMEOUT_MS = 5_000;
 
 /** Fetches JSON over HTTP. Redirects are refused, because they could lead into the network of the server. */
@@ -45,8 +42,3 @@ export const issuerDocument = async (issuer: string, fetchDocument: FetchJson): 
   }
   throw new Error(`no metadata of the issuer ${issuer}`, { cause: reason });
 };
-
-/** Fetches the metadata of an issuer that are used here; throws as {@link issuerDocument} does. */
-export const metadataOf = async (issuer: string, fetchDocument: FetchJson): Promise<Metadata> => ({
-  jwksUri: (await issuerDocument(issuer, fetchDocument)).jwks_uri,
-});

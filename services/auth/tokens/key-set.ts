@@ -1,7 +1,7 @@
 import { createLocalJWKSet, errors, type JWTVerifyGetKey } from 'jose';
 import * as z from 'zod';
 import { RpcError } from '../../kernel/rpc.js';
-import { type FetchJson, metadataOf } from './issuer-metadata.js';
+import { type FetchJson, issuerDocument } from './issuer-metadata.js';
 
 /** Finds the public key of a token by its header. */
 export type FindKey = JWTVerifyGetKey;
@@ -34,7 +34,7 @@ export const remoteKeys = ({ issuer, jwksUrl }: Source, { fetchJson, now }: Opti
   let fetching: Promise<void> | undefined;
 
   const fetchKeys = async (): Promise<void> => {
-    const url = jwksUrl ?? (await metadataOf(issuer, fetchJson)).jwksUri;
+    const url = jwksUrl ?? (await issuerDocument(issuer, fetchJson)).jwks_uri;
     if (url === undefined) return;
     find = createLocalJWKSet(keySet.parse(await fetchJson(url)));
     fetchedAt = now();

@@ -1,11 +1,10 @@
 import { recordedMetadata } from '../../kernel/decode-event.js';
 import type { RecordedEvent } from '../../kernel/event.js';
 import { StreamParked } from '../../kernel/fault.js';
-import { follow, type OnReached } from '../../kernel/follow.js';
+import { follow, type OnReached, type Reactor } from '../../kernel/follow.js';
 import type { Checkpoint } from '../../kernel/ports/checkpoint.js';
 import type { EventFilter, EventLog } from '../../kernel/ports/event-store.js';
 import type { Timers } from '../../kernel/ports/timers.js';
-import type { Reactor } from '../../kernel/reactor.js';
 import { letterKey } from '../../dead-letter/decider.js';
 import type { StreamName } from '../../kernel/stream.js';
 import { type FailedEvent, letterOf, NO_DEAD_LETTERS, type OpenDeadLetters } from './dead-letters.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { grantsByBindings } from '../../../services/auth/permissions/bindings.js';
+import { grantsByBindings } from '../../../services/auth/permissions/grants.js';
 
 const binding = { role: 'viewer', project: 'atlas', domain: 'staging', issuer: '' };
 const identity = { issuer: 'https://issuer.test' };

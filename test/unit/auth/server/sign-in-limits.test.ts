@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { networkOf } from '../../../../services/auth/server/network.js';
-import { checkLimited, signInLimits } from '../../../../services/auth/server/sign-in-limits.js';
+import { checkLimited, networkOf, signInLimits } from '../../../../services/auth/server/sign-in-limits.js';
 import { hashPassword, isPassword } from '../../../../services/auth/users/password-hash.js';
 
 describe('the network of an address', () => {
