@@ -11,8 +11,12 @@ import type { NotifyOptions } from '../reactors/notify/sending.js';
 import type { PayloadStore } from '../kernel/ports/payload-store.js';
 import type { Sessions } from '../kernel/ports/sessions.js';
 import { assignPartitions } from '../kernel/assignment.js';
-import { type ExpiryOptions, expireTerminations, timeOutExecutions } from '../reactors/expire-terminations/reactor.js';
-import { hasEnded } from '../reactors/expire-terminations/ended.js';
+import {
+  expireTerminations,
+  type ExpiryOptions,
+  hasEnded,
+  timeOutExecutions,
+} from '../reactors/expire-terminations/reactor.js';
 import { deadLetters } from '../reactors/frame/dead-letters.js';
 import type { MeasuredReactor } from '../reactors/frame/when-due.js';
 import type { WorkFigures } from '../reactors/frame/work-queue.js';

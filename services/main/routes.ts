@@ -40,7 +40,7 @@ import { operationsRoutes } from '../operations/rpc.js';
 import { projectRoutes } from '../project/rpc.js';
 import { ROLES } from '../auth/permissions/roles.js';
 import { roleBindingRoutes } from '../role-binding/rpc.js';
-import { reportRoutes } from '../streams/report/rpc.js';
+import { reportRoutes } from '../streams/report/report.js';
 import { scheduleRoutes } from '../schedule/rpc.js';
 import { registrationResources } from '../reference/launch-attributes.js';
 import type { LargeTasks } from '../task/ports.js';

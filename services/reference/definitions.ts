@@ -19,8 +19,10 @@ import {
 } from '../../proto/gen/platformidl/core/interface_pb.js';
 import type { LaunchPlanRegistered } from '../../proto/gen/platformidl/eventlog/launch_plan_pb.js';
 import type { WorkflowRegistered } from '../../proto/gen/platformidl/eventlog/workflow_pb.js';
-import type { EventLog } from '../kernel/ports/event-store.js';
+import type { EventCodec } from '../kernel/aggregate.js';
+import { decodeEvent } from '../kernel/decode-event.js';
 import type { Version } from '../kernel/identifier.js';
+import type { EventLog } from '../kernel/ports/event-store.js';
 import { bytesOf, type Content, type PayloadStore } from '../kernel/ports/payload-store.js';
 import type { Folded } from '../kernel/ports/sessions.js';
 import type { StreamName } from '../kernel/stream.js';
@@ -28,8 +30,25 @@ import { launchPlanCodec, type LaunchPlanName, launchPlanStream } from '../launc
 import type { LaunchPlanState } from '../launch-plan/state.js';
 import { taskCodec, taskStream } from '../task/events.js';
 import { workflowCodec, workflowStream } from '../workflow/events.js';
-import { recordedAt } from './recorded.js';
 import { immutableCache, type Sized } from './immutable-cache.js';
+
+/**
+ * Reads the event of a stream at a revision; `undefined` when there is none.
+ *
+ * @throws {StreamParked} when the event cannot be decoded.
+ */
+const recordedAt = async <Event>(
+  log: EventLog,
+  codec: EventCodec<Event>,
+  stream: StreamName,
+  revision: bigint,
+): Promise<Event | undefined> => {
+  for await (const page of log.readStream(stream, { from: revision, limit: 1 })) {
+    const [event] = page;
+    if (event !== undefined) return decodeEvent(codec, event);
+  }
+  return undefined;
+};
 
 /** A version of a launch plan, as it was registered. */
 export type PlanDefinition = RegisteredPlan & {

@@ -4,10 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { StoreUnavailable } from '../../services/kernel/fault.js';
-import { quarantineName } from '../../services/store/payloads/quarantine-name.js';
 import { filePayloadObjects } from '../../services/store/payloads/file-payload-objects.js';
 import { filePayloadStore } from '../../services/store/payloads/file-payload-store.js';
-import { payloadPath } from '../../services/store/payloads/object-name.js';
+import { payloadPath, quarantineName } from '../../services/store/payloads/object-name.js';
 import { objectsOf, payloadObjectsContract } from './payload-objects.contract.js';
 
 const open = () => {

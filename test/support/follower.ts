@@ -10,7 +10,7 @@ import {
 import { toBinary } from '@bufbuild/protobuf';
 import { ServerFeatures, SupportedMethodsSchema } from '../../proto/gen/event_store/client/server_features_pb.js';
 import { Streams } from '../../proto/gen/event_store/client/streams_pb.js';
-import { supportedMethods } from '../../services/streams/eventstore/server-features.js';
+import { supportedMethods } from '../../services/streams/eventstore/node.js';
 
 /** A node of a cluster that is not the leader: it answers every call with the leader's address. */
 export type Follower = {

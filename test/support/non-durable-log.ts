@@ -13,7 +13,7 @@ import {
 import { toBinary } from '@bufbuild/protobuf';
 import { ServerFeatures, SupportedMethodsSchema } from '../../proto/gen/event_store/client/server_features_pb.js';
 import { Streams } from '../../proto/gen/event_store/client/streams_pb.js';
-import { supportedMethods } from '../../services/streams/eventstore/server-features.js';
+import { supportedMethods } from '../../services/streams/eventstore/node.js';
 
 /** A proxy before a log server; it can leave its open calls without an answer. */
 export type ForgetfulLog = {

@@ -4,7 +4,7 @@ import { executionDiffRoutes } from '../../../projections/execution-diff/rpc.js'
 import type { RecordedContents } from '../../../projections/query/recorded-contents.js';
 import { AdminService } from '../../../proto/gen/platformidl/service/admin_pb.js';
 import type { Call, Route } from '../../kernel/rpc.js';
-import { historyRoutes } from '../../streams/history/rpc.js';
+import { historyRoutes } from '../../streams/history/page.js';
 import { openLog } from '../log-source.js';
 import { codecs } from '../models.js';
 import { neededPrefix, routesOver } from '../past/as-of.js';

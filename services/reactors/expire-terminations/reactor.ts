@@ -1,14 +1,26 @@
 import type { ExpireTermination, TimeOutExecution } from '../../execution/commands.js';
-import { EXECUTION_CATEGORY, executionCodec } from '../../execution/events.js';
-import type { Checkpoint } from '../../kernel/ports/checkpoint.js';
+import { EXECUTION_CATEGORY, executionCodec, recordsEnd } from '../../execution/events.js';
 import { decodeEvent, recordedMetadata } from '../../kernel/decode-event.js';
 import type { RecordedEvent } from '../../kernel/event.js';
+import type { Checkpoint } from '../../kernel/ports/checkpoint.js';
 import type { EventLog } from '../../kernel/ports/event-store.js';
 import type { CommandContext } from '../../kernel/ports/sessions.js';
-import type { StreamName } from '../../kernel/stream.js';
 import type { Timers } from '../../kernel/ports/timers.js';
-import { hasEnded } from './ended.js';
+import type { StreamName } from '../../kernel/stream.js';
 import { type DeadLetterRule, type MeasuredReactor, whenDue } from '../frame/when-due.js';
+
+/** Number of last events to read: few events are recorded after the end of an execution. */
+const LAST_EVENTS = 8;
+
+/**
+ * True when the last events of an execution's stream show that it has ended. False may be wrong, so the caller then
+ * uses the full state of the execution.
+ */
+export const hasEnded = async (log: Pick<EventLog, 'readStream'>, stream: StreamName): Promise<boolean> => {
+  for await (const page of log.readStream(stream, { direction: 'backwards', limit: LAST_EVENTS }))
+    if (page.some(recordsEnd)) return true;
+  return false;
+};
 
 export type ExpiryOptions = {
   readonly log: Pick<EventLog, 'subscribe' | 'readStream'>;

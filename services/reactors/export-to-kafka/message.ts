@@ -1,4 +1,5 @@
 import type { Message } from 'kafkajs';
+
 import { type EventMetadata, metadataOf, metadataOfAny, type RecordedEvent } from '../../kernel/event.js';
 import { CorruptEvent, UnknownEvent } from '../../kernel/fault.js';
 import { dataRefOf, described } from './cloud-event.js';
@@ -127,4 +128,20 @@ export const messagesOf = async (events: readonly RecordedEvent[], messageOf: Me
     messages.push(made instanceof Promise ? await made : made);
   }
   return messages;
+};
+
+/** Splits messages into batches of at most `maxBytes`, in order; a message that is larger goes alone. */
+export const batches = function* (messages: readonly Outgoing[], maxBytes: number): Generator<readonly Outgoing[]> {
+  let from = 0;
+  let bytes = 0;
+  for (const [at, message] of messages.entries()) {
+    const size = sizeOf(message);
+    if (bytes + size > maxBytes && at > from) {
+      yield messages.slice(from, at);
+      from = at;
+      bytes = 0;
+    }
+    bytes += size;
+  }
+  if (from < messages.length) yield messages.slice(from);
 };

@@ -1,10 +1,9 @@
 import type { Kafka } from 'kafkajs';
 import type { EventLog } from '../../kernel/ports/event-store.js';
 import { categoryOf } from '../../kernel/stream.js';
-import { batches } from './batches.js';
 import type { EventDataEncoder } from './encoding.js';
 import { ExportRefused } from './failure.js';
-import { type ExportFormat, messageMaker, messagesOf, recordOf } from './message.js';
+import { batches, type ExportFormat, messageMaker, messagesOf, recordOf } from './message.js';
 import { byKey } from './partitioner.js';
 import { isSelected, type Selection } from './selection.js';
 import { exportPrefixes, openTopic, positionsTopic, topicOf, type TopicSettings } from './topics.js';

@@ -1,6 +1,5 @@
 import type { Kafka, Message, Producer, TopicMessages, Transaction } from 'kafkajs';
-import { batches } from './batches.js';
-import { type Outgoing, recordOf } from './message.js';
+import { batches, type Outgoing, recordOf } from './message.js';
 import { byKey } from './partitioner.js';
 
 /** Publishes messages in transactions. */

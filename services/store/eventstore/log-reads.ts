@@ -4,7 +4,7 @@ import type { RecordedEvent } from '../../kernel/event.js';
 import { LogEndsEarly } from '../../kernel/log-end.js';
 import type { StreamName } from '../../kernel/stream.js';
 import { isNoEventPosition, readFault } from './eventstore-fault.js';
-import { nearestPositions } from './nearest-positions.js';
+import { nearestPositions } from './read-backwards.js';
 import { eventsOf, isEvent, isWanted, LEADER, openRead, pagesOf, retryUnavailable, startOf } from './read-pages.js';
 import type { Connection } from './nodes/connection.js';
 import type { ReadAnswer } from './wire/read-answer.js';

@@ -2,7 +2,7 @@ import { link, opendir, open, rename, stat, unlink } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { StoreUnavailable } from '../../kernel/fault.js';
 import type { PayloadObject, PayloadObjects } from '../../kernel/ports/payload-objects.js';
-import { quarantineName, objectNamed } from './quarantine-name.js';
+import { quarantineName, objectNamed } from './object-name.js';
 import { failPoint } from '../fail-point.js';
 
 /** Number of files whose times are read concurrently. */

@@ -2,11 +2,10 @@ import { readdir, readFile, stat, utimes } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { StoreUnavailable } from '../../kernel/fault.js';
 import type { PayloadRef, PayloadStore } from '../../kernel/ports/payload-store.js';
-import { quarantinePrefix } from './quarantine-name.js';
 import { contentHash, verifiedBytes } from './content-hash.js';
 import { durableFiles } from '../durable-files.js';
 import { failPoint } from '../fail-point.js';
-import { payloadPath } from './object-name.js';
+import { payloadPath, quarantinePrefix } from './object-name.js';
 
 const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
 

@@ -7,7 +7,7 @@ import {
   type S3Client,
 } from '@aws-sdk/client-s3';
 import type { PayloadObject, PayloadObjects } from '../../kernel/ports/payload-objects.js';
-import { quarantineName, objectNamed } from './quarantine-name.js';
+import { quarantineName, objectNamed } from './object-name.js';
 import { failPoint } from '../fail-point.js';
 import { fromS3, s3Client, type S3Location } from '../s3-client.js';
 import { PAYLOADS } from './s3-payload-store.js';

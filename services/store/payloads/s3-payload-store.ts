@@ -1,9 +1,8 @@
 import { GetObjectCommand, ListObjectsV2Command, PutObjectCommand, type S3Client } from '@aws-sdk/client-s3';
 import type { PayloadStore } from '../../kernel/ports/payload-store.js';
-import { quarantinePrefix } from './quarantine-name.js';
 import { contentHash, verifiedBytes } from './content-hash.js';
 import { failPoint } from '../fail-point.js';
-import { payloadPath } from './object-name.js';
+import { payloadPath, quarantinePrefix } from './object-name.js';
 import { assertBucket, fromS3, s3Client, type S3Location } from '../s3-client.js';
 
 /** A payload store with a check for use at the start. */

@@ -14,8 +14,7 @@ import {
 } from '../../kernel/ports/uploads.js';
 import { type DurableFiles, durableFiles } from '../durable-files.js';
 import { failPoint } from '../fail-point.js';
-import { fileLinks } from './file-links.js';
-import { type LinkClaims, linkKey } from './link-tokens.js';
+import { fileLinks, type LinkClaims, linkKey } from './file-links.js';
 
 /** Settings of the upload store. */
 export type FileUploads = {

@@ -7,12 +7,12 @@ import {
   RevisionConflict,
   StoreUnavailable,
 } from '../../kernel/fault.js';
+import { type GrpcStatus, numberOf } from '../../kernel/grpc-status.js';
 import type { FailedStatus } from '../../kernel/ports/encoded-calls.js';
 import { MAX_APPEND_BYTES } from '../../kernel/ports/event-store.js';
 import { RpcError } from '../../kernel/rpc.js';
 import type { Expected, Target } from './append-request.js';
-import { type GrpcStatus, numberOf } from '../../kernel/grpc-status.js';
-import { GroupFailure, ForwardedFailure } from './groups/group-failure.js';
+import { ForwardedFailure, GroupFailure } from './groups/group-failure.js';
 
 /** The status of a failed call, and the trailers that official clients read. */
 export type Failure = {
@@ -110,8 +110,22 @@ export const failureOf = (thrown: unknown): Failure => {
 };
 
 /** Converts a failure to the status that ends its call. */
-export const failedStatus = ({ code, details, trailers }: Failure): FailedStatus => ({
+const failedStatus = ({ code, details, trailers }: Failure): FailedStatus => ({
   code: numberOf(code),
   message: ascii(details),
   trailers: Object.fromEntries(Object.entries(trailers).map(([key, value]) => [key, ascii(value)])),
 });
+
+/** The logger of calls that failed by a bug or a damaged event log. A pino logger satisfies it. */
+export interface StreamsLog {
+  error(fields: object, message: string): void;
+}
+
+/** Gives the status that ends a failed call; logs a bug or a damaged log with its stack. */
+export const failedCall = (log: StreamsLog, path: string, thrown: unknown): FailedStatus => {
+  const failure = failureOf(thrown);
+  const isExpected = thrown instanceof GroupFailure || thrown instanceof ForwardedFailure;
+  if (failure.code === 'INTERNAL' && !isExpected)
+    log.error({ path, err: thrown }, 'a call of the EventStoreDB protocol has failed');
+  return failedStatus(failure);
+};

@@ -1,7 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import type { Socket } from 'node:net';
-import type { StreamsLog } from './failed-call.js';
-import { isAway } from './failure.js';
+import { isAway, type StreamsLog } from './failure.js';
 import { nodeGossip, nodeInfo, type ServedNode } from './node.js';
 
 /** The answer to an HTTP/1.1 request. */

@@ -1,13 +1,18 @@
 import { create } from '@bufbuild/protobuf';
+
 import {
   type ClusterInfo,
   ClusterInfoSchema,
   MemberInfo_VNodeState as State,
 } from '../../../proto/gen/event_store/client/gossip_pb.js';
+import {
+  type SupportedMethods,
+  SupportedMethodsSchema,
+} from '../../../proto/gen/event_store/client/server_features_pb.js';
 import { uuidOf, uuidText } from './uuid.js';
 
 /** The server version in answers to clients, which parse three numbers. */
-export const PROTOCOL_VERSION = '23.10.6';
+const PROTOCOL_VERSION = '23.10.6';
 
 /** The description of this server for clients: the only node of its cluster, and its leader. */
 export type ServedNode = {
@@ -82,3 +87,40 @@ export const nodeInfo = (): object => ({
   features: { projections: false, userManagement: false, atomPub: false },
   authentication: { type: 'insecure', properties: {} },
 });
+
+const PERSISTENT_SERVICE = 'event_store.client.persistent_subscriptions.persistentsubscriptions';
+const STREAMS = 'event_store.client.streams.streams';
+
+/** Names are in lower case, because most clients compare them case-sensitively. */
+type Method = readonly [service: string, method: string, features: readonly string[]];
+
+const BATCH_APPEND: Method = [STREAMS, 'batchappend', ['deadline_duration']];
+
+/** The methods of persistent subscriptions. */
+const PERSISTENT = ['create', 'update', 'delete', 'read', 'getinfo', 'list', 'replayparked', 'restartsubsystem'];
+
+const METHODS: readonly Method[] = [
+  [STREAMS, 'read', ['position', 'events']],
+  [STREAMS, 'append', []],
+  [STREAMS, 'delete', []],
+  [STREAMS, 'tombstone', []],
+  ['event_store.client.gossip.gossip', 'read', []],
+  ['event_store.client.server_features.serverfeatures', 'getsupportedmethods', []],
+  ...PERSISTENT.map((name): Method => [PERSISTENT_SERVICE, name, ['stream', 'all']]),
+];
+
+/**
+ * Lists the methods that clients may call.
+ *
+ * @param isRestricted true when appends may be denied. BatchAppend is then served but not listed: official clients
+ * show no reason for a denied append of a batch.
+ */
+export const supportedMethods = ({ isRestricted }: { readonly isRestricted: boolean }): SupportedMethods =>
+  create(SupportedMethodsSchema, {
+    methods: [...METHODS, ...(isRestricted ? [] : [BATCH_APPEND])].map(([serviceName, methodName, features]) => ({
+      serviceName,
+      methodName,
+      features: [...features],
+    })),
+    eventStoreServerVersion: PROTOCOL_VERSION,
+  });

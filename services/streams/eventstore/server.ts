@@ -15,7 +15,7 @@ import { deleteStream, tombstoneStream, type AppendServices, type AppendResult }
 import { appendHandler, batchAppendHandler } from './append-handler.js';
 import { targetOf } from './append-request.js';
 import { encodedAs } from './codec.js';
-import { failedCall, type StreamsLog } from './failed-call.js';
+import { failedCall, type StreamsLog } from './failure.js';
 import { administration } from './groups/administration.js';
 import { consumeHandler } from './groups/consume.js';
 import { type GroupFigures, groupFigures } from './groups/group-figures.js';
@@ -23,7 +23,7 @@ import { type GroupRegistry, openGroups } from './groups/groups.js';
 import { type GroupCalls, passedAdministration, passedConsumeHandler } from './groups/forwarded-calls.js';
 import { type Admissions, guarding } from './guard.js';
 import { http1Handler } from './http1.js';
-import { clusterOfOne, type ServedNode } from './node.js';
+import { clusterOfOne, type ServedNode, supportedMethods } from './node.js';
 import type { ReadServices } from './read.js';
 import type { EncodedHandler, FailedStatus } from '../../kernel/ports/encoded-calls.js';
 import type { TlsSource } from '../../kernel/ports/tls.js';
@@ -31,7 +31,6 @@ import { RpcError } from '../../kernel/rpc.js';
 import { readHandler } from './read-handler.js';
 import { positionFields } from './recorded.js';
 import { decodedRequest } from './request-text.js';
-import { supportedMethods } from './server-features.js';
 import { type Shutdown, shutdownSignal } from './shutdown.js';
 
 /** Listens for calls, and serves them with the handlers of their paths. */

@@ -2,18 +2,19 @@ import { create } from '@bufbuild/protobuf';
 import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt';
 
 import {
+  HistoryService,
   type Transition,
   type TransitionList,
   type TransitionListRequest,
   TransitionListSchema,
 } from '../../../proto/gen/platformidl/eventlog/history_pb.js';
 import { EXECUTION_CATEGORY, type ExecutionEvent } from '../../execution/events.js';
-import { assertPhaseNames } from '../phase-names.js';
 import type { RecordedEvent } from '../../kernel/event.js';
 import type { EventLog } from '../../kernel/ports/event-store.js';
 import type { PayloadStore } from '../../kernel/ports/payload-store.js';
-import { invalid, missing, RpcError } from '../../kernel/rpc.js';
+import { invalid, missing, type Route, route, RpcError } from '../../kernel/rpc.js';
 import { type StreamName, streamName } from '../../kernel/stream.js';
+import { assertPhaseNames } from '../phase-names.js';
 import { transitionsOf, withReason } from './transitions.js';
 
 /** The log that the history is read from, and its payloads. */
@@ -137,3 +138,8 @@ export const listTransitions = async (
     previousToken: first ? tokenOf(first) : '',
   });
 };
+
+/** Routes of the history. They read whole streams, so they must not run on the thread that serves requests. */
+export const historyRoutes = (sources: HistorySources): readonly Route[] => [
+  route(HistoryService.method.listTransitions, (request) => listTransitions(sources, request)),
+];

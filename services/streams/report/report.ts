@@ -1,7 +1,8 @@
-import { type Call, RpcError } from '../../kernel/rpc.js';
+import { EngineService } from '../../../proto/gen/platformidl/eventlog/engine_service_pb.js';
+import { type AnyRoute, bytesRoute, type Call, RpcError } from '../../kernel/rpc.js';
+import { type AnswerQueue, openAnswerQueue } from './answer-queue.js';
 import { type InFlight, MAX_EVENTS, openInFlight } from './in-flight.js';
-import { encodeResponse, reportedEvent } from './messages.js';
-import { openAnswerQueue, type AnswerQueue } from './answer-queue.js';
+import { encodeBatch, encodeResponse, reportedEvent, reportedEvents } from './messages.js';
 
 /** Dispatches events until the last one or `isOver`; does not read while the window is full. */
 const takeAll = async (
@@ -34,7 +35,7 @@ const rejectOnShutdown = (shutdown: AbortSignal | undefined, over: AbortSignal):
  *
  * @throws {RpcError} INVALID_ARGUMENT when a request is malformed; UNAVAILABLE when the process shuts down.
  */
-export const report = async function* (
+const report = async function* (
   requests: AsyncIterable<readonly Uint8Array[]>,
   call: Call,
   gone: AbortSignal,
@@ -65,3 +66,39 @@ export const report = async function* (
     over.abort();
   }
 };
+
+const MAX_BATCH_EVENTS = 10_000;
+const MAX_BATCH_BYTES = 16 * 1024 * 1024;
+
+const assertTaken = (index: number, bytes: number): void => {
+  const tooLarge = (limit: string): RpcError =>
+    new RpcError('RESOURCE_EXHAUSTED', `message larger than max: events[${index}] is beyond ${limit} of a batch`);
+  if (index >= MAX_BATCH_EVENTS) throw tooLarge(`the ${MAX_BATCH_EVENTS} events`);
+  if (bytes > MAX_BATCH_BYTES) throw tooLarge(`the ${MAX_BATCH_BYTES} bytes`);
+};
+
+/**
+ * Answers a batch of events, an encoded `ReportBatchRequest`. Records nothing of a batch that is too large or
+ * malformed.
+ *
+ * @returns the encoded `ReportBatchResponse`, with the answers in the order of the events.
+ * @throws {RpcError} RESOURCE_EXHAUSTED or INVALID_ARGUMENT naming the first event that is too large or malformed.
+ */
+const reportBatch = async (batch: Uint8Array, call: Call): Promise<Uint8Array> => {
+  const events = reportedEvents(batch, assertTaken);
+  const responses: Uint8Array[] = [];
+  const inFlight = openInFlight(call);
+  for (const [index, event] of events.entries())
+    await inFlight.take(event, (answer) => {
+      responses[index] = encodeResponse(event.sequence, answer);
+    });
+  await inFlight.settled();
+  return encodeBatch(responses);
+};
+
+/** The routes by which engines report many events in one call. */
+export const reportRoutes: readonly AnyRoute[] = [
+  { method: EngineService.method.report, takes: 'batches', open: report },
+  // Events are authorized one by one, because checking a whole batch at once would delay all other calls.
+  { ...bytesRoute(EngineService.method.reportBatch, reportBatch), large: { aboveBytes: 0, handle: reportBatch } },
+];

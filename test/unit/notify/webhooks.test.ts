@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { WorkflowExecution_Phase as Phase } from '../../../proto/gen/platformidl/core/execution_pb.js';
 import type { AttemptOutcome } from '../../../services/notification/commands.js';
 import { checkedAddress, isPublic } from '../../../services/reactors/notify/channels/address.js';
-import { retryAfterMs } from '../../../services/reactors/notify/channels/answers.js';
+import { retryAfterMs } from '../../../services/reactors/notify/channels/post.js';
 import { pagerDutyChannel } from '../../../services/reactors/notify/channels/pagerduty.js';
 import { slackChannel } from '../../../services/reactors/notify/channels/slack.js';
 import { webhookChannel, type WebhookOptions } from '../../../services/reactors/notify/channels/webhook.js';

@@ -12,7 +12,7 @@ import { MAX_INLINE_BYTES, type PayloadStore } from '../../../services/kernel/po
 import type { CommandContext, Folded, Sessions } from '../../../services/kernel/ports/sessions.js';
 import { type StreamName, streamName } from '../../../services/kernel/stream.js';
 import { prefixOf, rememberAcknowledged } from '../../../services/sessions/acknowledged.js';
-import { eventIds } from '../../../services/sessions/event-id.js';
+import { eventIds } from '../../../services/sessions/encode-events.js';
 import { type OpenSessions, openSessions } from '../../../services/sessions/sessions.js';
 import { filePayloadStore } from '../../../services/store/payloads/file-payload-store.js';
 import { sqliteEventStore } from '../../../services/store/log/sqlite-event-store.js';

@@ -10,7 +10,7 @@ const directory = mkdtempSync(join(tmpdir(), 'flightlog-link-key-'));
 afterAll(() => rmSync(directory, { recursive: true }));
 
 const program = `
-  const { linkKey } = await import('${CHECKOUT}/dist/services/store/uploads/link-tokens.js');
+  const { linkKey } = await import('${CHECKOUT}/dist/services/store/uploads/file-links.js');
   process.stdout.write(Buffer.from(linkKey('${directory}')).toString('hex'));`;
 
 it('processes that make the key of links at the same time all have the same key', async () => {

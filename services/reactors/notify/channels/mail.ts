@@ -1,7 +1,30 @@
 import { Readable } from 'node:stream';
+
+import type { SendMailOptions } from 'nodemailer';
+
 import type { AttemptOutcome } from '../../../notification/commands.js';
+import type { Message } from '../message/message.js';
 import { type Channel, reasonOf } from './channel.js';
-import { mailOf } from './mail-of.js';
+
+/** The message as mail; its Message-ID is the same in every attempt, so that a repetition can be recognised. */
+export const mailOf = ({
+  key,
+  sender,
+  subject,
+  text,
+  html,
+  isRepeat,
+}: Message): SendMailOptions & { readonly messageId: string } => ({
+  from: sender,
+  to: { name: '', address: key.recipient },
+  subject,
+  text,
+  html,
+  messageId: `<${key.id}@flightlog.invalid>`,
+  headers: { 'auto-submitted': 'auto-generated', ...(isRepeat && { 'x-flightlog-repeat': 'true' }) },
+  disableFileAccess: true,
+  disableUrlAccess: true,
+});
 
 /** Security of a connection: by STARTTLS, which must work; by TLS from the start; or not at all. */
 export type MailSecurity = 'starttls' | 'tls' | 'none';

@@ -2,7 +2,7 @@ import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createFolder } from '../../../store/create-folder.js';
 import { type Channel, reasonOf } from './channel.js';
-import { mailOf } from './mail-of.js';
+import { mailOf } from './mail.js';
 
 /** The library is loaded only by a process that writes mail. */
 const transportOf = async () => {

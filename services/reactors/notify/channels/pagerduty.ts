@@ -1,9 +1,8 @@
 import { WorkflowExecution_Phase as Phase } from '../../../../proto/gen/platformidl/core/execution_pb.js';
 import type { Message } from '../message/message.js';
 import { beginningOf, firstLines } from '../message/template.js';
-import { outcomeOf } from './answers.js';
 import type { Channel } from './channel.js';
-import { post } from './post.js';
+import { outcomeOf, post } from './post.js';
 import type { WebhookTarget } from './webhook.js';
 
 export type PagerDutyOptions = WebhookTarget & { readonly routingKey: string };

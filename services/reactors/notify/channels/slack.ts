@@ -1,8 +1,7 @@
 import type { Message } from '../message/message.js';
 import { beginningOf, escapeSlack } from '../message/template.js';
-import { outcomeOf } from './answers.js';
 import type { Channel } from './channel.js';
-import { post } from './post.js';
+import { outcomeOf, post } from './post.js';
 import type { WebhookTarget } from './webhook.js';
 
 /** The longest text that Slack takes in a section. */

@@ -4,10 +4,9 @@ import { WorkflowExecution_Phase as Phase } from '../../../../proto/gen/platform
 import type { Identifier } from '../../../../proto/gen/platformidl/core/identifier_pb.js';
 import type { Message } from '../message/message.js';
 import { firstLines } from '../message/template.js';
-import { outcomeOf } from './answers.js';
 import type { Resolve } from './address.js';
 import type { Channel } from './channel.js';
-import { post } from './post.js';
+import { outcomeOf, post } from './post.js';
 
 /** A webhook and where it may lead. */
 export type WebhookTarget = {

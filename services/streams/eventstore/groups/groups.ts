@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { StreamsLog } from '../failed-call.js';
+import type { StreamsLog } from '../failure.js';
 import { type ConfiguredGroup, decide, evolve, type GroupEvent, groupEventJson, type Start } from './configuration.js';
 import { GroupFailure } from './group-failure.js';
 import { ALL, CONFIGURATION_STREAM, type GroupName, keyOf, parkedStreamOf } from './group-name.js';

@@ -9,7 +9,7 @@ import {
 import type { ReportRequestSchema } from '../../../../proto/gen/platformidl/eventlog/engine_report_pb.js';
 import { AdminService } from '../../../../proto/gen/platformidl/service/admin_pb.js';
 import { bytesRoute, type Call, RpcError } from '../../../../services/kernel/rpc.js';
-import { reportRoutes } from '../../../../services/streams/report/rpc.js';
+import { reportRoutes } from '../../../../services/streams/report/report.js';
 import { openReport, type ReportStream } from '../../../support/report-stream.js';
 import { overGrpc } from '../../gateway/toy.js';
 
