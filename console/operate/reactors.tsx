@@ -131,7 +131,7 @@ const ReactorRow = ({
           <SignText tone={lagMs > LATE_MS ? 'bad' : 'good'}>{durationText(lagMs)}</SignText>
         )}
       </td>
-      <td>{String(position)}</td>
+      <td>{position === 0n ? '–' : String(position)}</td>
       <td>{waiting}</td>
       <td>{retrying}</td>
       <td>{problem === '' ? dead : <SignText tone="bad">unknown</SignText>}</td>

@@ -7,6 +7,7 @@ import {
   type ClientCertificate,
   type Identity,
   NO_TOKEN,
+  UNKNOWN_CERTIFICATE,
 } from '../kernel/ports/authentication.js';
 import type { CallerOfCertificate } from './certificates.js';
 import { unauthenticated } from './tokens/refusal.js';
@@ -70,8 +71,9 @@ export const bearerAuthentication = (options: Options): Authentication => {
   const callerOfCertificate = (certificate: Certificate): Caller => {
     const { callerOfCertificate: find } = options;
     const found = find && certificate?.();
-    const caller = found && find(found);
-    if (!caller) throw unauthenticated(NO_TOKEN);
+    if (!find || !found) throw unauthenticated(NO_TOKEN);
+    const caller = find(found);
+    if (!caller) throw unauthenticated(UNKNOWN_CERTIFICATE);
     return caller;
   };
 

@@ -55,7 +55,9 @@ const letterLine = ({ letter, retrying }: ShownLetter): string => {
 
 /** The lines of a reactor: its figures, why it may not run, why its dead letters cannot be read, its dead letters. */
 export const linesOf = (each: ShownReactor): readonly string[] => {
-  const figures = `position ${each.position}, lag ${each.lag}, waiting ${each.waiting}, retrying ${each.retrying}`;
+  // Position 0 means that it keeps none, or has done nothing yet.
+  const position = each.position === '0' ? '-' : each.position;
+  const figures = `position ${position}, lag ${each.lag}, waiting ${each.waiting}, retrying ${each.retrying}`;
   const dead = each.problem === '' ? each.dead : 'unknown';
   const line = [cell(each.name, 20), cell(each.worker || '-', 24), `${figures}, dead ${dead}`].join('  ');
   const hidden = each.dead - each.deadLetters.length;

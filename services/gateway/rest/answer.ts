@@ -1,7 +1,7 @@
 import { type DescMethod, toBinary } from '@bufbuild/protobuf';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
-import { NO_TOKEN } from '../../kernel/ports/authentication.js';
+import { NO_TOKEN, UNKNOWN_CERTIFICATE } from '../../kernel/ports/authentication.js';
 import { certificateOf, headerOf } from './credentials.js';
 import { type FollowRoute, RpcError, type StreamRoute } from '../../kernel/rpc.js';
 import { type Deadline, type DispatchedCall, noteOf, openCall, type ReceivedCall } from '../dispatch/call.js';
@@ -53,7 +53,7 @@ const headerText = (text: string): string => text.replace(/[^\x20-\x7e]+/g, ' ')
 
 /** The challenge of RFC 6750; without the reason where the request has no token at all. */
 const challenge = (reason: string): string =>
-  reason === NO_TOKEN
+  reason === NO_TOKEN || reason === UNKNOWN_CERTIFICATE
     ? 'Bearer realm="flightlog"'
     : `Bearer realm="flightlog", error="invalid_token", error_description="${headerText(reason).replace(/["\\]/gu, "'")}"`;
 

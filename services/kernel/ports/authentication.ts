@@ -44,6 +44,10 @@ export interface LocalIssuer {
 /** The text of UNAUTHENTICATED for a call without a token. */
 export const NO_TOKEN = 'the request has no bearer token';
 
+/** The text of UNAUTHENTICATED for a call without a token, whose client certificate names no caller. */
+export const UNKNOWN_CERTIFICATE =
+  'no rule of auth.certificates matches the client certificate, and there is no bearer token';
+
 /** Authenticates callers. */
 export interface Authentication {
   /**

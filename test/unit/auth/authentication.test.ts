@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { bearerAuthentication } from '../../../services/auth/authentication.js';
 import { unauthenticated } from '../../../services/auth/tokens/refusal.js';
 import { UNLIMITED } from '../../../services/kernel/access.js';
+import type { ClientCertificate } from '../../../services/kernel/ports/authentication.js';
 
 const opened = (cachedTokens = 10) => {
   const state = { now: 0, verified: [] as string[] };
@@ -19,10 +20,17 @@ const opened = (cachedTokens = 10) => {
     metadataKey: 'flyte-authorization',
     cachedTokens,
     accessOf: () => UNLIMITED,
+    // No certificate matches a rule.
+    callerOfCertificate: () => undefined,
     now: () => state.now,
   });
-  const ask = async (headers: Readonly<Record<string, string>>) =>
-    (await authentication.callerOf((name) => headers[name])).identity.principal;
+  const ask = async (headers: Readonly<Record<string, string>>, certificate?: ClientCertificate) =>
+    (
+      await authentication.callerOf(
+        (name) => headers[name],
+        () => certificate,
+      )
+    ).identity.principal;
   return { state, ask };
 };
 
@@ -70,5 +78,11 @@ describe('the caller of a call', () => {
     [{ authorization: 'Bearer theirs' }],
   ])('is not found in %j', async (headers) => {
     await expect(opened().ask(headers as Record<string, string>)).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
+  });
+
+  it('is missing without a certificate and with one that matches no rule, each told as what it is', async () => {
+    const certificate = { commonName: 'engine', dnsNames: [], uris: [], expiresAt: 100 };
+    await expect(opened().ask({})).rejects.toThrow('the request has no bearer token');
+    await expect(opened().ask({}, certificate)).rejects.toThrow('no rule of auth.certificates matches');
   });
 });

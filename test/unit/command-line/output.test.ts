@@ -174,6 +174,12 @@ it('a reactor whose dead letters cannot be read has a line that says so, and no 
   ]);
 });
 
+it('a reactor without a position has a dash in its place', () => {
+  const figures = { position: '0', waiting: 0, retrying: 0, lag: '0s', dead: 0, deadLetters: [] };
+  const [line] = reactorLinesOf({ name: 'fire-schedules', worker: '', muted: '', problem: '', ...figures });
+  expect(line).toContain('position -, lag 0s');
+});
+
 it('a parked stream has one line, although its id has a line break', () => {
   const stream = { stream: 'task-a\nb', position: '7', reason: 'bad', inViews: true, inProcess: false };
   expect(parkedLineOf({ ...stream, retryRequestedBy: '' })).toContain('task-a b  bad');
