@@ -26,7 +26,7 @@ const own = new Set(
 
 const page = `# Metrics
 
-Every process of \`flightlog serve\` answers \`GET /metrics\` in the text format of Prometheus on the port of REST and health checks (\`--http-port\`), whatever its roles. A metric without a value at the moment has no line. \`deployment/prometheus/alerts.yml\` has alerts, and \`deployment/grafana/flightlog.json\` a dashboard; import both and adapt the limits. This list is generated from the code; \`npm run metrics-list\` writes it anew.
+Every process of \`flightlog serve\` answers \`GET /metrics\` in the text format of Prometheus on the port of REST and health checks (\`--http-port\`), whatever its roles. A metric without a value at the moment has only its \`# HELP\` and \`# TYPE\` lines. \`deployment/prometheus/alerts.yml\` has alerts, and \`deployment/grafana/flightlog.json\` a dashboard; import both and adapt the limits. This list is generated from the code; \`npm run metrics-list\` writes it anew.
 
 Calls of the EventStoreDB protocol (port 2113) are not counted among the requests.
 
