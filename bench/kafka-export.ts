@@ -5,7 +5,7 @@ import { wholeEventEncoder } from '../services/main/event-json/readable.js';
 import { threadedMessages } from '../services/main/threads/threaded-messages.js';
 import type { EventLog } from '../services/kernel/ports/event-store.js';
 import { kafkaClient } from '../services/reactors/export-to-kafka/client.js';
-import type { EventDataEncoder } from '../services/reactors/export-to-kafka/encoding.js';
+import type { EventDataEncoder } from '../services/reactors/export-to-kafka/cloud-events/encoding.js';
 import { messageMaker, recordOf, sizeOf } from '../services/reactors/export-to-kafka/message.js';
 import type { MessageSource } from '../services/reactors/export-to-kafka/message-source.js';
 import { exportToKafka } from '../services/reactors/export-to-kafka/reactor.js';

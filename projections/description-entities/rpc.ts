@@ -1,7 +1,7 @@
 import type { DescriptionEntityListRequest } from '../../proto/gen/platformidl/admin/description_entity_pb.js';
 import { ResourceType } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
-import { entryNotFound, kindOf, nameOf } from '../../services/kernel/entity-name.js';
+import { entryNotFound, kindOf, nameOf } from '../../services/kernel/values/entity-name.js';
 import { type Kind, type SentIdentifier, versionOf, withResourceType } from '../../services/kernel/identifier.js';
 import { type Call, missing, type Route, route } from '../../services/kernel/rpc.js';
 import { type StreamName, streamName } from '../../services/kernel/stream.js';

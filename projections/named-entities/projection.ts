@@ -6,7 +6,7 @@ import {
   NamedEntityState as State,
 } from '../../proto/gen/platformidl/admin/common_pb.js';
 import { ResourceType } from '../../proto/gen/platformidl/core/identifier_pb.js';
-import { type EntityName, isGenerated, isHidden } from '../../services/kernel/entity-name.js';
+import { type EntityName, isGenerated, isHidden } from '../../services/kernel/values/entity-name.js';
 import type { Kind } from '../../services/kernel/identifier.js';
 import type { LaunchPlanEvent } from '../../services/launch-plan/events.js';
 import { type NamedEntityEvent, namedEntityStream } from '../../services/named-entity/events.js';

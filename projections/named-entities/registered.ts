@@ -1,4 +1,4 @@
-import type { EntityName } from '../../services/kernel/entity-name.js';
+import type { EntityName } from '../../services/kernel/values/entity-name.js';
 import type { EventLog } from '../../services/kernel/ports/event-store.js';
 import type { Call } from '../../services/kernel/rpc.js';
 import { namedEntityStream } from '../../services/named-entity/events.js';

@@ -1,7 +1,7 @@
 import type { NamedEntityGetRequest, NamedEntityListRequest } from '../../proto/gen/platformidl/admin/common_pb.js';
 import { ResourceType } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
-import { entryNotFound, type EntityName, kindOf, nameOf } from '../../services/kernel/entity-name.js';
+import { entryNotFound, type EntityName, kindOf, nameOf } from '../../services/kernel/values/entity-name.js';
 import type { Kind } from '../../services/kernel/identifier.js';
 import { type Call, missing, type Route, route } from '../../services/kernel/rpc.js';
 import { streamName } from '../../services/kernel/stream.js';

@@ -1,5 +1,5 @@
 import { CheckpointMoved } from '../../services/kernel/fault.js';
-import { logEndText } from '../../services/kernel/log-end.js';
+import { logEndText } from '../../services/kernel/log-readers/log-end.js';
 import type { StreamName } from '../../services/kernel/stream.js';
 import { isMoved, retryUnavailable, type Serially } from './group-run.js';
 import { type PartitionRun, type PartitionRunOptions, runPartitions } from './partition-run.js';

@@ -9,8 +9,8 @@ import {
   type WorkflowExecutionConfig,
 } from '../../proto/gen/platformidl/admin/matchable_resource_pb.js';
 import { parseQuantity } from '../compiler/quantity.js';
-import { assertLabels } from '../kernel/labels.js';
-import { assertQualityOfService } from '../kernel/quality-of-service.js';
+import { assertLabels } from '../kernel/values/labels.js';
+import { assertQualityOfService } from '../kernel/values/quality-of-service.js';
 import { invalid, missing, RpcError } from '../kernel/rpc.js';
 import type { Scope } from './state.js';
 

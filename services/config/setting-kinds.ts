@@ -3,7 +3,7 @@ import { readStoreLocation } from '../../projections/store/mongo/location.js';
 import { eventstoreAddress } from '../store/eventstore/address.js';
 import { payloadLocation } from '../store/payloads/payload-location.js';
 import { parseQuantity } from '../compiler/quantity.js';
-import { assertLabels } from '../kernel/labels.js';
+import { assertLabels } from '../kernel/values/labels.js';
 import { RpcError } from '../kernel/rpc.js';
 import {
   isProjectId,

@@ -1,5 +1,5 @@
 import { missing, RpcError } from './rpc.js';
-import { assertVisible, isVisible } from './visible-text.js';
+import { assertVisible, isVisible } from './values/visible-text.js';
 
 /** Numbers in `core.ResourceType` of the kinds that are registered in versions. */
 const RESOURCE_TYPES = { TASK: 1, WORKFLOW: 2, LAUNCH_PLAN: 3 } as const;

@@ -8,7 +8,7 @@ import {
 
 import type { Urgency } from './aggregate.js';
 import type { Fault } from './fault.js';
-import { timeOutOfRange } from './time-range.js';
+import { timeOutOfRange } from './values/time-range.js';
 import type { Idempotency } from './idempotency.js';
 import type { Item, ItemInProgress } from './item.js';
 import type { Caller } from './ports/authentication.js';

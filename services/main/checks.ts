@@ -3,7 +3,7 @@ import type { ReadStore } from '../../projections/runtime/read-store.js';
 import type { Views } from '../../projections/runtime/views.js';
 import type { Check, CheckState } from '../gateway/readiness.js';
 import type { EventLog } from '../kernel/ports/event-store.js';
-import type { ParkedStreams } from '../kernel/parked-streams.js';
+import type { ParkedStreams } from '../kernel/log-readers/parked-streams.js';
 import { copyCheck } from './copied-log.js';
 import { headLag, type HeadLag } from './head-lag.js';
 import { formatCheck } from './log-format.js';

@@ -12,7 +12,7 @@ import { FORMAT_WITH_LEASES } from '../kernel/log-format.js';
 import type { EventStore } from '../kernel/ports/event-store.js';
 import type { PayloadStore } from '../kernel/ports/payload-store.js';
 import type { Sessions } from '../kernel/ports/sessions.js';
-import type { ParkedStreams } from '../kernel/parked-streams.js';
+import type { ParkedStreams } from '../kernel/log-readers/parked-streams.js';
 import { RpcError, type StreamRoute } from '../kernel/rpc.js';
 import type { RegisteredDefinitions } from '../reference/definitions.js';
 import { type EngineFeed, openEngineFeed } from '../streams/engine-feed/feed.js';

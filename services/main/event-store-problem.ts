@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { LogEndsEarly } from '../kernel/log-end.js';
+import { LogEndsEarly } from '../kernel/log-readers/log-end.js';
 import { tlsProblem } from '../kernel/tls-problem.js';
 
 /** The gRPC status of calls to a server that has other services. */

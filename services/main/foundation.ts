@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { Logger } from 'pino';
 import { VIEWS_FILE } from '../../projections/store/sqlite/sqlite-read-store.js';
-import { type ParkedStreams, parkedStreams } from '../kernel/parked-streams.js';
+import { type ParkedStreams, parkedStreams } from '../kernel/log-readers/parked-streams.js';
 import type { PayloadStore } from '../kernel/ports/payload-store.js';
 import { followFormat, type FormatInForce } from '../reference/format-in-force.js';
 import type { RetryRequests } from '../reference/retry-requests.js';

@@ -1,6 +1,6 @@
 import { MAX_POSITION } from '../../projections/runtime/partitions.js';
 import type { EventLog } from '../kernel/ports/event-store.js';
-import { logEndText } from '../kernel/log-end.js';
+import { logEndText } from '../kernel/log-readers/log-end.js';
 
 /** The lag of this process behind the log, in time. */
 export type HeadLag = {

@@ -10,7 +10,7 @@ import type { ExecutionServices } from '../execution/rpc.js';
 import type { EventStore } from '../kernel/ports/event-store.js';
 import type { PayloadStore } from '../kernel/ports/payload-store.js';
 import type { Acknowledged, Sessions } from '../kernel/ports/sessions.js';
-import type { ParkedStreams } from '../kernel/parked-streams.js';
+import type { ParkedStreams } from '../kernel/log-readers/parked-streams.js';
 import { launchPlanAggregate } from '../launch-plan/decider.js';
 import { registerSingleTaskPlan } from '../launch-plan/registration/single-task.js';
 import { type Activations, followActivations } from '../reference/activations.js';

@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { readFileSync } from 'node:fs';
 import type { Configuration } from '../config/configuration.js';
 import type { Check, CheckState } from '../gateway/readiness.js';
-import type { ParkedStreams } from '../kernel/parked-streams.js';
+import type { ParkedStreams } from '../kernel/log-readers/parked-streams.js';
 import type { NewEvent } from '../kernel/event.js';
 import type { Appended, EventLog, EventStore, ExpectedRevision } from '../kernel/ports/event-store.js';
 import type { StreamName } from '../kernel/stream.js';

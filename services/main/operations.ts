@@ -1,5 +1,5 @@
 import type { ReadStore } from '../../projections/runtime/read-store.js';
-import type { ParkedStreams } from '../kernel/parked-streams.js';
+import type { ParkedStreams } from '../kernel/log-readers/parked-streams.js';
 import type { EventStore } from '../kernel/ports/event-store.js';
 import type { OperationsServices } from '../operations/rpc.js';
 import type { Unreadable } from '../operations/ports.js';

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { decodeEvent, recordedMetadata } from '../kernel/decode-event.js';
-import type { ParkedStreams } from '../kernel/parked-streams.js';
+import type { ParkedStreams } from '../kernel/log-readers/parked-streams.js';
 import type { EventLog } from '../kernel/ports/event-store.js';
 import { categoryOf, type StreamName } from '../kernel/stream.js';
 import { followRetryRequests, type RetryRequests } from '../reference/retry-requests.js';

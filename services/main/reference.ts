@@ -1,5 +1,5 @@
 import type { EventStore } from '../kernel/ports/event-store.js';
-import type { ParkedStreams } from '../kernel/parked-streams.js';
+import type { ParkedStreams } from '../kernel/log-readers/parked-streams.js';
 import type { Acknowledged, Sessions } from '../kernel/ports/sessions.js';
 import { attributesAggregate } from '../attributes/decider.js';
 import { projectAggregate } from '../project/decider.js';

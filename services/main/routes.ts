@@ -25,7 +25,7 @@ import { executionRoutes } from '../execution/rpc.js';
 import { auditRoutes } from '../audit/rpc.js';
 import { agentRoutes } from '../agents/rpc.js';
 import { parkedStreamRoutes } from '../parked-stream/rpc.js';
-import type { ParkedStreams } from '../kernel/parked-streams.js';
+import type { ParkedStreams } from '../kernel/log-readers/parked-streams.js';
 import type { AuditTrail } from '../kernel/ports/audit-trail.js';
 import type { EventStore } from '../kernel/ports/event-store.js';
 import type { EngineData } from '../kernel/ports/engine-data.js';

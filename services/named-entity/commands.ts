@@ -1,5 +1,5 @@
 import type { NamedEntityState } from '../../proto/gen/platformidl/admin/common_pb.js';
-import type { EntityName } from '../kernel/entity-name.js';
+import type { EntityName } from '../kernel/values/entity-name.js';
 
 /**
  * Sets the description and state of a name. An empty description leaves the stored one unchanged; the state is always

@@ -4,7 +4,7 @@ import { NamedEntityState as State } from '../../proto/gen/platformidl/admin/com
 import { ResourceType } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import { NamedEntityUpdatedSchema } from '../../proto/gen/platformidl/eventlog/named_entity_pb.js';
 import type { Aggregate, Decider } from '../kernel/aggregate.js';
-import { isGenerated } from '../kernel/entity-name.js';
+import { isGenerated } from '../kernel/values/entity-name.js';
 import type { UpdateNamedEntity } from './commands.js';
 import { NAMED_ENTITY_CATEGORY, namedEntityCodec, type NamedEntityEvent } from './events.js';
 import { evolveNotes, initialNotes, type NamedEntityNotes } from './state.js';

@@ -2,7 +2,7 @@ import {
   type NamedEntityUpdated,
   NamedEntityUpdatedSchema,
 } from '../../proto/gen/platformidl/eventlog/named_entity_pb.js';
-import type { EntityName } from '../kernel/entity-name.js';
+import type { EntityName } from '../kernel/values/entity-name.js';
 import { eventShape, messageCodec } from '../kernel/encoding/message-codec.js';
 import { type StreamName, streamName } from '../kernel/stream.js';
 

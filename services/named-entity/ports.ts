@@ -1,4 +1,4 @@
-import type { EntityName } from '../kernel/entity-name.js';
+import type { EntityName } from '../kernel/values/entity-name.js';
 
 /** Tells whether a task, workflow or launch plan of a name is registered. */
 export interface RegisteredNames {

@@ -8,7 +8,7 @@ import {
 } from '../../proto/gen/platformidl/admin/common_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { contextOf } from '../kernel/command-context.js';
-import { type EntityName, entryNotFound, kindOf, nameOf } from '../kernel/entity-name.js';
+import { type EntityName, entryNotFound, kindOf, nameOf } from '../kernel/values/entity-name.js';
 import { type Call, invalid, missing, route, type Route, RpcError } from '../kernel/rpc.js';
 import type { Sessions } from '../kernel/ports/sessions.js';
 import type { UpdateNamedEntity } from './commands.js';

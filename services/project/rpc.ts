@@ -12,11 +12,11 @@ import {
 import { GetVersionResponseSchema } from '../../proto/gen/platformidl/admin/version_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
 import { contextOf } from '../kernel/command-context.js';
-import { assertLabels } from '../kernel/labels.js';
+import { assertLabels } from '../kernel/values/labels.js';
 import { accessOf } from '../kernel/permitted.js';
 import { type Call, invalid, missing, route, type Route, RpcError } from '../kernel/rpc.js';
 import type { Sessions } from '../kernel/ports/sessions.js';
-import { assertVisible } from '../kernel/visible-text.js';
+import { assertVisible } from '../kernel/values/visible-text.js';
 import type { ProjectCommand } from './commands.js';
 import { projectAggregate, type ProjectRefusal } from './decider.js';
 import { projectStream } from './events.js';

@@ -1,7 +1,7 @@
 import { Project_ProjectState as ProjectState } from '../../proto/gen/platformidl/admin/project_pb.js';
 import { decodeEvent, recordedMetadata } from '../kernel/decode-event.js';
 import type { RecordedEvent } from '../kernel/event.js';
-import { type OnParked, parkableFold } from '../kernel/parkable-fold.js';
+import { type OnParked, parkableFold } from '../kernel/log-readers/parkable-fold.js';
 import type { EventLog } from '../kernel/ports/event-store.js';
 import { RpcError } from '../kernel/rpc.js';
 import type { StreamName } from '../kernel/stream.js';

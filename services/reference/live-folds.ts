@@ -2,7 +2,7 @@ import type { Decider, EventCodec } from '../kernel/aggregate.js';
 import { decodeEvent } from '../kernel/decode-event.js';
 import type { RecordedEvent } from '../kernel/event.js';
 import type { EventLog } from '../kernel/ports/event-store.js';
-import { type OnParked, type ParkableFold, parkableFold } from '../kernel/parkable-fold.js';
+import { type OnParked, type ParkableFold, parkableFold } from '../kernel/log-readers/parkable-fold.js';
 import type { Folded } from '../kernel/ports/sessions.js';
 import { categoryOf, type StreamName } from '../kernel/stream.js';
 import { positionWaits } from './position-waits.js';

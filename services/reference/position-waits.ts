@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { logEndText } from '../kernel/log-end.js';
+import { logEndText } from '../kernel/log-readers/log-end.js';
 import { RpcError } from '../kernel/rpc.js';
 
 /** The functions through which the waits learn the reached position. */

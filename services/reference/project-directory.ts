@@ -4,7 +4,7 @@ import { InactiveProjectSchema, Project_ProjectState as State } from '../../prot
 import { RpcError } from '../kernel/rpc.js';
 import type { Acknowledged, Folded } from '../kernel/ports/sessions.js';
 import type { StreamName } from '../kernel/stream.js';
-import type { OnParked } from '../kernel/parkable-fold.js';
+import type { OnParked } from '../kernel/log-readers/parkable-fold.js';
 import { PROJECT_CATEGORY, projectCodec, projectStream } from '../project/events.js';
 import { evolveProject, initialProject, type ProjectState } from '../project/state.js';
 import { type FoldedStreams, foldedStreams } from './live-folds.js';

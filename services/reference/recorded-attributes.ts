@@ -3,7 +3,7 @@ import { type AttributesState, evolveAttributes, initialAttributes } from '../at
 import { type Call, RpcError } from '../kernel/rpc.js';
 import type { Acknowledged, Folded } from '../kernel/ports/sessions.js';
 import type { StreamName } from '../kernel/stream.js';
-import type { OnParked } from '../kernel/parkable-fold.js';
+import type { OnParked } from '../kernel/log-readers/parkable-fold.js';
 import { type FoldedStreams, foldedStreams, type LogFollower } from './live-folds.js';
 
 /** The attributes of a project and the revision up to which its stream was read; -1n when there is no stream. */

@@ -1,7 +1,7 @@
 import { decodeEvent, recordedMetadata } from '../kernel/decode-event.js';
 import type { EventMetadata, RecordedEvent } from '../kernel/event.js';
 import { StreamParked } from '../kernel/fault.js';
-import type { OnParked } from '../kernel/parkable-fold.js';
+import type { OnParked } from '../kernel/log-readers/parkable-fold.js';
 import type { EventLog } from '../kernel/ports/event-store.js';
 import { categoryOf, type StreamName } from '../kernel/stream.js';
 import { PARKED_STREAM_CATEGORY, parkedStreamCodec, RETRIES_STREAM } from '../parked-stream/events.js';

@@ -1,7 +1,7 @@
 import type { StreamName } from '../kernel/stream.js';
 import type { Acknowledged, Folded } from '../kernel/ports/sessions.js';
 import { type Call, RpcError } from '../kernel/rpc.js';
-import type { OnParked } from '../kernel/parkable-fold.js';
+import type { OnParked } from '../kernel/log-readers/parkable-fold.js';
 import { ROLE_BINDING_CATEGORY, roleBindingCodec, roleBindingStream } from '../role-binding/events.js';
 import { type Binding, evolveRoleBindings, initialRoleBindings, type RoleBindingState } from '../role-binding/state.js';
 import { type FoldedStreams, foldedStreams, type LogFollower } from './live-folds.js';

@@ -14,7 +14,7 @@ import { contextOf } from '../kernel/command-context.js';
 import type { Sessions } from '../kernel/ports/sessions.js';
 import { accessOf } from '../kernel/permitted.js';
 import { type Call, invalid, missing, route, type Route, RpcError } from '../kernel/rpc.js';
-import { assertVisible } from '../kernel/visible-text.js';
+import { assertVisible } from '../kernel/values/visible-text.js';
 import type { RoleBindingCommand } from './commands.js';
 import { MAX_BINDINGS, roleBindingAggregate, type RoleBindingRefusal } from './decider.js';
 import { roleBindingStream } from './events.js';

@@ -4,7 +4,7 @@ import {
   WorkflowExecution_Phase,
 } from '../../proto/gen/platformidl/core/execution_pb.js';
 import { invalid } from '../kernel/rpc.js';
-import { visible } from '../kernel/visible-text.js';
+import { visible } from '../kernel/values/visible-text.js';
 
 /** The maximum number of characters of an unknown name that a refusal repeats. */
 const SHOWN = 100;

@@ -10,10 +10,10 @@ import { eventTypes } from '../../services/main/event-json/event-types.js';
 import { codecs } from '../../services/main/models.js';
 import { threadedMessages } from '../../services/main/threads/threaded-messages.js';
 import { kafkaClient } from '../../services/reactors/export-to-kafka/client.js';
-import { uuidText } from '../../services/reactors/export-to-kafka/cloud-event.js';
+import { uuidText } from '../../services/reactors/export-to-kafka/cloud-events/cloud-event.js';
 import type { ExportFormat } from '../../services/reactors/export-to-kafka/message.js';
 import { readPositions } from '../../services/reactors/export-to-kafka/positions.js';
-import { entityOf } from '../../services/reactors/export-to-kafka/stream-attributes.js';
+import { entityOf } from '../../services/reactors/export-to-kafka/cloud-events/stream-attributes.js';
 import {
   type ExportOptions,
   type ExportToKafka,

@@ -13,7 +13,7 @@ import { type Call, type Route, RpcError } from '../../services/kernel/rpc.js';
 import type { Sessions } from '../../services/kernel/ports/sessions.js';
 import { launchPlanAggregate } from '../../services/launch-plan/decider.js';
 import { launchPlanRoutes } from '../../services/launch-plan/rpc.js';
-import { parkedStreams } from '../../services/kernel/parked-streams.js';
+import { parkedStreams } from '../../services/kernel/log-readers/parked-streams.js';
 import { openReference } from '../../services/main/reference.js';
 import { registerConfiguredProjects } from '../../services/project/configured.js';
 import { projectRoutes } from '../../services/project/rpc.js';

@@ -17,8 +17,8 @@ import { type ExecutionCreated, ExecutionCreatedSchema } from '../../../proto/ge
 import { launchInputs } from '../../compiler/launch-inputs.js';
 import { literalMapProblem } from '../../compiler/literal-map.js';
 import { recordedBefore } from '../../kernel/command-context.js';
-import { assertLabels } from '../../kernel/labels.js';
-import { assertNotifications } from '../../kernel/notifications.js';
+import { assertLabels } from '../../kernel/values/labels.js';
+import { assertNotifications } from '../../kernel/values/notifications.js';
 import type { CommandContext } from '../../kernel/ports/sessions.js';
 import { missing, RpcError } from '../../kernel/rpc.js';
 import { executionStream } from '../aggregate.js';

@@ -4,7 +4,7 @@ import {
 } from '../../../proto/gen/platformidl/admin/execution_pb.js';
 import type { WorkflowExecutionConfig } from '../../../proto/gen/platformidl/admin/matchable_resource_pb.js';
 import type { EngineSettings } from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
-import { assertQualityOfService } from '../../kernel/quality-of-service.js';
+import { assertQualityOfService } from '../../kernel/values/quality-of-service.js';
 import { invalid, RpcError } from '../../kernel/rpc.js';
 import { resolveConfig } from '../config.js';
 import { assignedPool, type EngineSources, resolveEngineSettings } from '../engine-settings.js';

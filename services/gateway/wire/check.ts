@@ -15,7 +15,7 @@ import {
   skipValue,
   VARINT,
 } from '../../kernel/encoding/wire-cursor.js';
-import type { InRange } from '../../kernel/time-range.js';
+import type { InRange } from '../../kernel/values/time-range.js';
 import { type FieldShape, type Shape, shapeOf } from './shape.js';
 
 /** The tags of `seconds` and `nanos`, which are the same in Timestamp and Duration. */

@@ -1,7 +1,7 @@
 import { type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf';
 
 import { DELIMITED, FIXED32, FIXED64, VARINT } from '../../kernel/encoding/wire-cursor.js';
-import { type InRange, rangeOf } from '../../kernel/time-range.js';
+import { type InRange, rangeOf } from '../../kernel/values/time-range.js';
 
 /** The content of a length-delimited field. `number` is never length-delimited; `packed` may be or not. */
 type Inside = 'bytes' | 'text' | 'message' | 'time' | 'entry' | 'packed' | 'number';

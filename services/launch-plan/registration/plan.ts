@@ -18,7 +18,7 @@ import {
 import { expectedInputs as expectedInputsOf, plannedInputsProblem } from '../../compiler/launch-plan-inputs.js';
 import { digestOf } from '../../kernel/encoding/digest.js';
 import type { Version } from '../../kernel/identifier.js';
-import { assertNotifications } from '../../kernel/notifications.js';
+import { assertNotifications } from '../../kernel/values/notifications.js';
 import { RpcError } from '../../kernel/rpc.js';
 import type { RegisterLaunchPlan } from '../commands.js';
 import { scheduleProblem } from './schedule.js';

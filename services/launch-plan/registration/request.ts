@@ -8,7 +8,7 @@ import { IdentifierSchema } from '../../../proto/gen/platformidl/core/identifier
 import type { TypedInterface } from '../../../proto/gen/platformidl/core/interface_pb.js';
 import { fieldBytes } from '../../kernel/encoding/field-bytes.js';
 import type { Version } from '../../kernel/identifier.js';
-import { assertLabels } from '../../kernel/labels.js';
+import { assertLabels } from '../../kernel/values/labels.js';
 import { assertTimes, missing } from '../../kernel/rpc.js';
 import type { RegisterLaunchPlan } from '../commands.js';
 import { planOf } from './plan.js';

@@ -2,7 +2,7 @@ import type { DescField, DescMessage } from '@bufbuild/protobuf';
 import { ScalarType } from '@bufbuild/protobuf';
 import { ContentSchema } from '../../../proto/gen/platformidl/eventlog/content_pb.js';
 import { ENGINE_REPORTED, EXECUTION_CATEGORY, REPORT_TYPES } from '../../execution/events.js';
-import { EVENT_PACKAGE, jsonSchemaOf } from '../../reactors/export-to-kafka/cloud-event.js';
+import { EVENT_PACKAGE, jsonSchemaOf } from '../../reactors/export-to-kafka/cloud-events/cloud-event.js';
 import { type EventType, eventTypes } from './event-types.js';
 import { COMPILED, CONTENTS, REPORTED } from './readable.js';
 

@@ -1,7 +1,7 @@
 import type { RecordedEvent } from '../../kernel/event.js';
 import type { EventLog, Subscription } from '../../kernel/ports/event-store.js';
 import { categoryOf, type StreamName } from '../../kernel/stream.js';
-import type { EventDataEncoder } from './encoding.js';
+import type { EventDataEncoder } from './cloud-events/encoding.js';
 import { type ExportFormat, messageMaker, messagesOf, type Outgoing } from './message.js';
 
 const OFFSET_BASIS = 0x811c9dc5;

@@ -2,11 +2,11 @@ import type { Message } from 'kafkajs';
 
 import { type EventMetadata, metadataOf, metadataOfAny, type RecordedEvent } from '../../kernel/event.js';
 import { CorruptEvent, UnknownEvent } from '../../kernel/fault.js';
-import { dataRefOf, described } from './cloud-event.js';
-import type { Encoding, EventDataEncoder } from './encoding.js';
-import { inJson } from './json-event.js';
-import { inProtobuf } from './protobuf-event.js';
-import { subjects } from './stream-attributes.js';
+import { dataRefOf, described } from './cloud-events/cloud-event.js';
+import type { Encoding, EventDataEncoder } from './cloud-events/encoding.js';
+import { inJson } from './cloud-events/json-event.js';
+import { inProtobuf } from './cloud-events/protobuf-event.js';
+import { subjects } from './cloud-events/stream-attributes.js';
 
 /** The supported event formats of CloudEvents. */
 export const EXPORT_FORMATS = ['json', 'protobuf'] as const;

@@ -1,7 +1,7 @@
 import type { Kafka } from 'kafkajs';
 import type { EventLog } from '../../kernel/ports/event-store.js';
 import { categoryOf } from '../../kernel/stream.js';
-import type { EventDataEncoder } from './encoding.js';
+import type { EventDataEncoder } from './cloud-events/encoding.js';
 import { ExportRefused } from './failure.js';
 import { batches, type ExportFormat, messageMaker, messagesOf, recordOf } from './message.js';
 import { byKey } from './partitioner.js';

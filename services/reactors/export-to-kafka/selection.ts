@@ -1,6 +1,6 @@
 import type { RecordedEvent } from '../../kernel/event.js';
 import { categoryOf } from '../../kernel/stream.js';
-import { entityOf } from './stream-attributes.js';
+import { entityOf } from './cloud-events/stream-attributes.js';
 
 /** Selects events: the position range and all filters have to match. */
 export type Selection = {

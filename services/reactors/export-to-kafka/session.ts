@@ -1,6 +1,6 @@
 import type { Kafka } from 'kafkajs';
 import type { EventLog } from '../../kernel/ports/event-store.js';
-import { LogEndsEarly } from '../../kernel/log-end.js';
+import { LogEndsEarly } from '../../kernel/log-readers/log-end.js';
 import { ExportRefused } from './failure.js';
 import type { MessageSource, MessageSelection } from './message-source.js';
 import { assertOwn, type ExportPosition, positionRecord, readPositions } from './positions.js';

@@ -1,4 +1,4 @@
-import type { ParkedStreams } from '../../kernel/parked-streams.js';
+import type { ParkedStreams } from '../../kernel/log-readers/parked-streams.js';
 import type { Timers } from '../../kernel/ports/timers.js';
 import type { DueTick } from '../../schedule/calendar/due.js';
 import type { Segment } from '../../schedule/calendar/segments.js';

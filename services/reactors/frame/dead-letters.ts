@@ -15,8 +15,8 @@ import { DEAD_LETTER_CATEGORY, deadLetterCodec, deadLetterStream } from '../../d
 import { decodeEvent } from '../../kernel/decode-event.js';
 import type { RecordedEvent } from '../../kernel/event.js';
 import { StreamParked } from '../../kernel/fault.js';
-import { parkableFold } from '../../kernel/parkable-fold.js';
-import type { ParkedStreams } from '../../kernel/parked-streams.js';
+import { parkableFold } from '../../kernel/log-readers/parkable-fold.js';
+import type { ParkedStreams } from '../../kernel/log-readers/parked-streams.js';
 import type { EventLog } from '../../kernel/ports/event-store.js';
 import type { Sessions } from '../../kernel/ports/sessions.js';
 

@@ -1,7 +1,7 @@
 import { recordedMetadata } from '../../kernel/decode-event.js';
 import type { RecordedEvent } from '../../kernel/event.js';
 import { StreamParked } from '../../kernel/fault.js';
-import { follow, type OnReached, type Reactor } from '../../kernel/follow.js';
+import { follow, type OnReached, type Reactor } from '../../kernel/log-readers/follow.js';
 import type { Checkpoint } from '../../kernel/ports/checkpoint.js';
 import type { EventFilter, EventLog } from '../../kernel/ports/event-store.js';
 import type { Timers } from '../../kernel/ports/timers.js';

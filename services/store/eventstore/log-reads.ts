@@ -1,7 +1,7 @@
 import { BACKWARDS, eventTypeFilter, type Filter, FORWARDS, streamNameFilter } from '@eventstore/db-client';
 import type { EventFilter, LogPage, ReadLogOptions, ReadStreamOptions } from '../../kernel/ports/event-store.js';
 import type { RecordedEvent } from '../../kernel/event.js';
-import { LogEndsEarly } from '../../kernel/log-end.js';
+import { LogEndsEarly } from '../../kernel/log-readers/log-end.js';
 import type { StreamName } from '../../kernel/stream.js';
 import { isNoEventPosition, readFault } from './eventstore-fault.js';
 import { nearestPositions } from './read-backwards.js';

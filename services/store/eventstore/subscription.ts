@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { LogPage, ReadLogOptions, Subscription } from '../../kernel/ports/event-store.js';
 import type { RecordedEvent } from '../../kernel/event.js';
 import { StoreUnavailable } from '../../kernel/fault.js';
-import { LogEndsEarly } from '../../kernel/log-end.js';
+import { LogEndsEarly } from '../../kernel/log-readers/log-end.js';
 import type { LiveFeed } from './live-feed.js';
 import { isWanted, PAGE_EVENTS } from './read-pages.js';
 

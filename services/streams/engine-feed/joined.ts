@@ -2,7 +2,7 @@ import type { WorkJoin, WorkLabels } from '../../../proto/gen/platformidl/eventl
 import type { Access } from '../../kernel/access.js';
 import { accessOf, denied } from '../../kernel/permitted.js';
 import { type Call, invalid, missing } from '../../kernel/rpc.js';
-import { assertVisible } from '../../kernel/visible-text.js';
+import { assertVisible } from '../../kernel/values/visible-text.js';
 import type { EngineRequirements } from './work-order.js';
 
 const MAX_NAME = 200;

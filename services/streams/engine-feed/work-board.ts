@@ -3,7 +3,7 @@ import type { WorkflowExecution_Phase as Phase } from '../../../proto/gen/platfo
 import type { WorkHeartbeat } from '../../../proto/gen/platformidl/eventlog/engine_work_pb.js';
 import { ENGINE_SESSION_CATEGORY, type EngineSessionId, engineSessionStream } from '../../engine-session/events.js';
 import type { RecordedEvent } from '../../kernel/event.js';
-import { type OnParked, type ParkableFold, parkableFold } from '../../kernel/parkable-fold.js';
+import { type OnParked, type ParkableFold, parkableFold } from '../../kernel/log-readers/parkable-fold.js';
 import type { EventLog } from '../../kernel/ports/event-store.js';
 import { RpcError } from '../../kernel/rpc.js';
 import { categoryOf, type StreamName } from '../../kernel/stream.js';

@@ -11,7 +11,7 @@ import { type GrpcStatus, numberOf } from '../../kernel/grpc-status.js';
 import type { FailedStatus } from '../../kernel/ports/encoded-calls.js';
 import { MAX_APPEND_BYTES } from '../../kernel/ports/event-store.js';
 import { RpcError } from '../../kernel/rpc.js';
-import type { Expected, Target } from './append-request.js';
+import type { Expected, Target } from './append/append-request.js';
 import { ForwardedFailure, GroupFailure } from './groups/group-failure.js';
 
 /** The status of a failed call, and the trailers that official clients read. */

@@ -11,9 +11,9 @@ import {
   TombstoneReqSchema,
   TombstoneRespSchema,
 } from '../../../proto/gen/event_store/client/streams_pb.js';
-import { deleteStream, tombstoneStream, type AppendServices, type AppendResult } from './append.js';
-import { appendHandler, batchAppendHandler } from './append-handler.js';
-import { targetOf } from './append-request.js';
+import { deleteStream, tombstoneStream, type AppendServices, type AppendResult } from './append/append.js';
+import { appendHandler, batchAppendHandler } from './append/append-handler.js';
+import { targetOf } from './append/append-request.js';
 import { encodedAs } from './codec.js';
 import { failedCall, type StreamsLog } from './failure.js';
 import { administration } from './groups/administration.js';
@@ -24,11 +24,11 @@ import { type GroupCalls, passedAdministration, passedConsumeHandler } from './g
 import { type Admissions, guarding } from './guard.js';
 import { http1Handler } from './http1.js';
 import { clusterOfOne, type ServedNode, supportedMethods } from './node.js';
-import type { ReadServices } from './read.js';
+import type { ReadServices } from './read/read.js';
 import type { EncodedHandler, FailedStatus } from '../../kernel/ports/encoded-calls.js';
 import type { TlsSource } from '../../kernel/ports/tls.js';
 import { RpcError } from '../../kernel/rpc.js';
-import { readHandler } from './read-handler.js';
+import { readHandler } from './read/read-handler.js';
 import { positionFields } from './recorded.js';
 import { decodedRequest } from './request-text.js';
 import { type Shutdown, shutdownSignal } from './shutdown.js';

@@ -3,7 +3,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
 import { ENGINE_REPORTED } from '../../../services/execution/events.js';
 import { eventSchemas, type Schema } from '../../../services/main/event-json/event-schemas.js';
-import { jsonSchemaOf } from '../../../services/reactors/export-to-kafka/cloud-event.js';
+import { jsonSchemaOf } from '../../../services/reactors/export-to-kafka/cloud-events/cloud-event.js';
 import { CHECKOUT } from '../../support/command.js';
 import { protoComments } from '../../support/proto-comments.js';
 import { eventPage, explainedMembers } from './event-page.js';

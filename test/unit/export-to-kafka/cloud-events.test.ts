@@ -12,7 +12,7 @@ import {
   recordOf,
   sizeOf,
 } from '../../../services/reactors/export-to-kafka/message.js';
-import { entityOf } from '../../../services/reactors/export-to-kafka/stream-attributes.js';
+import { entityOf } from '../../../services/reactors/export-to-kafka/cloud-events/stream-attributes.js';
 import { executionStream, newEvent, nodeReported } from '../../support/filled-log.js';
 
 const LOG = '4840a941-dec6-4d4b-b036-6929f53bff43';

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { faultFailures } from '../../../services/gateway/status.js';
 import { crossingOf, faultOf } from '../../../services/kernel/crossing-faults.js';
 import * as faults from '../../../services/kernel/fault.js';
-import { LogEndsEarly } from '../../../services/kernel/log-end.js';
+import { LogEndsEarly } from '../../../services/kernel/log-readers/log-end.js';
 
 type FaultClass = new (...parts: readonly unknown[]) => faults.Fault;
 

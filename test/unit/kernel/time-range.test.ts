@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { ExecutionCreateRequestSchema } from '../../../proto/gen/platformidl/admin/execution_pb.js';
 import { TaskCreateRequestSchema } from '../../../proto/gen/platformidl/admin/task_pb.js';
 import { WorkflowCreateRequestSchema } from '../../../proto/gen/platformidl/admin/workflow_pb.js';
-import { timeOutOfRange } from '../../../services/kernel/time-range.js';
+import { timeOutOfRange } from '../../../services/kernel/values/time-range.js';
 
 const scheduled = (seconds: bigint, nanos = 0) =>
   timeOutOfRange(

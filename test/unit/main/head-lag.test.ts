@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { MAX_POSITION } from '../../../projections/runtime/partitions.js';
-import { logEndText } from '../../../services/kernel/log-end.js';
+import { logEndText } from '../../../services/kernel/log-readers/log-end.js';
 import { headLag } from '../../../services/main/head-lag.js';
 import { lagCheck } from '../../../services/main/checks.js';
 import { until } from '../../support/until.js';

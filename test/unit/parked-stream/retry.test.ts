@@ -8,8 +8,8 @@ import { ParkedStreamRequestSchema } from '../../../proto/gen/platformidl/eventl
 import { StreamParked, UnknownEvent } from '../../../services/kernel/fault.js';
 import type { EventCodec } from '../../../services/kernel/aggregate.js';
 import type { RecordedEvent } from '../../../services/kernel/event.js';
-import { parkableFold } from '../../../services/kernel/parkable-fold.js';
-import { parkedStreams, type ParkedStreams } from '../../../services/kernel/parked-streams.js';
+import { parkableFold } from '../../../services/kernel/log-readers/parkable-fold.js';
+import { parkedStreams, type ParkedStreams } from '../../../services/kernel/log-readers/parked-streams.js';
 import type { EventStore } from '../../../services/kernel/ports/event-store.js';
 import type { Call, Route } from '../../../services/kernel/rpc.js';
 import { type StreamName, streamName } from '../../../services/kernel/stream.js';

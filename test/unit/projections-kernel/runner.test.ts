@@ -16,7 +16,7 @@ import { settableViews } from '../../../projections/runtime/views.js';
 import { freshSqliteViews, PREVIOUS_FILE } from '../../../projections/store/sqlite/fresh-views.js';
 import { sqliteReadStore } from '../../../projections/store/sqlite/sqlite-read-store.js';
 import { StoreUnavailable } from '../../../services/kernel/fault.js';
-import { logEndText } from '../../../services/kernel/log-end.js';
+import { logEndText } from '../../../services/kernel/log-readers/log-end.js';
 import { streamName } from '../../../services/kernel/stream.js';
 import { type SqliteEventStore, sqliteEventStore } from '../../../services/store/log/sqlite-event-store.js';
 import { until } from '../../support/until.js';

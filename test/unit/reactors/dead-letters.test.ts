@@ -10,7 +10,7 @@ import { deadLetterStream } from '../../../services/dead-letter/events.js';
 import type { OpenLetter } from '../../../services/dead-letter/state.js';
 import type { RecordedEvent } from '../../../services/kernel/event.js';
 import { StreamParked } from '../../../services/kernel/fault.js';
-import { type ParkedStreams, parkedStreams } from '../../../services/kernel/parked-streams.js';
+import { type ParkedStreams, parkedStreams } from '../../../services/kernel/log-readers/parked-streams.js';
 import type { Checkpoint } from '../../../services/kernel/ports/checkpoint.js';
 import type { EventStore } from '../../../services/kernel/ports/event-store.js';
 import type { Sessions } from '../../../services/kernel/ports/sessions.js';

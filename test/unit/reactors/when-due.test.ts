@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import type { Checkpoint } from '../../../services/kernel/ports/checkpoint.js';
 import type { EventStore } from '../../../services/kernel/ports/event-store.js';
-import type { Reactor } from '../../../services/kernel/follow.js';
+import type { Reactor } from '../../../services/kernel/log-readers/follow.js';
 import { StoreUnavailable, StreamParked } from '../../../services/kernel/fault.js';
 import { streamName } from '../../../services/kernel/stream.js';
 import { dueQueue } from '../../../services/reactors/frame/due-queue.js';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
 import { versionOf } from '../../../services/kernel/identifier.js';
-import { assertLabels } from '../../../services/kernel/labels.js';
-import { assertNotifications, type NotificationRule } from '../../../services/kernel/notifications.js';
+import { assertLabels } from '../../../services/kernel/values/labels.js';
+import { assertNotifications, type NotificationRule } from '../../../services/kernel/values/notifications.js';
 
 const id = { resourceType: 1, project: 'p', domain: 'd', name: 'n', version: 'v' };
 

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { ScheduleSchema } from '../../../proto/gen/platformidl/admin/schedule_pb.js';
 import { StreamParked } from '../../../services/kernel/fault.js';
-import { type ParkedStreams, parkedStreams } from '../../../services/kernel/parked-streams.js';
+import { type ParkedStreams, parkedStreams } from '../../../services/kernel/log-readers/parked-streams.js';
 import type { EventStore } from '../../../services/kernel/ports/event-store.js';
 import type { Activated, Launcher, TickLaunch } from '../../../services/reactors/fire-schedules/ports.js';
 import { fireSchedules } from '../../../services/reactors/fire-schedules/reactor.js';

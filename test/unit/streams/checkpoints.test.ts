@@ -7,10 +7,10 @@ import { ReadRespSchema } from '../../../proto/gen/event_store/client/streams_pb
 import type { RecordedEvent } from '../../../services/kernel/event.js';
 import type { EventLog, EventStore } from '../../../services/kernel/ports/event-store.js';
 import { streamName } from '../../../services/kernel/stream.js';
-import type { Filter } from '../../../services/streams/eventstore/filter.js';
+import type { Filter } from '../../../services/streams/eventstore/read/filter.js';
 import { storedForm } from '../../../services/streams/eventstore/recorded.js';
 import { noStreamRules } from '../../../services/streams/eventstore/stream-rules.js';
-import { follow } from '../../../services/streams/eventstore/subscribe.js';
+import { follow } from '../../../services/streams/eventstore/read/subscribe.js';
 import { newEvent, openTestLog } from '../../support/filled-log.js';
 
 const EVENTS = 100;

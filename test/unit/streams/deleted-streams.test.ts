@@ -6,12 +6,12 @@ import type { NewEvent } from '../../../services/kernel/event.js';
 import type { EventStore } from '../../../services/kernel/ports/event-store.js';
 import { type StreamName, streamName } from '../../../services/kernel/stream.js';
 import { fullAccess } from '../../../services/streams/eventstore/access.js';
-import { type AppendServices, deleteStream, launchAppend } from '../../../services/streams/eventstore/append.js';
-import type { Expected } from '../../../services/streams/eventstore/append-request.js';
+import { type AppendServices, deleteStream, launchAppend } from '../../../services/streams/eventstore/append/append.js';
+import type { Expected } from '../../../services/streams/eventstore/append/append-request.js';
 import { WrongVersion } from '../../../services/streams/eventstore/failure.js';
-import { firstVisible } from '../../../services/streams/eventstore/read.js';
+import { firstVisible } from '../../../services/streams/eventstore/read/read.js';
 import { storedForm } from '../../../services/streams/eventstore/recorded.js';
-import { follow } from '../../../services/streams/eventstore/subscribe.js';
+import { follow } from '../../../services/streams/eventstore/read/subscribe.js';
 import {
   metadataStreamOf,
   openStreamRules,

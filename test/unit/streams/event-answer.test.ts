@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { ReadRespSchema } from '../../../proto/gen/event_store/client/streams_pb.js';
 import type { RecordedEvent } from '../../../services/kernel/event.js';
 import type { StreamName } from '../../../services/kernel/stream.js';
-import { eventAnswer } from '../../../services/streams/eventstore/event-answer.js';
+import { eventAnswer } from '../../../services/streams/eventstore/read/event-answer.js';
 import { metadataFor, propertiesOf } from '../../../services/streams/eventstore/event-metadata.js';
 import { readEvent, storedForm } from '../../../services/streams/eventstore/recorded.js';
 

@@ -15,9 +15,9 @@ import {
 import { StreamIdentifierSchema, UUIDSchema } from '../../../proto/gen/event_store/client/values_pb.js';
 import type { EncodedCall } from '../../../services/kernel/ports/encoded-calls.js';
 import { fullAccess } from '../../../services/streams/eventstore/access.js';
-import type { AppendServices } from '../../../services/streams/eventstore/append.js';
-import { proposedEvent, targetOf } from '../../../services/streams/eventstore/append-request.js';
-import { batchAppends } from '../../../services/streams/eventstore/batch-append.js';
+import type { AppendServices } from '../../../services/streams/eventstore/append/append.js';
+import { proposedEvent, targetOf } from '../../../services/streams/eventstore/append/append-request.js';
+import { batchAppends } from '../../../services/streams/eventstore/append/batch-append.js';
 import {
   type GroupCalls,
   passedAdministration,

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createYieldTurn } from '../../../services/streams/eventstore/turns.js';
+import { createYieldTurn } from '../../../services/streams/eventstore/read/turns.js';
 
 const busyFor = (ms: number): void => {
   const end = performance.now() + ms;

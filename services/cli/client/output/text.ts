@@ -1,6 +1,6 @@
 import { styleText } from 'node:util';
 
-import { visible } from '../../../kernel/visible-text.js';
+import { visible } from '../../../kernel/values/visible-text.js';
 
 /** The colours of texts; `grey` is for what matters less. */
 export type Colour = 'red' | 'green' | 'yellow' | 'blue' | 'grey' | 'bold';

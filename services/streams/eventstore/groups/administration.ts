@@ -24,7 +24,7 @@ import { EmptySchema } from '../../../../proto/gen/event_store/client/values_pb.
 import { invalid, missing } from '../../../kernel/rpc.js';
 import type { Access } from '../access.js';
 import { encodedAs } from '../codec.js';
-import { eventMatch } from '../filter.js';
+import { eventMatch } from '../read/filter.js';
 import { decodedRequest } from '../request-text.js';
 import type { GroupFilter, Start } from './configuration.js';
 import { GroupFailure } from './group-failure.js';

@@ -14,10 +14,10 @@ import { type EventDataEncoder, readEvent } from '../recorded.js';
 import { decodedRequest } from '../request-text.js';
 import { type Shutdown, unlessSignalled } from '../shutdown.js';
 import { empty, uuidBytes, type UuidForm } from '../uuid.js';
-import type { Refusal } from './delivery.js';
+import type { Refusal } from './delivery/delivery.js';
 import { groupOf, type GroupName, keyOf, sourceOf } from './group-name.js';
 import type { GroupRegistry } from './groups.js';
-import type { ConsumerConnection } from './delivery-queue.js';
+import type { ConsumerConnection } from './delivery/delivery-queue.js';
 import type { ConnectedConsumer } from './running-group.js';
 
 /** The largest number of events in flight for a consumer, whatever it asks for. */

@@ -1,7 +1,7 @@
 import type { EventLog } from '../../../kernel/ports/event-store.js';
 import type { StreamName } from '../../../kernel/stream.js';
 import { StreamTombstoned } from '../failure.js';
-import { lastRevision } from '../read.js';
+import { lastRevision } from '../read/read.js';
 import { ALL, type GroupName } from './group-name.js';
 import { readGroups, readProgress } from './group-records.js';
 import { checkpointOf } from './progress.js';

@@ -1,11 +1,11 @@
 import type { NewEvent, RecordedEvent } from '../../../kernel/event.js';
 import type { StreamName } from '../../../kernel/stream.js';
 import { metadataFor, propertiesOf } from '../event-metadata.js';
-import { lastRevision, type ReadServices } from '../read.js';
+import { lastRevision, type ReadServices } from '../read/read.js';
 import { metadataStreamOf, type StreamRulesTable, STREAM_METADATA } from '../stream-rules.js';
-import type { AppendServices } from '../append.js';
+import type { AppendServices } from '../append/append.js';
 import { type ConfiguredGroup, evolve, groupEventIn, type Groups } from './configuration.js';
-import type { Parking } from './delivery.js';
+import type { Parking } from './delivery/delivery.js';
 import { ALL, checkpointStreamOf, CONFIGURATION_STREAM, type GroupName, parkedStreamOf } from './group-name.js';
 import { type Progress, progressAfter, progressIn, progressJson, withParked } from './progress.js';
 

@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto';
 import type { RecordedEvent } from '../../../kernel/event.js';
 import type { EventLog } from '../../../kernel/ports/event-store.js';
 import { categoryOf, type StreamName } from '../../../kernel/stream.js';
-import { eventMatch } from '../filter.js';
-import { firstVisible, lastRevision, type ReadServices } from '../read.js';
+import { eventMatch } from '../read/filter.js';
+import { firstVisible, lastRevision, type ReadServices } from '../read/read.js';
 import { metadataStreamOf, type StreamRules } from '../stream-rules.js';
-import { createYieldTurn } from '../turns.js';
+import { createYieldTurn } from '../read/turns.js';
 import type { ConfiguredGroup, GroupFilter } from './configuration.js';
-import { BUCKETS } from './consumer-pool.js';
-import type { ReadEvent } from './delivery.js';
+import { BUCKETS } from './delivery/consumer-pool.js';
+import type { ReadEvent } from './delivery/delivery.js';
 import { ALL, CONFIGURATION_STREAM, GROUP_CATEGORY } from './group-name.js';
 
 /** Events of a source, and the position up to which it was read. */

@@ -1,8 +1,8 @@
 import type { RecordedEvent } from '../../../kernel/event.js';
 import type { ConfiguredGroup } from './configuration.js';
-import { ConsumerGroup } from './consumer-group.js';
-import type { Consumer } from './consumer-pool.js';
-import type { GroupCounts, Parking, Refusal } from './delivery.js';
+import { ConsumerGroup } from './delivery/consumer-group.js';
+import type { Consumer } from './delivery/consumer-pool.js';
+import type { GroupCounts, Parking, Refusal } from './delivery/delivery.js';
 import { GroupFailure } from './group-failure.js';
 import { checkpointStreamOf, parkedStreamOf } from './group-name.js';
 import {
@@ -14,9 +14,9 @@ import {
   readProgress,
 } from './group-records.js';
 import { groupSource, type GroupSource, readEvent } from './group-source.js';
-import { type ConsumerConnection, deliveryQueue, type DeliveryQueue } from './delivery-queue.js';
+import { type ConsumerConnection, deliveryQueue, type DeliveryQueue } from './delivery/delivery-queue.js';
 import { checkpointOf, type Progress } from './progress.js';
-import { rememberSent, type SentIds } from './sent-ids.js';
+import { rememberSent, type SentIds } from './delivery/sent-ids.js';
 import { rulesOf } from './settings.js';
 import { untilReached, type Worker, worker } from './worker.js';
 

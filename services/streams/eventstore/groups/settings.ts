@@ -1,7 +1,7 @@
 import { ConsumerStrategy, type Settings } from '../../../../proto/gen/event_store/client/persistent_pb.js';
 import { missing } from '../../../kernel/rpc.js';
-import type { GroupRules } from './delivery.js';
-import type { Strategy } from './consumer-pool.js';
+import type { GroupRules } from './delivery/delivery.js';
+import type { Strategy } from './delivery/consumer-pool.js';
 
 /** The settings of a group, as they are recorded and answered. */
 export type GroupSettings = {

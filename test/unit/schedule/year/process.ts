@@ -2,7 +2,7 @@ import { create } from '@bufbuild/protobuf';
 
 import { ScheduleSchema } from '../../../../proto/gen/platformidl/admin/schedule_pb.js';
 import type { EventStore } from '../../../../services/kernel/ports/event-store.js';
-import { parkedStreams } from '../../../../services/kernel/parked-streams.js';
+import { parkedStreams } from '../../../../services/kernel/log-readers/parked-streams.js';
 import type { PayloadStore } from '../../../../services/kernel/ports/payload-store.js';
 import type { Activated, Launcher } from '../../../../services/reactors/fire-schedules/ports.js';
 import { fireSchedules } from '../../../../services/reactors/fire-schedules/reactor.js';

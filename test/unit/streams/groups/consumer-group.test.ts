@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ConsumerGroup } from '../../../../services/streams/eventstore/groups/consumer-group.js';
-import type { GroupRules } from '../../../../services/streams/eventstore/groups/delivery.js';
+import { ConsumerGroup } from '../../../../services/streams/eventstore/groups/delivery/consumer-group.js';
+import type { GroupRules } from '../../../../services/streams/eventstore/groups/delivery/delivery.js';
 import { checkpointOf, progressAfter, withParked } from '../../../../services/streams/eventstore/groups/progress.js';
 
 const RULES: GroupRules = {

@@ -1,0 +1,23 @@
+import { invalid } from '../rpc.js';
+
+// Control characters, ends of lines, and the marks that turn the direction of text around.
+const INVISIBLE = String.raw`[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]`;
+
+const invisible = new RegExp(INVISIBLE, 'u');
+const allInvisible = new RegExp(INVISIBLE, 'gu');
+
+/** A text of the same length, with a space for each character that a terminal obeys instead of showing it. */
+export const visible = (text: string): string => text.replace(allInvisible, ' ');
+
+/** True when {@link assertVisible} takes the text. */
+export const isVisible = (text: string): boolean => !invisible.test(text);
+
+/**
+ * Checks that a name which is to be recorded looks like what it is, wherever it is shown.
+ *
+ * @throws {RpcError} INVALID_ARGUMENT naming the field, for a control character, an end of a line, or a mark that
+ * changes the direction of text (U+202A to U+202E, U+2066 to U+2069).
+ */
+export const assertVisible = (field: string, text: string): void => {
+  if (!isVisible(text)) throw invalid(field, 'control characters are not allowed');
+};

@@ -1,0 +1,26 @@
+import type { RecordedEvent } from '../../../kernel/event.js';
+import type { JsonBytes } from '../../../kernel/encoding/json-bytes.js';
+import type { CloudEventAttributes } from './cloud-event.js';
+
+/** Converts the data of events for publishing; contents in the payload store are included. */
+export interface EventDataEncoder {
+  /**
+   * Appends the data of an event to `json`, in the interface's JSON mapping, with embedded messages expanded.
+   *
+   * @returns `undefined` when it is written already, otherwise a promise that resolves when it is.
+   * @throws {UnknownEvent} when this release does not know the type.
+   */
+  json(event: RecordedEvent, json: JsonBytes): Promise<void> | undefined;
+  /** The data of an event as the bytes of its protobuf message. */
+  message(event: RecordedEvent): Promise<Uint8Array>;
+}
+
+/**
+ * An event format of CloudEvents: encodes an event with its data (`whole`), or with a reference to it (`referring`).
+ */
+export interface Encoding {
+  readonly contentType: string;
+  /** Encodes an event with its data. Callers wait for the result before the next call. */
+  whole(event: RecordedEvent, described: CloudEventAttributes): Promise<Buffer> | Buffer;
+  referring(described: CloudEventAttributes, dataref: string): Buffer;
+}

@@ -1,0 +1,101 @@
+import type {
+  AppendReq_Options as AppendOptions,
+  AppendReq_ProposedMessage as Proposed,
+  BatchAppendReq_Options as BatchOptions,
+  DeleteReq_Options as DeleteOptions,
+  TombstoneReq_Options as TombstoneOptions,
+} from '../../../../proto/gen/event_store/client/streams_pb.js';
+import { MAX_APPEND_BYTES } from '../../../kernel/ports/event-store.js';
+import type { NewEvent } from '../../../kernel/event.js';
+import { AppendTooLarge } from '../../../kernel/fault.js';
+import { invalid, missing, RpcError } from '../../../kernel/rpc.js';
+import type { StreamName } from '../../../kernel/stream.js';
+import { metadataFor } from '../event-metadata.js';
+import { assertPropertiesWithoutNul } from '../request-text.js';
+import { streamOf } from '../stream-identifier.js';
+import { uuidBytes } from '../uuid.js';
+
+/** The condition of a write: the stream may be in any state, must not exist, must exist, or must be at a revision. */
+export type Expected = 'any' | 'no-stream' | 'stream-exists' | bigint;
+
+/** The stream of a write, and the revision that it is conditional on. */
+export type Target = { readonly stream: StreamName; readonly expected: Expected };
+
+/** A requested append; without events it only checks the expected revision. */
+export type AppendRequest = Target & { readonly events: readonly NewEvent[] };
+
+const EXPECTED = { noStream: 'no-stream', any: 'any', streamExists: 'stream-exists' } as const;
+
+type ExpectedCase = AppendOptions['expectedStreamRevision'] | BatchOptions['expectedStreamPosition'];
+
+const expectedOf = (option: ExpectedCase): Expected => {
+  if (option.case === undefined) throw missing('options.expected_stream_revision');
+  return option.case === 'revision' || option.case === 'streamPosition' ? option.value : EXPECTED[option.case];
+};
+
+/**
+ * Reads the target of an append or a deletion.
+ *
+ * @throws {RpcError} INVALID_ARGUMENT with the field that is missing or invalid.
+ */
+export const targetOf = (
+  options: AppendOptions | BatchOptions | DeleteOptions | TombstoneOptions | undefined,
+): Target => {
+  if (options === undefined) throw missing('options');
+  const option = 'expectedStreamPosition' in options ? options.expectedStreamPosition : options.expectedStreamRevision;
+  return { stream: streamOf(options.streamIdentifier), expected: expectedOf(option) };
+};
+
+const MAX_TYPE_BYTES = 1_024;
+
+const propertyOf = (metadata: Proposed['metadata'], key: string): string => {
+  const value = metadata[key];
+  if (value === undefined || value === '')
+    throw new RpcError('INVALID_ARGUMENT', `missing proposed_message.metadata.${key}`);
+  return value;
+};
+
+/**
+ * Converts a proposed event to an event for the log.
+ *
+ * @throws {RpcError} INVALID_ARGUMENT with the field that is missing or invalid.
+ */
+export const proposedEvent = (
+  { id, metadata, customMetadata, data }: Pick<Proposed, 'id' | 'metadata' | 'customMetadata' | 'data'>,
+  recordedAtMs: number,
+): NewEvent => {
+  const type = propertyOf(metadata, 'type');
+  const isJson = propertyOf(metadata, 'content-type') === 'application/json';
+  if (Buffer.byteLength(type) > MAX_TYPE_BYTES)
+    throw invalid('proposed_message.metadata.type', `longer than ${MAX_TYPE_BYTES} bytes`);
+  // No log takes a NUL character (`checkAppend`); the error here names the field.
+  assertPropertiesWithoutNul('proposed_message.metadata', metadata);
+  return {
+    id: uuidBytes('proposed_message.id', id),
+    type,
+    data,
+    metadata: metadataFor({ custom: customMetadata, isJson, recordedAtMs }),
+  };
+};
+
+/**
+ * Collects the events of an append that arrives in several messages.
+ *
+ * @throws {AppendTooLarge} by `events()`, when they are more than `MAX_APPEND_BYTES` in all.
+ */
+export const gathering = (): { add: (event: NewEvent) => void; events: () => readonly NewEvent[] } => {
+  let events: NewEvent[] = [];
+  let bytes = 0;
+  return {
+    add: (event) => {
+      bytes += event.data.length + event.metadata.length + event.type.length + event.id.length;
+      if (bytes <= MAX_APPEND_BYTES) events.push(event);
+      else events = []; // releases the memory while the rest arrives
+    },
+    events: () => {
+      if (bytes > MAX_APPEND_BYTES)
+        throw new AppendTooLarge(`an append of ${bytes} bytes is above ${MAX_APPEND_BYTES}`);
+      return events;
+    },
+  };
+};

@@ -1,0 +1,112 @@
+import { create, type DescMessage, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
+import { type Any, AnySchema } from '@bufbuild/protobuf/wkt';
+import {
+  type BatchAppendReq_Options as Options,
+  BatchAppendRespSchema,
+} from '../../../../proto/gen/event_store/client/streams_pb.js';
+import {
+  AccessDeniedSchema,
+  BadRequestSchema,
+  EmptySchema,
+  MaximumAppendSizeExceededSchema,
+  StreamDeletedSchema,
+  TimeoutSchema,
+  type UUID,
+  WrongExpectedVersionSchema,
+} from '../../../../proto/gen/event_store/client/values_pb.js';
+import { MAX_APPEND_BYTES } from '../../../kernel/ports/event-store.js';
+import { AppendTooLarge } from '../../../kernel/fault.js';
+import type { AppendResult } from './append.js';
+import { failureOf, StreamTombstoned, WrongVersion } from '../failure.js';
+import { type GrpcStatus, numberOf } from '../../../kernel/grpc-status.js';
+import { positionFields } from '../recorded.js';
+import { empty } from '../uuid.js';
+
+/** The parts of a batch append request that its answer repeats. */
+export type BatchAppendRequest = { readonly correlationId: UUID | undefined; readonly options: Options };
+
+const packed = <Desc extends DescMessage>(schema: Desc, message: MessageInitShape<Desc>): Any =>
+  create(AnySchema, {
+    typeUrl: `type.googleapis.com/${schema.typeName}`,
+    value: toBinary(schema, create(schema, message)),
+  });
+
+/** The expected revision of a request: `echo` for all answers, `wrong` for the details of a conflict. */
+const expectedEcho = ({ expectedStreamPosition: expected }: Options) => {
+  const { case: name, value } = expected;
+  if (name === undefined) return { echo: {}, wrong: {} };
+  const echo = { expectedStreamPosition: expected };
+  if (name === 'streamPosition')
+    return { echo, wrong: { expectedStreamPositionOption: { case: 'expectedStreamPosition', value } as const } };
+  const names = { noStream: 'expectedNoStream', any: 'expectedAny', streamExists: 'expectedStreamExists' } as const;
+  return { echo, wrong: { expectedStreamPositionOption: { case: names[name], value: empty } as const } };
+};
+
+const wrongVersion = ({ current, message }: WrongVersion, options: Options) => ({
+  code: numberOf('ALREADY_EXISTS'),
+  message,
+  details: packed(WrongExpectedVersionSchema, {
+    currentStreamRevisionOption:
+      current === undefined
+        ? { case: 'currentNoStream', value: empty }
+        : { case: 'currentStreamRevision', value: current },
+    ...expectedEcho(options).wrong,
+  }),
+});
+
+const DETAILS: Partial<Record<GrpcStatus, (message: string) => Any>> = {
+  PERMISSION_DENIED: () => packed(AccessDeniedSchema, {}),
+  INVALID_ARGUMENT: (message) => packed(BadRequestSchema, { message }),
+  DEADLINE_EXCEEDED: () => packed(TimeoutSchema, {}),
+};
+
+/**
+ * Describes the failure of one append of a batch, always with details: official clients fail when there are none. The
+ * codes of a conflict and of a deleted stream differ from those of `failureOf`, which end a call.
+ */
+const errorOf = (thrown: unknown, options: Options) => {
+  if (thrown instanceof WrongVersion) return wrongVersion(thrown, options);
+  const { code: status, details: message } = failureOf(thrown);
+  const code = numberOf(status);
+  if (thrown instanceof StreamTombstoned)
+    return {
+      code: numberOf('NOT_FOUND'),
+      message,
+      details: packed(StreamDeletedSchema, { streamIdentifier: options.streamIdentifier }),
+    };
+  if (thrown instanceof AppendTooLarge)
+    return { code, message, details: packed(MaximumAppendSizeExceededSchema, { maxAppendSize: MAX_APPEND_BYTES }) };
+  return { code, message, details: DETAILS[status]?.(message) ?? packed(EmptySchema, {}) };
+};
+
+const successOf = ({ revision, position }: AppendResult) => ({
+  currentRevisionOption:
+    revision === undefined
+      ? ({ case: 'noStream', value: empty } as const)
+      : ({ case: 'currentRevision', value: revision } as const),
+  positionOption: { case: 'position', value: positionFields(position) } as const,
+});
+
+const answerTo = (
+  { correlationId, options }: BatchAppendRequest,
+  result: MessageInitShape<typeof BatchAppendRespSchema>['result'],
+) =>
+  Buffer.from(
+    toBinary(
+      BatchAppendRespSchema,
+      create(BatchAppendRespSchema, {
+        ...(correlationId && { correlationId }),
+        streamIdentifier: options.streamIdentifier ?? { streamName: new Uint8Array() },
+        ...expectedEcho(options).echo,
+        ...(result && { result }),
+      }),
+    ),
+  );
+
+/** Encodes the answer to an append that was written. */
+export const successAnswer = (asked: BatchAppendRequest, written: AppendResult): Buffer =>
+  answerTo(asked, { case: 'success', value: successOf(written) });
+
+/** Encodes the answer to a failed append, always with stream and details: official clients fail without either. */
+export const failureAnswer = (asked: BatchAppendRequest, thrown: unknown): Buffer =>
+  answerTo(asked, { case: 'error', value: errorOf(thrown, asked.options) });

@@ -1,0 +1,65 @@
+import type { RecordedEvent } from '../../../../kernel/event.js';
+import type { Delivery } from './delivery.js';
+import { worker } from '../worker.js';
+
+/** The connection of a consumer. */
+export type ConsumerConnection = {
+  /** `address:port` of the client. */
+  readonly from: string;
+  /** The name that the client gave its connection; may be empty. */
+  readonly connectionName: string;
+  /** Sends an event, and resolves when the client can take the next one. */
+  send(event: RecordedEvent, retries: number): Promise<void>;
+  /** Ends the call. */
+  fail(error: unknown): void;
+};
+
+/** Events that wait to be written to the connection of one consumer. */
+export interface DeliveryQueue {
+  put(delivery: Delivery<RecordedEvent>): void;
+  /** Resolves when no event waits or is being sent. */
+  idle(): Promise<void>;
+}
+
+/** While this many events of a consumer wait to be written to its connection, it gets no further ones. */
+const MAX_UNSENT = 16;
+
+/** The functions of a group that its queues use. */
+export type DeliveryQueueOwner = {
+  /** Reads the event of a delivery again. */
+  readonly load: (at: bigint) => Promise<RecordedEvent | undefined>;
+  /** Called before an event is sent. */
+  readonly sending: (event: RecordedEvent, at: bigint) => void;
+  /** Called instead when the event is no longer in the log. */
+  readonly vanished: (at: bigint) => void;
+  /** Stops deliveries to the consumer, or resumes them. */
+  readonly stall: (isStalled: boolean) => void;
+  readonly failed: (error: unknown) => void;
+};
+
+/** Makes the queue of a connection. */
+export const deliveryQueue = (connection: ConsumerConnection, owner: DeliveryQueueOwner): DeliveryQueue => {
+  const unsent: Delivery<RecordedEvent>[] = [];
+  const sender = worker(async () => {
+    const delivery = unsent.shift();
+    if (delivery === undefined) {
+      owner.stall(false);
+      return false;
+    }
+    const event = delivery.content ?? (await owner.load(delivery.at));
+    if (event === undefined) owner.vanished(delivery.at);
+    else {
+      owner.sending(event, delivery.at);
+      await connection.send(event, delivery.retries);
+    }
+    return true;
+  }, owner.failed);
+  return {
+    put: (delivery) => {
+      unsent.push(delivery);
+      if (unsent.length >= MAX_UNSENT) owner.stall(true);
+      sender.wake();
+    },
+    idle: () => sender.idle(),
+  };
+};

@@ -1,0 +1,59 @@
+import type { Strategy } from './consumer-pool.js';
+import type { Progress } from '../progress.js';
+
+/** The settings by which a group delivers its events. */
+export type GroupRules = {
+  readonly strategy: Strategy;
+  /** An event that fails once more after this number of retries is parked. */
+  readonly maxRetryCount: number;
+  /** The time for an answer, in milliseconds; 0 for no limit. */
+  readonly messageTimeoutMs: number;
+  /** 0 for any number. */
+  readonly maxConsumers: number;
+  /** The maximum of events read ahead. */
+  readonly readAhead: number;
+};
+
+/** An event that was read for the group. */
+export type ReadEvent<Content> = {
+  /** Its revision in the stream, or its position in the log for a group on `$all`. */
+  readonly at: bigint;
+  /** The bucket in which `Pinned` puts it. */
+  readonly bucket: number;
+  /** The size of its content. */
+  readonly bytes: number;
+  readonly content: Content;
+};
+
+/** An event to be sent. A retried event has no content: the sender reads it again. */
+export type Delivery<Content> = {
+  readonly consumer: number;
+  readonly at: bigint;
+  readonly retries: number;
+  readonly content: Content | undefined;
+};
+
+/** An event to be parked. */
+export type Parking = {
+  readonly at: bigint;
+  readonly reason: string;
+  /** True when the metadata of the link has the revision of the event, as in EventStoreDB except after a timeout. */
+  readonly isNumbered: boolean;
+};
+
+/** The ways in which a consumer refuses an event. */
+export type Refusal = 'park' | 'retry' | 'skip';
+
+/** A progress to record, with the number by which its owner confirms that it is durable. */
+export type Recording = { readonly number: number; readonly progress: Progress };
+
+/** The present figures of a group. */
+export type GroupCounts = {
+  /** Delivered events that are not answered, or whose answers are not recorded. */
+  readonly inFlight: number;
+  readonly waitingForRetry: number;
+  readonly readAhead: number;
+  readonly parked: number;
+  /** Deliveries since the group was opened. */
+  readonly delivered: number;
+};

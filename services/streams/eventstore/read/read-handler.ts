@@ -1,0 +1,39 @@
+import { randomUUID } from 'node:crypto';
+import { ReadReqSchema } from '../../../../proto/gen/event_store/client/streams_pb.js';
+import type { EncodedCall, EncodedHandler } from '../../../kernel/ports/encoded-calls.js';
+import type { Subscription } from '../../../kernel/ports/event-store.js';
+import { OWN_CONNECTION } from '../../../kernel/ports/log-identity.js';
+import { readOnce, type ReadServices } from './read.js';
+import { readPlan } from './read-request.js';
+import { storedForm } from '../recorded.js';
+import { decodedRequest } from '../request-text.js';
+import { aborted, type Shutdown, unlessSignalled } from '../shutdown.js';
+import { follow } from './subscribe.js';
+
+const untilGone = async ({ gone }: EncodedCall, subscription: Subscription, { begun }: Shutdown): Promise<void> => {
+  try {
+    await unlessSignalled(Promise.race([subscription.ended, aborted(gone)]), begun);
+  } finally {
+    await subscription.close();
+  }
+};
+
+/** Other flightlog processes, recognized by their connection name, always get events as they were stored. */
+const readingFor = (reading: ReadServices, { header }: EncodedCall): ReadServices =>
+  header('connection-name') === OWN_CONNECTION ? { ...reading, present: storedForm } : reading;
+
+const answer = async (reading: ReadServices, call: EncodedCall, shutdown: Shutdown): Promise<void> => {
+  const plan = readPlan(decodedRequest(ReadReqSchema, await call.request()));
+  const { count } = plan;
+  if (count !== undefined) {
+    for await (const content of readOnce(reading, { ...plan, count })) await call.send(content);
+    return;
+  }
+  await untilGone(call, await follow(reading, plan, { send: call.send, subscriptionId: randomUUID() }), shutdown);
+};
+
+/** Serves Read: reads and subscriptions. A shutdown ends subscriptions at once, and reads after the drain time. */
+export const readHandler =
+  (reading: ReadServices, shutdown: Shutdown): EncodedHandler =>
+  (call) =>
+    unlessSignalled(answer(readingFor(reading, call), call, shutdown), shutdown.overdue);
