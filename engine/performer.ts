@@ -1,14 +1,17 @@
 import { status } from '@grpc/grpc-js';
+import { type MessageInitShape } from '@bufbuild/protobuf';
 import { type Execution } from '../proto/gen/platformidl/admin/execution_pb.js';
 import { type WorkflowExecutionIdentifier } from '../proto/gen/platformidl/core/identifier_pb.js';
 import { AdminService } from '../proto/gen/platformidl/service/admin_pb.js';
+import { type SignalGetOrCreateRequestSchema } from '../proto/gen/platformidl/admin/signal_pb.js';
+import { type Literal } from '../proto/gen/platformidl/core/literals_pb.js';
+import { SignalService } from '../proto/gen/platformidl/service/signal_pb.js';
+import { NodeExecution_Phase as Phase } from '../proto/gen/platformidl/core/execution_pb.js';
 import { CallError } from './call-error.js';
 import { launchChild, readChildEnd, terminateChild } from './child-executions.js';
 import { type InterfaceClient } from './client.js';
-import { readEarlierNode } from './earlier-node.js';
 import { type Reporter } from './reporter.js';
-import { readSignal } from './signals.js';
-import { type Effect } from './walk/effects.js';
+import { type Effect, type EarlierResult } from './walk/effects.js';
 
 /** `done`: the walk continues. `child`, `gate`: it waits for a child execution, or a signal or a time. */
 export type Outcome = 'done' | 'child' | 'gate';
@@ -24,7 +27,8 @@ export type PerformerNeeds = {
   readonly onLaunch: () => void;
 };
 
-const { getNodeExecutionData, getTaskExecutionData, getDynamicNodeWorkflow, getLaunchPlan } = AdminService.method;
+const { getNodeExecution, getNodeExecutionData, getTaskExecutionData, getDynamicNodeWorkflow, getLaunchPlan } =
+  AdminService.method;
 
 const whenFound = async <Answer>(asking: Promise<Answer>): Promise<Answer | undefined> => {
   try {
@@ -127,4 +131,36 @@ export const createPerformer = (
   };
   // Each kind has its own row, which accepts its effects; the compiler cannot see that across the look-up.
   return (effect) => (performers[effect.kind] as (each: Effect) => Promise<Outcome>)(effect);
+};
+
+/** Reads the value of a signal; `undefined` when it has none yet. The call creates the signal if it does not exist. */
+const readSignal = async (
+  client: InterfaceClient,
+  request: MessageInitShape<typeof SignalGetOrCreateRequestSchema>,
+): Promise<Literal | undefined> => {
+  try {
+    return (await client.call(SignalService.method.getOrCreateSignal, request)).value;
+  } catch (error) {
+    // A control plane without signals leaves the gate closed: the execution can only be aborted.
+    if (error instanceof CallError && error.code === status.UNIMPLEMENTED) return undefined;
+    throw error;
+  }
+};
+
+/**
+ * Reads the result of a node in an earlier execution; `undefined` when the node did not succeed and so cannot be
+ * reused.
+ */
+const readEarlierNode = async (
+  client: InterfaceClient,
+  executionId: WorkflowExecutionIdentifier,
+  nodeId: string,
+): Promise<EarlierResult | undefined> => {
+  const id = { executionId, nodeId };
+  const { closure } = await client.call(getNodeExecution, { id });
+  if (closure?.phase !== Phase.SUCCEEDED && closure?.phase !== Phase.RECOVERED) return undefined;
+  const outputs = (await client.call(getNodeExecutionData, { id })).fullOutputs?.literals ?? {};
+  const target = closure.targetMetadata;
+  const child = target.case === 'workflowNodeMetadata' ? target.value.executionId : undefined;
+  return { outputs, ...(child ? { child } : {}) };
 };

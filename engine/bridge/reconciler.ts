@@ -6,7 +6,7 @@ import { type Cluster, ObjectRefused, type ClusterObject } from './cluster/clust
 import { nextStep, type ObjectState, type Situation, type Step } from './decide.js';
 import { reportEnd } from './end-report.js';
 import { isStarted, type ManagedExecution } from './execution-table.js';
-import { launchIdOf, launchOfWork } from './launch-of-work.js';
+import { launchIdOf, launchOfWork } from './launch.js';
 import { UnfitLaunch } from './object/go-json.js';
 import { FINALIZER, namespaceOf } from './object/metadata.js';
 import { offloaded, type Offloads } from './offload.js';

@@ -7,8 +7,7 @@ import {
 } from '../../proto/gen/platformidl/core/literals_pb.js';
 import { type OutputReference, type PromiseAttribute } from '../../proto/gen/platformidl/core/types_pb.js';
 import { collection, type Literals, mapOf, ofScalar, packed, withoutUnion } from './literal-values.js';
-import { pack, type PlainValue } from './msgpack.js';
-import { valueAtPath, unpack } from './msgpack-reader.js';
+import { pack, type PlainValue, valueAtPath, unpack } from './msgpack.js';
 
 /** Outputs of the nodes of one graph, by node id; `start-node` has the graph's inputs. */
 export type Values = ReadonlyMap<string, Literals>;

@@ -7,8 +7,7 @@ import {
 } from '../../proto/gen/platformidl/core/condition_pb.js';
 import { type Primitive, type Scalar } from '../../proto/gen/platformidl/core/literals_pb.js';
 import { type Literals, ofScalar, withoutUnion } from './literal-values.js';
-import { type PlainValue } from './msgpack.js';
-import { unpack } from './msgpack-reader.js';
+import { type PlainValue, unpack } from './msgpack.js';
 
 type Comparable = bigint | number | string | boolean | undefined;
 

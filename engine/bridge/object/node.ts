@@ -10,10 +10,10 @@ import {
   SleepConditionSchema,
   type TaskNode,
   type WorkflowNode,
+  AliasSchema,
 } from '../../../proto/gen/platformidl/core/workflow_pb.js';
 import { BooleanExpressionSchema } from '../../../proto/gen/platformidl/core/condition_pb.js';
-import { IdentifierSchema } from '../../../proto/gen/platformidl/core/identifier_pb.js';
-import { AliasSchema } from '../../../proto/gen/platformidl/core/workflow_pb.js';
+import { IdentifierSchema, type Identifier, ResourceType } from '../../../proto/gen/platformidl/core/identifier_pb.js';
 import { BindingSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
 import {
   ExtendedResourcesSchema,
@@ -25,7 +25,13 @@ import {
 } from '../../../proto/gen/platformidl/core/tasks_pb.js';
 import { ErrorSchema } from '../../../proto/gen/platformidl/core/types_pb.js';
 import { durationText, given, isZero, nonEmpty, plainJson, protoJson, quantityText } from './go-json.js';
-import { referenceKey } from './reference-key.js';
+
+/** The key of a task or a sub-workflow in a `FlyteWorkflow` object; its nodes refer to it by the same text. */
+export const referenceKey = ({ resourceType, project, domain, name, version }: Identifier): string =>
+  [
+    `resource_type:${ResourceType[resourceType]}`,
+    ...Object.entries({ project, domain, name, version }).map(([field, text]) => `${field}:${JSON.stringify(text)}`),
+  ].join(' ');
 
 /** The tasks of a closure by their keys. */
 export type Tasks = ReadonlyMap<string, TaskTemplate>;

@@ -6,14 +6,49 @@ import { WorkflowExecutionIdentifierSchema } from '../../../proto/gen/platformid
 import { LiteralMapSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
 import { SecurityContextSchema } from '../../../proto/gen/platformidl/core/security_pb.js';
 import { type TaskTemplate, TaskTemplateSchema } from '../../../proto/gen/platformidl/core/tasks_pb.js';
+import { type TaskResourceSpec } from '../../../proto/gen/platformidl/admin/matchable_resource_pb.js';
 import { type Launch } from '../launch.js';
-import { executionConfigJson } from './execution-config.js';
-import { given, nonEmpty, plainJson, protoJson, UnfitLaunch } from './go-json.js';
+import { given, nonEmpty, plainJson, protoJson, UnfitLaunch, isZero, quantityText } from './go-json.js';
 import { graphJson } from './graph.js';
 import { metadataOf, type MetadataOptions, type ObjectMetadata } from './metadata.js';
-import { type Tasks } from './node.js';
-import { referenceKey } from './reference-key.js';
+import { type Tasks, referenceKey } from './node.js';
 import { strippedInterface } from './stripped-types.js';
+
+const amount = (text = ''): string => (text === '' || isZero(quantityText(text)) ? '0' : text);
+
+const amounts = (spec: TaskResourceSpec | undefined): JsonObject => ({
+  CPU: amount(spec?.cpu),
+  Memory: amount(spec?.memory),
+  EphemeralStorage: amount(spec?.ephemeralStorage),
+  Storage: amount(spec?.storage),
+  GPU: amount(spec?.gpu),
+});
+
+const pluginsJson = ({ pluginOverrides }: Launch): JsonObject =>
+  Object.fromEntries(
+    pluginOverrides.map(({ taskType, pluginId, missingPluginBehavior }) => [
+      taskType,
+      { PluginIDs: [...pluginId], MissingPluginBehavior: missingPluginBehavior },
+    ]),
+  );
+
+/**
+ * Makes the settings of an execution, with the names of the Go fields of the engine.
+ *
+ * @throws {UnfitLaunch} for amounts that are not quantities of Kubernetes.
+ */
+const executionConfigJson = (launch: Launch): JsonObject => {
+  const { config, recovers, taskResources } = launch;
+  return given({
+    TaskPluginImpls: pluginsJson(launch),
+    MaxParallelism: Math.max(0, config.maxParallelism),
+    RecoveryExecution: recovers ? plainJson(WorkflowExecutionIdentifierSchema, recovers) : {},
+    TaskResources: { Requests: amounts(taskResources?.defaults), Limits: amounts(taskResources?.limits) },
+    Interruptible: config.interruptible,
+    OverwriteCache: config.overwriteCache,
+    EnvironmentVariables: config.envs && Object.fromEntries(config.envs.values.map(({ key, value }) => [key, value])),
+  });
+};
 
 /** The API group, and below the version and the plural name, of the resource `FlyteWorkflow`. */
 export const GROUP = 'flyte.lyft.com';

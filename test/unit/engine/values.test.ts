@@ -1,7 +1,6 @@
 import { create } from '@bufbuild/protobuf';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-
 import {
   type BooleanExpression,
   BooleanExpressionSchema,
@@ -18,8 +17,7 @@ import { holds } from '../../../engine/walk/condition.js';
 import { randomSource } from '../../../engine/walk/random.js';
 import { childExecutionName, uniqueNodeId } from '../../../engine/walk/ids.js';
 import { packed, primitive } from '../../../engine/walk/literal-values.js';
-import { pack, type PlainValue } from '../../../engine/walk/msgpack.js';
-import { unpack } from '../../../engine/walk/msgpack-reader.js';
+import { pack, type PlainValue, unpack } from '../../../engine/walk/msgpack.js';
 import { drawLiteral } from '../../../engine/walk/typed-literals.js';
 import { registeredWorld } from './world.js';
 
