@@ -1,5 +1,4 @@
 import { fromBinary, toBinary } from '@bufbuild/protobuf';
-
 import {
   type Execution,
   type ExecutionClosure,
@@ -8,7 +7,7 @@ import {
 import { ExecutionError_ErrorKind, WorkflowExecution_Phase } from '../../proto/gen/platformidl/core/execution_pb.js';
 import { ENGINE_REPORTED } from '../../services/execution/events.js';
 import { durationClass } from '../query/duration-class.js';
-import { endsOf } from '../query/ends.js';
+import { endsOf } from '../query/clip.js';
 import { enumName } from '../query/enum-name.js';
 import type { ReadModel } from '../runtime/read-model.js';
 import { pairsText, type StoredDocument } from '../runtime/read-store.js';

@@ -1,5 +1,5 @@
-import { create, fromBinary } from '@bufbuild/protobuf';
-
+import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import {
   type NamedEntityIdentifier,
   NamedEntityIdentifierListSchema,
@@ -10,6 +10,7 @@ import {
   LaunchPlanState,
 } from '../../proto/gen/platformidl/admin/launch_plan_pb.js';
 import { AdminService } from '../../proto/gen/platformidl/service/admin_pb.js';
+import type { Identifier } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import { versionNotFound, type SentIdentifier, versionOf, withResourceType } from '../../services/kernel/identifier.js';
 import { type Call, missing, type Route, route, RpcError } from '../../services/kernel/rpc.js';
 import type { StreamName } from '../../services/kernel/stream.js';
@@ -21,8 +22,25 @@ import type { ListPage } from '../query/list-query.js';
 import type { Condition, ReadStore, StoredDocument } from '../runtime/read-store.js';
 import { listVersionNames, listVersions, type VersionList } from '../query/version-list.js';
 import { launchPlanCollection, launchPlanColumns } from './columns.js';
-import { type NextFire, withNextFire } from './next-fire.js';
 import { launchPlanKey } from './projection.js';
+import { fieldBytes } from '../../services/kernel/encoding/field-bytes.js';
+
+/** The time at which the schedule of a version fires next, in milliseconds since 1970; `undefined` when it does not. */
+type NextFire = (id: Identifier) => number | undefined;
+
+const ID = LaunchPlanSchema.field.id.number;
+
+/**
+ * Adds the next fire time to an encoded launch plan. It is not part of the view, because it changes with the clock. It
+ * is appended as a second closure, which Protobuf decoders merge into the first.
+ */
+const withNextFire = (plan: Uint8Array, nextFire: NextFire): Uint8Array => {
+  const { id } = fromBinary(LaunchPlanSchema, fieldBytes(plan, ID));
+  const atMs = id && nextFire(id);
+  if (atMs === undefined) return plan;
+  const addition = create(LaunchPlanSchema, { closure: { nextFireAt: timestampFromMs(atMs) } });
+  return Buffer.concat([plan, toBinary(LaunchPlanSchema, addition)]);
+};
 
 export type LaunchPlanReads = {
   readonly store: ReadStore;

@@ -1,6 +1,9 @@
 import type { Column } from './columns.js';
 import type { Collection } from '../runtime/read-store.js';
 
+/** A digest in the form that filters compare: lower-case hexadecimal. */
+export const digestText = (digest: Uint8Array): string => Buffer.from(digest).toString('hex');
+
 const SCOPE = ['project', 'domain'];
 
 /** The indexed fields of versioned entities (tasks, workflows, launch plans). */

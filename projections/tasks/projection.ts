@@ -1,5 +1,4 @@
 import { create, toBinary } from '@bufbuild/protobuf';
-
 import { IdentifierSchema } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import type { TaskEvent } from '../../services/task/events.js';
 import { bytesIn } from '../runtime/decoded.js';
@@ -7,7 +6,7 @@ import type { SeenEvent } from '../runtime/read-model.js';
 import type { StoredDocument } from '../runtime/read-store.js';
 import { readModel } from '../runtime/typed-read-model.js';
 import { microsOf, timestampOfMs } from '../query/times.js';
-import { digestText } from '../query/digest-text.js';
+import { digestText } from '../query/version-columns.js';
 import { versionAnswer } from '../query/version-answer.js';
 import { taskCollection } from './columns.js';
 

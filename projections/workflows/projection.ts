@@ -1,12 +1,11 @@
 import { create, toBinary } from '@bufbuild/protobuf';
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
-
 import { WorkflowSchema } from '../../proto/gen/platformidl/admin/workflow_pb.js';
 import { type Identifier, IdentifierSchema } from '../../proto/gen/platformidl/core/identifier_pb.js';
 import type { WorkflowRegistered } from '../../proto/gen/platformidl/eventlog/workflow_pb.js';
 import type { WorkflowEvent } from '../../services/workflow/events.js';
 import { bytesIn } from '../runtime/decoded.js';
-import { digestText } from '../query/digest-text.js';
+import { digestText } from '../query/version-columns.js';
 import type { SeenEvent } from '../runtime/read-model.js';
 import type { StoredDocument } from '../runtime/read-store.js';
 import { readModel } from '../runtime/typed-read-model.js';

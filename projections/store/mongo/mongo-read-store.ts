@@ -5,7 +5,7 @@ import { storedText } from '../stored-text.js';
 import { checkpointsIn, checkpointsOf, parkedIn, writeBatch } from './batches.js';
 import { type Connection, connect } from './connection.js';
 import { documentOf, type Row } from './documents.js';
-import { counts } from './counts.js';
+import { counts, values } from './values.js';
 import { faultOf } from './driver-faults.js';
 import { explainQuery, type ExplainedQuery } from './explanations.js';
 import { loaded } from './large-documents.js';
@@ -14,7 +14,6 @@ import type { MongoLocation } from './location.js';
 import { type Build, buildOf, collectionName, isOfViews, ofBuild } from './names.js';
 import { type PageReader, page, type PageQuery } from './pages.js';
 import { settled } from './transactions.js';
-import { values } from './values.js';
 import { writersIn } from './writers.js';
 
 /** Options for opening views in a MongoDB. */
