@@ -3,6 +3,7 @@ import type { NodeExecutionIdentifier } from '../../proto/gen/platformidl/core/i
 import type { LiteralMap } from '../../proto/gen/platformidl/core/literals_pb.js';
 import type { Fault } from '../kernel/fault.js';
 import type { Call } from '../kernel/rpc.js';
+import type { UploadStore } from '../kernel/ports/uploads.js';
 
 /**
  * The inputs and outputs of a node or a task attempt: absent when they are not stored here, a fault when they cannot be
@@ -19,3 +20,12 @@ export interface RunData {
   /** The data of the node's oldest task execution with that attempt; `undefined` when there is none. */
   ofAttempt(id: NodeExecutionIdentifier, attempt: number, call: Call): Promise<InputsAndOutputs | undefined>;
 }
+
+/** The services that the routes of the data proxy need. */
+export type DataProxyServices = {
+  readonly uploads: UploadStore;
+  readonly runs: RunData;
+  readonly random: (bytes: number) => Uint8Array;
+  /** The current time, in milliseconds since 1970. */
+  readonly now: () => number;
+};

@@ -16,7 +16,7 @@ import { assertPermitted } from '../kernel/permitted.js';
 import { type Call, RpcError } from '../kernel/rpc.js';
 import type { UploadKey } from '../kernel/ports/uploads.js';
 import { expirySeconds } from './expiry.js';
-import type { DataProxyServices } from './services.js';
+import type { DataProxyServices } from './ports.js';
 
 const SECOND_MS = 1_000;
 

@@ -14,9 +14,8 @@ import { assertPermitted } from '../kernel/permitted.js';
 import { type Call, RpcError } from '../kernel/rpc.js';
 import { MAX_EXPIRY_SECONDS } from './expiry.js';
 import { type DataAddress, dataAddress } from './flyte-url.js';
-import type { InputsAndOutputs } from './ports.js';
+import type { InputsAndOutputs, DataProxyServices } from './ports.js';
 import { deckLink } from './rpc-download.js';
-import type { DataProxyServices } from './services.js';
 
 const idOf = ({ project, domain, execution, node }: DataAddress): NodeExecutionIdentifier =>
   create(NodeExecutionIdentifierSchema, { nodeId: node, executionId: { project, domain, name: execution } });

@@ -1,10 +1,9 @@
-import type { Route } from '../kernel/rpc.js';
-import { route } from '../kernel/rpc.js';
 import { DataProxyService } from '../../proto/gen/platformidl/service/dataproxy_pb.js';
+import { type Route, route } from '../kernel/rpc.js';
 import { createDownloadLink, createDownloadLocation } from './rpc-download.js';
 import { getData } from './rpc-get-data.js';
 import { createUploadLocation } from './rpc-upload.js';
-import type { DataProxyServices } from './services.js';
+import type { DataProxyServices } from './ports.js';
 
 const { method } = DataProxyService;
 

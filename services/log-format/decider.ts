@@ -2,9 +2,11 @@ import { create } from '@bufbuild/protobuf';
 import { LogFormatSetSchema } from '../../proto/gen/platformidl/eventlog/log_format_pb.js';
 import type { Aggregate, Decider } from '../kernel/aggregate.js';
 import type { CommandContext, Outcome, Sessions } from '../kernel/ports/sessions.js';
-import type { LogFormatCommand } from './commands.js';
 import { LOG_CATEGORY, LOG_FORMAT_STREAM, type LogFormatEvent, logFormatCodec } from './events.js';
 import { evolveLogFormat, initialLogFormat, type LogFormatState } from './state.js';
+
+/** Sets the format of the log. Send it only when all processes can read events of the format. */
+type LogFormatCommand = { readonly type: 'SetLogFormat'; readonly format: number };
 
 /**
  * The format is never lowered: events of the newer format stay in the log, and a release that cannot read them must not

@@ -1,9 +1,10 @@
 import { create } from '@bufbuild/protobuf';
-
 import { ParkedStreamRetryRequestedSchema } from '../../proto/gen/platformidl/eventlog/parked_stream_pb.js';
 import type { Aggregate, Decider } from '../kernel/aggregate.js';
-import type { ParkedStreamCommand } from './commands.js';
 import { PARKED_STREAM_CATEGORY, parkedStreamCodec, type ParkedStreamEvent } from './events.js';
+
+/** Asks for a parked stream to be read again. */
+type ParkedStreamCommand = { readonly type: 'RetryParkedStream'; readonly stream: string };
 
 /** Each request is recorded; none depends on those before it. */
 type NoState = Readonly<Record<string, never>>;

@@ -1,5 +1,4 @@
 import { create, fromBinary } from '@bufbuild/protobuf';
-
 import {
   type CreateWorkflowFailureReason,
   CreateWorkflowFailureReasonSchema,
@@ -19,8 +18,7 @@ import { workflowStream } from './events.js';
 import type { RegisterWorkflow } from './commands.js';
 import type { LargeWorkflows, Projects, Requirements } from './ports.js';
 import type { WorkflowLimits } from './registration/compile.js';
-import { assertReferencesReadable } from './registration/references.js';
-import { idIn, registrationOf } from './registration/request.js';
+import { assertReferencesReadable, idIn, registrationOf } from './registration/request.js';
 
 export type WorkflowServices = {
   readonly sessions: Sessions;

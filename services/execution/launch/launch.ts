@@ -1,5 +1,4 @@
 import { create } from '@bufbuild/protobuf';
-
 import type { Notification } from '../../../proto/gen/platformidl/admin/common_pb.js';
 import {
   type ExecutionCreateRequest,
@@ -23,7 +22,7 @@ import type { CommandContext } from '../../kernel/ports/sessions.js';
 import { missing, RpcError } from '../../kernel/rpc.js';
 import { executionStream } from '../aggregate.js';
 import type { ExecutionId } from '../wire/envelope.js';
-import { assertExecutionName, generatedName, nameOfKey } from '../execution-name.js';
+import { assertExecutionName, generatedName, nameOfKey } from '../execution-id.js';
 import { namespaceOf } from '../platform.js';
 import type { LargeLaunches, LaunchInputs } from '../ports.js';
 import { type Launched, type LaunchRefusal, errorsAsRefusals } from './answer.js';

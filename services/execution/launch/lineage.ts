@@ -6,8 +6,7 @@ import type { Sessions } from '../../kernel/ports/sessions.js';
 import { type ExecutionAggregate, executionStream } from '../aggregate.js';
 import { readCreation } from '../creation.js';
 import type { ExecutionId } from '../wire/envelope.js';
-import { executionAbsent, nodeAbsent } from '../absent.js';
-import { executionIdOf } from '../execution-id.js';
+import { executionAbsent, nodeAbsent, executionIdOf } from '../execution-id.js';
 
 export type LineageServices = {
   readonly sessions: Sessions;

@@ -1,5 +1,4 @@
 import { clone, create, fromBinary } from '@bufbuild/protobuf';
-
 import {
   ExecutionCreateRequestSchema,
   type ExecutionMetadata,
@@ -15,11 +14,10 @@ import { LiteralMapSchema } from '../../../proto/gen/platformidl/core/literals_p
 import type { ExecutionCreated } from '../../../proto/gen/platformidl/eventlog/execution_pb.js';
 import { bytesOf, type PayloadStore } from '../../kernel/ports/payload-store.js';
 import { RpcError } from '../../kernel/rpc.js';
-import { executionAbsent, executionText } from '../absent.js';
+import { executionAbsent, executionText, executionIdOf } from '../execution-id.js';
 import { executionStream } from '../aggregate.js';
 import type { ExecutionId } from '../wire/envelope.js';
 import { phaseName, WORKFLOW } from '../phases.js';
-import { executionIdOf } from '../execution-id.js';
 import { type Launched, errorsAsRefusals } from './answer.js';
 import { type Actor, launch, type Launch, type LaunchServices } from './launch.js';
 import { originOf } from './lineage.js';

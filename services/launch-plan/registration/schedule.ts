@@ -1,7 +1,70 @@
+import { Cron } from 'croner';
 import type { Schedule } from '../../../proto/gen/platformidl/admin/schedule_pb.js';
 import type { ParameterMap } from '../../../proto/gen/platformidl/core/interface_pb.js';
 import { SimpleType } from '../../../proto/gen/platformidl/core/types_pb.js';
-import { cronProblem } from './cron.js';
+
+/** An interval in Go's duration notation: `@every 1h30m`. */
+const EVERY =
+  /^@every (?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h)(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))*$/u;
+const DESCRIPTORS = new Set(['@yearly', '@annually', '@monthly', '@weekly', '@daily', '@midnight', '@hourly']);
+/** The aliases that `CronSchedule` of flytekit and `SdkCronSchedule` of flytekit-java send as they are. */
+const ALIASES = new Set([
+  ...['yearly', 'annually', 'monthly', 'weekly', 'daily', 'hourly'],
+  ...['years', 'months', 'weeks', 'days', 'hours'],
+]);
+const ZONE = /^(?:CRON_TZ|TZ)=(\S+) +/u;
+const FIELDS = 5;
+/**
+ * The longest expression, in characters: the checks below read it character by character, and real ones are shorter.
+ */
+const MAX_LENGTH = 1_000;
+
+const isZone = (name: string): boolean => {
+  try {
+    return Boolean(new Intl.DateTimeFormat('en', { timeZone: name }));
+  } catch {
+    return false;
+  }
+};
+
+/**
+ * A field has numbers, names, lists, ranges and steps. `croner`, which parses the fields here, also accepts `L` and `#`;
+ * they are refused, because the parser of Flyte's own control plane, `robfig/cron`, does not know them.
+ */
+const FIELD = /^(?:[\d*?,/-]|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|sun|mon|tue|wed|thu|fri|sat)+$/iu;
+
+const fieldsProblem = (text: string): string | undefined => {
+  const fields = text.trim().split(/\s+/u);
+  if (fields.length !== FIELDS) return `expected exactly ${FIELDS} fields, found ${fields.length}: [${text}]`;
+  const odd = fields.find((field) => !FIELD.test(field));
+  if (odd !== undefined) return `failed to parse field [${odd}]`;
+  try {
+    new Cron(fields.join(' '), { paused: true }).stop();
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+};
+
+const isEvery = (text: string): boolean => EVERY.test(text) && /[1-9]/u.test(text);
+
+const isNamed = (text: string): boolean => DESCRIPTORS.has(text) || ALIASES.has(text) || isEvery(text);
+
+/**
+ * Checks a cron expression: five fields, a descriptor such as `@hourly` or `@every 1h`, or an alias such as `hourly` or
+ * `hours`; each of them optionally preceded by its time zone, as in `CRON_TZ=Europe/Berlin `.
+ *
+ * @returns the problem, in the words of `robfig/cron` where it has the same check (for it, a time zone is a location);
+ *   `undefined` when there is none.
+ */
+export const cronProblem = (expression: string): string | undefined => {
+  if (expression.length > MAX_LENGTH) return `it is longer than ${MAX_LENGTH} characters`;
+  const zone = ZONE.exec(expression);
+  if (zone?.[1] !== undefined && !isZone(zone[1])) return `provided bad location ${zone[1]}`;
+  const text = expression.slice(zone?.[0].length ?? 0);
+  if (isNamed(text)) return undefined;
+  return text.startsWith('@') ? `unrecognized descriptor: ${text}` : fieldsProblem(text);
+};
 
 type Expression = Schedule['ScheduleExpression'];
 

@@ -1,7 +1,6 @@
 import type { Sessions } from '../../kernel/ports/sessions.js';
 import type { Timers } from '../../kernel/ports/timers.js';
-import { type DueTick, ON_TIME_MS } from '../../schedule/calendar/due.js';
-import { overlapDecision } from '../../schedule/calendar/overlap.js';
+import { type DueTick, ON_TIME_MS, overlapDecision } from '../../schedule/calendar/due.js';
 import { activeSegment } from '../../schedule/calendar/segments.js';
 import type { Outcome } from '../../schedule/commands.js';
 import { isPaused, scheduleAggregate, tickKey } from '../../schedule/decider.js';

@@ -1,5 +1,4 @@
-import type { CatchUp } from './due.js';
-import type { Overlap } from './overlap.js';
+import type { CatchUp, Overlap } from './due.js';
 
 /** The settings of schedules that a launch plan may change by annotations. */
 export type ScheduleSettings = { readonly catchUp: CatchUp; readonly overlap: Overlap };

@@ -1,4 +1,4 @@
-import { isTimestamp } from './timestamps.js';
+import { isTimestamp } from './ticks.js';
 
 const ISO = /^([+-])?P(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?$/u;
 /** Weeks, days, hours, minutes and seconds. */

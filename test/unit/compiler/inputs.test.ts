@@ -1,13 +1,12 @@
 import { create, fromBinary } from '@bufbuild/protobuf';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-
 import { ExecutionCreateRequestSchema } from '../../../proto/gen/platformidl/admin/execution_pb.js';
 import { LaunchPlanCreateRequestSchema } from '../../../proto/gen/platformidl/admin/launch_plan_pb.js';
 import { type ParameterMap, ParameterMapSchema } from '../../../proto/gen/platformidl/core/interface_pb.js';
 import { type LiteralMap, LiteralMapSchema } from '../../../proto/gen/platformidl/core/literals_pb.js';
 import { ResourceType } from '../../../proto/gen/platformidl/core/identifier_pb.js';
-import { resolveInputs, type ResolvedInputs } from '../../../services/compiler/execution-inputs.js';
+import { resolveInputs, type ResolvedInputs } from '../../../services/compiler/launch-inputs.js';
 import { keyOf } from '../../../services/compiler/identifier-key.js';
 import { expectedInputs, plannedInputsProblem } from '../../../services/compiler/launch-plan-inputs.js';
 import { literalMapProblem } from '../../../services/compiler/literal-map.js';

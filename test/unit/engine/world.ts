@@ -1,14 +1,12 @@
 import { fromBinary } from '@bufbuild/protobuf';
-
 import { ExecutionCreateRequestSchema } from '../../../proto/gen/platformidl/admin/execution_pb.js';
 import { LaunchPlanCreateRequestSchema } from '../../../proto/gen/platformidl/admin/launch_plan_pb.js';
 import { TaskCreateRequestSchema } from '../../../proto/gen/platformidl/admin/task_pb.js';
 import { WorkflowCreateRequestSchema } from '../../../proto/gen/platformidl/admin/workflow_pb.js';
 import type { CompiledTask, CompiledWorkflowClosure } from '../../../proto/gen/platformidl/core/compiler_pb.js';
-import type { Identifier } from '../../../proto/gen/platformidl/core/identifier_pb.js';
-import { ResourceType } from '../../../proto/gen/platformidl/core/identifier_pb.js';
+import { type Identifier, ResourceType } from '../../../proto/gen/platformidl/core/identifier_pb.js';
 import type { LiteralMap } from '../../../proto/gen/platformidl/core/literals_pb.js';
-import { resolveInputs } from '../../../services/compiler/execution-inputs.js';
+import { resolveInputs } from '../../../services/compiler/launch-inputs.js';
 import { keyOf } from '../../../services/compiler/identifier-key.js';
 import { expectedInputs } from '../../../services/compiler/launch-plan-inputs.js';
 import type { LaunchPlanInterface } from '../../../services/compiler/scope.js';

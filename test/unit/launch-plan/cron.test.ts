@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-
-import { cronProblem } from '../../../services/launch-plan/registration/cron.js';
+import { cronProblem } from '../../../services/launch-plan/registration/schedule.js';
 
 describe('a cron expression', () => {
   it.each([

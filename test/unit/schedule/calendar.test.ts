@@ -1,9 +1,8 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-
 import { FixedRateUnit, ScheduleSchema } from '../../../proto/gen/platformidl/admin/schedule_pb.js';
-import { cronProblem } from '../../../services/launch-plan/registration/cron.js';
+import { cronProblem } from '../../../services/launch-plan/registration/schedule.js';
 import { shifted } from '../../../services/schedule/calendar/offset.js';
 import { tickName } from '../../../services/schedule/calendar/tick-name.js';
 import { nextTicks, ticksOf } from '../../../services/schedule/calendar/ticks.js';

@@ -1,11 +1,15 @@
 import { create } from '@bufbuild/protobuf';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-
 import { ScheduleSchema } from '../../../proto/gen/platformidl/admin/schedule_pb.js';
 import { withAnnotations } from '../../../services/schedule/calendar/annotations.js';
-import { type CatchUp, type DueFacts, dueTicks, type SkippedTicks } from '../../../services/schedule/calendar/due.js';
-import { overlapDecision } from '../../../services/schedule/calendar/overlap.js';
+import {
+  type CatchUp,
+  type DueFacts,
+  dueTicks,
+  type SkippedTicks,
+  overlapDecision,
+} from '../../../services/schedule/calendar/due.js';
 import { type Segment, type Span, withActivation } from '../../../services/schedule/calendar/segments.js';
 import { segmentTicks } from '../../../services/schedule/calendar/ticks.js';
 

@@ -1,11 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-
 import { create, type DescMessage, type MessageInitShape, type MessageShape, toBinary } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-
 import {
   NodeExecutionEventRequestSchema,
   TaskExecutionEventRequestSchema,
@@ -28,7 +26,7 @@ import { executionAggregate, executionStream } from '../../../../services/execut
 import { terminateExecution, updateExecution } from '../../../../services/execution/rpc/change.js';
 import { eventRoutes } from '../../../../services/execution/rpc/events.js';
 import type { LaunchRefusal } from '../../../../services/execution/launch/answer.js';
-import { answerLaunch } from '../../../../services/execution/rpc/launch.js';
+import { answerLaunch } from '../../../../services/execution/rpc.js';
 import { signalRoutes } from '../../../../services/execution/rpc/signals.js';
 import type { EventStore, ReadStreamOptions } from '../../../../services/kernel/ports/event-store.js';
 import { MAX_INLINE_BYTES, type PayloadStore } from '../../../../services/kernel/ports/payload-store.js';
